@@ -43,3 +43,8 @@ export const PROGRAM_SAMPLES = LONG
 
 /** States that are larger than a frame: whether every transport is tested. */
 export const STATE_SAMPLES = { isWhole: LONG };
+
+/** Forks of a large session: their number, the size of the session, and the memory they may use together. */
+export const FORK_SAMPLES = LONG
+  ? { forks: 30, sessionBytes: 50_000_000, maxMemoryBytes: 800_000_000, timeoutMs: 900_000 }
+  : { forks: 5, sessionBytes: 3_000_000, maxMemoryBytes: 400_000_000, timeoutMs: 120_000 };

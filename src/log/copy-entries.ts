@@ -4,8 +4,6 @@
  * A copy differs from the original in its session ID (in the envelope and in checkpoints), in image URLs if `moveImage`
  * is given, and in the mark of runs executed by another program, which is removed.
  */
-import { Buffer } from "node:buffer";
-import { LoomError } from "../protocol/index.ts";
 import type { CheckpointEvent, ImageEvent } from "../protocol/events.generated.ts";
 import { createEntry } from "./entry.ts";
 import { isForeign, unmarkForeign } from "./foreign-mark.ts";
@@ -22,30 +20,26 @@ export interface CopyOptions {
   readonly moveImage?: ((url: string) => string) | undefined;
 }
 
-/** Throws `batch_too_large` if the records exceed `maxForkBytes` of the log. */
-export async function copyEntries(log: Log, info: SessionInfo, options: CopyOptions): Promise<LogEntry[]> {
-  const { to, lastId, moveImage } = options;
-  const { maxForkBytes } = log.limits;
+/** Yields the copies page by page, so that only one page is in memory. */
+export async function* copyEntries(
+  log: Log,
+  info: SessionInfo,
+  options: CopyOptions,
+): AsyncGenerator<readonly LogEntry[], void, undefined> {
   const { sessionId, firstId } = info;
-  const entries: LogEntry[] = [];
-  if (lastId < firstId) return entries;
-  let bytes = 0;
-  for await (const { texts } of readPages(log, info, firstId - 1, lastId))
-    for (const text of texts) {
-      const renamed = renameThread(renameEntry(text, sessionId, to), sessionId);
-      const entry = clearForeignMark(moveImage === undefined ? renamed : moveImageUrl(renamed, moveImage));
-      entries.push(entry);
-      bytes += Buffer.byteLength(entry.text);
-      if (bytes > maxForkBytes)
-        throw new LoomError(
-          "batch_too_large",
-          `The records to copy exceed the limit of ${maxForkBytes} bytes for a fork; fork from an earlier point`,
-          {
-            limit: maxForkBytes,
-          },
-        );
-    }
-  return entries;
+  if (options.lastId < firstId) return;
+  for await (const { texts } of readPages(log, info, firstId - 1, options.lastId))
+    yield texts.map((text) => copyEntry(text, sessionId, options));
+}
+
+/** Copies one record of session `from`. */
+export function copyEntry(
+  text: string,
+  from: string,
+  { to, moveImage }: Pick<CopyOptions, "to" | "moveImage">,
+): LogEntry {
+  const renamed = renameThread(renameEntry(text, from, to), from);
+  return clearForeignMark(moveImage === undefined ? renamed : moveImageUrl(renamed, moveImage));
 }
 
 /** A checkpoint repeats the session ID as its `thread_id`. */

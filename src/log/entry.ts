@@ -50,15 +50,30 @@ export function assertBatch({ sessionId, expectedLastId, entries }: Append, limi
   if (bytes > limits.maxBatchBytes) throw tooLarge(`A batch has at most ${limits.maxBatchBytes} bytes, not ${bytes}`);
 }
 
-/** `assertBatch` for the records a session is created with; see `CreateOptions`. */
-export function assertFirstEntries(
+/**
+ * `assertBatch` for the records a session is created with; see `CreateOptions`. The returned function checks one piece
+ * after another.
+ */
+export function createPieceCheck(
   sessionId: string,
   firstId: number,
-  entries: readonly LogEntry[],
-  { maxEventBytes, maxForkBytes, ...limits }: LogLimits,
-): void {
-  const most = { ...limits, maxEventBytes, maxForkBytes, maxBatchRecords: Infinity, maxBatchBytes: maxForkBytes };
-  assertBatch({ sessionId, epoch: 0, expectedLastId: firstId - 1, entries }, most);
+  limits: LogLimits,
+): (entries: readonly LogEntry[]) => void {
+  const { maxForkBytes } = limits;
+  const most = { ...limits, maxBatchRecords: Infinity, maxBatchBytes: maxForkBytes };
+  let expectedLastId = firstId - 1;
+  let bytes = 0;
+  return (entries) => {
+    assertBatch({ sessionId, epoch: 0, expectedLastId, entries }, most);
+    expectedLastId += entries.length;
+    for (const { text } of entries) bytes += Buffer.byteLength(text);
+    if (bytes <= maxForkBytes) return;
+    throw new LoomError(
+      "batch_too_large",
+      `The records to copy exceed the limit of ${maxForkBytes} bytes for a fork; fork from an earlier point`,
+      { limit: maxForkBytes },
+    );
+  };
 }
 
 function tooLarge(message: string): LoomError {

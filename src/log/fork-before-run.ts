@@ -46,9 +46,9 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   if (info === undefined) throw unknownSession(from);
   const lastId = runId === undefined ? await findLastIdleRecord(log, info) : (await findRunStart(log, from, runId)) - 1;
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
-  const entries = await copyEntries(log, info, { to, lastId, moveImage });
-  if (runId !== undefined) assertEnded(entries, runId);
-  const title = options.title ?? (entries.length === 0 ? undefined : info.title);
+  const copied = copyEntries(log, info, { to, lastId, moveImage });
+  const entries = runId === undefined ? copied : assertEnded(copied, runId);
+  const title = options.title ?? (lastId < info.firstId ? undefined : info.title);
   const { owner = info.owner } = options;
   return log.createSession(to, { ...(title === undefined ? {} : { title }), owner, firstId: info.firstId, entries });
 }
@@ -73,15 +73,27 @@ export async function findLastIdleRecord(log: Log, { sessionId, lastId }: Sessio
   }
 }
 
-/** Runs written by Loom follow one another; imported runs may overlap. */
-function assertEnded(entries: readonly LogEntry[], runId: string): void {
-  const { starts, ends } = findIndexChanges(entries);
-  const ended = new Set(ends.map((end) => end.runId));
-  const open = starts.find((start) => !ended.has(start.runId));
+/** Runs written by Loom follow one another; imported runs may overlap. Throws after the last piece. */
+async function* assertEnded(
+  pieces: AsyncIterable<readonly LogEntry[]>,
+  runId: string,
+): AsyncGenerator<readonly LogEntry[], void, undefined> {
+  const live = new Set<string>();
+  const ended = new Set<string>();
+  for await (const entries of pieces) {
+    const { starts, ends } = findIndexChanges(entries);
+    for (const start of starts) if (!ended.has(start.runId)) live.add(start.runId);
+    for (const end of ends) {
+      ended.add(end.runId);
+      live.delete(end.runId);
+    }
+    yield entries;
+  }
+  const [open] = live;
   if (open === undefined) return;
   throw new LoomError(
     "unsupported",
-    `Run "${open.runId}" is still live where run "${runId}" begins; fork before another run`,
-    { run_id: open.runId },
+    `Run "${open}" is still live where run "${runId}" begins; fork before another run`,
+    { run_id: open },
   );
 }

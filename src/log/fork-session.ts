@@ -8,15 +8,16 @@
  * - The source session is only read; it may be written or deleted in the meantime.
  */
 import { randomUUID } from "node:crypto";
-import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject, type JsonObject, LoomError, type StampedRecord } from "../protocol/index.ts";
 import type { CheckpointEvent } from "../protocol/events.generated.ts";
 import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
-import { copyEntries } from "./copy-entries.ts";
+import { copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
-import type { Log, SessionInfo } from "./log.ts";
+import type { Log, LogEntry, SessionInfo } from "./log.ts";
+import { readPages } from "./read-pages.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
-import { takeOverRuns, type TakeOverOptions } from "./take-over-runs.ts";
+import { LiveRunFold, type TakeOverOptions } from "./take-over-runs.ts";
 
 /** Options of `forkSession`. */
 export interface ForkOptions extends TakeOverOptions {
@@ -74,14 +75,30 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
   const checkpoint = await findCheckpoint(log, info, checkpointId);
   assertRoot(checkpoint.event);
-  const copied = await copyEntries(log, info, { to, lastId: checkpoint.envelope.event_id, moveImage });
-  const entries = takeOverRuns(copied, options);
-  const last = entries.at(-1)?.record as CheckpointRecord;
+  const last = copyEntry(createEntry(checkpoint).text, from, { to, moveImage }).record as CheckpointRecord;
   const edited = state === undefined ? undefined : editState(last, state, now());
-  if (edited !== undefined) entries.push(createEntry(edited));
+  const entries = copyUpTo(log, info, checkpoint.envelope.event_id, options, edited);
   const named = title === undefined ? {} : { title };
   const made = await log.createSession(to, { ...named, owner, firstId: info.firstId, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
+}
+
+/** Reads the records twice: only after the last of them is it known which runs are live at the checkpoint. */
+async function* copyUpTo(
+  log: Log,
+  info: SessionInfo,
+  lastId: number,
+  options: ForkOptions,
+  edited: StampedRecord | undefined,
+): AsyncGenerator<readonly LogEntry[], void, undefined> {
+  const { to, moveImage } = options;
+  const live = new LiveRunFold();
+  for await (const { records } of readPages(log, info, info.firstId - 1, lastId))
+    for (const record of records) live.take(record);
+  live.assertTransferable(options);
+  for await (const entries of copyEntries(log, info, { to, lastId, moveImage }))
+    yield entries.map((entry) => live.transfer(entry, options));
+  if (edited !== undefined) yield [createEntry(edited)];
 }
 
 function assertRoot({ checkpoint_id, checkpoint_ns = "" }: CheckpointEvent): void {

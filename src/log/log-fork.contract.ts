@@ -1,9 +1,10 @@
-/** Tests of checkpoints with their full state, and of forks. */
+/** Tests of forks, and of sessions created with records. */
 import { describe, expect, test } from "vitest";
 import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
 import type { AnyEvent, JsonObject, StampedRecord } from "../protocol/index.ts";
 import { listCheckpoints, readCheckpoint } from "./checkpoints.ts";
 import { createEntry } from "./entry.ts";
+import { makeForkedSession } from "./log-checkpoints.contract.ts";
 import { forkBeforeRun } from "./fork-before-run.ts";
 import { forkSession } from "./fork-session.ts";
 import {
@@ -18,17 +19,6 @@ import {
   withLog,
 } from "./log-fixture.contract.ts";
 import type { Log } from "./log.ts";
-
-/** Two runs with a to-do list between them; the second run is live. */
-function makeSession(): StampedRecord[] {
-  const first = makeGraphRun("run-1", { steps: 2 });
-  const todo: StampedRecord = {
-    envelope: { session_id: "s", event_id: first.length + 1, ts: 1 },
-    event: { type: "todo_list", list_id: "list", items: [{ id: "i0", text: "x", completed: false }] },
-  };
-  const after = first.length + 1;
-  return [...first, todo, ...makeGraphRun("run-2", { after, steps: 4, isOver: false, list: ["old"] })];
-}
 
 /** An array nested `depth` levels deep. */
 function nest(depth: number): unknown {
@@ -90,61 +80,71 @@ export function describeForks(store: LogStore): void {
       ));
   });
 
-  describe("checkpoints", () => {
-    test("are listed newest first, starting after any of them", () =>
+  describe("a session created in pieces", () => {
+    const entries = makeEntries("s", 0, [...draftRun("r"), drafts.todo("list"), drafts.start("r2")]);
+
+    test("is found once the last piece is written, and equals one created at once", () =>
       withLog(store, async ({ log, other }) => {
-        await writeRecords(log, makeSession(), 5);
-        const all = await listCheckpoints(other, "s");
-        expect(all.map(({ checkpointId, step, runId }) => [checkpointId, step, runId])).toEqual([
-          ...[4, 3, 2, 1, 0].map((step) => [`run-2-${step}`, step, "run-2"]),
-          ...[2, 1, 0].map((step) => [`run-1-${step}`, step, "run-1"]),
+        const pieces = async function* () {
+          for (const entry of entries) {
+            expect(await other.getSession("s")).toBeUndefined();
+            expect(await other.listSessions()).toEqual([]);
+            expect(await other.listOrphans()).toEqual([]);
+            yield [entry];
+          }
+          yield [];
+        };
+        const made = await log.createSession("s", { title: "t", owner: "alice", entries: pieces() });
+        expect(made).toMatchObject({ title: "t", owner: "alice", lastId: entries.length, holder: undefined });
+        expect(await readAll(other, "s")).toEqual(textsOf(entries));
+        expect((await other.listRuns("s")).map(({ runId, status }) => [runId, status])).toEqual([
+          ["r2", "live"],
+          ["r", "completed"],
         ]);
-        expect(all[0]).toMatchObject({ ns: "", next: [], timestamp: "2025-01-01T00:00:00.000Z" });
-        expect(all[1]).toMatchObject({ next: [{ id: "work" }] });
-        expect(await listCheckpoints(other, "s", { limit: 2 })).toEqual(all.slice(0, 2));
-        expect(await listCheckpoints(other, "s", { limit: 3, after: "run-2-1" })).toEqual(all.slice(4, 7));
-        expect(await listCheckpoints(other, "s", { after: "run-1-0" })).toEqual([]);
-        await expectRefusal(listCheckpoints(other, "s", { after: "none" }), "cursor_invalid");
-        await expectRefusal(listCheckpoints(other, "t"), "unknown_session");
+        expect(await other.getLandmark("s", "todo_list", "list")).toMatchObject({ eventId: 5 });
+        expect((await other.searchSessions({ query: "t" })).map(({ sessionId }) => sessionId)).toEqual(["s"]);
+        await (await openWriter(log, "s")).write([drafts.chunk("r2")]);
       }));
 
-    test("are read with their full state", () =>
+    test("is not created if a piece is invalid, the source fails, or the ID is taken meanwhile", () =>
       withLog(
         store,
         async ({ log, other }) => {
-          await writeRecords(log, makeSession(), 5);
-          for (const info of await listCheckpoints(other, "s")) {
-            const list = Array.from({ length: Number(info.step) }, (_, index) => `item ${index + 1}`);
-            const state = { list: info.runId === "run-1" ? list : ["old", ...list], n: info.step };
-            expect(await readCheckpoint(other, "s", info.checkpointId)).toEqual({ ...info, state });
-          }
-          await expectRefusal(readCheckpoint(other, "s", "none"), "unknown_checkpoint");
-          await expectRefusal(readCheckpoint(other, "t", "none"), "unknown_session");
+          const piecesOf = async function* (...pieces: (typeof entries)[]) {
+            yield* pieces;
+          };
+          const [first = [], second = []] = [entries.slice(0, 2), entries.slice(2)];
+          const create = (pieces: AsyncIterable<typeof entries>) => log.createSession("s", { entries: pieces });
+          await expectRefusal(create(piecesOf(second, first)), "conflict");
+          await expectRefusal(create(piecesOf(first, first)), "conflict");
+          const many = makeEntries(
+            "s",
+            0,
+            Array.from({ length: 60 }, () => drafts.note("x")),
+          );
+          await expectRefusal(create(piecesOf(many.slice(0, 15), many.slice(15))), "batch_too_large");
+          const failing = async function* () {
+            yield first;
+            throw new Error("source failed");
+          };
+          await expect(create(failing())).rejects.toThrow("source failed");
+          expect(await other.listSessions()).toEqual([]);
+          const taken = async function* () {
+            yield first;
+            await other.createSession("s", { title: "other" });
+            yield second;
+          };
+          await expectRefusal(create(taken()), "session_exists");
+          expect(await log.getSession("s")).toMatchObject({ title: "other", lastId: 0 });
         },
-        { maxPageRecords: 3 },
+        { maxForkBytes: 3000 },
       ));
-
-    test("of a pruned run are unknown; those whose run lost its start are evicted", () =>
-      withLog(store, async ({ log, other }) => {
-        const records = makeSession();
-        await writeRecords(log, records, 5);
-        await log.prune({ maxAgeMs: 0, now: Date.now() });
-        await expectRefusal(readCheckpoint(other, "s", "run-1-1"), "unknown_checkpoint");
-        expect(await readCheckpoint(other, "s", "run-2-2")).toMatchObject({
-          state: { list: ["old", "item 1", "item 2"], n: 2 },
-        });
-        const rest = records
-          .slice(-8)
-          .map(({ envelope, event }) => ({ envelope: { ...envelope, session_id: "t" }, event }));
-        await writeRecords(log, rest);
-        await expectRefusal(readCheckpoint(other, "t", "run-2-4"), "evicted");
-      }));
   });
 
   describe("a fork", () => {
     test("equals the session at the checkpoint", () =>
       withLog(store, async ({ log, other, clock }) => {
-        const records = makeSession();
+        const records = makeForkedSession();
         await writeRecords(log, records, 7);
         const { eventId } = await readCheckpoint(log, "s", "run-2-2");
         const before = await describeAll(log, "s");
@@ -171,7 +171,7 @@ export function describeForks(store: LogStore): void {
 
     test("has the given state in an additional checkpoint", () =>
       withLog(store, async ({ log, other }) => {
-        await writeRecords(log, makeSession());
+        await writeRecords(log, makeForkedSession());
         const state = { n: 40, more: { a: 1 } };
         const { checkpointId } = await forkSession(log, {
           from: "s",
@@ -197,7 +197,7 @@ export function describeForks(store: LogStore): void {
 
     test("is not an orphan during its grace period", () =>
       withLog(store, async ({ log, other, clock }) => {
-        await writeRecords(log, makeSession());
+        await writeRecords(log, makeForkedSession());
         await log.prune({ maxAgeMs: 0, now: Date.now() });
         const fork = (to: string, graceMs?: number) =>
           forkSession(log, { from: "s", checkpointId: "run-2-1", to, ...(graceMs === undefined ? {} : { graceMs }) });
@@ -221,7 +221,7 @@ export function describeForks(store: LogStore): void {
 
     test("rejects a state that is not JSON and reports the path", () =>
       withLog(store, async ({ log, other }) => {
-        await writeRecords(log, makeSession());
+        await writeRecords(log, makeForkedSession());
         const fork = (state: unknown, to = "fork") =>
           forkSession(log, { from: "s", checkpointId: "run-2-1", to, state: state as JsonObject });
         const circle: unknown[] = [];
@@ -257,7 +257,7 @@ export function describeForks(store: LogStore): void {
 
     test("starts where a pruned session starts", () =>
       withLog(store, async ({ log, other }) => {
-        await writeRecords(log, makeSession(), 5);
+        await writeRecords(log, makeForkedSession(), 5);
         await log.prune({ maxAgeMs: 0, now: Date.now() });
         const info = await log.getSession("s");
         expect(info?.firstId).toBeGreaterThan(1);
@@ -309,7 +309,7 @@ export function describeForks(store: LogStore): void {
       withLog(
         store,
         async ({ log, other }) => {
-          await writeRecords(log, makeSession(), 5);
+          await writeRecords(log, makeForkedSession(), 5);
           const writer = await openWriter(log, "s");
           const asked = { from: "s", checkpointId: "run-2-4", to: "fork" };
           let reads = 0;
@@ -330,7 +330,7 @@ export function describeForks(store: LogStore): void {
             },
           }));
           const { lastId } = await forkSession(written, asked);
-          expect(lastId).toBe(makeSession().length);
+          expect(lastId).toBe(makeForkedSession().length);
           // Of two concurrent forks, one succeeds.
           const both = await Promise.allSettled([1, 2].map(() => forkSession(log, { ...asked, to: "both" })));
           expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -338,7 +338,7 @@ export function describeForks(store: LogStore): void {
           const replaced = overrideLog(log, (own) => ({
             read: async (...given) => {
               await own.deleteSession("s");
-              await own.createSession("s", { entries: makeSession().slice(0, 3).map(createEntry) });
+              await own.createSession("s", { entries: makeForkedSession().slice(0, 3).map(createEntry) });
               return own.read(...given);
             },
           }));
@@ -353,7 +353,7 @@ export function describeForks(store: LogStore): void {
     test("is the owner of the source unless another is given", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s", { owner: "alice" });
-        await writeRecords(log, makeSession());
+        await writeRecords(log, makeForkedSession());
         const forks = {
           checkpoint: (to: string, owner: { owner?: string }) =>
             forkSession(log, { from: "s", checkpointId: "run-2-2", to, ...owner }),
@@ -375,7 +375,7 @@ export function describeForks(store: LogStore): void {
   describe("a fork before a run", () => {
     test("has the records before the run and no live run", () =>
       withLog(store, async ({ log, other }) => {
-        const records = makeSession();
+        const records = makeForkedSession();
         await writeRecords(log, records);
         await log.renameSession("s", "Old");
         const { firstId } = (await log.getRun("s", "run-2")) ?? { firstId: 0 };
@@ -393,7 +393,7 @@ export function describeForks(store: LogStore): void {
 
     test("that is the first one creates an empty session without a title", () =>
       withLog(store, async ({ log, other }) => {
-        await writeRecords(log, makeSession());
+        await writeRecords(log, makeForkedSession());
         await log.renameSession("s", "Old");
         expect(await forkBeforeRun(log, { from: "s", runId: "run-1", to: "a" })).toMatchObject({
           title: undefined,

@@ -1,6 +1,7 @@
 /** The tests that every log implementation must pass. */
 import { describe } from "vitest";
 import { describeAppending } from "./log-append.contract.ts";
+import { describeCheckpoints } from "./log-checkpoints.contract.ts";
 import { describeCommands } from "./log-commands.contract.ts";
 import { describeForks } from "./log-fork.contract.ts";
 import { describeIndexes } from "./log-index.contract.ts";
@@ -35,6 +36,7 @@ export function describeLog(
     describeSnapshots(store);
     describeCommands(store);
     describeRetention(store);
+    describeCheckpoints(store);
     describeForks(store);
     describeWalk(store, numRuns);
   });

@@ -340,8 +340,12 @@ export interface CreateOptions {
   readonly owner?: string;
   /** ID of the first record of a new session, for imports and forks of pruned sessions. Default: 1. */
   readonly firstId?: number;
-  /** Records of the new session. It is created with all of them or not at all; throws `session_exists` if it exists. */
-  readonly entries?: readonly LogEntry[];
+  /**
+   * Records of the new session, at once or in pieces. It is created with all of them or not at all; throws
+   * `session_exists` if it exists. A store writes pieces one by one, so that other writers do not wait, and the session
+   * exists once the last one is durable. If the pieces throw, or the process ends, none of them remains.
+   */
+  readonly entries?: readonly LogEntry[] | AsyncIterable<readonly LogEntry[]>;
   /**
    * Milliseconds for which `listOrphans` does not list a new session, unless a writer acquires it earlier. Default: 0.
    */

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { LoomError } from "../protocol/index.ts";
-import { assertBatch, assertFirstEntries } from "./entry.ts";
+import { assertBatch, createPieceCheck } from "./entry.ts";
 import { Feed } from "./feed.ts";
 import { isHolderGone } from "./holder.ts";
 import {
@@ -24,6 +24,7 @@ import {
   type ListSessionsOptions,
   LOG_LIMITS,
   type Log,
+  type LogEntry,
   type LogLimits,
   type PruneReport,
   type ReadOptions,
@@ -97,11 +98,12 @@ export class MemoryLog implements Log {
   }
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
-    const { firstId = 1, entries, graceMs = 0 } = options;
+    const { firstId = 1, graceMs = 0 } = options;
     assertDuration(graceMs);
+    if (options.entries !== undefined) assertFirstId(firstId);
+    const check = createPieceCheck(sessionId, firstId, this.limits);
+    const entries = options.entries === undefined ? undefined : await collectEntries(options.entries, check);
     if (entries !== undefined) {
-      assertFirstId(firstId);
-      assertFirstEntries(sessionId, firstId, entries, this.limits);
       if (this.#sessions.has(sessionId)) throw sessionExists(sessionId);
     }
     const session = this.#open(sessionId, options);
@@ -490,6 +492,18 @@ export class MemoryLog implements Log {
     const holder = this.#holderOf(session);
     return { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, epoch, holder, owner };
   }
+}
+
+async function collectEntries(
+  given: NonNullable<CreateOptions["entries"]>,
+  check: (entries: readonly LogEntry[]) => void,
+): Promise<readonly LogEntry[]> {
+  const all: LogEntry[] = [];
+  for await (const entries of Symbol.asyncIterator in given ? given : [given]) {
+    check(entries);
+    all.push(...entries);
+  }
+  return all;
 }
 
 function pageAfter<T>(

@@ -5,7 +5,7 @@
  * Invariant: this covers every run that is live at the fork, not only the run of the checkpoint. An ingested session
  * may have several live runs, and the engine resumes the newest.
  */
-import { LoomError, type ToolRules } from "../protocol/index.ts";
+import { LoomError, type StampedRecord, type ToolRules } from "../protocol/index.ts";
 import type { RunStartEvent } from "../protocol/events.generated.ts";
 import { isTerminal } from "../protocol/record.ts";
 import { joinToolRules, readToolRules } from "../protocol/tool-rules.ts";
@@ -26,53 +26,51 @@ interface ForkedRun {
   readonly approved: Set<string | undefined>;
 }
 
-/**
- * Returns the entries with the live runs transferred. Throws `unsupported` if an approved call is still open, or if an
- * actor is given and a live run has no `run_start`.
- */
-export function takeOverRuns(entries: readonly LogEntry[], options: TakeOverOptions): LogEntry[] {
-  const { actor, toolRules } = options;
-  const live = findLive(entries);
-  for (const { hasStart, approved } of live.values()) {
-    if (approved.size > 0)
-      throw new LoomError(
-        "unsupported",
-        "An approved tool call has not finished at this checkpoint; fork from another checkpoint",
-      );
-    // The run would have no actor and count toward no quota.
-    if (!hasStart && actor !== undefined)
-      throw new LoomError("unsupported", "A live run has no start at this checkpoint; fork from another checkpoint");
+/** The runs that are live after the records that were taken. */
+export class LiveRunFold {
+  readonly #live = new Map<string | undefined, ForkedRun>();
+  readonly #ended = new Set<string>();
+
+  take({ envelope, event }: StampedRecord): void {
+    const { run_id } = envelope;
+    if (run_id === undefined || this.#ended.has(run_id)) return;
+    if (isTerminal(event)) {
+      this.#ended.add(run_id);
+      this.#live.delete(run_id);
+      return;
+    }
+    const run = this.#live.get(run_id) ?? { hasStart: false, approved: new Set() };
+    this.#live.set(run_id, run);
+    const { type, call_id, decision } = event as { type: string; call_id?: string; decision?: unknown };
+    if (type === "run_start") run.hasStart = true;
+    // Without an id it stays open, because it is unknown which call ended.
+    else if (type === "tool_approval_result" && decision === "approved") run.approved.add(call_id);
+    else if (type === "tool_end" && call_id !== undefined) run.approved.delete(call_id);
   }
-  return entries.map((entry) => {
+
+  /** Throws `unsupported` if an approved call is still open, or if an actor is given and a live run has no `run_start`. */
+  assertTransferable({ actor }: TakeOverOptions): void {
+    for (const { hasStart, approved } of this.#live.values()) {
+      if (approved.size > 0)
+        throw new LoomError(
+          "unsupported",
+          "An approved tool call has not finished at this checkpoint; fork from another checkpoint",
+        );
+      // The run would have no actor and count toward no quota.
+      if (!hasStart && actor !== undefined)
+        throw new LoomError("unsupported", "A live run has no start at this checkpoint; fork from another checkpoint");
+    }
+  }
+
+  /** Returns the entry, changed if it starts a live run. */
+  transfer(entry: LogEntry, { actor, toolRules }: TakeOverOptions): LogEntry {
     const { envelope, event } = entry.record;
-    if (event.type !== "run_start" || !live.has(envelope.run_id)) return entry;
+    if (event.type !== "run_start" || !this.#live.has(envelope.run_id)) return entry;
     // The capabilities are those of the client that started the run, not of the one that takes it over.
     const { actor: before, tool_rules: own, capabilities, ...start } = event as RunStartEvent;
     if (before === actor && toolRules === undefined && capabilities === undefined) return entry;
     const tool_rules = joinToolRules(readToolRules(own), toolRules);
     const given = { ...(actor === undefined ? {} : { actor }), ...(tool_rules === undefined ? {} : { tool_rules }) };
     return createEntry({ envelope, event: { ...start, ...given } });
-  });
-}
-
-function findLive(entries: readonly LogEntry[]): ReadonlyMap<string | undefined, ForkedRun> {
-  const live = new Map<string | undefined, ForkedRun>();
-  const ended = new Set<string>();
-  for (const { record } of entries) {
-    const { run_id } = record.envelope;
-    if (run_id === undefined || ended.has(run_id)) continue;
-    if (isTerminal(record.event)) {
-      ended.add(run_id);
-      live.delete(run_id);
-      continue;
-    }
-    const run = live.get(run_id) ?? { hasStart: false, approved: new Set() };
-    live.set(run_id, run);
-    const { type, call_id, decision } = record.event as { type: string; call_id?: string; decision?: unknown };
-    if (type === "run_start") run.hasStart = true;
-    // Without an id it stays open, because it is unknown which call ended.
-    else if (type === "tool_approval_result" && decision === "approved") run.approved.add(call_id);
-    else if (type === "tool_end" && call_id !== undefined) run.approved.delete(call_id);
   }
-  return live;
 }

@@ -34,9 +34,33 @@ export type StoreOperation =
       readonly firstId: number;
       readonly graceMs: number;
       readonly now: number;
-      /** Records of the new session; the operation fails if it exists. */
-      readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
+  /** Creates a draft: a session without an ID, which only its writer knows. Returns its key. */
+  | {
+      readonly do: "create-draft";
+      readonly owner: string | undefined;
+      readonly firstId: number;
+      readonly holder: string;
+      readonly now: number;
+    }
+  | {
+      readonly do: "extend-draft";
+      readonly key: number;
+      readonly count: number;
+      readonly text: string;
+      readonly changes: IndexChanges;
+      readonly now: number;
+    }
+  /** Gives the draft its ID, which makes it a session. */
+  | {
+      readonly do: "publish-draft";
+      readonly key: number;
+      readonly sessionId: string;
+      readonly title: string | undefined;
+      readonly graceMs: number;
+      readonly now: number;
+    }
+  | { readonly do: "discard-draft"; readonly key: number }
   | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
   /** Writes a page and a scratch file, to check that changes can be stored. */
   | { readonly do: "probe" }
@@ -84,7 +108,7 @@ export type StoreOperation =
     }
   | { readonly do: "prune-oldest"; readonly excess: number }
   | { readonly do: "drop-commands"; readonly before: number }
-  | { readonly do: "sweep" };
+  | { readonly do: "sweep"; readonly now: number };
 
 /** The operation with this `do` value. */
 export type OperationOf<D extends StoreOperation["do"]> = Extract<StoreOperation, { readonly do: D }>;
@@ -112,13 +136,19 @@ export function toNewCommand({ commandId, kind, body }: Command): NewCommand {
 
 /** Approximate size of an operation in bytes. */
 export function lengthOf(operation: StoreOperation): number {
-  if (operation.do === "append") return operation.text.length;
   if (operation.do === "save-snapshot") return operation.snapshot.state.length;
-  return operation.do === "create" ? (operation.records?.text.length ?? 0) : 0;
+  return operation.do === "append" || operation.do === "extend-draft" ? operation.text.length : 0;
 }
 
 /** Operations with another result, or an error, if they were already stored. */
-const UNREPEATABLE: ReadonlySet<StoreOperation["do"]> = new Set(["acquire", "create", "delete"]);
+const UNREPEATABLE: ReadonlySet<StoreOperation["do"]> = new Set([
+  "acquire",
+  "create",
+  "delete",
+  "create-draft",
+  "extend-draft",
+  "publish-draft",
+]);
 
 /** Whether the operation can be applied twice; a repeated append is recognized by its records. */
 export function isRepeatable(operation: StoreOperation): boolean {

@@ -200,6 +200,9 @@ CREATE TABLE snapshots (
 ) STRICT;
 `;
 
+/** Lists drafts: sessions that are being copied and have no ID yet. A deleted session is unswept. */
+const VERSION_10 = "CREATE INDEX sessions_drafts ON sessions (key) WHERE session_id IS NULL AND unswept = 0";
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -222,6 +225,17 @@ export const STORE_FORMAT: DatabaseFormat = {
   name: "store",
   // "LOOM" in ASCII.
   applicationId: 0x4c_4f_4f_4d,
-  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9],
+  migrations: [
+    VERSION_1,
+    VERSION_2,
+    VERSION_3,
+    VERSION_4,
+    VERSION_5,
+    VERSION_6,
+    VERSION_7,
+    VERSION_8,
+    VERSION_9,
+    VERSION_10,
+  ],
   addFunctions,
 };

@@ -44,6 +44,8 @@ const STATEMENTS = {
   renew: "UPDATE sessions SET incarnation = ?, seal = ? WHERE key = ?",
   lastEpoch: "SELECT epoch, seal FROM deleted_epochs",
   setLastEpoch: "UPDATE deleted_epochs SET epoch = ?, seal = ?",
+  drafts: `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_drafts
+    WHERE session_id IS NULL AND unswept = 0 ORDER BY key LIMIT ?`,
   unswept: `SELECT ${COLUMNS} FROM sessions WHERE unswept = 1`,
   markUnswept: "UPDATE sessions SET unswept = 1 WHERE key = ?",
 } as const;
@@ -112,6 +114,11 @@ export class SessionRows {
 
   set lastEpoch(epoch: number) {
     this.#sql.setLastEpoch.run(epoch, sealOf([epoch]));
+  }
+
+  /** Lists drafts, without damaged ones, oldest first. */
+  listDrafts(limit: number): readonly StoredSession[] {
+    return (this.#sql.drafts.all(limit) as unknown as SealedSession[]).filter(hasValidSeal);
   }
 
   /** Lists sessions with rows to sweep. Damaged sessions are left out, because their first ID cannot be trusted. */

@@ -10,7 +10,7 @@ import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { QueryThread } from "../../sqlite/query-thread.ts";
-import { assertBatch, assertFirstEntries } from "../entry.ts";
+import { assertBatch } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
 import type { LogMonitor, StoreMeter } from "../log-monitor.ts";
@@ -52,6 +52,7 @@ import {
   assertText,
   assertTitle,
   clampListLimit,
+  sessionExists,
   SETTLED_COMMANDS_MS,
 } from "../rules.ts";
 import { ChangePoller } from "./change-poller.ts";
@@ -60,6 +61,7 @@ import { isRepeatable, lengthOf, packGroup, type StoreOperation, toNewCommand, t
 import type { SearchData, SearchQuery } from "./search-thread.ts";
 import { StoreMonitor } from "./store-monitor.ts";
 import { StoreReader } from "./store-reader.ts";
+import { PAUSE_MS, writeDraft } from "./write-draft.ts";
 import { type CommandRow, describeCommand } from "./run-rows.ts";
 
 /** Options of `openSqliteLog`. */
@@ -97,8 +99,6 @@ export interface SqliteLogOptions {
 const MAX_CHECK_BYTES = 32 * 1024 * 1024;
 const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
 const MAX_RECENT_ROWS = 4096;
-/** Pause between transactions of a sweep or prune, so that other processes can write. */
-const PAUSE_MS = 4;
 /** Maximum number of sessions whose current run and lease are cached. */
 const MAX_SESSIONS = 10_000;
 
@@ -109,6 +109,8 @@ const MAX_WAITING_SEARCHES = 1000;
 const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 const WRITER_THREAD = new URL(`./writer-thread${EXTENSION}`, import.meta.url);
 const SEARCH_THREAD = new URL(`./search-thread${EXTENSION}`, import.meta.url);
+
+type CreateEntries = NonNullable<CreateOptions["entries"]>;
 
 const NO_STARTS: IndexChanges["starts"] = [];
 
@@ -139,6 +141,8 @@ class SqliteLog implements Log {
   /** Latest lease of each session; its epoch belongs to one incarnation. */
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
   #isSavingSnapshot = false;
+  /** Whether this process has looked for rows that earlier processes left. */
+  #hasSwept = false;
   #closed = false;
 
   /** @internal */
@@ -186,18 +190,22 @@ class SqliteLog implements Log {
     assertFirstId(firstId);
     assertTitle(title);
     assertOwner(owner);
-    if (entries !== undefined) assertFirstEntries(sessionId, firstId, entries, this.limits);
-    const records =
-      entries === undefined
-        ? undefined
-        : {
-            count: entries.length,
-            text: entries.map(({ text }) => text).join("\n"),
-            changes: findIndexChanges(entries),
-          };
-    await this.#write({ do: "create", sessionId, title, owner, firstId, graceMs, now: this.#now(), records });
-    if (records !== undefined) this.#feed.hint(sessionId);
+    if (entries === undefined)
+      await this.#write({ do: "create", sessionId, title, owner, firstId, graceMs, now: this.#now() });
+    else await this.#writeDraft(sessionId, entries, options);
     return this.#describe(sessionId);
+  }
+
+  async #writeDraft(sessionId: string, entries: CreateEntries, options: CreateOptions): Promise<void> {
+    const write = <T>(operation: StoreOperation): Promise<T> => this.#write<T>(operation);
+    try {
+      if (this.#openReader().findSession(sessionId) !== undefined) throw sessionExists(sessionId);
+      await writeDraft({ limits: this.limits, now: this.#now, write }, sessionId, entries, options);
+      this.#feed.hint(sessionId);
+    } catch (error) {
+      this.#sweep().catch(() => undefined);
+      throw error;
+    }
   }
 
   async getSession(sessionId: string): Promise<SessionInfo | undefined> {
@@ -239,6 +247,7 @@ class SqliteLog implements Log {
     assertName("holder", holder);
     assertDuration(ttlMs);
     const now = this.#now();
+    if (!this.#hasSwept) this.#sweep().catch(() => undefined);
     const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, create, now });
     // Another process may have written or recreated the session, so new records must not be joined to those in memory.
     this.#leases.set(sessionId, lease);
@@ -433,7 +442,8 @@ class SqliteLog implements Log {
 
   /** Deletes rows that can no longer be read. If it fails, the next sweep continues. */
   async #sweep(): Promise<void> {
-    while (await this.#write<boolean>({ do: "sweep" })) await pause(PAUSE_MS);
+    this.#hasSwept = true;
+    while (await this.#write<boolean>({ do: "sweep", now: this.#now() })) await pause(PAUSE_MS);
   }
 
   #describe(sessionId: string): SessionInfo {

@@ -24,6 +24,7 @@ import {
 } from "../rules.ts";
 import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
+import { Drafts } from "./drafts.ts";
 import { type Head, Heads } from "./heads.ts";
 import type { NewCommand, OperationOf, StoreOperation } from "./operations.ts";
 import { probeStore } from "./probe-store.ts";
@@ -61,6 +62,7 @@ export class SqliteStore {
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
   readonly #journal: CommitJournal;
+  readonly #drafts: Drafts;
   readonly #sql: Statements<typeof STATEMENTS>;
 
   /** `maxRecentRows`: see `SqliteLogOptions`; `writer`: see `CommitJournal`. */
@@ -80,6 +82,16 @@ export class SqliteStore {
       records: this.#records,
       searchIndex: this.#searchIndex,
       snapshots: this.#snapshots,
+    });
+    this.#drafts = new Drafts({
+      sessions: this.#sessions,
+      records: this.#records,
+      searchIndex: this.#searchIndex,
+      heads: this.#heads,
+      write: (head, text, count, changes) => {
+        this.#insertAll(head, text, count);
+        this.#index(head, changes);
+      },
     });
     this.#compactor = new Compactor(db, maxRecentRows);
     this.#journal = new CommitJournal(db, writer);
@@ -133,7 +145,18 @@ export class SqliteStore {
       case "append":
         return this.#append(operation);
       case "create":
-        this.#create(operation);
+        this.#open(operation.sessionId, operation);
+        return undefined;
+      case "create-draft":
+        return this.#drafts.create(operation);
+      case "extend-draft":
+        this.#drafts.extend(operation);
+        return undefined;
+      case "publish-draft":
+        this.#drafts.publish(operation);
+        return undefined;
+      case "discard-draft":
+        this.#drafts.discard(operation.key);
         return undefined;
       case "probe":
         probeStore(this.#db);
@@ -165,6 +188,7 @@ export class SqliteStore {
         this.#journal.noteUncounted();
         // The compactor must not write the deleted rows again from memory.
         this.#compactor.forget();
+        this.#drafts.discardAbandoned(operation.now);
         return this.#pruner.sweep();
     }
   }
@@ -174,15 +198,6 @@ export class SqliteStore {
     // The session may have been deleted, and the record pruned.
     if (head === undefined || snapshot.eventId < head.row.firstId) return;
     this.#snapshots.save(head.key, snapshot, maxBytes);
-  }
-
-  #create(operation: OperationOf<"create">): void {
-    const { sessionId, records } = operation;
-    if (records !== undefined && this.#heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
-    const head = this.#open(sessionId, operation);
-    if (records === undefined) return;
-    this.#insertAll(head, records.text, records.count);
-    this.#index(head, records.changes);
   }
 
   #rename({ sessionId, title }: OperationOf<"rename">): void {

@@ -12,6 +12,7 @@ import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from 
 import { authorOf } from "../commands/command-host.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { createRevocableBody } from "./revocable-body.ts";
+import { enterGate } from "../api/gates.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { sessionPath } from "./resource-paths.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
@@ -205,8 +206,9 @@ const fork = defineOperation<"Empty", "ForkSession">({
       shape: "ForkedSession",
     },
     201: { description: "Forked session", shape: "ForkedSession" },
+    429: { description: "Too many forks of this credential wait: `too_many_forks`", shape: "Problem" },
   },
-  async handle(core, { request, caller, params: { id = "" }, body }) {
+  async handle(core, { request, caller, params: { id = "" }, body, signal }) {
     // A copy and a fork at a checkpoint need different IDs, because a copy is recognized by its ID alone.
     const kind = hasForkPoint(body) ? "fork" : "copy";
     const author = authorOf(core, caller);
@@ -220,13 +222,19 @@ const fork = defineOperation<"Empty", "ForkSession">({
     const moveImage = (url: string): string => (url.startsWith(oldUrl) ? newUrl + url.slice(oldUrl.length) : url);
     const { owner, actor, tools } = author;
     const forkRequest = { from: id, to, options: body, isKeyed, moveImage, owner, actor, tools };
-    const { fork: forked, isNew } = await forkOnce(core.log, forkRequest);
+    const release = await enterGate(core, "forks", caller, signal);
+    const { fork: forked, isNew } = await forkOnce(core.log, forkRequest)
+      .then(async (made) => {
+        const { fork: info, isNew: isCreated } = made;
+        // Also for an existing fork: the earlier request may have been interrupted before the blobs were copied.
+        await deleteForkOnError(core, info, isCreated, async () => {
+          if (info.checkpointId !== undefined && isCreated) await admitLatestRun(core, author, to);
+          await copyBlobs(core, id, to);
+        });
+        return made;
+      })
+      .finally(release);
     const { checkpointId } = forked;
-    // Also for an existing fork: the earlier request may have been interrupted before the blobs were copied.
-    await deleteForkOnError(core, forked, isNew, async () => {
-      if (checkpointId !== undefined && isNew) await admitLatestRun(core, author, to);
-      await copyBlobs(core, id, to);
-    });
     // Its run is live and needs a process to resume it.
     if (checkpointId !== undefined) void core.runs.dispatch(to);
     const headers = { location: sessionPath(core, to) };

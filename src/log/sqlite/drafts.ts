@@ -1,0 +1,92 @@
+/**
+ * Drafts: sessions that are written in several transactions and have no ID until they are complete. No reader finds
+ * them. A draft whose writer has ended, or has not written for a while, is discarded by the next sweep.
+ */
+import { LoomError } from "../../protocol/loom-error.ts";
+import { randomUUID } from "node:crypto";
+import { isHolderGone } from "../holder.ts";
+import type { IndexChanges } from "../index-changes.ts";
+import { LOCAL_OWNER, sessionExists } from "../rules.ts";
+import type { Head, Heads } from "./heads.ts";
+import type { OperationOf } from "./operations.ts";
+import type { Records } from "./records.ts";
+import type { SearchIndex } from "./search-index.ts";
+import type { SessionRows } from "./session-rows.ts";
+
+/** Time without a write after which a draft is discarded. */
+const ABANDONED_MS = 5 * 60_000;
+/** Drafts checked in one sweep. */
+const MAX_CHECKED = 100;
+
+interface DraftRows {
+  readonly sessions: SessionRows;
+  readonly records: Records;
+  readonly searchIndex: SearchIndex;
+  readonly heads: Heads;
+  /** Writes records and their index changes. */
+  readonly write: (head: Head, text: string, count: number, changes: IndexChanges) => void;
+}
+
+export class Drafts {
+  readonly #rows: DraftRows;
+
+  constructor(rows: DraftRows) {
+    this.#rows = rows;
+  }
+
+  create({ owner = LOCAL_OWNER, firstId, holder, now }: OperationOf<"create-draft">): number {
+    const expiresAt = now + ABANDONED_MS;
+    const fresh = { sessionId: null, title: null, createdAt: now, updatedAt: now, basePos: 0, epoch: 0 };
+    return this.#rows.sessions.create({ ...fresh, incarnation: randomUUID(), owner, firstId, holder, expiresAt }).key;
+  }
+
+  extend({ key, text, count, changes, now }: OperationOf<"extend-draft">): void {
+    const head = this.#get(key);
+    this.#rows.heads.save(head, { expiresAt: now + ABANDONED_MS });
+    this.#rows.write(head, text, count, changes);
+  }
+
+  /** Throws `session_exists`. */
+  publish({ key, sessionId, title, graceMs, now }: OperationOf<"publish-draft">): void {
+    const { sessions, heads, searchIndex } = this.#rows;
+    const head = this.#get(key);
+    if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
+    heads.save(head, {
+      sessionId,
+      title: title ?? null,
+      // An old lease must not be valid in a new session with the same ID.
+      epoch: sessions.lastEpoch,
+      holder: null,
+      expiresAt: graceMs === 0 ? 0 : now + graceMs,
+    });
+    if (title !== undefined) searchIndex.add(head.row, 0, title);
+  }
+
+  /** Marks the rows of the draft to be swept. */
+  discard(key: number): void {
+    const head = this.#find(key);
+    if (head === undefined) return;
+    this.#rows.heads.save(head, { firstId: head.lastId + 1, holder: null });
+    this.#rows.sessions.markUnswept(head.row);
+  }
+
+  /** Discards the drafts of writers that have ended or stopped. */
+  discardAbandoned(now: number): void {
+    for (const { key, holder, expiresAt } of this.#rows.sessions.listDrafts(MAX_CHECKED))
+      if (expiresAt <= now || holder === null || isHolderGone(holder)) this.discard(key);
+  }
+
+  #get(key: number): Head {
+    const head = this.#find(key);
+    if (head !== undefined) return head;
+    throw new LoomError("conflict", "The copy paused for too long and was discarded; try again");
+  }
+
+  /** Undefined if it was discarded: it then has no holder. */
+  #find(key: number): Head | undefined {
+    const row = this.#rows.sessions.findByKey(key);
+    if (row === undefined || row.sessionId !== null || row.holder === null) return undefined;
+    const last = this.#rows.records.findLast(row);
+    return { key, row, lastId: last.id, pos: last.pos, runs: new Set() };
+  }
+}
