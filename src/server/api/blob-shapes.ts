@@ -15,6 +15,11 @@ export const BLOB_SHAPES = {
   Blob: declareShape("An image or file of a session", "会话中的图片或文件", BLOB_FIELDS),
   Blobs: declareShape("Images and files of a session", "会话中的图片与文件", {
     blobs: required(listOf(objectOf(BLOB_FIELDS)), "Blobs, oldest first", "图片与文件，最早的在前"),
+    damaged: optional(
+      listOf(string),
+      "Ids of blobs whose description is damaged; uploading the file again replaces one",
+      "描述已损坏的图片与文件的 id；重新上传文件即可替换",
+    ),
   }),
   PutBlob: declareShape("Name of an upload", "上传文件的名称", {
     name: optional(

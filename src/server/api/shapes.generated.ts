@@ -417,6 +417,8 @@ export interface Blob {
 export interface Blobs {
   /** Blobs, oldest first */
   readonly blobs: readonly { readonly blob_id: string; readonly url: string; readonly media_type: string; readonly name?: string; readonly bytes: number; readonly created_at: number }[];
+  /** Ids of blobs whose description is damaged; uploading the file again replaces one */
+  readonly damaged?: readonly string[];
 }
 
 /** Name of an upload (HTTP). */
@@ -685,7 +687,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event framing?=auto|ndjson|sse when_taken?=rename|refuse"),
   IngestResult: parseForm("HTTP#session_id:s dialect:s frames:i0 runs:[{run_id:s status:=live|completed|error|cancelled code?s first_event_id:i0 last_event_id:i0} warnings:[{line:i0 rule:s message:s} warning_count:i0"),
   Blob: parseForm("HTTP#blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0"),
-  Blobs: parseForm("HTTP#blobs:[{blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0}"),
+  Blobs: parseForm("HTTP#blobs:[{blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0} damaged?[s"),
   PutBlob: parseForm("HTTP#name?s"),
   GetImage: parseForm("HTTP#url:s"),
   KnowledgeDocuments: parseForm("HTTP#documents:[{document_id:s name:s title:s collection:s format:=markdown|text|html|pdf bytes:i0 passages:i0 indexed_at:i0} next?s totals:{documents:i0 passages:i0 bytes:i0} collections:[{name:s documents:i0} accepts:[s max_document_bytes:i0"),

@@ -4,7 +4,8 @@
  *
  * Invariants:
  * - A blob is stored completely or not at all, even if the process is killed.
- * - A damaged blob is never returned: reading it throws `blob_damaged`, and storing its bytes again replaces it.
+ * - A damaged blob is not returned: reading it throws `blob_damaged`, and storing its bytes again replaces it. A store
+ *   may trust an unchanged file for a minute after a check.
  * - The same bytes are one blob per session, with the name and media type of the first upload.
  */
 
@@ -67,7 +68,7 @@ export interface BlobStore {
   /** Returns undefined if there is no such blob. Throws `blob_damaged` if its description cannot be read. */
   get(sessionId: string, blobId: string): Promise<BlobInfo | undefined>;
   /**
-   * Checks all bytes of the blob, then streams it, or a range that must be within it. Throws `unknown_blob` and
+   * Checks all bytes of the blob, unless they were checked within the last minute, then streams it, or a range that must be within it. Throws `unknown_blob` and
    * `blob_damaged`.
    */
   read(
@@ -75,8 +76,8 @@ export interface BlobStore {
     blobId: string,
     range?: ByteRange,
   ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }>;
-  /** Oldest first. Throws `blob_damaged`. */
-  list(sessionId: string): Promise<readonly BlobInfo[]>;
+  /** Oldest first. Blobs with a damaged description are left out and passed to `onDamaged`. */
+  list(sessionId: string, onDamaged?: (blobId: string) => void): Promise<readonly BlobInfo[]>;
   /** Deletes all blobs of a session. */
   deleteSession(sessionId: string): Promise<void>;
   close(): Promise<void>;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { performance } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testBlobStore } from "./blob-store.contract.ts";
 import { openBlobStore } from "./open-blob-store.ts";
@@ -21,6 +22,10 @@ async function flipByte(path: string, at: number): Promise<void> {
   const bytes = await readFile(path);
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   await writeFile(path, bytes);
+}
+
+async function replaceInFile(path: string, old: string, text: string): Promise<void> {
+  await writeFile(path, (await readFile(path, "utf8")).replace(old, text));
 }
 
 describe("folder blob store", () => {
@@ -71,6 +76,7 @@ describe("folder blob store", () => {
     ["no bytes", "bytes", (path: string) => rm(path)],
     ["an unreadable description", "meta.json", (path: string) => writeFile(path, '{"mediaType"')],
     ["no description", "meta.json", (path: string) => rm(path)],
+    ["a changed description", "meta.json", (path: string) => replaceInFile(path, '"a/b"', '"a/c"')],
   ])("refuses a blob with %s, and accepts the same bytes again", async (_, name, damage) => {
     const path = nextFolder();
     const store = await openBlobStore(path, LIMITS);
@@ -88,6 +94,40 @@ describe("folder blob store", () => {
       true,
     );
     expect(await readdir(join(path, "unfinished"))).toEqual([]);
+  });
+
+  it("lists the other blobs if a description is damaged, and reads descriptions without a digest", async () => {
+    const path = nextFolder();
+    const store = await openBlobStore(path, LIMITS);
+    const first = await store.put("s", [Uint8Array.of(1)], { mediaType: "a/b" });
+    const second = await store.put("s", [Uint8Array.of(2)], { mediaType: "a/b", name: "two" });
+    const [session = ""] = (await readdir(path)).filter((each) => each !== "unfinished");
+    await writeFile(join(path, session, first.blobId, "meta.json"), "{");
+    const { blobId, ...rest } = second;
+    await writeFile(join(path, session, blobId, "meta.json"), JSON.stringify(rest));
+    const damaged: string[] = [];
+    expect(await store.list("s", (id) => damaged.push(id))).toEqual([second]);
+    expect(damaged).toEqual([first.blobId]);
+    expect(await store.list("s")).toEqual([second]);
+    await store.close();
+  });
+
+  it("checks a large blob outside the main thread, and an unchanged one only once", async () => {
+    const path = nextFolder();
+    const store = await openBlobStore(path, { maxBlobBytes: 2 ** 26, maxSessionBlobBytes: 2 ** 27 });
+    const data = Buffer.alloc(32 * 1024 * 1024, "loom");
+    const { blobId } = await store.put("s", [data], { mediaType: "a/b" });
+    const before = performance.eventLoopUtilization();
+    for (let n = 0; n < 30; n++) {
+      const { bytes } = await store.read("s", blobId, { start: n, end: n + 1 });
+      expect((await new Response(bytes as ReadableStream<Uint8Array<ArrayBuffer>>).bytes()).length).toBe(1);
+    }
+    // One check takes about 100 ms of CPU time, on any thread.
+    expect(performance.eventLoopUtilization(before).active).toBeLessThan(1500);
+    const [session = ""] = (await readdir(path)).filter((each) => each !== "unfinished");
+    await flipByte(join(path, session, blobId, "bytes"), 20_000_000);
+    await expect(store.read("s", blobId, { start: 0, end: 1 })).rejects.toMatchObject({ code: "blob_damaged" });
+    await store.close();
   });
 
   it("keeps only complete blobs when the writer is killed", async () => {

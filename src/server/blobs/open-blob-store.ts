@@ -3,8 +3,8 @@
  * the digest of its bytes, with the files `bytes` and `meta.json`.
  *
  * Invariants: a blob is written to a temporary folder, synced, and then moved into the store in one step; a stored blob
- * is never changed. Each read compares the bytes with their digest before it returns any of them. Unfinished uploads of
- * killed processes are removed when the store is opened.
+ * is never changed. A read compares the bytes with their digest before it returns any of them, unless the unchanged file
+ * was compared within the last minute. Unfinished uploads of killed processes are removed when the store is opened.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -27,6 +27,7 @@ import {
   unknownBlob,
   Uploads,
 } from "./blob-rules.ts";
+import { FileDigests } from "./file-digests.ts";
 import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
 
 const PRIVATE = { recursive: true, mode: 0o700 } as const;
@@ -36,8 +37,12 @@ const BYTES = "bytes";
 const META = "meta.json";
 /** Age at which unfinished uploads of another machine are removed. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
-/** Bytes hashed at once when a blob is checked. */
-const CHECK_BYTES = 256 * 1024;
+/**
+ * How long a check of a file that has not changed since is valid. Damage by the disk, which changes no time of the file,
+ * is found by the first read after that.
+ */
+const CHECK_VALID_MS = 60_000;
+const MAX_REMEMBERED_CHECKS = 10_000;
 /** Sessions whose usage is cached. */
 const MAX_CACHED_USAGES = 1000;
 
@@ -57,12 +62,22 @@ interface SessionUsage {
   readonly bytes: number;
 }
 
+/** A file whose bytes matched its digest. */
+interface FileCheck {
+  /** Identity, size and times of the file. */
+  readonly version: string;
+  readonly at: number;
+}
+
 class FolderBlobStore implements BlobStore {
   readonly #folder: string;
   readonly #limits: BlobLimits;
   readonly #uploads: Uploads;
   /** The holder ID without slashes, for use in file names. */
   readonly #holder = describeHolder().replaceAll("/", "~");
+  readonly #digests = new FileDigests();
+  /** The latest successful check of each file. */
+  readonly #checks = new BoundedMap<FileCheck>(MAX_REMEMBERED_CHECKS);
   readonly #usages = new BoundedMap<SessionUsage>(MAX_CACHED_USAGES);
   /** The last queued operation of each session. */
   readonly #queues = new Map<string, Promise<unknown>>();
@@ -94,7 +109,9 @@ class FolderBlobStore implements BlobStore {
         const blobId = counter.finish();
         const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
         await writeFileDurably(join(unfinished, META), (file) =>
-          translateErrors(unfinished, () => writeAll(file, Buffer.from(JSON.stringify(info)))),
+          translateErrors(unfinished, () =>
+            writeAll(file, Buffer.from(JSON.stringify({ ...info, digest: digestInfo(info) }))),
+          ),
         );
         await syncFolder(unfinished);
         return await this.#runInOrder(sessionId, async () => {
@@ -131,8 +148,10 @@ class FolderBlobStore implements BlobStore {
   /** Returns a blob whose bytes are intact. Removes a damaged one, so that the same bytes can be stored again. */
   async #findOrRemove(sessionId: string, blobId: string): Promise<BlobInfo | undefined> {
     try {
-      const { info, bytes } = await this.read(sessionId, blobId);
-      await bytes.cancel();
+      const info = await this.get(sessionId, blobId);
+      if (info === undefined) return undefined;
+      this.#checks.delete(join(this.#folderOf(sessionId), blobId, BYTES));
+      await (await this.#openIntact(info)).close();
       return info;
     } catch (error) {
       if (isLoomError(error, "unknown_blob")) return undefined;
@@ -166,35 +185,54 @@ class FolderBlobStore implements BlobStore {
   ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
     const info = await this.get(sessionId, blobId);
     if (info === undefined) throw unknownBlob(sessionId, blobId);
+    // Open the file before returning: a blob deleted from now on can still be read to the end.
+    const file = await this.#openIntact(info);
+    const { start, end } = range ?? { start: 0, end: info.bytes };
+    if (end > start) {
+      const stream = createReadStream("", { fd: file, start, end: end - 1 });
+      return { info, bytes: Readable.toWeb(stream) as ReadableStream<Uint8Array> };
+    }
+    await file.close();
+    return { info, bytes: new Blob([]).stream() };
+  }
+
+  /** Opens the bytes of a blob and checks them, also for a range: only the digest of the whole blob is known. */
+  async #openIntact({ sessionId, blobId, bytes }: BlobInfo): Promise<FileHandle> {
     const path = join(this.#folderOf(sessionId), blobId, BYTES);
     return translateErrors(path, async () => {
-      // Open the file before returning: a blob deleted from now on can still be read to the end.
       const file = await open(path).catch(ignoreMissing);
       if (file === undefined)
         throw (await this.get(sessionId, blobId)) === undefined
           ? unknownBlob(sessionId, blobId)
           : damagedBlob(sessionId, blobId);
-      const { start, end } = range ?? { start: 0, end: info.bytes };
-      let isIntact = false;
       try {
-        // A range is checked too: only the digest of the whole blob is known.
-        isIntact = (await file.stat()).size === info.bytes && (await digestOf(file)) === blobId;
-        if (!isIntact) throw damagedBlob(sessionId, blobId);
-      } finally {
-        if (!isIntact || end <= start) await file.close();
+        const { dev, ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+        const version = [dev, ino, size, mtimeNs, ctimeNs].join(":");
+        const known = this.#checks.get(path);
+        const isKnown = known?.version === version && performance.now() - known.at < CHECK_VALID_MS;
+        if (!isKnown) {
+          const at = performance.now();
+          if (Number(size) !== bytes || (await this.#digests.compute(file)) !== blobId)
+            throw damagedBlob(sessionId, blobId);
+          this.#checks.set(path, { version, at });
+        }
+        return file;
+      } catch (error) {
+        await file.close();
+        throw error;
       }
-      if (end <= start) return { info, bytes: new Blob([]).stream() };
-      const stream = createReadStream("", { fd: file, start, end: end - 1 });
-      return { info, bytes: Readable.toWeb(stream) as ReadableStream<Uint8Array> };
     });
   }
 
-  async list(sessionId: string): Promise<readonly BlobInfo[]> {
+  async list(sessionId: string, onDamaged?: (blobId: string) => void): Promise<readonly BlobInfo[]> {
     const names = (await readdir(this.#folderOf(sessionId)).catch(ignoreMissing)) ?? [];
     const infos: BlobInfo[] = [];
     // One at a time, to limit the number of open files.
     for (const name of names) {
-      const info = await this.get(sessionId, name);
+      const info = await this.get(sessionId, name).catch((error: unknown) => {
+        if (!isLoomError(error, "blob_damaged")) throw error;
+        onDamaged?.(name);
+      });
       if (info !== undefined) infos.push(info);
     }
     return infos.toSorted((a, b) => a.createdAt - b.createdAt || (a.blobId < b.blobId ? -1 : 1));
@@ -216,6 +254,7 @@ class FolderBlobStore implements BlobStore {
 
   async close(): Promise<void> {
     await Promise.all(this.#queues.values());
+    await this.#digests.close();
   }
 
   /** Counts again only if the folder has changed, because other processes may write to it. */
@@ -275,17 +314,6 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let from = 0; from < bytes.length;) from += (await file.write(bytes, from)).bytesWritten;
 }
 
-async function digestOf(file: FileHandle): Promise<string> {
-  const hash = createHash("sha256");
-  const chunk = Buffer.allocUnsafe(CHECK_BYTES);
-  for (let at = 0; ;) {
-    const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
-    if (bytesRead === 0) return hash.digest("hex");
-    hash.update(chunk.subarray(0, bytesRead));
-    at += bytesRead;
-  }
-}
-
 /** Translates errors of the file system, such as a full disk, but not those of the sender. */
 async function translateErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -313,9 +341,18 @@ function ignoreMissing(error: unknown): undefined {
 function readInfo(text: string, sessionId: string, blobId: string): BlobInfo | undefined {
   const read = parseJson(text);
   if (!isJsonObject(read)) return undefined;
-  const { mediaType, name, bytes, createdAt } = read;
+  const { mediaType, name, bytes, createdAt, digest } = read;
   if (typeof mediaType !== "string" || typeof bytes !== "number" || typeof createdAt !== "number") return undefined;
-  return { blobId, sessionId, mediaType, name: typeof name === "string" ? name : undefined, bytes, createdAt };
+  const shown = typeof name === "string" ? name : undefined;
+  const info = { blobId, sessionId, mediaType, name: shown, bytes, createdAt };
+  // Older descriptions have no digest.
+  return digest === undefined || digest === digestInfo(info) ? info : undefined;
+}
+
+/** Digest of a description, which finds damage that is still valid JSON. */
+function digestInfo({ blobId, sessionId, mediaType, name, bytes, createdAt }: BlobInfo): string {
+  const values = JSON.stringify([blobId, sessionId, mediaType, name ?? null, bytes, createdAt]);
+  return createHash("sha256").update(values).digest("hex");
 }
 
 function parseJson(text: string): unknown {

@@ -82,9 +82,13 @@ export const listBlobs = defineOperation({
   action: "blobs.read",
   responses: { 200: { description: "Blobs, oldest first", shape: "Blobs" } },
   async handle(core, { params: { id = "" } }) {
-    const found = await storeOf(core).list(id);
+    const damaged: string[] = [];
+    const found = await storeOf(core).list(id, (blobId) => damaged.push(blobId));
     const blobs = found.map((info) => describeBlob(core, info));
-    return Response.json({ blobs }, { headers: { "cache-control": "no-store" } });
+    return Response.json(
+      { blobs, ...(damaged.length === 0 ? {} : { damaged }) },
+      { headers: { "cache-control": "no-store" } },
+    );
   },
 });
 

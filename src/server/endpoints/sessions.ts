@@ -6,6 +6,7 @@ import { assertSessionId, unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
+import { damagedBlob } from "../blobs/blob-rules.ts";
 import { blobUrl } from "../blobs/blob-url.ts";
 import { runInSessionQueue } from "../commands/command-queue.ts";
 import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
@@ -286,7 +287,11 @@ async function deleteForkOnError(
 /** The records of the fork refer to these blobs. */
 async function copyBlobs({ blobs }: ServerCore, from: string, to: string): Promise<void> {
   if (blobs === undefined) return;
-  for (const { blobId, mediaType, name } of await blobs.list(from)) {
+  // The fork would refer to a blob that it does not have.
+  const refuseDamaged = (blobId: string): never => {
+    throw damagedBlob(from, blobId);
+  };
+  for (const { blobId, mediaType, name } of await blobs.list(from, refuseDamaged)) {
     const { bytes } = await blobs.read(from, blobId);
     await blobs.put(to, bytes, { mediaType, name });
   }
