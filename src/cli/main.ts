@@ -11,6 +11,7 @@ import { CliError, type CliCommand, findSubcommand, listRows, parseCommand, usag
 import { BACKUP, RESTORE, VERIFY } from "./backup/backup-commands.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
+import { OWNER } from "./owner/owner-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
 import { TOKEN } from "./token/token-commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
@@ -37,6 +38,10 @@ const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof ru
     command,
     run: async (...args: Parameters<typeof runCheck>) => (await import("./backup/run-backup.ts")).runBackup(...args),
   })),
+  {
+    command: OWNER,
+    run: async (parsed, terminal) => (await import("./owner/run-owner.ts")).runOwner(parsed, terminal),
+  },
   { command: CONVERT, run: runConvert },
   { command: CHECK, run: runCheck },
   { command: SCHEMA, run: runSchema },

@@ -31,6 +31,15 @@ const SHARE_FIELDS = {
 } satisfies Fields;
 
 export const AUTH_SHAPES = {
+  ErasedOwner: declareShape("What was erased of an owner", "已清除的所有者数据", {
+    owner: required(string, "Name of the owner", "所有者名称"),
+    sessions: required(count, "Number of sessions", "会话数"),
+    blobs: required(count, "Number of images and files", "图片与文件数"),
+    tokens: required(count, "Number of tokens", "令牌数"),
+    shares: required(count, "Number of share links", "分享链接数"),
+    sign_ins: required(count, "Number of browser sign-ins and unused tickets", "浏览器登录与未使用票据数"),
+    usage_records: required(count, "Number of daily usage records", "每日用量记录数"),
+  }),
   Auth: declareShape("Identity and permissions of the caller", "调用方的身份与权限", {
     mode: required(
       oneOf("open", "required"),

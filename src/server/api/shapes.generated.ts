@@ -505,6 +505,24 @@ export interface KnowledgeHits {
   readonly hits: readonly { readonly document_id: string; readonly name: string; readonly title: string; readonly collection: string; readonly score: number; readonly snippet: string; readonly content: string; readonly first_line: number; readonly last_line: number; readonly headings: readonly string[] }[];
 }
 
+/** What was erased of an owner (HTTP). */
+export interface ErasedOwner {
+  /** Name of the owner */
+  readonly owner: string;
+  /** Number of sessions */
+  readonly sessions: number;
+  /** Number of images and files */
+  readonly blobs: number;
+  /** Number of tokens */
+  readonly tokens: number;
+  /** Number of share links */
+  readonly shares: number;
+  /** Number of browser sign-ins and unused tickets */
+  readonly sign_ins: number;
+  /** Number of daily usage records */
+  readonly usage_records: number;
+}
+
 /** Identity and permissions of the caller (HTTP). */
 export interface Auth {
   /** Whether authentication is off (`open`) or on (`required`) */
@@ -640,6 +658,7 @@ export interface ApiShapeMap {
   readonly AddDocument: AddDocument;
   readonly SearchKnowledge: SearchKnowledge;
   readonly KnowledgeHits: KnowledgeHits;
+  readonly ErasedOwner: ErasedOwner;
   readonly Auth: Auth;
   readonly SignIn: SignIn;
   readonly CreateTicket: CreateTicket;
@@ -696,6 +715,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   AddDocument: parseForm("HTTP#name:s collection?s"),
   SearchKnowledge: parseForm("HTTP#q:s limit?i0 collection?s"),
   KnowledgeHits: parseForm("HTTP#hits:[{document_id:s name:s title:s collection:s score:n snippet:s content:s first_line:i0 last_line:i0 headings:[s}"),
+  ErasedOwner: parseForm("HTTP#owner:s sessions:i0 blobs:i0 tokens:i0 shares:i0 sign_ins:i0 usage_records:i0"),
   Auth: parseForm("HTTP#mode:=open|required signed_in:b kind?=token|jwt|share name?s owner?s scopes:[s session_id?s shared_session_ids:[s expires_at?i0"),
   SignIn: parseForm("HTTP#credential:s"),
   CreateTicket: parseForm("HTTP#session_id?s"),

@@ -19,6 +19,7 @@ export type Action =
   | "images.read"
   | "knowledge.read"
   | "knowledge.write"
+  | "owners.erase"
   | "server.read"
   | "metrics.read";
 
@@ -50,6 +51,7 @@ const SCOPE_OF: { readonly [action in Exclude<Action, "public">]: Scope } = {
   "sessions.delete": "write",
   "sessions.share": "write",
   "blobs.write": "write",
+  "owners.erase": "write",
   "runs.start": "run",
   "runs.control": "run",
   "runs.approve": "approve",

@@ -14,6 +14,7 @@ import { getImage } from "./images.ts";
 import { ingestRun } from "./ingest.ts";
 import { KNOWLEDGE_OPERATIONS } from "./knowledge.ts";
 import { getMetrics } from "./metrics.ts";
+import { eraseOwnerOperation } from "./owners.ts";
 import { RUN_OPERATIONS } from "./runs.ts";
 import { SESSION_OPERATIONS } from "./sessions.ts";
 import { SHARE_OPERATIONS } from "./shares.ts";
@@ -54,6 +55,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ingestRun,
   ...SHARE_OPERATIONS,
   ...AUTH_OPERATIONS,
+  eraseOwnerOperation,
   checkHealth,
   checkReadiness,
   getMetrics,

@@ -1,22 +1,22 @@
 /** Endpoints for sessions: create, list, search, rename, delete, fork, export. */
-import { randomUUID } from "node:crypto";
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { assertSessionId, unknownSession } from "../../log/rules.ts";
-import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 import { damagedBlob } from "../blobs/blob-rules.ts";
 import { blobUrl } from "../blobs/blob-url.ts";
 import { runInSessionQueue } from "../commands/command-queue.ts";
 import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
-import { authorOf } from "../commands/command-host.ts";
+import { authorOf, commandHostFor } from "../commands/command-host.ts";
+import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { createRevocableBody } from "./revocable-body.ts";
 import { enterGate } from "../api/gates.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { sessionPath } from "./resource-paths.ts";
-import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
 import { forkOnce, resumesRun, hasForkPoint } from "./fork-once.ts";
@@ -147,49 +147,10 @@ const deleteSession = defineOperation({
   action: "sessions.delete",
   responses: { 204: { description: "Deleted" } },
   async handle(core, { caller, params: { id = "" } }) {
-    const { log, blobs } = core;
-    if ((await log.getSession(id)) !== undefined) await stopRuns(core, caller, id);
-    const wasThere = await runInSessionQueue(log, id, async () => {
-      const info = await log.getSession(id);
-      // The session may have been recreated by another owner since the authorization.
-      if (info !== undefined && !canAccess(authorOf(core, caller), info)) throw unknownSession(id);
-      // Delete blobs first: if this is interrupted, the client can retry, and a later session with the same ID finds
-      // none of them.
-      await blobs?.deleteSession(id);
-      return log.deleteSession(id);
-    });
-    // Remove blobs that were uploaded in between, or left by an older server.
-    await blobs?.deleteSession(id);
-    if (!wasThere) throw unknownSession(id);
+    if (!(await deleteSessionAndBlobs(commandHostFor(core, caller), core.blobs, id))) throw unknownSession(id);
     return new Response(null, { status: 204 });
   },
 });
-
-/**
- * Cancels the runs, so that they release their models and tools; a run that is only deleted notices it at its next
- * write. A holder that does not respond in time is fenced by the deletion.
- */
-async function stopRuns(core: ServerCore, caller: Caller, session: string): Promise<void> {
-  const { log } = core;
-  const waiting = await log.listPending(session, log.limits.maxPendingCommands);
-  // Queued messages first, so that none starts when the live run ends.
-  const queued = waiting.flatMap(({ kind, body: { run_id } }) =>
-    kind === "enqueue" && typeof run_id === "string" ? [run_id] : [],
-  );
-  const live = (await log.listRuns(session, { limit: LATEST_RUNS })).filter(({ status }) => status === "live");
-  // Cancel them concurrently to wait only once; the log receives them in this order.
-  await Promise.all(
-    [...queued, ...live.map(({ runId }) => runId)].map(async (run_id) => {
-      try {
-        const id = randomUUID();
-        await executeOrThrow(core, caller, { type: "cancel", id, session, run_id, reason: "The session was deleted" });
-      } catch (error) {
-        // The session is deleted regardless.
-        if (!isLoomError(error)) throw error;
-      }
-    }),
-  );
-}
 
 const fork = defineOperation<"Empty", "ForkSession">({
   id: "forkSession",

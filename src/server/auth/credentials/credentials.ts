@@ -120,5 +120,21 @@ export interface Credentials {
   /** Model tokens the principal has used on the current UTC day. */
   readSpent(principalId: string, now?: number): number;
 
+  /**
+   * Erases the tokens of an owner, the share links of its sessions and those it created, its sign-ins, tickets and
+   * recorded usage. JWTs are not stored and stay valid until they expire.
+   */
+  eraseOwner(owner: string): ErasedCredentials;
+
   close(): void;
+}
+
+/** How many credentials were erased. */
+export interface ErasedCredentials {
+  readonly tokens: number;
+  readonly shares: number;
+  /** Cookies and unused tickets. */
+  readonly signIns: number;
+  /** Days on which a credential of the owner used model tokens. */
+  readonly usageRecords: number;
 }

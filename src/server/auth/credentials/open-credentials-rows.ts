@@ -11,7 +11,7 @@ export const STATEMENTS = {
   addToken: `INSERT INTO tokens (id, digest, name, owner, scopes, agents, tools, limits, created_at, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   findToken: "SELECT * FROM tokens WHERE id = ?",
-  listTokens: "SELECT * FROM tokens ORDER BY key DESC",
+  listTokens: "SELECT * FROM tokens WHERE owner <> '' ORDER BY key DESC",
   anyToken: "SELECT 1 FROM tokens LIMIT 1",
   takenName: "SELECT 1 FROM tokens WHERE (name = ? AND revoked_at IS NULL) OR id = ? LIMIT 1",
   countTokens: "SELECT count(*) AS n FROM tokens",
@@ -56,6 +56,20 @@ export const STATEMENTS = {
     ON CONFLICT (day, holder) DO UPDATE SET tokens = min(tokens + excluded.tokens, 9007199254740991)`,
   readSpent: "SELECT tokens FROM spent WHERE day = ? AND holder = ?",
   sweepSpent: "DELETE FROM spent WHERE day < ?",
+
+  // A JWT principal has the ID of its owner.
+  eraseSpent: `DELETE FROM spent WHERE holder = ?1 OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)`,
+  eraseCookies: `DELETE FROM cookies WHERE holder = ?1 OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)
+    OR holder IN (SELECT 'share:' || id FROM shares WHERE owner = ?1)`,
+  eraseTickets: `DELETE FROM tickets WHERE holder = ?1 OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)
+    OR holder IN (SELECT 'share:' || id FROM shares WHERE owner = ?1)`,
+  eraseShares: `DELETE FROM shares WHERE owner = ?1 OR maker = ?1
+    OR maker IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)`,
+  /** The newest token stays as an empty, revoked row, because authentication must not turn itself off. */
+  eraseLastToken: `UPDATE tokens SET digest = zeroblob(32), name = '', owner = '', scopes = '[]', agents = NULL,
+    tools = NULL, limits = '{}', used_at = NULL, expires_at = NULL, revoked_at = coalesce(revoked_at, ?2)
+    WHERE owner = ?1 AND key = (SELECT max(key) FROM tokens)`,
+  eraseTokens: "DELETE FROM tokens WHERE owner = ?",
 } as const;
 
 export interface TokenRow {

@@ -12,6 +12,7 @@ import { prepareAll, type Statements, transact } from "../../../sqlite/database.
 import { identifyFile } from "../../../sqlite/file-identity.ts";
 import type {
   Credentials,
+  ErasedCredentials,
   IssuedCredential,
   NewShare,
   NewToken,
@@ -273,6 +274,18 @@ class SqliteCredentials implements Credentials {
   readSpent(principalId: string, now: number = this.#now()): number {
     const row = this.#guard(() => this.#statements.readSpent.get(Math.floor(now / DAY), principalId));
     return Number(row?.["tokens"] ?? 0);
+  }
+
+  eraseOwner(owner: string): ErasedCredentials {
+    const { eraseSpent, eraseCookies, eraseTickets, eraseShares, eraseLastToken, eraseTokens } = this.#statements;
+    return this.#commitDurably(() => {
+      // Tokens last: the other statements find their rows by the tokens.
+      const usageRecords = Number(eraseSpent.run(owner).changes);
+      const signIns = Number(eraseCookies.run(owner).changes) + Number(eraseTickets.run(owner).changes);
+      const shares = Number(eraseShares.run(owner).changes);
+      const tokens = Number(eraseLastToken.run(owner, this.#now()).changes) + Number(eraseTokens.run(owner).changes);
+      return { tokens, shares, signIns, usageRecords };
+    });
   }
 
   close(): void {

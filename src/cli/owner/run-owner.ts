@@ -1,0 +1,50 @@
+/** `loom owner erase`: erases everything of an owner in a store, its blobs and its credentials. */
+import { existsSync } from "node:fs";
+import { assertOwner } from "../../log/rules.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
+import { eraseOwner } from "../../server/commands/erase-owner.ts";
+import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { findStore } from "../find-store.ts";
+import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { openStore } from "../open-store.ts";
+import type { Terminal } from "../terminal.ts";
+import { findStoreCredentials } from "../token/store-credentials.ts";
+
+export async function runOwner(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const owner = parsed.argument ?? "";
+  const store = textOption(parsed, "store") ?? findStore(process.env);
+  try {
+    assertOwner(owner);
+    if (parsed.options["yes"] !== true)
+      throw new CliError(
+        `this deletes everything of owner \`${cleanText(owner)}\` in ${cleanText(store)}`,
+        "add --yes to erase it",
+      );
+    if (!existsSync(store)) throw new CliError(`the store ${cleanText(store)} does not exist`);
+    return await erase(owner, store, parsed, terminal);
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(error.message);
+  }
+}
+
+async function erase(owner: string, store: string, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  await using stack = new AsyncDisposableStack();
+  const log = await openStore(store, {});
+  stack.defer(() => log.close());
+  const blobs = await openBlobStore(`${store}-blobs`, SERVER_LIMITS);
+  stack.defer(() => blobs.close());
+  const credentials = findStoreCredentials(store);
+  stack.defer(() => credentials?.close());
+  const erased = await eraseOwner({ host: { log }, blobs, credentials }, owner);
+  const { signIns: sign_ins, usageRecords: usage_records, ...counts } = erased;
+  if (parsed.options["json"] === true)
+    await terminal.write(`${escapeJson(JSON.stringify({ owner, ...counts, sign_ins, usage_records }))}\n`);
+  else
+    await terminal.write(
+      `erased: ${cleanText(owner)} (${plural(erased.sessions, "session")}, ${plural(erased.blobs, "file")}, ${plural(erased.tokens, "token")}, ${plural(erased.shares, "link")})\n`,
+    );
+  return 0;
+}
