@@ -47,7 +47,7 @@ export interface WriterOwner {
 }
 
 /** Storage errors that end the run: it must not continue as if the event were stored. */
-export const FATAL: readonly ErrorCode[] = ["backlog_full", "event_too_large", "batch_too_large"];
+export const FATAL: readonly ErrorCode[] = ["backlog_full", "event_too_large", "batch_too_large", "quota_exceeded"];
 
 export class RunWriter {
   /** False if the summary of `run_end` has only the counts of the caller. */

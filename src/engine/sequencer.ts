@@ -14,6 +14,7 @@ import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import { createEntry } from "../log/entry.ts";
 import type { Log, LogEntry, Settlement } from "../log/log.ts";
+import { quotaExceeded } from "../log/owner-quota.ts";
 import { type AnyEvent, type Envelope, isLoomError, LoomError } from "../protocol/index.ts";
 import type { StampedEnvelope } from "../protocol/record.ts";
 import { showWarning } from "./show-warning.ts";
@@ -37,7 +38,7 @@ export interface PushOptions {
   /** Commands settled by this unit. */
   readonly settle?: readonly Settlement[];
   /**
-   * Accept the unit even if the backlog is full. For ends of runs and settled commands, which are limited elsewhere.
+   * Accept the unit even if the backlog is full or the owner's quota is reached. For ends of runs and settled commands, which are limited elsewhere.
    */
   readonly force?: boolean;
   /** Time of all its records; see `tick`. */
@@ -139,6 +140,8 @@ export class Sequencer {
   /** Bytes in the queue. */
   #waiting = 0;
   #failure: LoomError | undefined;
+  /** The owner had reached its quota at the last append; only ends of runs are accepted. */
+  #isOverQuota = false;
 
   constructor(options: SequencerOptions) {
     this.#log = options.log;
@@ -186,6 +189,7 @@ export class Sequencer {
   push(drafts: readonly EventDraft[], options: PushOptions = NOTHING_SPECIAL): PushResult {
     const { settle = NO_COMMANDS, force = false, ts = this.tick() } = options;
     if (this.#failure !== undefined) throw this.#failure;
+    if (!force && this.#isOverQuota) throw quotaExceeded("bytes", this.#log.limits.maxOwnerBytes);
     if (!force && this.congested)
       throw new LoomError(
         "backlog_full",
@@ -302,13 +306,14 @@ export class Sequencer {
     this.#inFlight = true;
     let error: LoomError | undefined;
     try {
-      await this.#log.append({
+      const { isOverQuota = false } = await this.#log.append({
         sessionId: this.#sessionId,
         epoch: this.#epoch,
         expectedLastId: this.#durableId,
         entries,
         ...(settle.length === 0 ? {} : { settle }),
       });
+      this.#isOverQuota = isOverQuota;
     } catch (cause) {
       error = asStoreError(cause);
     }

@@ -6,6 +6,7 @@ import { describeCommands } from "./log-commands.contract.ts";
 import { describeForks } from "./log-fork.contract.ts";
 import { describeIndexes } from "./log-index.contract.ts";
 import { describeLeases } from "./log-leases.contract.ts";
+import { describeQuotas } from "./log-quota.contract.ts";
 import { describeReading } from "./log-read.contract.ts";
 import { describeRetention } from "./log-retention.contract.ts";
 import { describeSearch } from "./log-search.contract.ts";
@@ -38,6 +39,7 @@ export function describeLog(
     describeRetention(store);
     describeCheckpoints(store);
     describeForks(store);
+    describeQuotas(store);
     describeWalk(store, numRuns);
   });
 }

@@ -190,6 +190,18 @@ export interface Append {
   readonly settle?: readonly Settlement[];
 }
 
+/** The result of an append. */
+export interface AppendResult {
+  readonly lastId: number;
+  readonly isOverQuota?: boolean;
+}
+
+/** Number and size of the blobs of a session. */
+export interface BlobUsage {
+  readonly blobs: number;
+  readonly bytes: number;
+}
+
 /** Options of `read`. */
 export interface ReadOptions {
   /** ID of the last record already read; 0 starts at the beginning. */
@@ -310,6 +322,17 @@ export interface LogLimits {
    * longest ago are dropped, and their readers read the store.
    */
   readonly maxTotalFeedBytes: number;
+  /** Maximum number of sessions of an owner. More throw `quota_exceeded`. */
+  readonly maxOwnerSessions: number;
+  /**
+   * Maximum size in bytes of all records of an owner. Beyond it, new messages, forks and imports throw `quota_exceeded`,
+   * and a live run ends with that code; its last records always fit.
+   */
+  readonly maxOwnerBytes: number;
+  /** Maximum number of blobs of an owner. More throw `quota_exceeded`. */
+  readonly maxOwnerBlobs: number;
+  /** Maximum size in bytes of all blobs of an owner. More throw `quota_exceeded`. */
+  readonly maxOwnerBlobBytes: number;
 }
 
 /** Default limits. */
@@ -327,6 +350,10 @@ export const LOG_LIMITS: LogLimits = {
   maxSnapshotBytes: 1024 * 1024,
   maxSessionSnapshotBytes: 32 * 1024 * 1024,
   maxTotalFeedBytes: 128 * 1024 * 1024,
+  maxOwnerSessions: Infinity,
+  maxOwnerBytes: Infinity,
+  maxOwnerBlobs: Infinity,
+  maxOwnerBlobBytes: Infinity,
 };
 
 /** Options of a new session. */
@@ -392,9 +419,10 @@ export interface Log {
 
   /**
    * Appends a batch and resolves when it is durable. Batches of one session are written in call order, even without
-   * awaiting each of them.
+   * awaiting each of them. `isOverQuota` is true if the owner has now reached `maxOwnerBytes`: the writer should then end
+   * its run. The batch is stored nevertheless.
    */
-  append(batch: Append): Promise<{ readonly lastId: number }>;
+  append(batch: Append): Promise<AppendResult>;
   /** Reads the records after a position. The page is empty at the end of the session. */
   read(sessionId: string, options: ReadOptions): Promise<Page>;
   /** Returns the records after `after` if this process still has them in memory. Often undefined, never wrong. */
@@ -428,6 +456,12 @@ export interface Log {
   getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined>;
   /** Lists pending commands, oldest first. */
   listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]>;
+
+  /**
+   * Records the blobs that a session is about to have, for the quota of its owner. The blobs themselves are stored
+   * elsewhere. Throws `quota_exceeded`, and `unknown_session`.
+   */
+  setBlobUsage(sessionId: string, usage: BlobUsage): Promise<void>;
 
   /** Removes old runs according to the policy, and outcomes of old commands. */
   prune(policy: RetentionPolicy): Promise<PruneReport>;

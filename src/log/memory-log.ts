@@ -12,6 +12,8 @@ import {
   type AcquiredLease,
   type AcquireOptions,
   type Append,
+  type AppendResult,
+  type BlobUsage,
   type Command,
   type CommandState,
   type CreateOptions,
@@ -24,7 +26,6 @@ import {
   type ListSessionsOptions,
   LOG_LIMITS,
   type Log,
-  type LogEntry,
   type LogLimits,
   type PruneReport,
   type ReadOptions,
@@ -37,6 +38,7 @@ import {
 } from "./log.ts";
 import {
   type SessionCut,
+  collectEntries,
   cutSession,
   findCommand,
   findCut,
@@ -44,9 +46,12 @@ import {
   indexEntries,
   lastIdOf,
   measureLoad,
+  measureOwner,
+  pageAfter,
   type MemorySession,
 } from "./memory-session.ts";
 import { addSnapshot, findLatestSnapshot } from "./memory-snapshots.ts";
+import { assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { Page } from "./page.ts";
 import {
   assertCommand,
@@ -67,7 +72,6 @@ import {
   LOCAL_OWNER,
   sessionExists,
   SETTLED_COMMANDS_MS,
-  unknownListCursor,
   unknownSession,
 } from "./rules.ts";
 import { readQuery } from "./search-text.ts";
@@ -105,6 +109,8 @@ export class MemoryLog implements Log {
     const entries = options.entries === undefined ? undefined : await collectEntries(options.entries, check);
     if (entries !== undefined) {
       if (this.#sessions.has(sessionId)) throw sessionExists(sessionId);
+      const bytes = entries.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+      this.#assertRoom(options.owner, { bytes });
     }
     const session = this.#open(sessionId, options);
     if (entries !== undefined) this.#write(session, { sessionId, epoch: 0, expectedLastId: firstId - 1, entries });
@@ -214,7 +220,7 @@ export class MemoryLog implements Log {
     this.#feed.hint(sessionId);
   }
 
-  async append(batch: Append): Promise<{ readonly lastId: number }> {
+  async append(batch: Append): Promise<AppendResult> {
     assertBatch(batch, this.limits);
     const { sessionId, epoch, expectedLastId, entries, settle = [] } = batch;
     const session = this.#fence(sessionId, epoch);
@@ -231,7 +237,8 @@ export class MemoryLog implements Log {
         throw new LoomError("command_settled", `Command "${commandId}" of session "${sessionId}" is not pending`);
     }
     this.#write(session, batch);
-    return { lastId: lastIdOf(session) };
+    const isFull = this.#measure(session.owner).bytes >= this.limits.maxOwnerBytes;
+    return { lastId: lastIdOf(session), ...(isFull ? { isOverQuota: true } : {}) };
   }
 
   #write(session: MemorySession, { sessionId, expectedLastId, entries, settle = [] }: Append): void {
@@ -351,6 +358,8 @@ export class MemoryLog implements Log {
     const added = isFirst ? [interrupt, command] : [command];
     if (known === undefined)
       assertRoom(sessionId, added, measureLoad(session), { maxPending: this.limits.maxPendingCommands, ...options });
+    if (known === undefined && command.kind === "enqueue")
+      this.#assertRoom(session?.owner ?? create?.owner, { bytes: 1 });
     const target = session ?? this.#open(sessionId, create);
     target.title ??= create?.title;
     if (known !== undefined) return known;
@@ -370,6 +379,13 @@ export class MemoryLog implements Log {
   async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
     const all = [...this.#get(sessionId).commands.values()];
     return all.filter(({ outcome }) => outcome === undefined).slice(0, clampListLimit(limit));
+  }
+
+  async setBlobUsage(sessionId: string, usage: BlobUsage): Promise<void> {
+    const session = this.#get(sessionId);
+    const { blobs, bytes } = session.blobs;
+    this.#assertRoom(session.owner, { blobs: usage.blobs - blobs, blobBytes: usage.bytes - bytes });
+    session.blobs = { blobs: usage.blobs, bytes: usage.bytes };
   }
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
@@ -443,6 +459,7 @@ export class MemoryLog implements Log {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined && owner !== undefined && owner !== known.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
+    this.#assertRoom(owner, { sessions: 1 });
     const at = this.#now();
     const session: MemorySession = {
       sessionId,
@@ -463,9 +480,19 @@ export class MemoryLog implements Log {
       snapshots: [],
       commands: new Map(),
       settledAt: new Map(),
+      blobs: { blobs: 0, bytes: 0 },
     };
     this.#sessions.set(sessionId, session);
     return session;
+  }
+
+  /** Counts only if there is a quota, because it visits all sessions. */
+  #measure(owner: string): OwnerUsage {
+    return hasQuotas(this.limits) ? measureOwner(this.#sessions.values(), owner) : NO_USAGE;
+  }
+
+  #assertRoom(owner: string | undefined, more: Partial<OwnerUsage>): void {
+    assertQuota(this.#measure(owner ?? LOCAL_OWNER), more, this.limits);
   }
 
   #fence(sessionId: string, epoch: number): MemorySession {
@@ -492,28 +519,4 @@ export class MemoryLog implements Log {
     const holder = this.#holderOf(session);
     return { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, epoch, holder, owner };
   }
-}
-
-async function collectEntries(
-  given: NonNullable<CreateOptions["entries"]>,
-  check: (entries: readonly LogEntry[]) => void,
-): Promise<readonly LogEntry[]> {
-  const all: LogEntry[] = [];
-  for await (const entries of Symbol.asyncIterator in given ? given : [given]) {
-    check(entries);
-    all.push(...entries);
-  }
-  return all;
-}
-
-function pageAfter<T>(
-  items: readonly T[],
-  limit: number,
-  after: string | undefined,
-  keyOf: (item: T) => string,
-): readonly T[] {
-  const from = after === undefined ? 0 : items.findIndex((item) => keyOf(item) === after) + 1;
-  // The item was deleted or pruned, so it is unknown where the list continues.
-  if (after !== undefined && from === 0) throw unknownListCursor(after);
-  return items.slice(from, from + limit);
 }

@@ -7,8 +7,10 @@ import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { isSameCommand, type SessionLoad } from "./rules.ts";
 import type {
+  BlobUsage,
   Command,
   CommandState,
+  CreateOptions,
   EncoderSnapshot,
   Landmark,
   LogEntry,
@@ -16,7 +18,9 @@ import type {
   RunInfo,
   SearchMatch,
 } from "./log.ts";
+import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { matchRecord } from "./conversation-text.ts";
+import { unknownListCursor } from "./rules.ts";
 import { findSnippet, type SearchPhrase } from "./search-text.ts";
 
 /** How long a search may block the event loop, in milliseconds. */
@@ -46,6 +50,7 @@ export interface MemorySession {
   readonly commands: Map<string, CommandState>;
   /** When each command was settled. */
   readonly settledAt: Map<string, number>;
+  blobs: BlobUsage;
 }
 
 /** A position up to which a session can be pruned, and when the last run before it ended. */
@@ -158,4 +163,41 @@ export function findCut({ runs }: MemorySession): SessionCut | undefined {
     if (reached === lastId) return { lastId, endedAt };
     lastId = reached;
   }
+}
+
+/** Reads the records a session is created with, and checks each piece. */
+export async function collectEntries(
+  given: NonNullable<CreateOptions["entries"]>,
+  check: (entries: readonly LogEntry[]) => void,
+): Promise<readonly LogEntry[]> {
+  const all: LogEntry[] = [];
+  for await (const entries of Symbol.asyncIterator in given ? given : [given]) {
+    check(entries);
+    all.push(...entries);
+  }
+  return all;
+}
+
+/** What an owner has stored in these sessions. */
+export function measureOwner(sessions: Iterable<MemorySession>, owner: string): OwnerUsage {
+  let used = NO_USAGE;
+  for (const session of sessions) {
+    if (session.owner !== owner) continue;
+    const { blobs, bytes: blobBytes } = session.blobs;
+    used = addUsage(used, { sessions: 1, bytes: session.bytes, blobs, blobBytes });
+  }
+  return used;
+}
+
+/** Returns the items after the one with this key. Throws `cursor_invalid` if there is none. */
+export function pageAfter<T>(
+  items: readonly T[],
+  limit: number,
+  after: string | undefined,
+  keyOf: (item: T) => string,
+): readonly T[] {
+  const from = after === undefined ? 0 : items.findIndex((item) => keyOf(item) === after) + 1;
+  // The item was deleted or pruned, so it is unknown where the list continues.
+  if (after !== undefined && from === 0) throw unknownListCursor(after);
+  return items.slice(from, from + limit);
 }

@@ -14,6 +14,7 @@ import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../p
 import { assertBatch, STORED_DIALECT } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { CreateOptions, Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
+import { quotaExceeded } from "./owner-quota.ts";
 import { readPages } from "./read-pages.ts";
 import { assertSessionId, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
@@ -269,7 +270,9 @@ function createImportWriter(log: Log, { sessionId, incarnation, lastId: end }: S
   async function flush(): Promise<void> {
     if (batch.length === 0) return;
     const { epoch } = await acquire();
-    ({ lastId } = await log.append({ sessionId, epoch, expectedLastId: lastId, entries: batch }));
+    const appended = await log.append({ sessionId, epoch, expectedLastId: lastId, entries: batch });
+    ({ lastId } = appended);
+    if (appended.isOverQuota === true) throw quotaExceeded("bytes", log.limits.maxOwnerBytes);
     batch = [];
     bytes = 0;
   }

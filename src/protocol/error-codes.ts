@@ -69,6 +69,7 @@ export const ERROR_CODES = {
   too_many_open: "system",
   too_many_searches: "system",
   search_timeout: "timeout",
+  quota_exceeded: "system",
   // Store
   store_failed: "system",
   store_full: "system",

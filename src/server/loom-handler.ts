@@ -212,7 +212,7 @@ function createCore(
     agents,
     admit: (run) => access.admitTurn(run),
     observers: [...observers, ...access.observers],
-    ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath }) }),
+    ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath, log }) }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
     ...(onError === undefined ? {} : { onError }),
   });

@@ -132,6 +132,7 @@ export const WITHOUT_SESSION: { readonly [operation: string]: Example } = {
   getAuth: { path: "/v1/auth" },
   signIn: post("/v1/auth/sign-in", { credential: "" }),
   signOut: post("/v1/auth/sign-out"),
+  eraseOwner: { path: "/v1/owners/erin", method: "DELETE" },
   checkHealth: { path: "/healthz" },
   checkReadiness: { path: "/readyz" },
   getOpenApi: { path: "/openapi.json" },

@@ -80,7 +80,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   if (signal.isStopping) return 0;
   const limits = collectLimits(values);
   const prometheus = values.metrics ? await openMetrics() : undefined;
-  const log = await openLog(store, limits, {
+  const log = await openLog(store, limits, values, {
     searchTimeoutMs: values["search-timeout"],
     ...(prometheus === undefined ? {} : { meter: prometheus }),
   });
@@ -169,11 +169,16 @@ function collectLimits(values: Settings): ServerLimits {
 function openLog(
   store: string,
   { maxBodyBytes, maxFrameBytes }: ServerLimits,
+  values: Settings,
   options: Pick<SqliteLogOptions, "searchTimeoutMs" | "meter">,
 ): Promise<SqliteLog> {
   const limits = {
     maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * maxBodyBytes),
     maxEventBytes: Math.max(LOG_LIMITS.maxEventBytes, Math.min(maxFrameBytes, LOG_LIMITS.maxBatchBytes)),
+    maxOwnerSessions: values["max-sessions-per-owner"] ?? Infinity,
+    maxOwnerBytes: values["max-bytes-per-owner"] ?? Infinity,
+    maxOwnerBlobs: values["max-blobs-per-owner"] ?? Infinity,
+    maxOwnerBlobBytes: values["max-blob-bytes-per-owner"] ?? Infinity,
   };
   return openStore(store, { limits, ...options });
 }

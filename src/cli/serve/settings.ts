@@ -229,6 +229,15 @@ export const SETTINGS = {
     defaultLabel: "`~/.local/share/loom/loom.db`",
     findDefault: findStore,
   },
+  "max-sessions-per-owner": defineOptional(STORE, count, "sessions that each owner may have", "no limit"),
+  "max-bytes-per-owner": defineOptional(STORE, bytes, "total size of the runs that each owner may have", "no limit"),
+  "max-blobs-per-owner": defineOptional(STORE, count, "images and files that each owner may have", "no limit"),
+  "max-blob-bytes-per-owner": defineOptional(
+    STORE,
+    bytes,
+    "total size of the images and files that each owner may have",
+    "no limit",
+  ),
   "retention-age": defineOptional(STORE, duration, "age at which finished runs are deleted", "keep all"),
   "retention-bytes": defineOptional(
     STORE,

@@ -62,6 +62,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   // Refused messages
   rate_limited: { zh: "请求过于频繁，请稍后重试" },
   too_many_runs: { zh: "正在进行的运行过多，请稍后重试" },
+  quota_exceeded: { zh: "存储配额已用完，请删除一些会话" },
   too_many_uploads: { zh: "等待中的上传过多，请稍后重试" },
   too_many_forks: { zh: "等待中的分叉过多，请稍后重试" },
   too_many_streams: { zh: "打开的连接过多，请关闭一些后重试" },

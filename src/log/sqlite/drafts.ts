@@ -9,6 +9,7 @@ import type { IndexChanges } from "../index-changes.ts";
 import { LOCAL_OWNER, sessionExists } from "../rules.ts";
 import type { Head, Heads } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
+import type { OwnerUsageRows } from "./owner-usage-rows.ts";
 import type { Records } from "./records.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { SessionRows } from "./session-rows.ts";
@@ -23,6 +24,7 @@ interface DraftRows {
   readonly records: Records;
   readonly searchIndex: SearchIndex;
   readonly heads: Heads;
+  readonly usage: OwnerUsageRows;
   /** Writes records and their index changes. */
   readonly write: (head: Head, text: string, count: number, changes: IndexChanges) => void;
 }
@@ -42,15 +44,20 @@ export class Drafts {
 
   extend({ key, text, count, changes, now }: OperationOf<"extend-draft">): void {
     const head = this.#get(key);
+    // Refused before the rest is copied; `publish` decides.
+    this.#rows.usage.assertRoom(head.row.owner, { bytes: head.pos - head.row.basePos + text.length });
     this.#rows.heads.save(head, { expiresAt: now + ABANDONED_MS });
     this.#rows.write(head, text, count, changes);
   }
 
   /** Throws `session_exists`. */
   publish({ key, sessionId, title, graceMs, now }: OperationOf<"publish-draft">): void {
-    const { sessions, heads, searchIndex } = this.#rows;
+    const { sessions, heads, searchIndex, usage } = this.#rows;
     const head = this.#get(key);
     if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
+    const stored = { sessions: 1, bytes: head.pos - head.row.basePos };
+    usage.assertRoom(head.row.owner, stored);
+    usage.add(head.row.owner, stored);
     heads.save(head, {
       sessionId,
       title: title ?? null,

@@ -1,5 +1,6 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
 import type { Command, EncoderSnapshot, Settlement, SubmitOptions } from "../log.ts";
+import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionRoom } from "../rules.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
@@ -106,6 +107,7 @@ export type StoreOperation =
       readonly snapshot: EncoderSnapshot;
       readonly maxBytes: number;
     }
+  | { readonly do: "set-blob-usage"; readonly sessionId: string; readonly blobs: number; readonly bytes: number }
   | { readonly do: "prune-oldest"; readonly excess: number }
   | { readonly do: "drop-commands"; readonly before: number }
   | { readonly do: "sweep"; readonly now: number };
@@ -128,6 +130,7 @@ export interface WriterData {
   /** Identifies the commits of this log, see `CommitJournal`. */
   readonly writer: number;
   readonly options: StoreConnectionOptions;
+  readonly quotas: OwnerQuotas;
 }
 
 export function toNewCommand({ commandId, kind, body }: Command): NewCommand {

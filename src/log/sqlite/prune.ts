@@ -9,6 +9,7 @@ import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import type { PruneReport } from "../log.ts";
 import type { Heads } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
+import type { OwnerUsageRows } from "./owner-usage-rows.ts";
 import type { Records } from "./records.ts";
 import type { RunRows } from "./run-rows.ts";
 import { MAX_INDEXED_ID, type SearchIndex } from "./search-index.ts";
@@ -29,6 +30,7 @@ interface Rows {
   readonly records: Records;
   readonly searchIndex: SearchIndex;
   readonly snapshots: SnapshotRows;
+  readonly usage: OwnerUsageRows;
 }
 
 interface PruneCandidate {
@@ -175,6 +177,7 @@ export class Pruner {
     report.runs += runs;
     report.records += lastId + 1 - head.row.firstId;
     report.bytes += candidate.bytes - kept;
+    this.#rows.usage.add(head.row.owner, { bytes: kept - (head.pos - head.row.basePos) });
     this.#heads.save(head, { firstId: lastId + 1, basePos: pos });
     this.#rows.sessions.markUnswept(head.row);
     this.#sql.cutRuns.run(key, lastId);

@@ -203,6 +203,27 @@ CREATE TABLE snapshots (
 /** Lists drafts: sessions that are being copied and have no ID yet. A deleted session is unswept. */
 const VERSION_10 = "CREATE INDEX sessions_drafts ON sessions (key) WHERE session_id IS NULL AND unswept = 0";
 
+/**
+ * What owners have stored, for quotas. A row is created when a process with quotas needs it, by counting, and is kept up
+ * to date from then on; stores without quotas have none. `blob_usage` has the blobs of each session.
+ */
+const VERSION_11 = `
+CREATE TABLE owner_usage (
+  owner TEXT PRIMARY KEY,
+  sessions INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  blobs INTEGER NOT NULL,
+  blob_bytes INTEGER NOT NULL,
+  seal INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blob_usage (
+  session INTEGER PRIMARY KEY,
+  blobs INTEGER NOT NULL,
+  bytes INTEGER NOT NULL
+) STRICT;
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -236,6 +257,7 @@ export const STORE_FORMAT: DatabaseFormat = {
     VERSION_8,
     VERSION_9,
     VERSION_10,
+    VERSION_11,
   ],
   addFunctions,
 };

@@ -5,7 +5,7 @@ import type { LogLimits, SearchSessionsOptions } from "../log.ts";
 import type { WriterData } from "./operations.ts";
 import { StoreReader } from "./store-reader.ts";
 
-export interface SearchData extends Omit<WriterData, "writer"> {
+export interface SearchData extends Omit<WriterData, "writer" | "quotas"> {
   readonly limits: LogLimits;
 }
 

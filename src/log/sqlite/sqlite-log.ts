@@ -18,6 +18,8 @@ import {
   type AcquiredLease,
   type AcquireOptions,
   type Append,
+  type AppendResult,
+  type BlobUsage,
   type Command,
   type CommandState,
   type CreateOptions,
@@ -40,6 +42,7 @@ import {
   type SubmitOptions,
   type WatchSessionOptions,
 } from "../log.ts";
+import { pickQuotas } from "../owner-quota.ts";
 import { Page } from "../page.ts";
 import {
   assertCommand,
@@ -154,7 +157,7 @@ class SqliteLog implements Log {
     const writerId = randomInt(2 ** 48 - 1);
     const writer = {
       thread: WRITER_THREAD,
-      data: { path, file, writer: writerId, options: connection } satisfies WriterData,
+      data: { path, file, writer: writerId, options: connection, quotas: pickQuotas(this.limits) } satisfies WriterData,
       maxQueueBytes: connection.maxQueueBytes,
       lengthOf,
       pack: packGroup,
@@ -272,20 +275,28 @@ class SqliteLog implements Log {
     this.#feed.hint(sessionId);
   }
 
-  async append(batch: Append): Promise<{ readonly lastId: number }> {
+  async append(batch: Append): Promise<AppendResult> {
     assertBatch(batch, this.limits);
     const { sessionId, epoch, expectedLastId, entries, settle } = batch;
     const count = entries.length;
     const text = count === 1 ? (entries[0]?.text ?? "") : entries.map((entry) => entry.text).join("\n");
     const changes = this.#findIndexUpdates(batch, findIndexChanges(entries));
     const now = settle === undefined ? 0 : this.#now();
-    await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now }).catch(
-      (error: unknown) => {
-        // The writer may have failed after the commit; polling does not find the commits of this log.
-        if (isLoomError(error, "store_failed")) this.#feed.hint(sessionId);
-        throw error;
-      },
-    );
+    const isOverQuota = await this.#write<true | undefined>({
+      do: "append",
+      sessionId,
+      epoch,
+      expectedLastId,
+      count,
+      text,
+      changes,
+      settle,
+      now,
+    }).catch((error: unknown) => {
+      // The writer may have failed after the commit; polling does not find the commits of this log.
+      if (isLoomError(error, "store_failed")) this.#feed.hint(sessionId);
+      throw error;
+    });
     const lastId = expectedLastId + count;
     if (changes !== undefined && changes.starts !== NO_STARTS)
       this.#runs.set(sessionId, `${epoch} ${changes.starts.at(-1)?.runId}`);
@@ -294,7 +305,7 @@ class SqliteLog implements Log {
     if (count > 0 && lease?.epoch === epoch)
       this.#feed.publish(new Page(sessionId, expectedLastId, lastId, text, lease.incarnation));
     else this.#feed.hint(sessionId);
-    return { lastId };
+    return isOverQuota === true ? { lastId, isOverQuota } : { lastId };
   }
 
   /**
@@ -395,6 +406,11 @@ class SqliteLog implements Log {
 
   async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
     return this.#openReader().listPending(sessionId, clampListLimit(limit));
+  }
+
+  async setBlobUsage(sessionId: string, { blobs, bytes }: BlobUsage): Promise<void> {
+    assertText("session", sessionId);
+    await this.#write({ do: "set-blob-usage", sessionId, blobs, bytes });
   }
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {

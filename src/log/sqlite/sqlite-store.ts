@@ -11,6 +11,7 @@ import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
+import type { OwnerQuotas } from "../owner-quota.ts";
 import type { CommandOutcome, Lease } from "../log.ts";
 import {
   assertRoom,
@@ -27,6 +28,7 @@ import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
 import { type Head, Heads } from "./heads.ts";
 import type { NewCommand, OperationOf, StoreOperation } from "./operations.ts";
+import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
 import { Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
@@ -59,6 +61,7 @@ export class SqliteStore {
   readonly #searchIndex: SearchIndex;
   readonly #snapshots: SnapshotRows;
   readonly #heads: Heads;
+  readonly #usage: OwnerUsageRows;
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
   readonly #journal: CommitJournal;
@@ -66,7 +69,7 @@ export class SqliteStore {
   readonly #sql: Statements<typeof STATEMENTS>;
 
   /** `maxRecentRows`: see `SqliteLogOptions`; `writer`: see `CommitJournal`. */
-  constructor(db: DatabaseSync, maxRecentRows: number, writer: number) {
+  constructor(db: DatabaseSync, maxRecentRows: number, writer: number, quotas: OwnerQuotas) {
     this.#db = db;
     this.#records = new Records(db);
     this.#sessions = new SessionRows(db);
@@ -75,6 +78,7 @@ export class SqliteStore {
     this.#commands = new CommandRows(db);
     this.#searchIndex = new SearchIndex(db);
     this.#snapshots = new SnapshotRows(db);
+    this.#usage = new OwnerUsageRows(db, this.#sessions, this.#records, quotas);
     this.#heads = new Heads(db, this.#sessions, this.#records);
     this.#pruner = new Pruner(db, this.#heads, {
       sessions: this.#sessions,
@@ -82,12 +86,14 @@ export class SqliteStore {
       records: this.#records,
       searchIndex: this.#searchIndex,
       snapshots: this.#snapshots,
+      usage: this.#usage,
     });
     this.#drafts = new Drafts({
       sessions: this.#sessions,
       records: this.#records,
       searchIndex: this.#searchIndex,
       heads: this.#heads,
+      usage: this.#usage,
       write: (head, text, count, changes) => {
         this.#insertAll(head, text, count);
         this.#index(head, changes);
@@ -100,12 +106,16 @@ export class SqliteStore {
 
   begin(): void {
     this.#sql.begin.run();
-    if (this.#heads.refresh()) this.#compactor.forget();
+    if (this.#heads.refresh()) {
+      this.#compactor.forget();
+      this.#usage.clear();
+    }
     this.#journal.begin();
   }
 
   commit(): void {
     this.#journal.write();
+    this.#usage.flush();
     this.#sql.commit.run();
   }
 
@@ -123,6 +133,7 @@ export class SqliteStore {
 
   rollback(): void {
     this.#heads.clear();
+    this.#usage.clear();
     this.#compactor.forget();
     if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
   }
@@ -174,6 +185,9 @@ export class SqliteStore {
         return this.#release(operation);
       case "submit":
         return this.#submit(operation);
+      case "set-blob-usage":
+        this.#usage.setBlobs(this.#heads.get(operation.sessionId).row, operation);
+        return undefined;
       case "prune":
         return this.#pruner.prune(operation);
       case "prune-oldest":
@@ -209,11 +223,13 @@ export class SqliteStore {
     this.#searchIndex.setTitle(head.row, title);
   }
 
-  #append(batch: OperationOf<"append">): undefined {
+  /** Returns true if the owner has reached its quota for records. */
+  #append(batch: OperationOf<"append">): true | undefined {
     const { sessionId, epoch, expectedLastId, count, text, changes, settle = [], now } = batch;
     const head = this.#fence(sessionId, epoch);
     const rows = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
-    if (this.#isRetry(head, batch, rows)) return;
+    const { owner } = head.row;
+    if (this.#isRetry(head, batch, rows)) return this.#usage.isFull(owner) || undefined;
     if (head.lastId !== expectedLastId)
       throw new LoomError("conflict", `Session "${sessionId}" ends at record ${head.lastId}, not ${expectedLastId}`, {
         last_event_id: head.lastId,
@@ -225,9 +241,12 @@ export class SqliteStore {
         throw new LoomError("command_settled", `Command "${commandId}" of session "${sessionId}" is not pending`);
       return { row, outcome };
     });
+    const before = head.pos;
     this.#insertAll(head, text, count);
+    this.#usage.add(owner, { bytes: head.pos - before });
     if (changes !== undefined) this.#index(head, changes);
     for (const { row, outcome } of settled) this.#commands.settle(head.key, row, outcome, now);
+    return this.#usage.isFull(owner) || undefined;
   }
 
   /** Writes records in rows small enough to be read quickly, because every reader reads the last one. */
@@ -295,6 +314,8 @@ export class SqliteStore {
     const known = this.#heads.find(sessionId);
     if (known !== undefined && owner !== undefined && owner !== known.row.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
+    this.#usage.assertRoom(owner ?? LOCAL_OWNER, { sessions: 1 });
+    this.#usage.add(owner ?? LOCAL_OWNER, { sessions: 1 });
     const created = this.#sessions.create({
       sessionId,
       incarnation: randomUUID(),
@@ -318,6 +339,7 @@ export class SqliteStore {
     const head = this.#heads.find(sessionId);
     if (head === undefined) return false;
     if (epoch !== undefined) this.#fence(sessionId, epoch);
+    this.#usage.remove(head.row, head.pos - head.row.basePos);
     this.#heads.save(head, { sessionId: null, firstId: head.lastId + 1 });
     this.#sessions.markUnswept(head.row);
     this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);
@@ -357,6 +379,9 @@ export class SqliteStore {
     const isFirst = known === undefined && interrupt !== undefined && this.#findCommand(found, interrupt) === undefined;
     const added = isFirst ? [interrupt, operation] : [operation];
     if (known === undefined) assertRoom(sessionId, added, this.#measureLoad(found), room);
+    // A message needs space for its run; other commands may end one.
+    if (known === undefined && operation.kind === "enqueue")
+      this.#usage.assertRoom(found?.row.owner ?? create?.owner ?? LOCAL_OWNER, { bytes: 1 });
     const head = found ?? this.#open(sessionId, { ...create, now });
     if (create?.title !== undefined && head.row.title === null) this.#setTitle(head, create.title);
     if (known !== undefined) return known;

@@ -54,6 +54,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   store_busy: 503,
   store_closed: 503,
   store_full: 507,
+  quota_exceeded: 507,
   blobs_full: 507,
   too_many_documents: 507,
 };

@@ -8,6 +8,7 @@
  *   may trust an unchanged file for a minute after a check.
  * - The same bytes are one blob per session, with the name and media type of the first upload.
  */
+import type { BlobUsage } from "../../log/log.ts";
 
 /** A stored blob. */
 export interface BlobInfo {
@@ -32,6 +33,11 @@ export interface PutBlobOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called when all bytes have arrived, serialized with `deleteSession`; a rejection rejects the upload. */
   readonly confirm?: (() => Promise<void>) | undefined;
+  /**
+   * Called before a new blob is stored, with what the session will then have, for the quota of its owner; a rejection
+   * rejects the upload. Not called for bytes that the session already has.
+   */
+  readonly reserve?: ((usage: BlobUsage) => Promise<void>) | undefined;
 }
 
 /** Bytes from `start` up to, but not including, `end`. */

@@ -1,11 +1,16 @@
 /** Gives agents access to the blobs of a server: attachments of messages and files created by tools. */
 import type { AgentBlobs } from "../../agents/attachments.ts";
+import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { blobUrl } from "./blob-url.ts";
+import { reserveIn } from "./reserve-blobs.ts";
 import type { BlobStore } from "./blob-store.ts";
 
 /** `basePath` is used in the URLs of saved blobs. */
-export function createAgentBlobs(store: BlobStore, base: { readonly basePath: string }): AgentBlobs {
+export function createAgentBlobs(
+  store: BlobStore,
+  { log, ...base }: { readonly basePath: string; readonly log: Log },
+): AgentBlobs {
   return {
     async read(sessionId, blobId, { signal }) {
       const found = await store.read(sessionId, blobId).catch((error: unknown) => {
@@ -15,7 +20,7 @@ export function createAgentBlobs(store: BlobStore, base: { readonly basePath: st
       return found === undefined ? undefined : collect(found.bytes, found.info.bytes, signal);
     },
     async save(sessionId, bytes, { mediaType, name, signal }) {
-      const info = await store.put(sessionId, [bytes], { mediaType, name, signal });
+      const info = await store.put(sessionId, [bytes], { mediaType, name, signal, reserve: reserveIn(log, sessionId) });
       return { blob_id: info.blobId, url: blobUrl(base, info) };
     },
   };

@@ -52,6 +52,11 @@ class MemoryBlobStore implements BlobStore {
       const blobId = counter.finish();
       const info = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
       await confirmPut(options);
+      const blobs = this.#sessions.get(sessionId) ?? new Map<string, StoredBlob>();
+      if (!blobs.has(blobId)) {
+        assertRoom({ count: blobs.size, bytes: sumBytes(blobs) }, info.bytes, this.#limits);
+        await options.reserve?.({ blobs: blobs.size + 1, bytes: sumBytes(blobs) + info.bytes });
+      }
       return this.#add({ info, bytes: Buffer.concat(chunks) });
     });
   }

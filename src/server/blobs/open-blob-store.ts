@@ -116,7 +116,7 @@ class FolderBlobStore implements BlobStore {
         await syncFolder(unfinished);
         return await this.#runInOrder(sessionId, async () => {
           await confirmPut(options);
-          return translateErrors(this.#folder, () => this.#publish(unfinished, info));
+          return translateErrors(this.#folder, () => this.#publish(unfinished, info, options));
         });
       } finally {
         await rm(unfinished, { recursive: true, force: true });
@@ -125,13 +125,15 @@ class FolderBlobStore implements BlobStore {
   }
 
   /** Keeps the existing blob if another process has just stored the same bytes. Replaces a damaged one. */
-  async #publish(unfinished: string, info: BlobInfo): Promise<BlobInfo> {
+  async #publish(unfinished: string, info: BlobInfo, { reserve }: PutBlobOptions): Promise<BlobInfo> {
     const { sessionId, blobId } = info;
     const known = await this.#findOrRemove(sessionId, blobId);
     if (known !== undefined) return known;
     const folder = this.#folderOf(sessionId);
     await mkdir(folder, PRIVATE);
-    assertRoom(await this.#measureUsage(sessionId), info.bytes, this.#limits);
+    const { count, bytes } = await this.#measureUsage(sessionId);
+    assertRoom({ count, bytes }, info.bytes, this.#limits);
+    await reserve?.({ blobs: count + 1, bytes: bytes + info.bytes });
     try {
       await rename(unfinished, join(folder, blobId));
     } catch (error) {

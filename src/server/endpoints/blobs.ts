@@ -7,6 +7,7 @@ import { defineOperation } from "../api/operation.ts";
 import type { Blob as BlobShape } from "../api/shapes.generated.ts";
 import { blobUrl } from "../blobs/blob-url.ts";
 import { unknownBlob } from "../blobs/blob-rules.ts";
+import { reserveIn } from "../blobs/reserve-blobs.ts";
 import type { BlobInfo, BlobStore } from "../blobs/blob-store.ts";
 import { readRequestedContent, serveBytes } from "./serve-bytes.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
@@ -38,7 +39,7 @@ export const putBlob = defineOperation<"PutBlob">({
     },
     413: { description: "The file is too large: `blob_too_large`", shape: "Problem" },
     429: { description: "Too many uploads of this credential wait: `too_many_uploads`", shape: "Problem" },
-    507: { description: "No space is left: `store_full` or `blobs_full`", shape: "Problem" },
+    507: { description: "No space is left: `store_full`, `blobs_full` or `quota_exceeded`", shape: "Problem" },
   },
   async handle(core, { request, caller, params, query, signal }) {
     const { id = "" } = params;
@@ -63,7 +64,7 @@ export const putBlob = defineOperation<"PutBlob">({
     try {
       const limits = { maxBytes: Infinity, idleMs, totalMs };
       const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
-      const info = await blobs.put(id, bytes, { mediaType, name, signal, confirm });
+      const info = await blobs.put(id, bytes, { mediaType, name, signal, confirm, reserve: reserveIn(core.log, id) });
       const blob = describeBlob(core, info);
       return Response.json(blob, { status: 201, headers: { location: blob.url, "cache-control": "no-store" } });
     } finally {

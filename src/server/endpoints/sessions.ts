@@ -6,6 +6,7 @@ import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 import { damagedBlob } from "../blobs/blob-rules.ts";
+import { reserveIn } from "../blobs/reserve-blobs.ts";
 import { blobUrl } from "../blobs/blob-url.ts";
 import { runInSessionQueue } from "../commands/command-queue.ts";
 import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
@@ -246,7 +247,7 @@ async function deleteForkOnError(
 }
 
 /** The records of the fork refer to these blobs. */
-async function copyBlobs({ blobs }: ServerCore, from: string, to: string): Promise<void> {
+async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string): Promise<void> {
   if (blobs === undefined) return;
   // The fork would refer to a blob that it does not have.
   const refuseDamaged = (blobId: string): never => {
@@ -254,7 +255,7 @@ async function copyBlobs({ blobs }: ServerCore, from: string, to: string): Promi
   };
   for (const { blobId, mediaType, name } of await blobs.list(from, refuseDamaged)) {
     const { bytes } = await blobs.read(from, blobId);
-    await blobs.put(to, bytes, { mediaType, name });
+    await blobs.put(to, bytes, { mediaType, name, reserve: reserveIn(log, to) });
   }
 }
 
