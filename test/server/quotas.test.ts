@@ -6,11 +6,11 @@ import { expect, it, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { openSqliteLog } from "../../src/log/index.ts";
 import type { LogLimits } from "../../src/log/log.ts";
-import { ScriptedModel } from "../../src/models/testing.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { openBlobStore } from "../../src/server/blobs/open-blob-store.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { createLoomHandler } from "../../src/server/loom-handler.ts";
+import { createPacedModel } from "./paced-model.ts";
 import { codeOf, SERVER_ORIGIN } from "./auth-fixture.ts";
 
 async function open(limits: Partial<LogLimits>) {
@@ -18,8 +18,13 @@ async function open(limits: Partial<LogLimits>) {
   const log = await openSqliteLog(path, { limits });
   const blobs = await openBlobStore(`${path}-blobs`, SERVER_LIMITS);
   const credentials = openCredentials(":memory:");
-  const answer = "word ".repeat(400);
-  const agents = { main: agent({ model: new ScriptedModel(() => ({ text: answer })) }) };
+  const answer = "word ".repeat(300);
+  // Records that are not durable yet are not counted, so the model pauses after each part.
+  const model = createPacedModel(
+    () => ({ text: answer }),
+    () => new Promise((resolve) => setTimeout(resolve, 2)),
+  );
+  const agents = { main: agent({ model }) };
   const handler = createLoomHandler({ log, agents, blobs, auth: { credentials } });
   onTestFinished(async () => {
     await handler.close({ graceMs: 0 });
