@@ -37,7 +37,7 @@ function countStatements(): { count: number } {
     const original = StatementSync.prototype[name];
     const spy = vi.spyOn(StatementSync.prototype, name).mockImplementation(function (this: StatementSync, ...given) {
       counted.count++;
-      return Reflect.apply(original as () => never, this, given);
+      return Reflect.apply(original, this, given) as never;
     });
     onTestFinished(() => spy.mockRestore());
   }

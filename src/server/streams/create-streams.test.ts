@@ -346,7 +346,7 @@ describe("the memory of all streams", () => {
       };
       reader?.start({ write: take, end: () => undefined });
       const lagging = await streams.open(name, { follow: true, dialect: "loom", transport: "http" });
-      lagging?.start({ write: (chunk) => (slow.push(chunk), false), end: () => undefined });
+      lagging?.start({ write: (chunk) => slow.push(chunk) < 0, end: () => undefined });
       resumes.push(() => lagging?.resume());
     }
     let most = 0;
