@@ -33,6 +33,7 @@ export const ERROR_CODES = {
   callback_timeout: "timeout",
   callback_backlog_full: "system",
   interrupted: "system",
+  too_many_attempts: "system",
   run_failed: "execution",
   cancelled: "execution",
   // Sessions, runs and leases

@@ -32,6 +32,8 @@ export interface RunStartEvent {
   readonly actor?: string;
   /** Permissions by tool name, with `*` for all other tools: `allow`, `ask` or `deny`; if a value is invalid, all tools are denied */
   readonly tool_rules?: JsonObject;
+  /** What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the agent */
+  readonly on_interruption?: "resume" | "fail" | (string & {});
   /** What the client that started the run declared: `approval` if it can answer tool approvals. Calls that need one are refused if the list lacks it; without the list they wait */
   readonly capabilities?: readonly string[];
 }
@@ -43,6 +45,10 @@ export interface NodeEnterEvent {
   readonly id: string;
   /** `node_id` of the enclosing node run */
   readonly parent?: string;
+  /** `node_id` of the interrupted node run that this one repeats; the text of that one no longer counts */
+  readonly supersedes?: string;
+  /** Attempt of the run that repeats the node run, from 2 */
+  readonly attempt?: number;
 }
 
 /** A node run ended (001 §4.2). */
@@ -462,13 +468,15 @@ export interface ErrorEvent {
   /** Stable error code */
   readonly code?: string;
   /** Where the error occurred */
-  readonly stage?: "llm_generate" | "llm_generate_with_tools" | "llm_stream" | "tool_execute" | "iteration_limit" | "retrieval" | "compression" | (string & {});
+  readonly stage?: "llm_generate" | "llm_generate_with_tools" | "llm_stream" | "tool_execute" | "iteration_limit" | "retrieval" | "compression" | "interrupted" | (string & {});
   /** Error type (003) */
   readonly error_type?: "validation" | "execution" | "timeout" | "system";
   /** True if a retry may succeed */
   readonly recoverable?: boolean;
   /** ID of the tool call that failed */
   readonly call_id?: string;
+  /** With code `interrupted`: the run continues with this attempt, from 2; open messages are answered again */
+  readonly attempt?: number;
   /** Debugging data. `stack_trace` is sent only in debug mode; otherwise `error_id` refers to the server log */
   readonly details?: JsonObject;
 }
@@ -647,8 +655,8 @@ export interface LoomEventMap {
 
 /** Forms by type, as strings. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m capabilities?[s",
-  "node_enter": "001 §4.2>TaskStart#id:s parent?s",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s",
+  "node_enter": "001 §4.2>TaskStart#id:s parent?s supersedes?s attempt?i0",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
   "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s",
@@ -680,7 +688,7 @@ export const LOOM_EVENT_FORMS = {
   "image": "001 §8#url:s media_type?s alt?s",
   "todo_list": "001 §8#list_id:s title?s items:[{id:s text:s completed:b}",
   "todo_update": "001 §8#list_id:s item_id:s completed?b text?s",
-  "error": "001 §8#message:s code?s stage?~llm_generate|llm_generate_with_tools|llm_stream|tool_execute|iteration_limit|retrieval|compression error_type?=validation|execution|timeout|system recoverable?b call_id?s details?m",
+  "error": "001 §8#message:s code?s stage?~llm_generate|llm_generate_with_tools|llm_stream|tool_execute|iteration_limit|retrieval|compression|interrupted error_type?=validation|execution|timeout|system recoverable?b call_id?s attempt?i0 details?m",
   "retrieval_complete": "001 §8#doc_count:i0 query?s sources?[{title:s uri?s snippet?s score?n ref?i0 first_line?i0 last_line?i0}",
   "compression_applied": "001 §8#before_tokens:i0 after_tokens:i0 method?~summary|drop|cut covered_messages?i0 covered_digest?s summary?s",
   "llm_start": "001 §8#llm_call_id:s model?s attempt?i0 purpose?~answer|summary",

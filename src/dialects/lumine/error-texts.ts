@@ -37,6 +37,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   node_timeout: { en: "A step of the run took too long", zh: "运行的一个步骤超时" },
   run_failed: { zh: "运行意外失败" },
   interrupted: { en: "The server stopped during this run; try again", zh: "服务器在运行期间停止，请重试" },
+  too_many_attempts: { en: "The server stopped too often during this run", zh: "服务器在运行期间多次停止" },
   cancelled: { en: "Cancelled", zh: "已取消" },
   retrieval_failed: { zh: "知识库检索失败，回答未使用检索结果" },
   retrieval_timeout: { zh: "知识库检索超时，回答未使用检索结果" },

@@ -32,6 +32,16 @@ export const node_enter = defineEvent({
   fields: {
     id: required(string, "Name of the node, such as `think`", "节点名，如 `think`"),
     parent: additional(string, "`node_id` of the enclosing node run", "外层节点运行的 `node_id`"),
+    supersedes: additional(
+      string,
+      "`node_id` of the interrupted node run that this one repeats; the text of that one no longer counts",
+      "本次所重做的被中断节点运行的 `node_id`；后者的文本不再有效",
+    ),
+    attempt: additional(
+      count,
+      "Attempt of the run that repeats the node run, from 2",
+      "重做该节点运行的是本次运行的第几次尝试，从 2 开始",
+    ),
   },
 });
 

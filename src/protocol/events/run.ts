@@ -70,6 +70,11 @@ export const run_start = defineEvent({
       "Permissions by tool name, with `*` for all other tools: `allow`, `ask` or `deny`; if a value is invalid, all tools are denied",
       "按工具名设置的权限，`*` 表示其余工具：`allow`、`ask` 或 `deny`；只要有一个值无效，所有工具都会被拒绝",
     ),
+    on_interruption: additional(
+      openSet("resume", "fail"),
+      "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the agent",
+      "运行所在的进程异常退出后的处理：`resume` 重新执行被中断的节点，`fail` 以 `interrupted` 结束运行；默认采用智能体的设置",
+    ),
     capabilities: additional(
       listOf(string),
       "What the client that started the run declared: `approval` if it can answer tool approvals. Calls that need one are refused if the list lacks it; without the list they wait",
@@ -139,6 +144,7 @@ export const error = defineEvent({
         "iteration_limit",
         "retrieval",
         "compression",
+        "interrupted",
       ),
       "Where the error occurred",
       "出错的阶段",
@@ -146,6 +152,11 @@ export const error = defineEvent({
     error_type: optional(oneOf("validation", "execution", "timeout", "system"), "Error type (003)", "错误类型（003）"),
     recoverable: optional(boolean, "True if a retry may succeed", "重试是否可能成功"),
     call_id: optional(string, "ID of the tool call that failed", "相关的工具调用 ID"),
+    attempt: optional(
+      count,
+      "With code `interrupted`: the run continues with this attempt, from 2; open messages are answered again",
+      "错误码为 `interrupted` 时：运行以第几次尝试继续，从 2 开始；未完成的消息会重新回答",
+    ),
     details: optional(
       map,
       "Debugging data. `stack_trace` is sent only in debug mode; otherwise `error_id` refers to the server log",
