@@ -1,4 +1,5 @@
 /** The options of an agent and their validation. */
+import type { OnInterruption } from "../engine/index.ts";
 import type { CompressionOptions } from "../context/compression/compression-options.ts";
 import type { Retriever } from "../context/retriever.ts";
 import type { Log } from "../log/index.ts";
@@ -72,6 +73,13 @@ export interface CommonOptions {
   readonly maxCalls?: number;
   /** Maximum bytes of a call's `context` as JSON; code `invalid_command`. Default: 16,384. */
   readonly maxContextBytes?: number;
+  /**
+   * What to do with a run whose process died: run the interrupted nodes again (`resume`, the default), or end it as
+   * `interrupted` (`fail`). A request can choose for its run.
+   */
+  readonly onInterruption?: OnInterruption;
+  /** Maximum attempts of a run, the first included; code `too_many_attempts`. Default: 3. */
+  readonly maxAttempts?: number;
   /** How much of the conversation the model receives. Defaults: see `HistoryOptions`. */
   readonly history?: HistoryOptions;
   /**
@@ -128,6 +136,8 @@ const isListOf = (value: unknown, ...methods: readonly string[]): boolean =>
 const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknown) => boolean, string] } = {
   systemInstructions: [(value) => typeof value === "string", "a string"],
   tools: [Array.isArray, "an array of tools"],
+  onInterruption: [(value) => value === "resume" || value === "fail", '"resume" or "fail"'],
+  maxAttempts: [isCount, "an integer from 1"],
   toolRules: [isToolRules, "an object with allow, ask or deny for each tool"],
   compression: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
   callbacks: [(value) => isListOf(value, "onEvent"), "an array of objects with `onEvent`"],

@@ -34,7 +34,8 @@ import { waitFor } from "../observe/wait-for.ts";
 import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
-import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
+import { ADAPTIVE, canResume } from "./can-resume.ts";
+import { type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
 import { type AgentOptions, checkAgentOptions, checkTime, chooseModel, type CommonOptions } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import { type AgentBlobs, Attachments, bindSaveBlob } from "./attachments.ts";
@@ -61,6 +62,15 @@ export interface AnswerRequest extends Omit<RunRequest, "message"> {
   /** Aborting it cancels the run. */
   readonly signal?: AbortSignal;
 }
+
+/** How an agent continues the runs of a dead process. */
+type RecoveryHandlers = Pick<SessionOptions, "maxAttempts"> &
+  Required<
+    Pick<
+      SessionOptions,
+      "agent" | "canResume" | "resume" | "restart" | "isIdempotent" | "onInterruption" | "onCommit" | "onEnd"
+    >
+  >;
 
 const CALLBACK_WAIT_MS = 1000;
 /** The answer is stored in one record, which has at most 1 MiB. */
@@ -233,7 +243,7 @@ export class Agent {
   sessionOptions(
     log: Log,
     { blobs }: Pick<ExecuteRunOptions, "blobs"> = {},
-  ): Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
+  ): RecoveryHandlers & Required<Pick<SessionOptions, "onRun">> {
     return {
       ...this.#createRecoveryOptions(log, blobs),
       onRun: async (run, { source }) => {
@@ -246,15 +256,17 @@ export class Agent {
    * Session options for calls of this process. There is no `onRun`: messages from other clients stay in the queue until
    * a process opens the session with `openSession`.
    */
-  #createRecoveryOptions(
-    log: Log,
-    blobs?: AgentBlobs,
-  ): Required<Pick<SessionOptions, "agent" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
+  #createRecoveryOptions(log: Log, blobs?: AgentBlobs): RecoveryHandlers {
+    const { onInterruption = "resume", maxAttempts } = this.#options;
     return {
       // A run that another agent starts in this session is observed by that agent.
       ...this.#observation.tap(log, { includeWatchedRuns: false }),
       agent: this.#runName,
-      resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead, blobs) : undefined),
+      canResume: (dead) => canResume({ kind: this.kind, toolbox: this.#toolbox }, dead),
+      resume: (dead) => this.#resume(log, dead, blobs),
+      restart: async (run) => void (await this.executeRun(log, run, { blobs })),
+      onInterruption,
+      ...(maxAttempts === undefined ? {} : { maxAttempts }),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
     };
   }
@@ -312,19 +324,6 @@ export class Agent {
     } finally {
       stopWatching();
     }
-  }
-
-  /**
-   * Whether this agent can resume a run. A call that waits for approval needs its tool; without the tool, the run is
-   * left to an agent that has it.
-   */
-  #canResume({ run, calls }: DeadRun): boolean {
-    // A name that is not a kind is a custom agent name.
-    const kind = run.agent === ADAPTIVE ? "got" : run.agent;
-    if (KINDS.has(kind ?? "") && kind !== this.kind) return false;
-    return calls.every(
-      ({ approvalArguments, name = "" }) => approvalArguments === undefined || this.#toolbox.find(name) !== undefined,
-    );
   }
 
   async #resume(log: Log, dead: DeadRun, blobs?: AgentBlobs): Promise<void> {
@@ -493,7 +492,3 @@ function callBoth<T>(own: (what: T) => void, callers: ((what: T) => unknown) | u
   own(what);
   return callers?.(what);
 }
-
-const KINDS: ReadonlySet<string> = new Set(AGENT_KINDS);
-/** Name of adaptive `got` agents in `run_start`. */
-const ADAPTIVE = "agot";

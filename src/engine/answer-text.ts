@@ -2,8 +2,9 @@
  * Collects the answer text of a run, for replies that the agent does not provide itself.
  *
  * The reply is the text of the node run that answered last. The text of another node run is kept only while that node
- * run is open, because it may answer again.
+ * run is open, because it may answer again. The text of an interrupted node run is dropped: the node runs again.
  */
+import { isInterrupted } from "./interrupted-nodes.ts";
 import { type EventRecord, isKnownEvent, LoomError } from "../protocol/index.ts";
 
 interface NodeAnswer {
@@ -35,9 +36,11 @@ export class AnswerText {
   add({ envelope, event }: EventRecord): void {
     if (!isKnownEvent(event)) return;
     const key = envelope.node_id ?? "";
+    if (event.type === "node_enter" && event.supersedes !== undefined) this.#drop(event.supersedes);
     if (event.type === "node_exit") {
       const answer = this.#answers.get(key);
       if (answer !== undefined) answer.open = false;
+      if (isInterrupted(event.result)) this.#drop(key);
     }
     if (event.type !== "message_chunk" || event.channel === "thought") return;
     if (key !== this.#last) this.#switchTo(key);
@@ -64,11 +67,13 @@ export class AnswerText {
   /** Drops the text of closed node runs: they cannot become the last to answer. */
   #switchTo(key: string): void {
     this.#last = key;
-    for (const [other, { open, length }] of this.#answers) {
-      if (open || other === key) continue;
-      this.#length -= length;
-      this.#answers.delete(other);
-    }
+    for (const [other, { open }] of this.#answers) if (!open && other !== key) this.#drop(other);
+  }
+
+  #drop(key: string): void {
+    this.#length -= this.#answers.get(key)?.length ?? 0;
+    this.#answers.delete(key);
+    if (this.#last === key) this.#last = undefined;
   }
 
   #giveUp(): void {

@@ -404,7 +404,7 @@ describe("sendCommand", () => {
     expect(await log.getRun(SESSION, "r")).toMatchObject({ status: "cancelled" });
 
     const other = await openSession(log, SESSION);
-    await other.startRun({ runId: "s" });
+    await (await other.startRun({ runId: "s" })).emit({ type: "message_chunk", content: "Hi", id: "answer" });
     await other.close({ run: "leave" });
     await sendCommand(log, command("toggle", { list_id: "l", item_id: "i", completed: true }));
     expect(await log.getRun(SESSION, "s")).toMatchObject({ status: "error", code: "interrupted" });

@@ -21,7 +21,8 @@ import { isReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from "../prot
 import { isToolRules } from "../protocol/tool-rules.ts";
 import { findEventFault } from "../protocol/validate.ts";
 import type { Run } from "./run.ts";
-import type { ApprovalReply, RunOrigin } from "./run-contract.ts";
+import { readOnInterruption } from "./recovery.ts";
+import type { ApprovalReply, OnInterruption, RunOrigin } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
 
 export interface InboxHost {
@@ -289,6 +290,7 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     actor: readName(body, "actor"),
     toolRules: readRules(body),
     capabilities: readCapabilities(body),
+    onInterruption: readInterruptionChoice(body),
   } as Partial<RunOrigin>;
 }
 
@@ -296,6 +298,13 @@ function readReasoning({ reasoning }: JsonObject): ReasoningLevel | undefined {
   if (reasoning == null) return undefined;
   if (!isReasoningLevel(reasoning)) throw invalid(`\`reasoning\` must be one of ${REASONING_LEVELS.join(", ")}`);
   return reasoning;
+}
+
+function readInterruptionChoice({ on_interruption }: JsonObject): OnInterruption | undefined {
+  if (on_interruption == null) return undefined;
+  const choice = readOnInterruption(on_interruption);
+  if (choice === undefined) throw invalid("`on_interruption` must be resume or fail");
+  return choice;
 }
 
 function readCapabilities({ capabilities }: JsonObject): readonly string[] | undefined {

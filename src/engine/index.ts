@@ -16,6 +16,7 @@ export type {
   EmitOptions,
   FailOptions,
   FinishOptions,
+  OnInterruption,
   RunEnd,
   RunFailure,
   RunOrigin,

@@ -105,27 +105,44 @@ describe("OpenWork", () => {
     ]);
   });
 
-  it("reports whether the current work has sent answer text", () => {
-    const text = (content: string, nodeId?: string, channel?: "thought") =>
-      record({ type: "message_chunk", content, id: "n", ...(channel === undefined ? {} : { channel }) }, nodeId);
-    expect(fold(enter("n", "run-n-1"), text("", "run-n-1"), text("x", "run-n-1", "thought")).hasAnswered).toBe(false);
-    expect(fold(enter("n", "run-n-1"), text("x", "run-n-1")).hasAnswered).toBe(true);
-    const left = record({ type: "node_exit", id: "n", result: "Ok" }, "run-n-1");
-    expect(fold(enter("n", "run-n-1"), text("x", "run-n-1"), left).hasAnswered).toBe(false);
-    expect(fold(text("x")).hasAnswered).toBe(true);
-    // A resumed run repeats only what came after its checkpoint.
-    const checkpoint = (ns?: string) =>
-      record({
-        type: "checkpoint",
-        checkpoint_id: "c",
-        timestamp: "2026-01-01T00:00:00.000Z",
-        step: 0,
-        state: {},
-        ...(ns === undefined ? {} : { checkpoint_ns: ns }),
-      });
-    expect(fold(text("x"), checkpoint()).hasAnswered).toBe(false);
-    expect(fold(text("x"), checkpoint("sub:1.0")).hasAnswered).toBe(true);
-    expect(fold(checkpoint(), text("x")).hasAnswered).toBe(true);
+  it("is fresh until there is something that must not be repeated", () => {
+    const text = (content: string, channel?: "thought") =>
+      record({ type: "message_chunk", content, id: "n", ...(channel === undefined ? {} : { channel }) }, "run-n-1");
+    expect(fold(enter("n", "run-n-1"), text(""), text("x", "thought")).isFresh).toBe(true);
+    expect(fold(enter("n", "run-n-1"), text("x")).isFresh).toBe(false);
+    expect(fold(record({ type: "tool_start", name: "t", call_id: "c" })).isFresh).toBe(false);
+    const checkpoint = {
+      type: "checkpoint",
+      checkpoint_id: "c",
+      timestamp: "2026-01-01T00:00:00Z",
+      step: 0,
+      state: {},
+    };
+    expect(fold(record(checkpoint)).isFresh).toBe(false);
+  });
+
+  it("links a node run to the interrupted one that it repeats, in the same place", () => {
+    const exit = (nodeId: string, id: string, Err = "interrupted") =>
+      record({ type: "node_exit", id, result: { Err } }, nodeId);
+    const child = record({ type: "node_enter", id: "c", parent: "run-p-1" }, "run-c-2");
+    const work = fold(enter("p", "run-p-1"), child, exit("run-c-2", "c"), exit("run-p-1", "p"));
+    work.add(record({ type: "error", message: "x", code: "interrupted", attempt: 2 }));
+    expect(work.linkRepeat({ type: "node_enter", id: "c" })).toEqual({ type: "node_enter", id: "c" });
+    const again = work.linkRepeat({ type: "node_enter", id: "p" });
+    expect(again).toEqual({ type: "node_enter", id: "p", supersedes: "run-p-1", attempt: 2 });
+    work.add(record(again, "run-p-3"));
+    // The process dies once more before the child was entered.
+    work.add(exit("run-p-3", "p"));
+    work.add(record({ type: "error", message: "x", code: "interrupted", attempt: 3 }));
+    work.add(record(work.linkRepeat({ type: "node_enter", id: "p" }), "run-p-4"));
+    expect(work.linkRepeat({ type: "node_enter", id: "c", parent: "run-p-4" })).toEqual({
+      type: "node_enter",
+      id: "c",
+      parent: "run-p-4",
+      supersedes: "run-c-2",
+      attempt: 3,
+    });
+    expect(work.linkRepeat({ type: "node_enter", id: "p" })).toEqual({ type: "node_enter", id: "p" });
   });
 
   it.each<[string, readonly EventRecord[], EventRecord]>([

@@ -18,6 +18,8 @@ import {
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { CallKeys } from "../protocol/call-keys.ts";
+import type { NodeEnterEvent } from "../protocol/events.generated.ts";
+import { InterruptedNodes } from "./interrupted-nodes.ts";
 
 /** chunk* → call → (approval → answer) → start → (output | progress)* → end */
 export type ToolCallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started";
@@ -54,8 +56,6 @@ export interface OpenNodeRun {
   /** Undefined for records of other writers, which may have no `node_id`. */
   readonly nodeId: string | undefined;
   readonly name: string;
-  /** True if the node run has sent answer text, which cannot be taken back. */
-  readonly hasAnswered: boolean;
 }
 
 /** The last checkpoint of a run. */
@@ -102,10 +102,7 @@ export class OpenWork {
   /** The call that the next argument chunk belongs to, by node run and index. */
   readonly #streaming = new BoundedMap<string>(MAX_CALLS);
   readonly #keys = new CallKeys();
-  /** True if answer text was sent outside any node run since the last checkpoint. */
-  #answeredOutside = false;
-  /** True if a node run sent answer text and failed since the last checkpoint. */
-  #answeredAndFailed = false;
+  readonly #interrupted = new InterruptedNodes();
   readonly totals = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, tool_calls: 0 };
   frames = 0;
   /** Number of node runs started so far. */
@@ -113,6 +110,10 @@ export class OpenWork {
   firstId: number | undefined;
   startedAt: number | undefined;
   checkpoint: RunCheckpoint | undefined;
+  /** Number of the attempt, from 1. Processes that only waited for the user do not count. */
+  attempt = 1;
+  /** True if nothing was sent, called or stored that a run from the beginning would repeat. */
+  isFresh = true;
   /** True if the run is executed elsewhere and only stored here. */
   isForeign = false;
 
@@ -129,13 +130,17 @@ export class OpenWork {
     return [...this.#calls.values()].filter(({ state }) => state === "waiting");
   }
 
-  /** True if the work since the last checkpoint has sent answer text. Such work cannot be repeated. */
-  get hasAnswered(): boolean {
-    return (
-      this.#answeredOutside ||
-      this.#answeredAndFailed ||
-      [...this.#spans.values()].some(({ hasAnswered }) => hasAnswered)
-    );
+  /** True if the run does nothing but wait for the user. */
+  get isWaiting(): boolean {
+    const isIdle = ({ state }: OpenToolCall) => state !== "started" && state !== "streaming";
+    return this.#models.size === 0 && this.waiting.length > 0 && [...this.#calls.values()].every(isIdle);
+  }
+
+  /** Adds which interrupted node run a new one repeats, if it repeats one. */
+  linkRepeat(event: NodeEnterEvent): NodeEnterEvent {
+    const supersedes = this.#interrupted.find(event.id, event.parent);
+    if (supersedes === undefined) return event;
+    return { ...event, supersedes, ...(this.attempt > 1 ? { attempt: this.attempt } : {}) };
   }
 
   isOpen(nodeId: string): boolean {
@@ -234,21 +239,23 @@ export class OpenWork {
     switch (event.type) {
       case "node_enter":
         this.nodeRuns++;
-        this.#spans.set(nodeId ?? event.id, { nodeId, name: event.id, hasAnswered: false });
+        this.#spans.set(nodeId ?? event.id, { nodeId, name: event.id });
+        if (nodeId !== undefined) this.#interrupted.enter(nodeId, event);
         return;
       case "node_exit":
-        // A retry would send the same text again.
-        if (event.result !== "Ok" && this.#spans.get(nodeId ?? event.id)?.hasAnswered === true)
-          this.#answeredAndFailed = true;
         this.#spans.delete(nodeId ?? event.id);
+        if (nodeId !== undefined) this.#interrupted.exit(nodeId, event.result);
         return;
-      case "message_chunk": {
+      case "message_chunk":
         if (event.channel === "thought" || event.content === "") return;
-        const span = this.#spans.get(nodeId ?? event.id);
-        if (span === undefined) this.#answeredOutside = true;
-        else span.hasAnswered = true;
+        this.isFresh = false;
+        if (nodeId !== undefined) this.#interrupted.answer(nodeId);
         return;
-      }
+      case "error":
+        if (event.code !== "interrupted" || event.attempt === undefined) return;
+        this.attempt = Math.max(this.attempt, event.attempt);
+        this.#interrupted.restart();
+        return;
       case "usage":
         this.totals.prompt_tokens += event.prompt_tokens;
         this.totals.completion_tokens += event.completion_tokens;
@@ -257,8 +264,8 @@ export class OpenWork {
       case "checkpoint":
         // A checkpoint of a subgraph is part of the parent's step.
         if ((event.checkpoint_ns ?? "") !== "") return;
-        this.#answeredOutside = false;
-        this.#answeredAndFailed = false;
+        this.isFresh = false;
+        this.#interrupted.clear();
         this.checkpoint = { checkpointId: event.checkpoint_id, eventId, step: event.step };
         return;
       case "llm_start":
@@ -280,6 +287,7 @@ export class OpenWork {
   }
 
   #addToCall(event: LoomEvent, nodeId: string | undefined): void {
+    if (event.type.startsWith("tool_")) this.isFresh = false;
     switch (event.type) {
       case "tool_call_chunk": {
         const slot = slotOf(nodeId, event.index);

@@ -8,11 +8,18 @@ import type { Run } from "./run.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf, waitUntil } from "./sender.contract.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
+import type { RunRequest } from "./session-options.ts";
 
 /** Runs work in a process that then dies. */
-async function die(log: Log, work: (run: Run) => Promise<unknown>, sessionId = SESSION): Promise<void> {
+async function die(
+  log: Log,
+  work: (run: Run) => Promise<unknown>,
+  sessionId = SESSION,
+  more: RunRequest = {},
+): Promise<void> {
   const session = await openSession(log, sessionId);
-  const run = await session.startRun({ runId: "dead", message: "Hi", agent: "react", capabilities: ["approval"] });
+  const known = { runId: "dead", message: "Hi", agent: "react", capabilities: ["approval"] };
+  const run = await session.startRun({ ...known, ...more });
   await work(run);
   // The takeover keeps the records as they are: nothing is closed.
   await log.release(await log.acquire(sessionId, { holder: "other", ttlMs: 1, takeover: true }));
@@ -41,7 +48,7 @@ async function ask(run: Run, expiresInMs?: number): Promise<void> {
 }
 
 describe("a run whose process died", () => {
-  it("ends with a recoverable error if it had sent answer text", async () => {
+  it("continues after answer text, and only the text of the new attempt counts", async () => {
     const log = await createLog();
     await die(log, async (run) => {
       await run.emit(checkpoint);
@@ -49,27 +56,108 @@ describe("a run whose process died", () => {
       run.postToolStart({ call_id: "t", name: "tool", arguments: {} }, node);
       await node.write("half a sen");
     });
-    const resumed: DeadRun[] = [];
     const session = await openSession(log, SESSION, {
-      resume: async (dead) => {
-        resumed.push(dead);
-      },
+      resume: (dead) => dead.run.span("answer", async (node) => void (await node.write("All of it."))),
     });
-    expect(session.recovered).toEqual([{ runId: "dead", outcome: "ended" }]);
-    expect(resumed).toEqual([]);
+    expect(session.recovered).toEqual([{ runId: "dead", outcome: "resumed" }]);
+    await session.idle();
     const records = await expectValid(log);
-    expect(typesOf(records).slice(-4)).toEqual(["error", "tool_end", "node_exit", "run_end"]);
-    expect(records.at(-4)?.event).toMatchObject({ code: "interrupted", recoverable: true });
-    expect(records.at(-3)?.event).toMatchObject({
-      is_error: true,
-      error_code: "interrupted",
-      result: expect.stringContaining("unknown") as string,
-    });
-    expect(records.at(-2)?.event).toMatchObject({ result: { Err: "interrupted" } });
-    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "interrupted" });
-    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "error", code: "interrupted" });
+    const events = records.slice(-8).map(({ event }) => event);
+    expect(events).toMatchObject([
+      {
+        type: "tool_end",
+        is_error: true,
+        error_code: "interrupted",
+        result: expect.stringContaining("unknown") as string,
+      },
+      { type: "node_exit", result: { Err: "interrupted" } },
+      { type: "error", code: "interrupted", recoverable: true, attempt: 2 },
+      { type: "node_enter", id: "answer", supersedes: "run-answer-1", attempt: 2 },
+      { type: "message_chunk", content: "All of it." },
+      { type: "node_exit", result: "Ok" },
+      { type: "run_end", status: "completed" },
+      { type: "reply", reply: "All of it." },
+    ]);
+    expect(records.at(-1)?.envelope.node_id).toBe("run-answer-2");
     await (await session.startRun()).finish();
     await expectValid(log);
+  });
+
+  it("does not count text that is not repeated", async () => {
+    const log = await createLog();
+    await die(log, async (run) => {
+      await run.emit(checkpoint);
+      await run.enter("answer").write("half a sen");
+    });
+    const session = await openSession(log, SESSION, { resume: async () => undefined });
+    await session.idle();
+    expect((await expectValid(log)).at(-1)?.event).toMatchObject({ reply: "" });
+  });
+
+  it.each<["request" | "session"]>([["request"], ["session"]])("ends if the %s says so", async (who) => {
+    const log = await createLog();
+    const choice = { onInterruption: "fail" } as const;
+    const work = async (run: Run) => {
+      await run.emit(checkpoint);
+      await run.enter("answer").write("half a sen");
+    };
+    await die(log, work, SESSION, who === "request" ? choice : {});
+    const session = await openSession(log, SESSION, {
+      resume: () => Promise.resolve(),
+      ...(who === "session" ? choice : {}),
+    });
+    expect(session.recovered).toEqual([{ runId: "dead", outcome: "ended" }]);
+    const records = await expectValid(log);
+    expect(typesOf(records).slice(-3)).toEqual(["error", "node_exit", "run_end"]);
+    expect(records.at(-3)?.event).not.toHaveProperty("attempt");
+    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "interrupted" });
+  });
+
+  it.each([
+    ["from its start", 3, async () => undefined],
+    ["from its checkpoint", 3, async (run: Run) => void (await run.emit(checkpoint))],
+    ["from its checkpoint, with a limit of 1", 1, async (run: Run) => void (await run.emit(checkpoint))],
+  ])("ends after too many attempts %s", async (_, maxAttempts, work) => {
+    const log = await createLog();
+    await die(log, work);
+    let tries = 1;
+    const crash = async (run: Run): Promise<void> => {
+      tries++;
+      void run.enter("answer").think("hm");
+      await new Promise(() => undefined);
+    };
+    for (;;) {
+      const session = await openSession(log, SESSION, {
+        takeover: true,
+        maxAttempts,
+        resume: ({ run }) => crash(run),
+        restart: crash,
+      });
+      await session.liveRun?.settled();
+      if (session.recovered[0]?.outcome !== "resumed") break;
+    }
+    expect(tries).toBe(maxAttempts);
+    const records = await expectValid(log);
+    const errors = records.flatMap(({ event }) => (event.type === "error" ? [event] : []));
+    expect(errors.slice(0, -1)).toMatchObject(
+      Array.from({ length: maxAttempts - 1 }, (_item, index) => ({ code: "interrupted", attempt: index + 2 })),
+    );
+    expect(errors.at(-1)).toMatchObject({ code: "too_many_attempts", recoverable: false });
+    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "too_many_attempts" });
+  });
+
+  it("counts only attempts that did something", async () => {
+    const log = await createLog();
+    await die(log, async (run) => {
+      await run.emit(checkpoint);
+      await ask(run);
+    });
+    for (let restart = 0; restart < 5; restart++) {
+      const session = await openSession(log, SESSION, { takeover: true, resume: () => new Promise(() => undefined) });
+      await session.liveRun?.settled();
+      expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
+    }
+    expect(typesOf(await readRecords(log, SESSION))).not.toContain("error");
   });
 
   it("ends if it has no checkpoint or cannot be resumed", async () => {
@@ -220,7 +308,10 @@ describe("runs of another writer", () => {
 describe("a run that waits for an approval", () => {
   it("still waits after several restarts", async () => {
     const log = await createLog();
-    await die(log, ask);
+    await die(log, async (run) => {
+      await run.emit(checkpoint);
+      await ask(run);
+    });
     for (let restart = 0; restart < 2; restart++) {
       const session = await openSession(log, SESSION);
       expect(session.recovered).toEqual([{ runId: "dead", outcome: "waiting" }]);
@@ -330,15 +421,15 @@ describe("a run that waits for an approval", () => {
     }
   });
 
-  it("ends if it had sent answer text meanwhile", async () => {
+  it("also waits if it had sent answer text meanwhile", async () => {
     const log = await createLog();
     await die(log, async (run) => {
       await ask(run);
       await run.emit({ type: "message_chunk", content: "I would delete x", id: "act" }, { nodeId: "run-act-1" });
     });
     const session = await openSession(log, SESSION);
-    expect(session.recovered).toMatchObject([{ outcome: "ended" }]);
-    await expectValid(log);
+    expect(session.recovered).toMatchObject([{ outcome: "waiting" }]);
+    await session.close();
   });
 });
 

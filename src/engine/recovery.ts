@@ -2,11 +2,14 @@
  * Decides what happens to a run whose process died, from its records:
  *
  * - A foreign run ends as `interrupted`, because only its sender could continue it.
- * - A run with nothing but its start is executed from the beginning, if `restart` is given.
- * - A run with a checkpoint is resumed, if `resume` accepts it and no answer text was sent since the checkpoint.
- * - It is left live for another process, if `mayLeave` allows that.
- * - A run that waits for an approval keeps waiting, if no answer text was sent and `mayWait` allows it.
- * - Any other run ends as `interrupted`, because sent text cannot be taken back.
+ * - A run with `onInterruption: "fail"` ends as `interrupted`, unless it only waits for the user.
+ * - A run with a checkpoint is resumed, if `canResume` and `resume` accept it. Its interrupted node runs are run again, and
+ *   their text no longer counts.
+ * - A run without a checkpoint that has called no tool and sent no answer is executed from the beginning by `restart`.
+ * - Both count as attempts, unless the run only waited for the user. After `maxAttempts`, it ends as `too_many_attempts`.
+ * - A run that cannot be continued here is left live for another process, if `mayLeave` allows that.
+ * - A run that waits for an approval keeps waiting, if `mayWait` allows it.
+ * - Any other run ends as `interrupted`.
  *
  * It does not know sessions and takes no lease.
  */
@@ -18,7 +21,7 @@ import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type RunCheckpoint, type OpenToolCall, OpenWork } from "./open-work.ts";
 import { Run } from "./run.ts";
-import type { RunFailure, RunHost } from "./run-contract.ts";
+import type { OnInterruption, RunFailure, RunHost } from "./run-contract.ts";
 import { rejectHandled } from "./sequencer.ts";
 import { showWarning } from "./show-warning.ts";
 
@@ -35,8 +38,20 @@ export interface DeadRun {
 export interface RecoveryOptions {
   /** Resumes the run from its checkpoint. Return undefined to decline. */
   readonly resume?: (dead: DeadRun) => Promise<void> | undefined;
-  /** Executes a run that had only been started. Without it, such a run ends as `interrupted`. */
+  /** Whether `resume` or `restart` accepts the run, asked before anything is written. It must not write. Default: true. */
+  readonly canResume?: (dead: Pick<DeadRun, "run" | "calls">) => boolean;
+  /**
+   * Executes a run from the beginning that has called no tool and sent no answer. Without it, such a run ends as
+   * `interrupted`.
+   */
   readonly restart?: (run: Run) => Promise<void>;
+  /**
+   * Maximum attempts of a run, the first included, over all processes. Attempts that only waited for the user do not
+   * count. Code `too_many_attempts`. Default: 3.
+   */
+  readonly maxAttempts?: number;
+  /** What to do with a run whose request does not say it: continue it (`resume`, the default), or end it (`fail`). */
+  readonly onInterruption?: OnInterruption;
   /** If false, a run that `resume` declines ends even if it waits for an approval. Default: true. */
   readonly mayWait?: boolean;
   /** Returns true for a tool that may be run again after it had started. Default: no tool. */
@@ -55,6 +70,9 @@ export const INTERRUPTED: RunFailure = {
   code: "interrupted",
   recoverable: true,
 };
+
+const MAX_ATTEMPTS = 3;
+const CONTINUES = "The process that executed this run ended unexpectedly; the run continues";
 
 const PAGE_OF_RUNS = 100;
 
@@ -90,6 +108,7 @@ export async function restoreRun(
   let actor: string | undefined;
   let reasoning: ReasoningLevel | undefined;
   let capabilities: readonly string[] | undefined;
+  let onInterruption: OnInterruption | undefined;
   // Without a readable `run_start`, the run must not use any tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
@@ -100,13 +119,14 @@ export async function restoreRun(
         ({ message, attachments, actor, capabilities } = start);
         reasoning = isReasoningLevel(start.reasoning) ? start.reasoning : undefined;
         toolRules = readToolRules(start.tool_rules);
+        onInterruption = readOnInterruption(start.on_interruption);
       }
       work.add(record);
       answer.add(record);
     }
   }
-  const origin = { runId, requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities };
-  return new Run(host, origin, work, answer);
+  const request = { requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities, onInterruption };
+  return new Run(host, { runId, ...request }, work, answer);
 }
 
 /** Ends a run that cannot be continued. */
@@ -119,26 +139,63 @@ export function recoverRun(
   run: Run,
   options: RecoveryOptions & { readonly mayLeave?: boolean },
 ): { readonly outcome: RecoveredRun["outcome"]; readonly completion?: Promise<unknown> } {
-  const { resume, restart, isIdempotent = () => false, mayWait = true, mayLeave = false } = options;
+  const { maxAttempts = MAX_ATTEMPTS, onInterruption = "resume", mayWait = true, mayLeave = false } = options;
   const { work } = run;
   if (work.isForeign) return endInterrupted(run);
-  if (restart !== undefined && work.frames === 1) return { outcome: "resumed", completion: restart(run) };
   run.expireApprovals();
-  const mayGoOn = !work.hasAnswered;
-  const { checkpoint } = work;
-  if (mayGoOn && resume !== undefined && checkpoint !== undefined) {
-    const mayStillRun = ({ state, name = "" }: OpenToolCall) =>
-      state === "started" ? isTrue(() => isIdempotent(name, run)) : state !== "streaming";
-    run.close({ reason: "interrupted", code: "interrupted", keep: mayStillRun });
-    const completion = attempt(resume, { run, checkpoint, calls: [...work.calls].map((call) => ({ ...call })) });
+  const { isWaiting } = work;
+  if (!isWaiting && (run.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);
+  const keep = createFilter(run, options);
+  const start = chooseStart(run, options, keep);
+  if (start !== undefined) {
+    const attempt = work.attempt + 1;
+    const mayContinue = isWaiting || attempt <= maxAttempts;
+    const announcement = { type: "error", ...INTERRUPTED, message: CONTINUES, attempt } as const;
+    run.close(
+      { reason: "interrupted", code: "interrupted", ...(mayContinue ? { keep } : {}) },
+      isWaiting || !mayContinue ? undefined : announcement,
+    );
+    if (!mayContinue) return { outcome: "ended", completion: run.fail(describeTooMany(work.attempt)) };
+    const completion = start();
     if (completion !== undefined) return { outcome: "resumed", completion };
   }
-  if (mayGoOn && mayLeave && checkpoint !== undefined) return { outcome: "left" };
-  if (mayGoOn && mayWait && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
+  if (mayLeave && (work.checkpoint !== undefined || work.isFresh)) return { outcome: "left" };
+  if (mayWait && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
   return endInterrupted(run);
 }
 
-/** If the check throws, the tool counts as not idempotent. */
+/** Returns which open calls may still be executed. */
+function createFilter(run: Run, { isIdempotent = () => false }: RecoveryOptions): (call: OpenToolCall) => boolean {
+  return ({ state, name = "" }) =>
+    state === "started" ? isTrue(() => isIdempotent(name, run)) : state !== "streaming";
+}
+
+/** Returns what continues the run. Undefined if nothing here can. */
+function chooseStart(
+  run: Run,
+  { resume, restart, canResume = () => true }: RecoveryOptions,
+  keep: (call: OpenToolCall) => boolean,
+): (() => Promise<void> | undefined) | undefined {
+  const { checkpoint, isFresh } = run.work;
+  const calls = [...run.work.calls].filter(keep).map((call) => ({ ...call }));
+  if (!isTrue(() => canResume({ run, calls }))) return undefined;
+  if (checkpoint !== undefined)
+    return resume === undefined ? undefined : () => attemptTo(() => resume({ run, checkpoint, calls }));
+  return restart === undefined || !isFresh ? undefined : () => attemptTo(() => restart(run));
+}
+
+function describeTooMany(attempts: number): RunFailure {
+  const times = attempts === 1 ? "once" : `${attempts} times`;
+  const message = `The process that executed this run ended unexpectedly ${times}; the run is not tried again`;
+  return { message, code: "too_many_attempts", recoverable: false };
+}
+
+/** Reads a choice from the log or from a command; undefined for unknown values. */
+export function readOnInterruption(value: unknown): OnInterruption | undefined {
+  return value === "resume" || value === "fail" ? value : undefined;
+}
+
+/** If the check throws, the answer is no. */
 function isTrue(ask: () => boolean): boolean {
   try {
     return ask();
@@ -149,9 +206,9 @@ function isTrue(ask: () => boolean): boolean {
 }
 
 /** Turns a synchronous exception into a rejection. */
-function attempt(resume: NonNullable<RecoveryOptions["resume"]>, dead: DeadRun): Promise<void> | undefined {
+function attemptTo(start: () => Promise<void> | undefined): Promise<void> | undefined {
   try {
-    return resume(dead);
+    return start();
   } catch (error) {
     return rejectHandled(error);
   }

@@ -22,6 +22,9 @@ export interface RunHost {
   onEnd(run: { readonly runId: string }): void;
 }
 
+/** What to do with a run whose process died. */
+export type OnInterruption = "resume" | "fail";
+
 /** The request that a run was started with. */
 export interface RunOrigin {
   readonly runId: string;
@@ -42,6 +45,11 @@ export interface RunOrigin {
   readonly actor?: string | undefined;
   /** Tool rules of the run. They also apply when another process resumes it. */
   readonly toolRules?: ToolRules | undefined;
+  /**
+   * What to do when the process of the run dies: run the interrupted nodes again (`resume`), or end the run as
+   * `interrupted` (`fail`). Default: the setting of the session.
+   */
+  readonly onInterruption?: OnInterruption | undefined;
   /**
    * What the client that requested the run can do: `approval` if it can answer approvals. A list without it makes
    * `requestApproval` reject with `approval_unavailable`. Default: unknown, and approvals wait for an answer.

@@ -38,7 +38,7 @@ export class RunQueue {
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
     const { runId, requestId, message, agent, source, context, attachments, reasoning, actor } = origin;
-    const { toolRules, capabilities } = origin;
+    const { toolRules, capabilities, onInterruption } = origin;
     const { log, sessionId, maxQueuedRuns } = this.#host;
     const body = {
       run_id: runId,
@@ -52,6 +52,7 @@ export class RunQueue {
       ...(actor === undefined ? {} : { actor }),
       ...(toolRules === undefined ? {} : { tools: toolRules }),
       ...(capabilities === undefined ? {} : { capabilities }),
+      ...(onInterruption === undefined ? {} : { on_interruption: onInterruption }),
     };
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body }, { maxQueued: maxQueuedRuns });

@@ -27,6 +27,7 @@ import type {
   RunOrigin,
   Settle,
 } from "./run-contract.ts";
+import { createRunStart } from "./create-run-start.ts";
 import { FATAL, type UnitEvent, type Reply, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
 import { copyJson } from "../protocol/json.ts";
@@ -73,6 +74,8 @@ export class Run {
   readonly toolRules: ToolRules | undefined;
   /** What the client that requested the run can do. Undefined if it is unknown. */
   readonly capabilities: readonly string[] | undefined;
+  /** What to do when the process dies. Undefined for the setting of the session. */
+  readonly onInterruption: RunOrigin["onInterruption"];
   readonly #host: RunHost;
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
@@ -106,6 +109,7 @@ export class Run {
     this.actor = origin.actor;
     this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
     this.capabilities = origin.capabilities === undefined ? undefined : [...origin.capabilities];
+    this.onInterruption = origin.onInterruption;
     this.#work = work;
     this.#answer = answer;
     const owner = {
@@ -121,24 +125,8 @@ export class Run {
 
   /** Writes `run_start`. @internal */
   start(origin: RunOrigin, settle?: Settle): PushResult {
-    const { runId, message, agent, source, requestId, context, attachments, reasoning, actor } = origin;
-    const event = this.#writer.check({
-      type: "run_start",
-      ...dropUndefined({
-        run_id: runId,
-        message,
-        agent,
-        contiguous: true,
-        source,
-        request_id: requestId,
-        context,
-        attachments,
-        reasoning,
-        actor,
-        tool_rules: this.toolRules,
-        capabilities: this.capabilities,
-      }),
-    });
+    const { toolRules, capabilities } = this;
+    const event = this.#writer.check(createRunStart({ ...origin, toolRules, capabilities }));
     return this.#writer.write([{ event }], {
       settle: settle === undefined ? [] : [settle(this.#host.sequencer.nextId)],
       force: true,
@@ -255,8 +243,9 @@ export class Run {
    */
   enter(name: string, parent?: string): NodeRun {
     this.#assertLive();
-    const event = this.#writer.check({ type: "node_enter", id: name, ...dropUndefined({ parent }) });
-    const { id } = event as NodeEnterEvent;
+    const checked = this.#writer.check({ type: "node_enter", id: name, ...dropUndefined({ parent }) });
+    const event = this.#work.linkRepeat(checked as NodeEnterEvent);
+    const { id } = event;
     const nodeId = `run-${id}-${this.#work.nodeRuns + 1}`;
     this.#writer.write([{ event, nodeId }]);
     this.#lastNodeId = nodeId;
@@ -402,9 +391,12 @@ export class Run {
     this.#writer.hasTotals = false;
   }
 
-  /** Closes the open work of a dead process before the run continues; see `OpenWork.listClosings`. @internal */
-  close(options: Omit<ClosingOptions, "now">): void {
+  /**
+   * Closes the open work of a dead process and announces the next attempt; see `OpenWork.listClosings`. @internal
+   */
+  close(options: Omit<ClosingOptions, "now">, announcement?: ErrorEvent): void {
     this.#writer.close(options);
+    if (announcement !== undefined) this.#writer.writeClosing(announcement, undefined);
   }
 
   /** Ends open calls that will not be executed, as errors. @internal */

@@ -86,7 +86,7 @@ export interface SessionEnd {
 export interface CloseOptions {
   /**
    * What to do with the live run: end it as interrupted (`interrupt`, the default), or leave it for the next holder
-   * (`leave`). A run that waits for an approval and has sent no answer text is always left.
+   * (`leave`). A run that waits for an approval is always left.
    */
   readonly run?: "interrupt" | "leave";
 }

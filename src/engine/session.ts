@@ -295,7 +295,7 @@ export class Session implements AsyncDisposable {
     await this.#lastTask;
     const live = this.#live;
     if (live !== undefined) {
-      const waits = live.work.waiting.length > 0 && !live.work.hasAnswered;
+      const waits = live.work.waiting.length > 0;
       if (how === "leave" || waits || this.#leftovers.isLeft(live)) live.abort(error);
       else await live.fail({ ...INTERRUPTED, message: "The session was closed" }).catch(() => undefined);
     }

@@ -160,7 +160,7 @@ describe("resumeGraph", () => {
     expect(records.filter(({ event }) => event.type === "message_chunk")).toHaveLength(1);
   });
 
-  it.each([["open"], ["failed"]])("is not called if a node run that sent answer text is %s", async (how) => {
+  it.each([["open"], ["failed"]])("repeats a node run that sent answer text and is %s", async (how) => {
     const log = await createLog();
     await die(log, (crash) =>
       defineGraph({
@@ -179,8 +179,10 @@ describe("resumeGraph", () => {
     );
     const graph = defineGraph({ name: "g", channels: {}, nodes: { say: ignore }, start: "say" });
     const { outcome, records } = await resume(log, graph);
-    expect(outcome).toBe("ended");
-    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "interrupted" });
+    expect(outcome).toBe("resumed");
+    const entered = records.flatMap(({ event }) => (event.type === "node_enter" ? [event] : []));
+    expect(entered).toMatchObject([{ id: "say" }, { id: "say", supersedes: "run-say-1", attempt: 2 }]);
+    expect(records.at(-1)?.event).toMatchObject({ reply: "" });
   });
 
   const left = { name: "g", channels: { ...trail, n: replace(0) }, start: "a" } as const;

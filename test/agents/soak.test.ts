@@ -54,7 +54,7 @@ it(`talks for ${TURNS} turns with flat memory`, { timeout: 900_000 }, async () =
     const kind = turn % 10 === 3 ? "stop" : turn % 10 === 7 ? "fail" : "add";
     const run = await actor.answer(session, `${kind} ${turn}`);
     if (kind === "stop") {
-      while (!run.work.hasAnswered && run.status === "live") await new Promise((resolve) => setImmediate(resolve));
+      while (run.work.nodeRuns === 0 && run.status === "live") await new Promise((resolve) => setImmediate(resolve));
       await run.cancel();
     }
     seen[(await run.ended).status]++;

@@ -36,7 +36,15 @@ export interface RunDispatcherOptions {
   /** Leases, queues and limits of the sessions. */
   readonly session?: Pick<
     SessionOptions,
-    "ttlMs" | "maxQueuedRuns" | "maxEarlyCancels" | "maxBacklogBytes" | "earlyCancelMs" | "inboxMs" | "now"
+    | "ttlMs"
+    | "maxQueuedRuns"
+    | "maxEarlyCancels"
+    | "maxBacklogBytes"
+    | "earlyCancelMs"
+    | "inboxMs"
+    | "now"
+    | "maxAttempts"
+    | "onInterruption"
   >;
 }
 

@@ -1,0 +1,22 @@
+/** Whether an agent can continue a run of another process. */
+import type { DeadRun } from "../engine/index.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
+import { AGENT_KINDS, type AgentKindName } from "./agent-kind.ts";
+
+/** Name of adaptive `got` agents in `run_start`. */
+export const ADAPTIVE = "agot";
+
+const KINDS: ReadonlySet<string> = new Set(AGENT_KINDS);
+
+/** A call that waits for approval needs its tool; without the tool, the run is left to an agent that has it. */
+export function canResume(
+  { kind, toolbox }: { readonly kind: AgentKindName; readonly toolbox: Toolbox },
+  { run, calls }: Pick<DeadRun, "run" | "calls">,
+): boolean {
+  // A name that is not a kind is a custom agent name.
+  const runKind = run.agent === ADAPTIVE ? "got" : run.agent;
+  if (KINDS.has(runKind ?? "") && runKind !== kind) return false;
+  return calls.every(
+    ({ approvalArguments, name = "" }) => approvalArguments === undefined || toolbox.find(name) !== undefined,
+  );
+}
