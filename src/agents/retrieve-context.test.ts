@@ -358,19 +358,17 @@ describe.each(KINDS)("automatic context of a %s after a crash", (_kind, options,
       await fixture.session.idle();
       const after = await fixture.read();
       const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
-      const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
-      // A run without a checkpoint cannot be resumed, and one with a checkpoint has already searched.
-      expect([where, again.mock.calls]).toEqual([where, []]);
-      expect([where, eventsOf(after, "retrieval_complete").length]).toEqual([
-        where,
-        eventsOf(prefix, "retrieval_complete").length,
-      ]);
+      const { status } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
+      expect([where, status]).toEqual([where, "completed"]);
+      expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, reply]);
+      const hasSearched =
+        eventsOf(prefix, "retrieval_complete").length > 0 ||
+        eventsOf(prefix, "error").some(({ stage }) => stage === "retrieval");
+      expect([where, again.mock.calls.length]).toEqual([where, hasSearched ? 0 : 1]);
+      completed++;
+      if (!hasSearched) continue;
       for (const index of fixture.model.prompts.keys())
         expect([where, systemOf(fixture, index)]).toEqual([where, system]);
-      if (status === "completed") {
-        completed++;
-        expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, reply]);
-      } else expect([where, code]).toEqual([where, "interrupted"]);
       await fixture.session.close();
     }
     expect(completed).toBeGreaterThan(8);

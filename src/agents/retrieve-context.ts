@@ -95,6 +95,8 @@ async function readRetrieval(log: Log, run: Run): Promise<{ readonly text: strin
       if (event.type === "checkpoint") return { text: mine.size === 0 ? undefined : FAILED };
       if (event.type === "node_enter" && "id" in event && event.id === NODE) mine.add(envelope.node_id ?? "");
       if (!mine.has(envelope.node_id ?? "")) continue;
+      // A search that failed is not tried again either.
+      if (event.type === "error" && (event as ErrorEvent).stage === "retrieval") return { text: FAILED };
       if (event.type === "retrieval_complete") return { text: describeSources(event as RetrievalCompleteEvent) };
     }
   }

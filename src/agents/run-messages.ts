@@ -7,6 +7,7 @@
  */
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
 import { type EventRecord, isJsonObject, isKnownEvent, type Json } from "../protocol/index.ts";
+import { isInterrupted } from "../engine/interrupted-nodes.ts";
 import type { CheckpointEvent, RunStartEvent, ToolCallEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { composeQuestion, isBlank } from "./compose-question.ts";
 
@@ -14,19 +15,24 @@ import { composeQuestion, isBlank } from "./compose-question.ts";
 const SEARCHES: ReadonlySet<string> = new Set(["tot", "got", "agot"]);
 const NO_RESULT = "The run ended before this call had a result.";
 
+interface Text {
+  readonly text: string;
+  readonly nodeId: string | undefined;
+}
+
 /** Folds the records of one run into messages for a model. */
 export class RunMessages {
   readonly #messages: ModelMessage[] = [];
   /** Text of the assistant message in progress. */
-  #text: string[] = [];
+  #text: Text[] = [];
   #calls: ToolCallEvent[] = [];
   readonly #results = new Map<string, ToolEndEvent>();
   /** Text streamed while calls were running. It follows their results. */
-  #later: string[] = [];
+  #later: Text[] = [];
   #hasAnswered = false;
   #isSearch = false;
 
-  add({ event }: EventRecord): void {
+  add({ envelope: { node_id: nodeId }, event }: EventRecord): void {
     if (!isKnownEvent(event)) return;
     switch (event.type) {
       case "run_start":
@@ -34,7 +40,13 @@ export class RunMessages {
         this.#ask(event);
         return;
       case "message_chunk":
-        if (event.channel !== "thought") this.#say(event.content);
+        if (event.channel !== "thought") this.#say(event.content, nodeId);
+        return;
+      case "node_enter":
+        if (event.supersedes !== undefined) this.#unsay(event.supersedes);
+        return;
+      case "node_exit":
+        if (nodeId !== undefined && isInterrupted(event.result)) this.#unsay(nodeId);
         return;
       case "tool_call":
         if (this.#isSearch || event.call_id === undefined || this.#knows(event.call_id)) return;
@@ -96,20 +108,27 @@ export class RunMessages {
   }
 
   #take(part: AssistantPart): void {
-    if (part.type === "text") this.#text.push(part.text);
+    if (part.type === "text") this.#text.push({ text: part.text, nodeId: undefined });
     if (part.type !== "tool-call") return;
     this.#calls.push({ type: "tool_call", call_id: part.toolCallId, name: part.toolName, arguments: part.input });
   }
 
-  #say(text: string): void {
+  #say(text: string, nodeId?: string): void {
     if (text === "") return;
     if (this.#calls.length > 0 && !this.#isAnswered()) {
-      this.#later.push(text);
+      this.#later.push({ text, nodeId });
       return;
     }
     if (this.#isAnswered()) this.#flush();
     this.#hasAnswered = true;
-    this.#text.push(text);
+    this.#text.push({ text, nodeId });
+  }
+
+  /** Drops the text of a node run that was interrupted: the node runs again and repeats it. */
+  #unsay(nodeId: string): void {
+    const isOther = (piece: Text): boolean => piece.nodeId !== nodeId;
+    this.#text = this.#text.filter(isOther);
+    this.#later = this.#later.filter(isOther);
   }
 
   #knows(callId: string): boolean {
@@ -122,7 +141,7 @@ export class RunMessages {
   }
 
   #flush(): void {
-    const text = this.#text.join("");
+    const text = this.#text.map((piece) => piece.text).join("");
     const content: AssistantPart[] = isBlank(text) ? [] : [{ type: "text", text }];
     const results: ToolResultPart[] = [];
     for (const { call_id = "", name, arguments: input } of this.#calls) {

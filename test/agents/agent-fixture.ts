@@ -9,6 +9,7 @@ import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { AnyEvent, EventOf, EventType, StampedRecord } from "../../src/protocol/index.ts";
 import { createTools } from "./counted-tools.ts";
+import { isInterrupted } from "../../src/engine/interrupted-nodes.ts";
 
 export const SESSION = "chat-7";
 
@@ -67,9 +68,16 @@ export function eventsOf<T extends EventType>(records: readonly StampedRecord[],
   return records.flatMap(({ event }: { event: AnyEvent }) => (event.type === type ? [event as EventOf<T>] : []));
 }
 
-/** The text shown to the user, joined. */
+/** The text shown to the user, joined, without that of interrupted node runs. */
 export function answerOf(records: readonly StampedRecord[]): string {
-  return eventsOf(records, "message_chunk")
+  const interrupted = new Set<string | undefined>();
+  for (const { envelope, event } of records)
+    if (event.type === "node_exit" && isInterrupted((event as EventOf<"node_exit">).result))
+      interrupted.add(envelope.node_id);
+  const counted = records.filter(
+    ({ envelope }) => envelope.node_id === undefined || !interrupted.has(envelope.node_id),
+  );
+  return eventsOf(counted, "message_chunk")
     .map(({ content }) => content)
     .join("");
 }

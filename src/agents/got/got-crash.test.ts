@@ -141,13 +141,8 @@ async function checkCut(whole: readonly StampedRecord[], prefix: readonly Stampe
   await fixture.session.idle();
   const after = await fixture.read();
   const where = `after record ${prefix.length}, ${prefix.at(-1)?.event.type}`;
-  const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
-  if (status === "completed") expect([where, describeEnd(after)]).toEqual([where, describeEnd(whole)]);
-  else {
-    expect([where, status, code]).toEqual([where, "error", "interrupted"]);
-    const hasAnswered = eventsOf(prefix, "message_chunk").some(({ channel }) => channel !== "thought");
-    expect([where, eventsOf(prefix, "checkpoint").length === 0 || hasAnswered]).toEqual([where, true]);
-  }
+  expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
+  expect([where, describeEnd(after)]).toEqual([where, describeEnd(whole)]);
   // A node that has ended is not started again. The last failure of a node is stored with its result.
   const ended = new Set(
     prefix.flatMap(({ event }, index) => {
@@ -170,7 +165,7 @@ async function checkCut(whole: readonly StampedRecord[], prefix: readonly Stampe
   expect([where, fixture.ran.length <= 3 - started.size]).toEqual([where, true]);
   for (const prompt of fixture.model.prompts) expect([where, findRuleViolation(prompt)]).toEqual([where, undefined]);
   await fixture.session.close();
-  return { status, after };
+  return after;
 }
 
 describe("a graph of thoughts after a crash", () => {
@@ -185,20 +180,19 @@ describe("a graph of thoughts after a crash", () => {
     });
     expect(fixture.ran).toHaveLength(3);
 
-    const seen = { completed: 0, interrupted: 0 };
+    let seen = 0;
     for (let length = 1; length < records.length; length++) {
       if (isJoined(records, length)) continue;
       const last = records[length - 1] as StampedRecord;
       const isAnswer = last.envelope.node_id?.startsWith("run-answer-") === true;
       if (!LONG && !isAnswer && ALIKE.has(last.event.type as EventType)) continue;
-      const { status, after } = await checkCut(records, records.slice(0, length));
-      seen[status === "completed" ? "completed" : "interrupted"]++;
+      const after = await checkCut(records, records.slice(0, length));
+      seen++;
       // Crashes once more, after the first crash.
-      if (status !== "completed" || (!LONG && length % 6 !== 0)) continue;
+      if (!LONG && length % 6 !== 0) continue;
       const second = length + 1 + ((length * 37) % Math.max(1, after.length - length - 1));
       if (!isJoined(after, second)) await checkCut(records, after.slice(0, second));
     }
-    expect(seen.completed).toBeGreaterThan(80);
-    expect(seen.interrupted).toBeGreaterThan(3);
+    expect(seen).toBeGreaterThan(80);
   });
 });

@@ -1,5 +1,5 @@
-// Stops an agent's process after every record and starts it again. The run ends as it would have ended, or with a code;
-// finished work is not repeated and no text is sent twice.
+// Stops an agent's process after every record and starts it again. The run ends as it would have ended, finished work is
+// not repeated, and no text counts twice.
 import { describe, expect, it } from "vitest";
 import { cutLog } from "../../../test/agents/cut-log.ts";
 import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
@@ -8,7 +8,7 @@ import type { Session } from "../../engine/index.ts";
 import { readRecords } from "../../engine/sender.contract.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
-import { type EventOf, type Json, StateFold, type StampedRecord } from "../../protocol/index.ts";
+import { type Json, StateFold, type StampedRecord } from "../../protocol/index.ts";
 
 /** A model that continues from its prompt alone, so it works in any process. */
 function play({ prompt }: ScriptedRequest): ScriptedTurn {
@@ -68,14 +68,18 @@ function startedCalls(records: readonly StampedRecord[]): ReadonlySet<string | u
 }
 
 describe("an agent after a crash", () => {
-  it("ends as it would have ended or with a code, at any point", async () => {
+  it("ends as it would have ended, at any point", async () => {
     const whole = await live();
     await (
       await whole.ask("Go")
     ).ended;
     const records = await whole.read();
     expect(eventsOf(records, "reply")[0]?.reply).toBe("All is done.");
-    const seen = { completed: 0, interrupted: 0 };
+    await (
+      await whole.ask("And now?")
+    ).ended;
+    const history = whole.model.prompts.at(-1);
+    let seen = 0;
 
     for (let length = 1; length < records.length; length++) {
       if (isJoined(records, length)) continue;
@@ -85,20 +89,12 @@ describe("an agent after a crash", () => {
       await fixture.session.idle();
       const after = await fixture.read();
       const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
-      const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
-
-      if (status === "completed") {
-        seen.completed++;
-        expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, "All is done."]);
-        expect([where, answerOf(after)]).toEqual([where, answerOf(records)]);
-        const unknown = eventsOf(after, "tool_end").some(({ error_code }) => error_code === "interrupted");
-        if (!unknown) expect([where, finalState(after)]).toEqual([where, finalState(records)]);
-      } else {
-        seen.interrupted++;
-        expect([where, status, code]).toEqual([where, "error", "interrupted"]);
-        expect(answerOf(records).startsWith(answerOf(after))).toBe(true);
-        expect([where, eventsOf(prefix, "checkpoint").length === 0 || answerOf(prefix) !== ""]).toEqual([where, true]);
-      }
+      expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
+      seen++;
+      expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, "All is done."]);
+      expect([where, answerOf(after)]).toEqual([where, answerOf(records)]);
+      const unknown = eventsOf(after, "tool_end").some(({ error_code }) => error_code === "interrupted");
+      if (!unknown) expect([where, finalState(after)]).toEqual([where, finalState(records)]);
       // A tool that had started is not run again.
       const started = startedCalls(prefix);
       const again = eventsOf(after.slice(length), "tool_start").filter(({ call_id }) => started.has(call_id));
@@ -111,10 +107,10 @@ describe("an agent after a crash", () => {
       const next = await fixture.ask("And now?");
       expect([where, (await next.ended).status]).toEqual([where, "completed"]);
       expect(findRuleViolation(fixture.model.prompts.at(-1) ?? [])).toBeUndefined();
+      if (!unknown) expect([where, fixture.model.prompts.at(-1)]).toEqual([where, history]);
       await fixture.session.close();
     }
-    expect(seen.completed).toBeGreaterThan(20);
-    expect(seen.interrupted).toBeGreaterThan(3);
+    expect(seen).toBeGreaterThan(30);
   });
 
   it("keeps the existing records", async () => {

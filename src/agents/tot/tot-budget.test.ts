@@ -161,7 +161,7 @@ describe("a spent budget", () => {
     await second.session.idle();
     const records = await second.read();
     expect(eventsOf(records, "run_end")).toMatchObject([{ status: "completed" }]);
-    expect(eventsOf(records, "error")).toEqual([]);
+    expect(eventsOf(records, "error")).toMatchObject([{ code: "interrupted", attempt: 2 }]);
     expect(rebuildTree(records).path).toEqual(["2"]);
     // Only the answer.
     expect(second.model.requests.map((request) => readPrompt(request).kind)).toEqual(["answer"]);
