@@ -15,6 +15,7 @@ export interface ReplyBudget {
 export class ReplyText {
   readonly #budget: ReplyBudget;
   #text = "";
+  #mark = 0;
   overflowed = false;
 
   constructor(budget: ReplyBudget) {
@@ -33,10 +34,22 @@ export class ReplyText {
     this.add(text);
   }
 
+  /** A tool call separates the text so far from what follows. */
+  mark(): void {
+    this.#mark = this.#text.length;
+  }
+
+  /** Drops the text since the last mark: another attempt of the run sends it again. */
+  rollBack(): void {
+    this.#budget.held -= this.#text.length - this.#mark;
+    this.#text = this.#text.slice(0, this.#mark);
+  }
+
   /** Releases the budget. */
   clear(): void {
     this.#budget.held -= this.#text.length;
     this.#text = "";
+    this.#mark = 0;
     this.overflowed = false;
   }
 

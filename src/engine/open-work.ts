@@ -17,6 +17,7 @@ import {
   type LoomEvent,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isNextAttempt } from "../protocol/record.ts";
 import { CallKeys } from "../protocol/call-keys.ts";
 import type { NodeEnterEvent } from "../protocol/events.generated.ts";
 import { InterruptedNodes } from "./interrupted-nodes.ts";
@@ -252,7 +253,7 @@ export class OpenWork {
         if (nodeId !== undefined) this.#interrupted.answer(nodeId);
         return;
       case "error":
-        if (event.code !== "interrupted" || event.attempt === undefined) return;
+        if (!isNextAttempt(event)) return;
         this.attempt = Math.max(this.attempt, event.attempt);
         this.#interrupted.restart();
         return;

@@ -62,3 +62,11 @@ const RUNLESS: readonly string[] = ["todo_list", "todo_update", "custom", "forei
 export function mayLackRun({ type }: AnyEvent): boolean {
   return RUNLESS.includes(type);
 }
+
+/** True for the error that announces another attempt of a run whose process died. The run goes on. */
+export function isNextAttempt(event: {
+  readonly code?: string | undefined;
+  readonly attempt?: number | undefined;
+}): event is { readonly code: "interrupted"; readonly attempt: number } {
+  return event.code === "interrupted" && event.attempt !== undefined;
+}

@@ -4,11 +4,14 @@ import { MemoryLog } from "../../src/log/index.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
 import { SESSION } from "./agent-fixture.ts";
 
-export async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
-  const log = new MemoryLog();
-  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
+export async function cutLog(
+  records: readonly StampedRecord[],
+  { sessionId = SESSION, now = Date.now }: { readonly sessionId?: string; readonly now?: () => number } = {},
+): Promise<MemoryLog> {
+  const log = new MemoryLog({ now });
+  const lease = await log.acquire(sessionId, { holder: "dead", ttlMs: 1000 });
   const entries = records.map((record) => createEntry(record));
-  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
+  await log.append({ sessionId, epoch: lease.epoch, expectedLastId: 0, entries });
   await log.release(lease);
   return log;
 }

@@ -1,11 +1,13 @@
 // Deterministic runs of agents with scripted models. The vectors `agent-*` of spec/vectors/runs contain their frames.
-import { agent, type AgentOptions } from "../../src/agents/index.ts";
+import { type Agent, agent, type AgentOptions } from "../../src/agents/index.ts";
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { EventOf } from "../../src/protocol/index.ts";
 import type { VectorInput } from "../vectors.ts";
+import { readRecords } from "../../src/engine/sender.contract.ts";
 import { createTools } from "./counted-tools.ts";
+import { cutLog } from "./cut-log.ts";
 import { playMeals, playMove, playTrip } from "./thought-scripts.ts";
 
 interface GoldenRun {
@@ -15,6 +17,8 @@ interface GoldenRun {
   readonly turns: Script;
   readonly options?: AgentOptions;
   /** Answer to the approval request, once all other calls have ended. */
+  /** Number of pieces of text after which the process dies; another one finishes the run. */
+  readonly diesAfterChunks?: number;
   readonly answer?: { readonly decision: "approved" | "rejected"; readonly reason?: string };
 }
 
@@ -65,6 +69,17 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
     turns: [{ text: "Once upon a time", fault: { kind: "cut", after: 3 } }],
   },
   {
+    name: "agent-killed-mid-answer",
+    source:
+      "001 §8: the process of a run dies in the middle of its answer, after a tool call, and another one finishes it",
+    message: "What is 1 + 2?",
+    turns: ({ prompt }) =>
+      prompt.some(({ role }) => role === "tool")
+        ? { text: "The sum of 1 and 2 is 3." }
+        : { text: "One moment. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "call_add" }] },
+    diesAfterChunks: 4,
+  },
+  {
     name: "agent-tot-backtrack",
     source: "001 §4.2: a tree of thoughts, depth first, with a dead end, a backtrack and a tool in a thought",
     message: "How do I get the box into the attic?",
@@ -95,6 +110,7 @@ export async function playGoldenRun({
   turns,
   options,
   answer,
+  diesAfterChunks,
 }: GoldenRun): Promise<VectorInput> {
   const log = new MemoryLog({ now: () => NOW });
   const { tools } = createTools();
@@ -119,7 +135,19 @@ export async function playGoldenRun({
   });
   const run = await actor.answer(session, message, { runId: "run-1", source: "stream" });
   await run.ended;
-  return { name, source, dialect: "loom", mode: "stream", frames: await readFrames(log) };
+  const left = diesAfterChunks === undefined ? log : await finishDead(actor, log, diesAfterChunks);
+  return { name, source, dialect: "loom", mode: "stream", frames: await readFrames(left) };
+}
+
+/** Cuts the log after so many pieces of text, and finishes the run in another session. */
+async function finishDead(actor: Agent, log: Log, chunks: number): Promise<Log> {
+  const records = await readRecords(log, "sess-agent");
+  const places = records.flatMap(({ event }, index) => (event.type === "message_chunk" ? [index] : []));
+  const now = (): number => NOW;
+  const cut = await cutLog(records.slice(0, (places[chunks - 1] ?? 0) + 1), { sessionId: "sess-agent", now });
+  await using session = await actor.openSession(cut, "sess-agent", { now });
+  await session.idle();
+  return cut;
 }
 
 async function readFrames(log: Log): Promise<readonly unknown[]> {

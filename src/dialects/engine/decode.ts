@@ -17,7 +17,7 @@ import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decod
 import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
 import { type ReplyBudget, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
-import { type EngineFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
+import { type EngineFrame, type ErrorFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
 import type { EngineFrameType } from "./frames.ts";
 import { isLegacyType, LegacyCalls, type LegacyPayload, translateLegacy } from "./legacy.ts";
 import { ENGINE_RULE_INFO } from "./rules.generated.ts";
@@ -240,6 +240,7 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       }
       break;
     case "tool_call_start": {
+      request.reply.mark();
       const { tool_id: call_id, tool_name: name, description, arguments: args } = data;
       request.toolNames.set(call_id, name);
       add(dropMissing({ type: "tool_call", call_id, name, arguments: args, description }), plain);
@@ -255,6 +256,7 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       break;
     }
     case "tool_call_end":
+      request.reply.mark();
       add(toolEnd(data, request, incoming.metadata, issues));
       break;
     case "data": {
@@ -266,9 +268,12 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       add(event);
       break;
     }
-    case "error":
-      add({ type, ...known(data, type) });
+    case "error": {
+      const attempt = findAttempt(data, incoming.metadata);
+      if (attempt !== undefined) request.reply.rollBack();
+      add({ type, ...known(data, type), ...(attempt === undefined ? {} : { attempt }) });
       break;
+    }
     case "session_end": {
       const { status, summary } = data;
       request.ended = true;
@@ -284,6 +289,11 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
     }
   }
   return records;
+}
+
+/** Returns the attempt that an error announces; it is in the metadata. */
+function findAttempt({ code }: ErrorFrame["data"], { attempt }: JsonObject): number | undefined {
+  return code === "interrupted" && typeof attempt === "number" ? attempt : undefined;
 }
 
 /** Returns the declared fields of a frame's data without nulls; other fields are kept as extra. */

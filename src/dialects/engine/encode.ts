@@ -11,6 +11,7 @@ import {
   type StampedRecord,
 } from "../../protocol/index.ts";
 import { errorTypeOf } from "../../protocol/error-codes.ts";
+import { isNextAttempt } from "../../protocol/record.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
@@ -35,6 +36,7 @@ interface EngineFold {
   /** Answer text was sent, and none of it was marked as the last piece. */
   isAnswerOpen: boolean;
   opened: boolean;
+  attempt: number;
   sequence: number;
   ts: number;
   readonly calls: TrackedCalls;
@@ -57,6 +59,7 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}, save
         isAgentRun: named?.agent !== undefined,
         isAnswerOpen: false,
         opened: false,
+        attempt: 1,
         sequence: 0,
         ts: 0,
         calls: createTrackedCalls(),
@@ -90,6 +93,7 @@ function frameText(
     request_id: fold.requestId,
     timestamp: Math.round(fold.ts),
     sequence: fold.sequence++,
+    ...(fold.attempt > 1 ? { attempt: fold.attempt } : {}),
     ...more,
   };
   const extra = extraOf(envelope, "engine");
@@ -308,6 +312,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       const { stack_trace: _stack, ...safe } = event.details ?? {};
       const details = fold.debug ? event.details : event.details === undefined ? undefined : safe;
       const { message, recoverable = false, code, stage } = event;
+      if (isNextAttempt(event)) {
+        fold.attempt = event.attempt;
+        fold.isAnswerOpen = false;
+      }
       return [
         frameText(
           fold,
@@ -319,8 +327,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     },
     {
       lostFields: ["call_id"],
-      note: "`details.stack_trace` is sent only in debug mode",
-      roundTrip: ({ call_id: _call, ...event }) => {
+      note: "`details.stack_trace` is sent only in debug mode; `attempt`, with code `interrupted`, is in the metadata of this frame and of all that follow",
+      roundTrip: ({ call_id: _call, attempt, ...rest }) => {
+        const restart = { code: rest.code, attempt };
+        const event = isNextAttempt(restart) ? { ...rest, attempt: restart.attempt } : rest;
         const { stack_trace: _stack, ...details } = event.details ?? {};
         const shown = event.details === undefined ? {} : { details };
         return { ...event, ...shown, error_type: errorTypeOf(event), recoverable: event.recoverable ?? false };
@@ -340,6 +350,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
         request_id: fold.requestId,
         timestamp: Math.round(fold.ts),
         sequence: fold.sequence++,
+        ...(fold.attempt > 1 ? { attempt: fold.attempt } : {}),
       };
       return [JSON.stringify({ ...frame, metadata: stamped })];
     },

@@ -13,7 +13,7 @@ export interface SessionStartFrame {
   /** Payload of the message */
   readonly data: { readonly session_id: string; readonly request_id: string };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id?: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id?: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** A chunk of the model's reasoning (003 §1.3). */
@@ -22,7 +22,7 @@ export interface ThinkingFrame {
   /** Payload of the message */
   readonly data: { readonly content: string; readonly stage?: "reasoning" | "planning" | "analyzing" | (string & {}) };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** A tool started to run (003 §1.3). */
@@ -31,7 +31,7 @@ export interface ToolCallStartFrame {
   /** Payload of the message */
   readonly data: { readonly tool_id: string; readonly tool_name: string; readonly description?: string; readonly arguments: JsonObject };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** Progress of a running tool (003 §1.1). */
@@ -40,7 +40,7 @@ export interface ToolCallProgressFrame {
   /** Payload of the message */
   readonly data: { readonly tool_id: string; readonly progress: number; readonly message?: string };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** A tool call ended (003 §1.3). */
@@ -49,7 +49,7 @@ export interface ToolCallEndFrame {
   /** Payload of the message */
   readonly data: { readonly tool_id: string; readonly status: "success" | "failed"; readonly result?: JsonObject; readonly error?: { readonly message: string; readonly code?: string } };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly duration_ms?: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number; readonly duration_ms?: number };
 }
 
 /** A chunk of the answer (003 §1.3). */
@@ -58,7 +58,7 @@ export interface ContentFrame {
   /** Payload of the message */
   readonly data: { readonly content: string; readonly format?: "markdown" | "text" | "html" | (string & {}); readonly is_complete?: boolean };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** Structured data (003 §1.3). */
@@ -67,7 +67,7 @@ export interface DataFrame {
   /** Payload of the message */
   readonly data: { readonly data_type: "dataframe" | "chart" | "image" | "custom"; readonly data: JsonObject; readonly metadata?: JsonObject };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** An error occurred (003 §1.3). */
@@ -76,7 +76,7 @@ export interface ErrorFrame {
   /** Payload of the message */
   readonly data: { readonly error_type: "validation" | "execution" | "timeout" | "system"; readonly message: string; readonly details?: JsonObject; readonly recoverable?: boolean; readonly code?: string; readonly stage?: string };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** The request ended (003 §1.3). */
@@ -85,7 +85,7 @@ export interface SessionEndFrame {
   /** Payload of the message */
   readonly data: { readonly status: "completed" | "error" | "cancelled"; readonly summary?: { readonly total_tokens?: number; readonly duration_ms?: number; readonly tool_calls?: number } };
   /** Metadata of the message */
-  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number };
+  readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number };
 }
 
 /** Any of these, distinguished by `type`. */
@@ -115,11 +115,11 @@ export interface EngineFrameMap {
 
 /** Forms by type, as strings. */
 export const ENGINE_FRAME_FORMS = {
-  "session_start": "003 §1.3#metadata:{request_id?s timestamp:n sequence:i0}",
+  "session_start": "003 §1.3#metadata:{request_id?s timestamp:n sequence:i0 attempt?i0}",
   "thinking": "003 §1.3#data:{content:s stage?~reasoning|planning|analyzing}",
   "tool_call_start": "003 §1.3#data:{tool_id:s tool_name:s description?s arguments:m}",
   "tool_call_progress": "003 §1.1#data:{tool_id:s progress:n0,100 message?s}",
-  "tool_call_end": "003 §1.3#data:{tool_id:s status:=success|failed result?m error?{message:s code?s}} metadata:{request_id:s timestamp:n sequence:i0 duration_ms?n0}",
+  "tool_call_end": "003 §1.3#data:{tool_id:s status:=success|failed result?m error?{message:s code?s}} metadata:{request_id:s timestamp:n sequence:i0 attempt?i0 duration_ms?n0}",
   "content": "003 §1.3#data:{content:s format?~markdown|text|html is_complete?b}",
   "data": "003 §1.3#data:{data_type:=dataframe|chart|image|custom data:m metadata?m}",
   "error": "003 §1.3#data:{error_type:=validation|execution|timeout|system message:s details?m recoverable?b code?s stage?s}",
@@ -127,7 +127,7 @@ export const ENGINE_FRAME_FORMS = {
 };
 
 /** Returns the form of a type; undefined for an unknown type. */
-export const findEngineFrameForm: (type: unknown) => Form | undefined = /* @__PURE__ */ createFormFinder(ENGINE_FRAME_FORMS, "data:{session_id:s request_id:s} metadata:{request_id:s timestamp:n sequence:i0}");
+export const findEngineFrameForm: (type: unknown) => Form | undefined = /* @__PURE__ */ createFormFinder(ENGINE_FRAME_FORMS, "data:{session_id:s request_id:s} metadata:{request_id:s timestamp:n sequence:i0 attempt?i0}");
 
 /** Returns the first fault in the fields of a value; undefined if they are valid or the `type` is unknown. */
 export function findEngineFrameFault(given: object, hints?: Hint[]): Fault | undefined {

@@ -19,6 +19,12 @@ import {
 const timestamp = required(number, "Time of sending, in milliseconds since 1970", "发送时间，Unix 毫秒时间戳");
 const sequence = required(count, "Position within the request, from 0", "在请求中的序号，从 0 开始");
 
+const attempt = additional(
+  count,
+  "Attempt of the run, from 2; absent unless the process of the run died",
+  "运行的第几次尝试，从 2 开始；仅在运行所在的进程异常退出后出现",
+);
+
 function frame(section: string, en: string, zh: string, data: Shape["fields"], more: Shape["fields"] = {}): Shape {
   const request_id = required(string, "ID of the request", "请求 ID");
   return {
@@ -27,7 +33,7 @@ function frame(section: string, en: string, zh: string, data: Shape["fields"], m
     fields: {
       data: required(objectOf(data), "Payload of the message", "消息内容，取决于类型"),
       metadata: required(
-        objectOf({ request_id, timestamp, sequence, ...more }),
+        objectOf({ request_id, timestamp, sequence, attempt, ...more }),
         "Metadata of the message",
         "消息元数据",
       ),

@@ -12,9 +12,16 @@ import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { readText } from "../frame-traits.ts";
+import { isNextAttempt } from "../../protocol/record.ts";
 import { ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitResult } from "../tool-values.ts";
-import { findLumineFrameForm, type LumineFrame, type ToolResultFrame, type ToolUseFrame } from "./frames.generated.ts";
+import {
+  type ErrorFrame,
+  findLumineFrameForm,
+  type LumineFrame,
+  type ToolResultFrame,
+  type ToolUseFrame,
+} from "./frames.generated.ts";
 import { LUMINE_RULE_INFO } from "./rules.generated.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(LUMINE_RULE_INFO);
@@ -162,9 +169,11 @@ function createLumineDecoder(): Decoder {
         break;
       }
       case "tool_use":
+        reply.mark();
         useTool(frame, add, plain);
         break;
       case "tool_result":
+        reply.mark();
         // A waiting call that ends in an error without having run was rejected.
         if (waiting.delete(call_id) && status === "error")
           add({ type: "tool_approval_result", call_id, name, decision: "rejected" }, plain);
@@ -186,7 +195,8 @@ function createLumineDecoder(): Decoder {
         break;
       }
       case "error":
-        add(dropMissing({ type, message: frame.detail ?? frame.error, code: frame.code }));
+        add(dropMissing({ type, message: frame.detail ?? frame.error, code: frame.code, ...readAttempt(frame) }));
+        if (isNextAttempt(frame)) reply.rollBack();
         break;
     }
     return records;
@@ -224,6 +234,11 @@ function createLumineDecoder(): Decoder {
 type AnyLumineFrame =
   | LumineFrame
   | { readonly type: "unknown"; readonly session_id: Json | undefined; readonly frame: JsonObject };
+
+/** The fields of an error that announces another attempt. */
+function readAttempt(frame: ErrorFrame): JsonObject {
+  return isNextAttempt(frame) ? { recoverable: true, attempt: frame.attempt } : {};
+}
 
 const FILLERS: JsonObject = { id: "", role: "assistant", session_id: "" };
 

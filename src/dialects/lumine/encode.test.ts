@@ -133,9 +133,16 @@ describe("errors", () => {
 
   it("reports once that a step is run again after a crash, and starts a new message", () => {
     const exit: LoomEvent = { type: "node_exit", id: "think", result: { Err: "interrupted" } };
-    const frames = encode([exit, exit, { type: "node_enter", id: "think" }, ...COMPLETED], "你好");
+    const again: LoomEvent = { type: "error", message: "It died", code: "interrupted", recoverable: true, attempt: 2 };
+    const frames = encode([exit, exit, again, { type: "node_enter", id: "think" }, ...COMPLETED], "你好");
     expect(frames).toEqual([
-      { type: "error", error: "服务器在运行期间停止，正在重新执行中断的步骤", code: "interrupted" },
+      {
+        type: "error",
+        error: "服务器在运行期间停止，正在重新执行中断的步骤",
+        code: "interrupted",
+        attempt: 2,
+        detail: "It died",
+      },
       { type: "chunk", content: "[DONE]", status: "completed" },
     ]);
   });

@@ -11,7 +11,7 @@ import {
   type StampedRecord,
 } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { isTerminal, type StampedEnvelope } from "../../protocol/record.ts";
+import { isNextAttempt, isTerminal, type StampedEnvelope } from "../../protocol/record.ts";
 import { deriveId } from "../derive-id.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
@@ -39,8 +39,6 @@ interface LumineFold {
   messageId: string | undefined;
   thinking: boolean;
   errorShown: boolean;
-  /** True after an interrupted node run was reported, until the next one starts. */
-  isRunAgain: boolean;
   /** The latest failure of a tool, which has no `error` frame unless the run fails. */
   toolFailure: EventOf<"error"> | undefined;
   /** True once a chunk with text was sent. */
@@ -76,7 +74,6 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}, sav
     messageId: undefined,
     thinking: false,
     errorShown: false,
-    isRunAgain: false,
     toolFailure: undefined,
     hasText: false,
     lastWasError: false,
@@ -404,34 +401,24 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
         fold.toolFailure = event;
         return [];
       }
-      fold.errorShown = true;
       const { message, code } = event;
+      if (isNextAttempt(event)) {
+        const text = { error: RUN_AGAIN[fold.language], code: event.code, attempt: event.attempt, detail: message };
+        return [...settle(fold, envelope), frameText(fold, envelope, "error", text)];
+      }
+      fold.errorShown = true;
       const fields = describeErrorFor(fold.language, { message, ...dropUndefined({ code }) });
       return [...settle(fold, envelope), frameText(fold, envelope, "error", { ...fields, code: code ?? null })];
     },
     {
       lostFields: ["stage", "error_type", "recoverable", "call_id", "details"],
-      note: "in the language of the conversation, with the original message in `detail`; the failure of a tool is only in its `tool_result`",
+      note: "in the language of the conversation, with the original message in `detail`; the failure of a tool is only in its `tool_result`; after an error with an `attempt`, a new message starts",
       roundTrip: (event) => {
         if (isToolFailure(event)) return undefined;
         const { message, code } = event;
-        return { type: "error", message, ...dropUndefined({ code }) };
+        const restart = isNextAttempt(event) ? { recoverable: true, attempt: event.attempt } : {};
+        return { type: "error", message, ...dropUndefined({ code }), ...restart };
       },
-    },
-  ),
-  node_exit: converted(
-    "error",
-    (fold, { result }, { envelope }) => {
-      // The nodes of a failed run end in the same way, after its error.
-      if (!isInterrupted(result) || fold.errorShown || fold.isRunAgain) return [];
-      fold.isRunAgain = true;
-      const text = { error: RUN_AGAIN[fold.language], code: "interrupted" };
-      return [...settle(fold, envelope), frameText(fold, without(envelope), "error", text)];
-    },
-    {
-      note: "only for a node run that a crash interrupted and that is run again, with code `interrupted`; 004 has no node runs",
-      roundTrip: ({ result }) =>
-        isInterrupted(result) ? { type: "error", message: RUN_AGAIN.en, code: "interrupted" } : undefined,
     },
   ),
   foreign: converted(
@@ -448,9 +435,8 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   tool_output: omitted("004 has no frame for tool output"),
   tool_progress: omitted("004 has no frame for tool progress"),
   usage: omitted("004 does not carry token counts"),
-  node_enter: omitted("004 has no node runs", (fold) => {
-    fold.isRunAgain = false;
-  }),
+  node_enter: omitted("004 has no node runs"),
+  node_exit: omitted("004 has no node runs"),
   values: omitted("004 does not carry graph state"),
   updates: omitted("004 does not carry graph state"),
   checkpoint: omitted("004 does not carry graph state"),
@@ -469,10 +455,6 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
 };
 
 const UNTITLED_LIST: LocalizedText = { en: "To-do list", zh: "待办事项" };
-
-function isInterrupted(result: EventOf<"node_exit">["result"]): boolean {
-  return isJsonObject(result) && result["Err"] === "interrupted";
-}
 
 function titleOf(title: string, language: Language): string {
   return title.trim() === "" ? UNTITLED_LIST[language] : title;

@@ -274,6 +274,8 @@ export interface ErrorFrame {
   readonly error: string;
   /** Error code */
   readonly code?: string;
+  /** With code `interrupted`: the run continues with this attempt, from 2 */
+  readonly attempt?: number;
   /** Original message, if `error` is a translation or a text for users */
   readonly detail?: string;
 }
@@ -313,7 +315,7 @@ export const LUMINE_FRAME_FORMS = {
   "todo_list": "004 §7#list_id:s title?s items:[{id:s text:s completed:b}",
   "todo_update": "004 §8#list_id:s item_id:s completed?b text?s",
   "image": "004 §9#url:s mediaType?s alt?s",
-  "error": "004 §10#error:s code?s detail?s",
+  "error": "004 §10#error:s code?s attempt?i0 detail?s",
 };
 
 /** Returns the form of a type; undefined for an unknown type. */

@@ -2,6 +2,7 @@
 import {
   additional,
   boolean,
+  count,
   type Field,
   json,
   map,
@@ -90,6 +91,11 @@ export const LUMINE_FRAMES = {
   error: frame("004 §10", "An error occurred", "发生错误", {
     error: required(string, "Error message", "错误信息"),
     code: optional(string, "Error code", "错误码"),
+    attempt: additional(
+      count,
+      "With code `interrupted`: the run continues with this attempt, from 2",
+      "错误码为 `interrupted` 时：运行以第几次尝试继续，从 2 开始",
+    ),
     detail,
   }),
 } as const satisfies { readonly [type: string]: Shape };

@@ -11,7 +11,12 @@ import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { PLAIN_FRAMES } from "../frame-traits.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
-import { findStreamEventFrameForm, type StreamEventFrame, type ToolCallsStartFrame } from "./frames.generated.ts";
+import {
+  type ErrorFrame,
+  findStreamEventFrameForm,
+  type StreamEventFrame,
+  type ToolCallsStartFrame,
+} from "./frames.generated.ts";
 import { STREAM_EVENT_RULE_INFO } from "./rules.generated.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(STREAM_EVENT_RULE_INFO);
@@ -125,7 +130,7 @@ function createStreamEventDecoder(): Decoder {
         add({ type: "message_chunk", content: frame.content, id: DEFAULT_NODE_NAME });
         break;
       case "error":
-        add({ type, message: frame.message, stage: frame.stage });
+        add({ type, message: frame.message, stage: frame.stage, ...readAttempt(frame) });
         break;
       case "agent_finish": {
         const { content } = frame;
@@ -155,6 +160,10 @@ function createStreamEventDecoder(): Decoder {
     if (!checkFrame(form, lifted, issues)) return [];
     return toRecords(lifted as unknown as StreamEventFrame, extraOfFrame(frame, form.fields), frame, issues);
   });
+}
+
+function readAttempt({ stage, attempt }: ErrorFrame): JsonObject {
+  return stage === "interrupted" && attempt !== undefined ? { code: stage, recoverable: true, attempt } : {};
 }
 
 function textOf(value: Json | undefined): string | undefined {

@@ -146,9 +146,11 @@ export interface ErrorFrame {
   /** Copy of the event-specific fields */
   readonly metadata?: JsonObject;
   /** Where the error occurred */
-  readonly stage: "llm_generate" | "llm_stream" | "llm_generate_with_tools" | "tool_execute" | "iteration_limit" | "retrieval" | "compression" | (string & {});
+  readonly stage: "llm_generate" | "llm_stream" | "llm_generate_with_tools" | "tool_execute" | "iteration_limit" | "retrieval" | "compression" | "interrupted" | (string & {});
   /** Error message, without a stack trace */
   readonly message: string;
+  /** With the stage `interrupted`: the run continues with this attempt, from 2 */
+  readonly attempt?: number;
 }
 
 /** Any of these, distinguished by `type`. */
@@ -183,7 +185,7 @@ export const STREAM_EVENT_FRAME_FORMS = {
   "tool_result": "002#tool_call_id:s content:s",
   "text_delta": "002#content:s",
   "agent_finish": "002#content:s status?=completed|error|cancelled",
-  "error": "002#stage:~llm_generate|llm_stream|llm_generate_with_tools|tool_execute|iteration_limit|retrieval|compression message:s",
+  "error": "002#stage:~llm_generate|llm_stream|llm_generate_with_tools|tool_execute|iteration_limit|retrieval|compression|interrupted message:s attempt?i0",
 };
 
 /** Returns the form of a type; undefined for an unknown type. */

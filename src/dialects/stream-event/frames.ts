@@ -77,11 +77,17 @@ export const STREAM_EVENT_FRAMES = {
         "iteration_limit",
         "retrieval",
         "compression",
+        "interrupted",
       ),
       "Where the error occurred",
       "出错的阶段",
     ),
     message: required(string, "Error message, without a stack trace", "错误信息，不含堆栈"),
+    attempt: additional(
+      count,
+      "With the stage `interrupted`: the run continues with this attempt, from 2",
+      "阶段为 `interrupted` 时：运行以第几次尝试继续，从 2 开始",
+    ),
   }),
 } as const satisfies { readonly [type: string]: Shape };
 

@@ -5,7 +5,7 @@
  * same node run that is not a call.
  */
 import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
-import type { StampedEnvelope } from "../../protocol/record.ts";
+import { isNextAttempt, type StampedEnvelope } from "../../protocol/record.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { carried, omitted, type LedgerTable } from "../ledger.ts";
@@ -44,6 +44,8 @@ interface StreamEventFold {
   readonly answered: StreamedAnswer;
 }
 
+/** The stage of an error that announces another attempt. */
+const INTERRUPTED = "interrupted";
 const MAX_REMEMBERED = 10_000;
 /** Maximum number of calls in one frame. */
 const MAX_ANNOUNCED = 1000;
@@ -321,12 +323,24 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
   ),
   error: carried(
     "error",
-    (fold, { stage, message }, { envelope }) => [
-      createFrame(fold, envelope, "error", { iteration: fold.iteration, stage: stage ?? "unknown", message }),
-    ],
+    (fold, event, { envelope }) => {
+      const { stage = "unknown", message } = event;
+      const { iteration } = fold;
+      if (!isNextAttempt(event)) return [createFrame(fold, envelope, "error", { iteration, stage, message })];
+      // What follows belongs to another iteration than the interrupted work.
+      fold.iteration++;
+      const { attempt } = event;
+      return [createFrame(fold, envelope, "error", { iteration, stage: INTERRUPTED, message, attempt })];
+    },
     {
       lostFields: ["code", "error_type", "recoverable", "call_id", "details"],
-      roundTrip: ({ stage = "unknown", message }) => ({ type: "error", message, stage }),
+      note: "an error with an `attempt` has the stage `interrupted`, and a new iteration follows",
+      roundTrip: (event) => {
+        const { stage = "unknown", message } = event;
+        if (!isNextAttempt(event)) return { type: "error", message, stage };
+        const { code, attempt } = event;
+        return { type: "error", message, stage: INTERRUPTED, code, recoverable: true, attempt };
+      },
     },
   ),
   retrieval_complete: carried(

@@ -117,6 +117,14 @@ export const LIFECYCLE_RULES = {
       zh: "`node_enter` 的 `parent` 不是已打开的节点运行",
     },
   },
+  "span-supersedes": {
+    level: "error",
+    section: "001 §8",
+    about: {
+      en: "`supersedes` of a `node_enter` does not name a node run of the run that has ended",
+      zh: "`node_enter` 的 `supersedes` 不是该运行中已结束的节点运行",
+    },
+  },
   "span-node-id-missing": {
     level: "warning",
     section: "001 §2",

@@ -8,7 +8,7 @@ import type {
   UpdatesEvent,
   ValuesEvent,
 } from "../events.generated.ts";
-import { type EventRecord, isKnownEvent } from "../record.ts";
+import { type EventRecord, isKnownEvent, isNextAttempt } from "../record.ts";
 import type { IssueReporter } from "./lifecycle-rules.ts";
 import { SpanChecker } from "./span-checker.ts";
 import { ThoughtChecker } from "./thought-checker.ts";
@@ -34,6 +34,13 @@ class Digest {
     this.#hash = h;
   }
 
+  copy(): Digest {
+    const copy = new Digest();
+    copy.length = this.length;
+    copy.#hash = this.#hash;
+    return copy;
+  }
+
   matches(text: string): boolean {
     if (text.length !== this.length) return false;
     const other = new Digest();
@@ -49,6 +56,8 @@ export class RunChecker {
   readonly #thoughts = new ThoughtChecker();
   readonly #answers = new BoundedMap<Digest>(MAX_ANSWERS);
   #all = new Digest();
+  /** The answer text up to the last tool call. */
+  #untilTools = new Digest();
   /** The answer text since the last tool call. */
   #lastPart = new Digest();
   readonly #models = new BoundedMap<true>(MAX_MODEL_CALLS);
@@ -155,6 +164,13 @@ export class RunChecker {
       case "tool_start":
       case "tool_end":
         this.#lastPart = new Digest();
+        this.#untilTools = this.#all.copy();
+        return;
+      case "error":
+        // The text since the last call is sent again.
+        if (!isNextAttempt(event)) return;
+        this.#lastPart = new Digest();
+        this.#all = this.#untilTools.copy();
         return;
       case "run_end":
         this.#end = event;

@@ -121,7 +121,7 @@ export class SpanChecker {
       report("updates-node-name", `the updates name \`${id}\`, but ${nodeId} is a run of \`${name}\``);
   }
 
-  #enter(nodeId: string | undefined, { id: name, parent }: NodeEnterEvent, report: IssueReporter): void {
+  #enter(nodeId: string | undefined, { id: name, parent, supersedes }: NodeEnterEvent, report: IssueReporter): void {
     if (nodeId === undefined) {
       this.#unnamed.set(name, { open: (this.#unnamed.get(name)?.open ?? 0) + 1, number: this.count });
       // A stream without node_ids cannot name a parent either.
@@ -135,6 +135,8 @@ export class SpanChecker {
     this.#open.set(nodeId, { name, number: this.count });
     this.#entered.set(nodeId, true);
     this.#names.set(name, (this.#names.get(name) ?? 0) + 1);
+    if (supersedes !== undefined && (!this.hasEntered(supersedes) || this.#open.get(supersedes) !== undefined))
+      report("span-supersedes", `there is no ended node run ${supersedes}`);
     if (parent === undefined || this.lenient || this.#open.evicted) return;
     if (this.#open.get(parent) === undefined) report("span-parent", `the parent node run ${parent} is not open`);
   }
