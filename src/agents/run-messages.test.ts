@@ -50,6 +50,26 @@ describe("RunMessages", () => {
     ).toEqual([user, { role: "assistant", content: [text("Hi there")] }]);
   });
 
+  it("leaves out what an interrupted node run said and called, except calls that had started", () => {
+    const messages = new RunMessages();
+    const inside = (node_id: string, ...events: AnyEvent[]) => {
+      for (const event of events) messages.add({ envelope: { node_id }, event });
+    };
+    const died: AnyEvent = { type: "node_exit", id: "think", result: { Err: "interrupted" } };
+    messages.add({ envelope: {}, event: start });
+    inside("n1", said("Half a "), called("a"), died);
+    messages.add({ envelope: {}, event: ended("a", "not executed", true) });
+    inside("n2", said("Look: "), called("b"), { type: "tool_start", call_id: "b", name: "t" }, ended("b"), died);
+    inside("n3", said("Do"), died);
+    inside("n4", said("Done"));
+    expect(messages.finish()).toEqual([
+      user,
+      { role: "assistant", content: [call("b")] },
+      { role: "tool", content: [result("b")] },
+      { role: "assistant", content: [text("Done")] },
+    ]);
+  });
+
   it("includes attached files by reference, also without text", () => {
     const attachments = [{ blob_id: "b", media_type: "image/png", bytes: 3, name: "n" }];
     const part = { type: "attachment", blobId: "b", mediaType: "image/png", bytes: 3, name: "n" };

@@ -26,6 +26,8 @@ export class RunMessages {
   /** Text of the assistant message in progress. */
   #text: Text[] = [];
   #calls: ToolCallEvent[] = [];
+  /** Calls that have not started, and the node run that made them. */
+  readonly #unstarted = new Map<string, string>();
   readonly #results = new Map<string, ToolEndEvent>();
   /** Text streamed while calls were running. It follows their results. */
   #later: Text[] = [];
@@ -52,6 +54,10 @@ export class RunMessages {
         if (this.#isSearch || event.call_id === undefined || this.#knows(event.call_id)) return;
         if (this.#isAnswered()) this.#flush();
         this.#calls.push(event);
+        if (nodeId !== undefined) this.#unstarted.set(event.call_id, nodeId);
+        return;
+      case "tool_start":
+        this.#unstarted.delete(event.call_id ?? "");
         return;
       case "tot_expand":
       case "got_plan":
@@ -124,8 +130,13 @@ export class RunMessages {
     this.#text.push({ text, nodeId });
   }
 
-  /** Drops the text of a node run that was interrupted: the node runs again and repeats it. */
+  /** Drops what an interrupted node run said and called: the node runs again. Calls that have started are kept. */
   #unsay(nodeId: string): void {
+    this.#calls = this.#calls.filter(({ call_id = "" }) => {
+      const isKept = this.#unstarted.get(call_id) !== nodeId;
+      if (!isKept) this.#results.delete(call_id);
+      return isKept;
+    });
     const isOther = (piece: Text): boolean => piece.nodeId !== nodeId;
     this.#text = this.#text.filter(isOther);
     this.#later = this.#later.filter(isOther);

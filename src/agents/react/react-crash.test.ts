@@ -107,7 +107,10 @@ describe("an agent after a crash", () => {
       const next = await fixture.ask("And now?");
       expect([where, (await next.ended).status]).toEqual([where, "completed"]);
       expect(findRuleViolation(fixture.model.prompts.at(-1) ?? [])).toBeUndefined();
-      if (!unknown) expect([where, fixture.model.prompts.at(-1)]).toEqual([where, history]);
+      const lost = eventsOf(after, "tool_end").some(({ result }) => result.includes("outcome is unknown"));
+      // A call that is made again has another ID.
+      const prompt = JSON.stringify(fixture.model.prompts.at(-1)).replaceAll(/(c\d)_\d/g, "$1");
+      if (!lost) expect([where, JSON.parse(prompt)]).toEqual([where, history]);
       await fixture.session.close();
     }
     expect(seen).toBeGreaterThan(30);
