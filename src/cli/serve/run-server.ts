@@ -112,7 +112,10 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     notify: createNotifier(logger, values),
     debug: values.debug,
     images: values.images,
-    runs: { maxSessions: values["max-sessions"] },
+    runs: {
+      maxSessions: values["max-sessions"],
+      session: { maxAttempts: values["max-run-attempts"], onInterruption: values["on-interruption"] },
+    },
     page: createPage(),
   });
   stack.defer(() => server.close());

@@ -339,6 +339,18 @@ export const SETTINGS = {
     "time to wait for the outcome of a command before answering that it is pending",
   ),
   "search-timeout": define(LIMITS, timer, 2000, "maximum time of a search in sessions or the knowledge base"),
+  "max-run-attempts": define(
+    LIMITS,
+    count,
+    3,
+    "maximum attempts of a run whose process dies, the first included; then it ends with too_many_attempts",
+  ),
+  "on-interruption": define(
+    LIMITS,
+    chooseOf("resume", "fail"),
+    "resume",
+    "what to do with a run whose process died: run the interrupted nodes again, or end it; a message can choose",
+  ),
   "max-sessions": define(LIMITS, count, 4000, "maximum number of active sessions; further ones wait"),
   "max-body": limit("max-body", bytes, "maximum size of a JSON request body"),
   "max-message": limit("max-message", bytes, "maximum length of a WebSocket message in characters"),

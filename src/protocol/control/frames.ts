@@ -106,6 +106,11 @@ export const UP_FRAMES = {
       "How much the model reasons before it answers; default: the setting of the agent",
       "模型回答前的推理程度；默认采用智能体的设置",
     ),
+    on_interruption: optional(
+      oneOf("resume", "fail"),
+      "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server",
+      "运行所在的进程异常退出后的处理：`resume` 重新执行被中断的节点，`fail` 以 `interrupted` 结束运行；默认采用服务端的设置",
+    ),
     when_busy: optional(
       oneOf("enqueue", "reject", "interrupt"),
       "What to do while another run is active: `enqueue` (default) waits, `reject` fails with `run_live` (also if a message is already waiting), `interrupt` cancels the active run first",

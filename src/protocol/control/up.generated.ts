@@ -58,6 +58,8 @@ export interface RunControl {
   readonly run_id?: string;
   /** How much the model reasons before it answers; default: the setting of the agent */
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high";
+  /** What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server */
+  readonly on_interruption?: "resume" | "fail";
   /** What to do while another run is active: `enqueue` (default) waits, `reject` fails with `run_live` (also if a message is already waiting), `interrupt` cancels the active run first */
   readonly when_busy?: "enqueue" | "reject" | "interrupt";
   /** Request ID set by the caller; stored in `run_start` */
@@ -153,7 +155,7 @@ export interface UpFrameMap {
 export const UP_FRAME_FORMS = {
   "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
-  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s",
+  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
   "todo": "`WS /v1/ws`#session:s list_id:s item_id:s completed?b text?s",

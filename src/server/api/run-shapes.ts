@@ -83,6 +83,11 @@ const MESSAGE_FIELDS = {
     "What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once; default: they wait for an answer",
     "客户端的能力：`approval` 表示可以答复工具审批。列表中没有它时，需要审批的调用会立即被拒绝；默认等待答复",
   ),
+  on_interruption: optional(
+    oneOf("resume", "fail"),
+    "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server",
+    "运行所在的进程异常退出后的处理：`resume` 重新执行被中断的节点，`fail` 以 `interrupted` 结束运行；默认采用服务端的设置",
+  ),
   when_busy: optional(
     oneOf("enqueue", "reject", "interrupt"),
     "If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`)",

@@ -227,6 +227,8 @@ export interface StartRun {
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high";
   /** What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once; default: they wait for an answer */
   readonly capabilities?: readonly string[];
+  /** What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server */
+  readonly on_interruption?: "resume" | "fail";
   /** If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`) */
   readonly when_busy?: "enqueue" | "reject" | "interrupt";
 }
@@ -689,7 +691,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),
   Runs: parseForm("HTTP#runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} next?s"),
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
-  StartRun: parseForm("HTTP#message:s agent?s run_id?s request_id?s context?m attachments?[{blob_id:s name?s} reasoning?=auto|off|low|medium|high capabilities?[s when_busy?=enqueue|reject|interrupt"),
+  StartRun: parseForm("HTTP#message:s agent?s run_id?s request_id?s context?m attachments?[{blob_id:s name?s} reasoning?=auto|off|low|medium|high capabilities?[s on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
   StartedRun: parseForm("HTTP#session_id:s run_id:s command_id:s status:=queued|live|completed|error|cancelled cursor:s events:s"),
   StreamView: parseForm("HTTP#dialect?s modes?[s strict?b"),
   ReadEvents: parseForm("HTTP#dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0 run?s"),
