@@ -1,6 +1,6 @@
 /**
  * A server process for kill tests: an agent that calls a tool and then answers slowly, on a store that survives the
- * process. Prints `listening <url>`. Arguments: the store, the port, and an additional allowed host.
+ * process. The message `Die!` kills the process. Prints `listening <url>`. Arguments: the store, the port, and an additional allowed host.
  */
 import { setTimeout } from "node:timers/promises";
 import { agent } from "../../src/agents/index.ts";
@@ -17,6 +17,7 @@ const ANSWER = "It is 5 — 第一个答案, and the rest of this answer only ma
 
 /** Depends only on the prompt: after a crash, another model instance continues. */
 function answer({ prompt }: ScriptedRequest) {
+  if (JSON.stringify(prompt.at(-1)).includes("Die!")) process.kill(process.pid, "SIGKILL");
   return prompt.at(-1)?.role === "tool"
     ? { text: ANSWER }
     : { text: "I look it up. ", calls: [{ name: "add", input: { a: 2, b: 3 } }] };

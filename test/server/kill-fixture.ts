@@ -54,6 +54,11 @@ export class RestartableServer {
     if ((await this.#child.next("listening")) === undefined) await this.#child.ended;
   }
 
+  /** Resolves when the process has exited on its own. */
+  get exited(): Promise<void> {
+    return this.#child?.ended ?? this.#exited;
+  }
+
   /** Sends SIGKILL. Resolves when the process has exited. */
   kill(): Promise<void> {
     const child = this.#child;

@@ -53,6 +53,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** The record that announces another attempt of a run. */
+const ATTEMPT = /"type":"error",.*"code":"interrupted",.*"attempt":\d/;
+/** Number of attempts after the first one. */
+let again = 0;
+
 /** Waits until all runs have ended, and checks that each command has exactly one run with one start and one end. */
 async function expectRuns(session: string, commands: readonly string[]): Promise<readonly string[]> {
   await until(async () => {
@@ -61,9 +66,13 @@ async function expectRuns(session: string, commands: readonly string[]): Promise
   }, `${commands.length} runs of ${session} have ended`);
   const runs = await log.listRuns(session);
   expect(runs.map(({ runId }) => runId).toSorted()).toEqual(commands.map((id) => deriveRunId(session, id)).toSorted());
-  for (const { status, code } of runs)
-    expect(["completed", "error interrupted"]).toContain(`${status} ${code ?? ""}`.trim());
   const texts = (await gather(openStream(log, session, { dialect: "loom" }))).flat().map(({ text }) => text);
+  for (const { runId, status, code } of runs) {
+    const attempts = texts.filter((text) => text.includes(`"run_id":"${runId}"`) && ATTEMPT.test(text)).length + 1;
+    // The limit of attempts is 3, so only a run that was killed three times may fail.
+    if (status !== "completed") expect([attempts, code]).toEqual([3, "too_many_attempts"]);
+    again += attempts - 1;
+  }
   for (const type of ["run_start", "run_end"])
     expect(
       texts.filter((text) => text.includes(`"type":"${type}"`)),
@@ -126,8 +135,7 @@ test(
     let sentCount = 0;
     const countSent = (): number => conversations.reduce((sum, { commands }) => sum + commands.length, 0);
     for (let kill = 0; kill < KILLS; kill++) {
-      // Even kills hit a run that is already answering, which cannot be resumed; odd ones hit any live run, which
-      // usually can.
+      // Even kills hit a run that is already answering; odd ones hit any live run.
       const isInterrupting = (viewer: SessionViewer): boolean => (kill % 2 === 0 ? viewer.isAnswering : viewer.isLive);
       await until(
         () => countSent() > sentCount && conversations.some(({ viewers }) => viewers.some(isInterrupting)),
@@ -169,12 +177,36 @@ test(
     }
     // The test proves little if no run was live.
     expect(live).toBeGreaterThan(0);
+    expect(again).toBeGreaterThan(0);
     const broken = statuses.filter((status) => status === "error").length;
-    // With few kills, none may hit a run in the middle of its answer.
-    if (KILLS >= 20) expect(broken).toBeGreaterThan(0);
-    await annotate(`${statuses.length} runs, ${live} live when killed, ${broken} of them interrupted`);
+    if (KILLS < 20) expect(broken).toBe(0);
+    await annotate(
+      `${statuses.length} runs, ${live} live when killed, ${again} attempts after a kill, ${broken} runs given up`,
+    );
   },
 );
+
+test("a message that kills its process is tried three times", { timeout: 600_000 }, async () => {
+  const session = "deadly";
+  const body = JSON.stringify({ message: "Die!", run_id: "doomed" });
+  const headers = { "content-type": "application/json", accept: "text/event-stream", "idempotency-key": "k" };
+  const request = fetch(`${server.url}/v1/sessions/${session}/runs`, { method: "POST", headers, body });
+  await request.then((response) => response.text()).catch(() => undefined);
+  let deaths = 0;
+  for (; deaths < 3; deaths++) {
+    await server.exited;
+    await server.start();
+  }
+  await until(async () => (await log.getRun(session, "doomed"))?.status === "error", "the run was given up");
+  expect(await log.getRun(session, "doomed")).toMatchObject({ code: "too_many_attempts" });
+  const texts = (await gather(openStream(log, session, { dialect: "loom" }))).flat().map(({ text }) => text);
+  expect(texts.flatMap((text) => (ATTEMPT.test(text) ? /"attempt":\d/.exec(text) : []))).toEqual([
+    '"attempt":2',
+    '"attempt":3',
+  ]);
+  // The server still answers others.
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});
 
 /** Sends a message whose response may be lost. */
 async function post(url: string, session: string, key: string): Promise<string> {
