@@ -35,7 +35,7 @@ import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { ADAPTIVE, canResume } from "./can-resume.ts";
-import { type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
+import type { AgentContext, AgentKind, AgentKindName } from "./agent-kind.ts";
 import { type AgentOptions, checkAgentOptions, checkTime, chooseModel, type CommonOptions } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import { type AgentBlobs, Attachments, bindSaveBlob } from "./attachments.ts";

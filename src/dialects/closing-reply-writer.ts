@@ -8,7 +8,7 @@
  */
 import type { StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import type { MessageChunkEvent } from "../protocol/events.generated.ts";
+import type { MessageChunkEvent, NodeEnterEvent } from "../protocol/events.generated.ts";
 import { isTerminal } from "../protocol/record.ts";
 import type { MissingText } from "./dialect.ts";
 import { MAX_REPLY_CHARACTERS } from "./reply-text.ts";
@@ -79,8 +79,12 @@ export class ClosingReplyWriter {
     const answer = this.#runs.get(key);
     if (event.type === "node_enter") {
       // A node ID may be used again, which starts a new answer.
-      const node = answer?.nodes.get(node_id);
-      if (node !== undefined) this.#clear(node);
+      const { supersedes = node_id } = event as NodeEnterEvent;
+      // The text of an interrupted node run does not count once the node runs again.
+      for (const id of new Set([node_id, supersedes])) {
+        const node = answer?.nodes.get(id);
+        if (node !== undefined) this.#clear(node);
+      }
       return undefined;
     }
     if (event.type !== "run_start" && !isTerminal(event)) return undefined;
