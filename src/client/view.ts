@@ -92,6 +92,8 @@ export interface TurnView {
   readonly startedAt?: number;
   readonly endedAt?: number;
   readonly durationMs?: number;
+  /** Current attempt, from 2, of a run whose process died. Content of earlier attempts has `supersededBy`. */
+  readonly attempt?: number;
   /** True when every frame of this run was received; see `StreamState.verified`. */
   readonly verified: boolean;
   /** True when the start of the run was not received. */
@@ -117,7 +119,10 @@ export interface TurnView {
 /** Status of a run. */
 export type TurnStatus = "running" | "completed" | "error" | "cancelled";
 
-/** A message as specified in 003 §3.1, with additions. `parts` has the same content in the order it was received. */
+/**
+ * A message as specified in 003 §3.1, with additions. `parts` has the same content in the order it was received.
+ * Superseded parts are only in `parts`: the other fields have the final answer.
+ */
 export interface MessageState {
   readonly messageId: string;
   readonly role: "user" | "assistant";
@@ -163,6 +168,8 @@ interface PartBase {
   readonly key: string;
   /** Key of the node run that produced the part. */
   readonly nodeKey?: string;
+  /** The attempt of the run that repeats this part, because the process died before it was complete. */
+  readonly supersededBy?: number;
 }
 
 /** Answer text. */
@@ -346,6 +353,10 @@ export interface NodeRunView {
   readonly endedAt?: number;
   /** Updates the node wrote to the graph state. */
   readonly updates?: Json;
+  /** Attempt of the run that this node run belongs to, from 2. */
+  readonly attempt?: number;
+  /** The attempt that runs this node again, because the process died before it ended. */
+  readonly supersededBy?: number;
 }
 
 /** A tree-of-thoughts search. */

@@ -2,7 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { JoinedText, type JoinedPiece } from "./joined-text.ts";
 
-const makePiece = (): JoinedPiece => ({ text: "", order: 0 });
+const makePiece = (): JoinedPiece => ({ text: "", order: 0, isSuperseded: false });
+
+function joinPieces({ pieces }: JoinedText<JoinedPiece>): string {
+  return pieces.map(({ text, isSuperseded }) => (isSuperseded ? "" : text)).join("");
+}
 
 describe("a joined text", () => {
   it("contains all pieces in order, whichever grew and whenever it was shown", () => {
@@ -11,6 +15,7 @@ describe("a joined text", () => {
       { weight: 6, arbitrary: fc.record({ what: fc.constant("append" as const), at: fc.nat() }) },
       { weight: 3, arbitrary: fc.record({ what: fc.constant("show" as const), at: fc.nat() }) },
       { weight: 1, arbitrary: fc.record({ what: fc.constant("replace" as const), at: fc.nat() }) },
+      { weight: 1, arbitrary: fc.record({ what: fc.constant("supersede" as const), at: fc.nat() }) },
     );
     fc.assert(
       fc.property(fc.array(step, { minLength: 60, maxLength: 200 }), (steps) => {
@@ -24,9 +29,12 @@ describe("a joined text", () => {
             const gone = new Set(text.pieces.filter((each, i) => each !== piece && (i + at) % 3 > 0));
             text.replace(piece, `${made++};`, gone);
             expect(text.pieces.some((each) => gone.has(each))).toBe(false);
-          } else if (what === "show") expect(text.show()).toBe(text.pieces.map((each) => each.text).join(""));
+          } else if (what === "supersede" && piece !== undefined) {
+            Object.assign(piece, { isSuperseded: true });
+            text.leaveOut(piece);
+          } else if (what === "show") expect(text.show()).toBe(joinPieces(text));
         }
-        expect(text.show()).toBe(text.pieces.map((each) => each.text).join(""));
+        expect(text.show()).toBe(joinPieces(text));
       }),
     );
   });

@@ -9,6 +9,8 @@ export interface JoinedPiece {
   text: string;
   /** Index of the piece; managed by JoinedText. */
   order: number;
+  /** True if the piece is left out of the whole. */
+  readonly isSuperseded: boolean;
 }
 
 export class JoinedText<P extends JoinedPiece> {
@@ -47,6 +49,11 @@ export class JoinedText<P extends JoinedPiece> {
     return lost;
   }
 
+  /** Updates the whole after a piece was superseded. Its text still counts towards the limit. */
+  leaveOut(piece: P): void {
+    if (this.#width > 1) this.#stale.add(piece.order);
+  }
+
   /**
    * Replaces the text of `piece` and removes the pieces in `gone`. Takes linear time. Returns the characters cut off.
    */
@@ -81,6 +88,8 @@ export class JoinedText<P extends JoinedPiece> {
   }
 
   #at(index: number): string {
-    return (index < this.#width ? this.#joined[index] : this.pieces[index - this.#width]?.text) ?? "";
+    if (index < this.#width) return this.#joined[index] ?? "";
+    const piece = this.pieces[index - this.#width];
+    return piece === undefined || piece.isSuperseded ? "" : piece.text;
   }
 }

@@ -2,10 +2,19 @@
  * Folds the assistant's message of one turn: its parts in the order they began, and the fields of 003. It handles
  * parts, not tool or node events; the author of each part is passed in.
  *
- * Invariant: `mainContent` is all text parts joined in order, `thinkingContent` all thinking parts.
+ * Invariant: `mainContent` is all text parts joined in order, `thinkingContent` all thinking parts, both without
+ * superseded ones.
  */
 import type { MessageChunkEvent } from "../../protocol/events.generated.ts";
-import type { DataBlock, MessageMetadata, MessagePart, MessageView, ThinkingPart, ToolCall } from "../view.ts";
+import type {
+  DataBlock,
+  MessageMetadata,
+  MessagePart,
+  MessageView,
+  ThinkingPart,
+  ToolCall,
+  ToolPart,
+} from "../view.ts";
 import type { PartContent } from "./event-parts.ts";
 import { GrowingList } from "./growing-list.ts";
 import { JoinedText } from "./joined-text.ts";
@@ -22,10 +31,12 @@ export class MessageFold {
   #parts = new GrowingList<MessagePart>();
   /** The mutable cell of each part; undefined for parts that never change. */
   #cells: (PartCell | undefined)[] = [];
-  readonly #toolCalls = new GrowingList<ToolCall>();
+  #toolCalls = new GrowingList<ToolCall>();
   readonly #dataBlocks = new GrowingList<DataBlock>();
   #changed: PartCell | undefined;
   #partCount = 0;
+  /** Index of the first part since `supersedeRecent`. */
+  #firstRecent = 0;
   /** A field other than the parts changed. */
   isStale = true;
   /** Time of the current event, if it has one. */
@@ -117,6 +128,7 @@ export class MessageFold {
     const part = cell.show();
     this.#toolCalls.push(part.call);
     this.#addPart(part, cell);
+    author.cells.push(cell);
     return cell;
   }
 
@@ -128,15 +140,32 @@ export class MessageFold {
     this.#changed = cell;
   }
 
+  /** Marks the author's parts as repeated by this attempt. */
+  supersede({ cells }: PartAuthor, attempt: number): void {
+    for (const cell of cells.splice(0)) this.#supersede(cell, attempt);
+  }
+
+  /** Marks the texts since the last tool call as repeated, for senders that do not name the author of a part. */
+  supersedeRecent(author: PartAuthor, attempt: number): void {
+    this.closeTexts(author);
+    for (let at = this.#cells.length - 1; at >= this.#firstRecent; at--) {
+      const cell = this.#cells[at];
+      if (cell instanceof ToolCell) break;
+      if (cell !== undefined) this.#supersede(cell, attempt);
+    }
+    this.#firstRecent = this.#cells.length;
+  }
+
   /**
    * Applies the final reply. If it was already streamed, nothing is added: by its author as a whole or after another
    * part, or by other authors if this one wrote nothing since its last tool call. If the streamed text is a prefix of
-   * the reply, the rest is appended. Otherwise the reply replaces the author's text.
+   * the reply, the rest is appended. Otherwise the reply replaces the author's text. Superseded texts do not count, but
+   * the reply may begin with them if the sender does not know which they are.
    */
   settleReply(author: PartAuthor | undefined, named: PartAuthor, reply: string): void {
     if (reply === "" || this.#answer.isCut) return;
-    const { pieces } = this.#answer;
-    const texts = author?.texts ?? pieces;
+    const pieces = this.#answer.pieces.filter(({ isSuperseded }) => !isSuperseded);
+    const texts = author === undefined ? pieces : this.#listTexts(author);
     if (endsWith(texts, reply)) return;
     const lastCall = this.#cells.findLastIndex(
       (cell) => cell instanceof ToolCell && (author === undefined || cell.nodeKey === author.nodeKey),
@@ -151,6 +180,7 @@ export class MessageFold {
       if (cell !== undefined) this.#fill(cell, reply.startsWith(whole) ? reply.slice(whole.length) : reply);
       return;
     }
+    if (pieces.length < this.#answer.pieces.length && reply.endsWith(joinTexts(recent))) return;
     const begun = [whole, joinTexts(recent)].find((text) => reply.startsWith(text));
     if (begun === undefined) this.#replaceTexts(texts, last, reply);
     else this.#fill(last, reply.slice(begun.length));
@@ -167,14 +197,19 @@ export class MessageFold {
   show(before: MessageView | undefined): MessageView {
     if (before !== undefined && !this.isStale && this.#changed === undefined) return before;
     this.isStale = false;
+    let hasOtherCalls = false;
     for (let cell = this.#changed; cell !== undefined; cell = cell.nextChanged) {
       cell.isChanged = false;
       if (cell.index < 0) continue;
       const part = cell.show();
       this.#parts.set(cell.index, part);
-      if (part.type === "tool") this.#toolCalls.set((cell as ToolCell).callIndex, part.call);
+      if (part.type !== "tool") continue;
+      const { callIndex } = cell as ToolCell;
+      if (callIndex < 0 !== cell.isSuperseded) hasOtherCalls = true;
+      else if (callIndex >= 0) this.#toolCalls.set(callIndex, part.call);
     }
     this.#changed = undefined;
+    if (hasOtherCalls) this.#listCalls();
     const parts = this.#parts.show();
     const isStreaming = !this.#isOver && !this.#quota.host.isStreamOver;
     const hasError = this.#hasError;
@@ -217,20 +252,20 @@ export class MessageFold {
     this.isStale = true;
   }
 
-  #open({ nodeKey }: PartAuthor, whole: JoinedText<TextCell>, tone: TextKind, limit: number): TextCell | undefined {
+  #open(author: PartAuthor, whole: JoinedText<TextCell>, tone: TextKind, limit: number): TextCell | undefined {
     if (this.#parts.length >= limit || whole.isCut) {
       this.#quota.omit();
       return undefined;
     }
-    const cell = new TextCell(this.#parts.length, whole, tone, String(++this.#partCount), nodeKey);
+    const cell = new TextCell(this.#parts.length, whole, tone, String(++this.#partCount), author.nodeKey);
     this.#addPart(cell.show(), cell);
+    author.cells.push(cell);
     whole.add(cell);
     return cell;
   }
 
   #openText(author: PartAuthor, format: string, limit: number): TextCell | undefined {
     const cell = this.#open(author, this.#answer, { type: "text", format }, limit);
-    if (cell !== undefined) author.texts.push(cell);
     author.text = cell;
     return cell;
   }
@@ -256,6 +291,28 @@ export class MessageFold {
       if (cell !== undefined) cell.index = this.#parts.length;
       return this.#parts.push(parts[index] as MessagePart);
     });
+  }
+
+  /** Lists the answer texts of an author that are not superseded. */
+  #listTexts({ cells }: PartAuthor): readonly TextCell[] {
+    return cells.filter(
+      (cell): cell is TextCell => cell instanceof TextCell && cell.whole === this.#answer && !cell.isSuperseded,
+    );
+  }
+
+  #supersede(cell: PartCell, attempt: number): void {
+    cell.supersede(attempt);
+    this.change(cell);
+  }
+
+  /** Lists the tool calls again, because one is superseded now, or no longer. */
+  #listCalls(): void {
+    this.#toolCalls = new GrowingList();
+    for (const [index, cell] of this.#cells.entries()) {
+      if (!(cell instanceof ToolCell)) continue;
+      cell.callIndex = cell.isSuperseded ? -1 : this.#toolCalls.length;
+      if (!cell.isSuperseded) this.#toolCalls.push((this.#parts.at(index) as ToolPart).call);
+    }
   }
 
   #close(author: PartAuthor, what: "text" | "thinking"): void {

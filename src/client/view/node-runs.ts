@@ -36,7 +36,9 @@ export class NodeRuns {
   /** The latest run of each thought-graph node, by name. */
   readonly #ofGraph = new Map<string | undefined, TrackedNodeRun>();
   /** The author of frames that belong to the run itself. */
-  readonly #runAuthor = new PartAuthor(undefined);
+  readonly runAuthor = new PartAuthor(undefined);
+  /** Node runs that a crash ended and that are not superseded yet. */
+  #interrupted: TrackedNodeRun[] = [];
   /** Cache of the last lookup, because consecutive frames usually have the same author. */
   #lastId: string | undefined;
   #lastName: string | undefined;
@@ -65,7 +67,8 @@ export class NodeRuns {
     const planned = graph?.find(name);
     const parent = this.#findParent(event, planned);
     const parentKey = parent?.author.nodeKey;
-    const view = { key, nodeId, name, parentKey, status: "running", startedAt: ts } as const;
+    const { attempt } = event;
+    const view = { key, nodeId, name, parentKey, status: "running", startedAt: ts, attempt } as const;
     if (!this.list.push(withFields({} as NodeRunView, view))) return;
     const isOuter = planned === undefined && parent?.isOuter !== false;
     const run: TrackedNodeRun = { author: new PartAuthor(key), index, isOuter, isOpen: true };
@@ -91,8 +94,22 @@ export class NodeRuns {
       run.isOpen = false;
       const error = result === "Ok" ? undefined : result.Err;
       changeEntry(this.list, run.index, { status: error === undefined ? "ok" : "failed", error, endedAt: ts });
+      if (error === "interrupted") this.#interrupted.push(run);
     }
     return run.author;
+  }
+
+  /**
+   * Marks the node run with this ID as repeated by an attempt, or without an ID all interrupted ones, also those that the
+   * attempt does not enter again. Returns their authors.
+   */
+  supersede(attempt: number, nodeId?: string): readonly PartAuthor[] {
+    const named = nodeId === undefined ? undefined : this.#byId.get(nodeId);
+    const runs = nodeId === undefined ? this.#interrupted : named === undefined ? [] : [named];
+    if (nodeId === undefined) this.#interrupted = [];
+    for (const { index } of runs) changeEntry(this.list, index, { status: "interrupted", supersededBy: attempt });
+    const unknown = nodeId === undefined ? undefined : this.#unknownAuthors.get(nodeId);
+    return [...runs.map(({ author }) => author), ...(unknown === undefined ? [] : [unknown])];
   }
 
   /** Sets the updates of a node run. Returns false if it is unknown. */
@@ -119,9 +136,9 @@ export class NodeRuns {
   }
 
   #findUnknownAuthor(nodeId: string | undefined): PartAuthor {
-    let author = nodeId === undefined ? this.#runAuthor : this.#unknownAuthors.get(nodeId);
+    let author = nodeId === undefined ? this.runAuthor : this.#unknownAuthors.get(nodeId);
     if (author === undefined) {
-      if (this.#unknownAuthors.size >= this.#quota.maxItems) return this.#runAuthor;
+      if (this.#unknownAuthors.size >= this.#quota.maxItems) return this.runAuthor;
       author = new PartAuthor(undefined);
       this.#unknownAuthors.set(nodeId as string, author);
     }

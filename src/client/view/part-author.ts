@@ -2,6 +2,7 @@
  * The author of message parts: a node run, or the run itself. It tracks its open parts, so that overlapping node runs
  * do not interrupt each other's texts.
  */
+import type { PartCell } from "./part-cell.ts";
 import type { TextCell } from "./text-cell.ts";
 import type { ToolCell } from "./tool-cell.ts";
 
@@ -14,8 +15,8 @@ export class PartAuthor {
   thinking: TextCell | undefined;
   /** The latest reasoning, open or complete. */
   reasoning: TextCell | undefined;
-  /** All answer texts of this author. */
-  readonly texts: TextCell[] = [];
+  /** Texts, thinking and tool calls of this author. */
+  readonly cells: PartCell[] = [];
   /** The call whose arguments were streamed last. */
   call: ToolCell | undefined;
   /** The latest call by index. */

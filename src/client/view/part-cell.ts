@@ -8,6 +8,10 @@ export interface PartCell {
   isChanged: boolean;
   /** Next part in the linked list of parts changed since the last `show`. */
   nextChanged: PartCell | undefined;
+  /** True if the part is repeated by a later attempt. */
+  readonly isSuperseded: boolean;
+  /** Marks the part as repeated by this attempt. */
+  supersede(attempt: number): void;
   /** Completes the part. Returns false if nothing changed. */
   finish(now: number | undefined): boolean;
   show(): MessagePart;

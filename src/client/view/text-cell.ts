@@ -23,6 +23,7 @@ export class TextCell implements JoinedPiece, PartCell {
   text = "";
   order = 0;
   isComplete = false;
+  isSuperseded = false;
   isChanged = false;
   nextChanged: PartCell | undefined;
   #part: TextCellPart;
@@ -55,11 +56,18 @@ export class TextCell implements JoinedPiece, PartCell {
     return true;
   }
 
+  supersede(attempt: number): void {
+    this.isSuperseded = true;
+    this.#part = { ...this.#part, supersededBy: attempt };
+    this.whole.leaveOut(this);
+  }
+
   show(): TextCellPart {
     const { text, isComplete } = this;
     const part = this.#part;
     // Created for every token: an object literal is cheaper than a spread.
-    if (part.type !== "text" || part.nodeKey === undefined) this.#part = { ...part, text, isComplete };
+    if (part.type !== "text" || part.nodeKey === undefined || this.isSuperseded)
+      this.#part = { ...part, text, isComplete };
     else {
       const { type, key, nodeKey, format } = part;
       this.#part = { type, key, nodeKey, text, format, isComplete };

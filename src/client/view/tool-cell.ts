@@ -22,7 +22,7 @@ export class ToolCell implements PartCell {
   readonly #quota: TurnQuota;
   index: number;
   /** Index among the message's tool calls. */
-  readonly callIndex: number;
+  callIndex: number;
   readonly nodeKey: string | undefined;
   /** Call ID on the wire, if there is one. */
   callId: string | undefined;
@@ -32,6 +32,9 @@ export class ToolCell implements PartCell {
   isEnded = false;
   isChanged = false;
   nextChanged: PartCell | undefined;
+  #isStarted = false;
+  /** The attempt that runs the call's node again. */
+  #attempt: number | undefined;
   #argumentsText = "";
   #unread = "";
   #reader: PartialJson | undefined;
@@ -62,6 +65,20 @@ export class ToolCell implements PartCell {
       output: "",
     };
     this.#part = makeView<ToolPart>({ type: "tool", key, nodeKey, call: this.#call });
+  }
+
+  /**
+   * A call that had not started is made again by the next attempt, under another ID. A call that had started is not: its
+   * result is used, or its outcome is unknown.
+   */
+  get isSuperseded(): boolean {
+    const { status, error } = this.#call;
+    if (this.#attempt === undefined) return false;
+    return this.isEnded ? !this.#isStarted && error?.code === "interrupted" : status === "streaming";
+  }
+
+  supersede(attempt: number): void {
+    this.#attempt = attempt;
   }
 
   /** Sets the name and ID, which may arrive after the first frame of the call. */
@@ -115,6 +132,7 @@ export class ToolCell implements PartCell {
         return;
       }
       case "tool_start":
+        this.#isStarted = true;
         if (!this.isEnded) this.#set({ status: "running", startedAt: ts });
         this.#decide("approved");
         return;
@@ -153,7 +171,10 @@ export class ToolCell implements PartCell {
     // A text only grows, so comparing lengths is enough.
     if (this.#call.output.length !== this.#output.length) this.#set({ output: this.#output });
     const call = this.#call;
-    if (call !== this.#part.call) this.#part = { ...this.#part, call };
+    const { type, key, nodeKey, call: before, supersededBy: marked } = this.#part;
+    const supersededBy = this.isSuperseded ? this.#attempt : undefined;
+    if (call !== before || supersededBy !== marked)
+      this.#part = makeView<ToolPart>({ type, key, nodeKey, call, supersededBy });
     return this.#part;
   }
 

@@ -6,6 +6,7 @@ import type { AnyEvent, Envelope, EventRecord, LoomEvent } from "../../protocol/
 import type { ErrorEvent, RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
+import { AttemptFold } from "./attempt-fold.ts";
 import { createPartContent } from "./event-parts.ts";
 import { GraphFold } from "./graph-fold.ts";
 import { GrowingList, interruptEntries } from "./growing-list.ts";
@@ -37,6 +38,7 @@ export class TurnFold {
   readonly #quota: TurnQuota;
   readonly #message: MessageFold;
   readonly #nodes: NodeRuns;
+  readonly #attempts: AttemptFold;
   readonly #tools: ToolCallFold;
   readonly #models: ModelCallFold;
   #tree: TreeFold | undefined;
@@ -68,6 +70,7 @@ export class TurnFold {
     this.#quota = quota;
     this.#message = new MessageFold(`${key}:assistant`, { requestId: runId ?? key, startTime: 0 }, quota);
     this.#nodes = new NodeRuns(quota);
+    this.#attempts = new AttemptFold(this.#message, this.#nodes);
     this.#tools = new ToolCallFold(this.#message);
     this.#models = new ModelCallFold(quota);
     this.#checkpoints = new GrowingList(quota);
@@ -103,6 +106,8 @@ export class TurnFold {
     if (proof.holds !== held) this.#set({ verified: false });
     // Unknown types fall through to the last branch, whatever their fields.
     const known = event as LoomEvent;
+    if (this.#attempts.interruption !== undefined && this.#attempts.resume(known))
+      this.#set({ attempt: this.#attempts.attempt });
     const { node_id } = envelope;
     switch (known.type) {
       case "message_chunk": {
@@ -176,6 +181,8 @@ export class TurnFold {
         this.#start(event, ts);
         return;
       case "node_enter":
+        this.#attempts.enter(event);
+        if (this.#attempts.attempt > 1) this.#set({ attempt: this.#attempts.attempt });
         this.#nodes.enter(node_id, event, ts, this.#graph);
         return;
       case "node_exit":
@@ -246,11 +253,14 @@ export class TurnFold {
         if (event.type === "tool_end" && event.is_error) this.#hasFailedTool = true;
         this.#tools.apply(author, event, ts);
         return;
+      case "error":
+        if (this.#attempts.interrupt(event)) return;
+        if (!isToolFailure(event, this.#hasFailedTool)) this.#message.setError(event.message);
+        this.#message.add(author, createPartContent(event, this.#quota.maxItems));
+        return;
       case "data":
       case "image":
-      case "error":
       case "retrieval_complete":
-        if (event.type === "error" && !isToolFailure(event, this.#hasFailedTool)) this.#message.setError(event.message);
         this.#message.add(author, createPartContent(event, this.#quota.maxItems));
         return;
       case "todo_list":
@@ -327,6 +337,11 @@ export class TurnFold {
     } = summary ?? {};
     if (this.#usage === NO_USAGE && total_tokens > 0)
       this.#use({ type: "usage", prompt_tokens, completion_tokens, total_tokens });
+    const { interruption } = this.#attempts;
+    if (status === "error" && interruption !== undefined && interruption.attempt === undefined) {
+      this.#message.setError(interruption.message);
+      this.#message.add(this.#nodes.runAuthor, createPartContent(interruption, this.#quota.maxItems));
+    }
     if (status === "error") this.#message.setError(reason);
     if (ts !== undefined) this.#message.metadata = { ...this.#message.metadata, endTime: ts };
     this.#close();
