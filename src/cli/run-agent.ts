@@ -79,7 +79,7 @@ async function findUnfinishedRun(log: Log, sessionId: string, choice: string): P
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
   if (latest?.status === "live") {
     assertSameAgent(latest.agent, choice);
-    return { runId: latest.runId, after: latest.firstId - 1 };
+    return { runId: latest.runId, after: latest.firstId - 1, storedTo: info.lastId };
   }
   for (const { kind, body, commandId } of await log.listPending(sessionId)) {
     const { run_id: runId, agent } = body;

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createScreen, readVisibleLines, show } from "../../../test/cli-screen.ts";
 
 const say = (content: string, at = "think-1") => ({ type: "message_chunk", content, id: "think", at });
+const stored = (number: number, content: string, at?: string) => ({ ...say(content, at), number });
 const think = (content: string) => ({ type: "reasoning_chunk", content, id: "think" });
 const RUN = [
   think("Hm. "),
@@ -16,6 +17,16 @@ const RUN = [
   say("It is ", "think-2"),
   say("42.", "think-2"),
   { type: "run_end", status: "completed", summary: { duration_ms: 1500, tool_calls: 1, total_tokens: 20 } },
+  { type: "reply", reply: "It is 42.", at: "think-2" },
+];
+/** The records of the process that takes over. */
+const RESTART = [
+  { type: "node_exit", id: "think", result: { Err: "interrupted" }, at: "think-1" },
+  { type: "error", message: "The process ended", code: "interrupted", recoverable: true, attempt: 2 },
+  { type: "node_enter", id: "think", supersedes: "think-1", attempt: 2, at: "think-2" },
+];
+const END = [
+  { type: "run_end", status: "completed" },
   { type: "reply", reply: "It is 42.", at: "think-2" },
 ];
 
@@ -41,6 +52,35 @@ describe("RunScreen", () => {
     await screen.end();
     expect(written.out).toBe("Let me see.\nIt is 42.\n\u001B[1mbold\u001B[0m\r\n");
     expect(written.err).toBe("");
+  });
+
+  test("says that the step is run again, and then shows the new answer", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    await show(screen, say("It i"), ...RESTART, say("It is 42.", "think-2"), ...END);
+    await screen.end();
+    expect(readVisibleLines(written.all)).toEqual([
+      "It i",
+      "interrupted; running the step again (attempt 2)",
+      "It is 42.",
+      "completed",
+      "",
+    ]);
+  });
+
+  test("leaves stored text that is written again out of a pipe", async () => {
+    const { screen, written } = createScreen({}, 3);
+    await show(screen, stored(1, "Let me see.", "a"), stored(2, "It"), stored(3, " i"), ...RESTART);
+    await show(screen, say("It is 42.", "think-2"), ...END);
+    await screen.end();
+    expect(written.out).toBe("Let me see.\nIt is 42.\n");
+    expect(written.err).toBe("interrupted; running the step again (attempt 2)\n");
+  });
+
+  test("writes stored text to a pipe if it is the answer", async () => {
+    const { screen, written } = createScreen({}, 2);
+    await show(screen, stored(1, "It"), stored(2, " is"), say(" 42."));
+    await screen.end();
+    expect(written.out).toBe("It is 42.\n");
   });
 
   test("keeps line breaks and tabs of the answer", async () => {

@@ -1,6 +1,7 @@
 /**
  * Shows a run on a terminal: the answer on standard output, progress lines on standard error if that is a terminal.
- * Text from models and tools is cleaned before it is shown.
+ * Text from models and tools is cleaned before it is shown. A pipe gets no stored text that a crash cut off, if it is
+ * written again.
  */
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { cleanText, cutColumns, plural } from "../fit-text.ts";
@@ -19,6 +20,9 @@ const KEPT_CHARACTERS = 200;
 
 export class RunScreen {
   readonly #terminal: Terminal;
+  readonly #storedTo: number;
+  /** Stored text for a pipe whose node run may have been interrupted. */
+  #unsure = { nodeId: undefined as string | undefined, text: "" };
   readonly #thoughts: ThoughtScreen;
   readonly #steps = new StepLines();
   /** The node run whose text was written last, and the end of that text. */
@@ -31,8 +35,10 @@ export class RunScreen {
   #held: (EventRecord | string)[] | undefined;
   #omitted = 0;
 
-  constructor(terminal: Terminal) {
+  /** `storedTo` is the last record of an unfinished run before it is resumed. */
+  constructor(terminal: Terminal, storedTo = 0) {
     this.#terminal = terminal;
+    this.#storedTo = storedTo;
     const width = (): number => this.#width;
     this.#thoughts = new ThoughtScreen({
       get width() {
@@ -85,6 +91,7 @@ export class RunScreen {
   async end(): Promise<void> {
     this.#terminal.progress(undefined);
     if (this.#isThoughtOpen) this.#endThought();
+    await this.#settle();
     if (this.#isAnswerOpen) await this.#writeAnswer("\n");
   }
 
@@ -103,14 +110,32 @@ export class RunScreen {
       case "message_chunk": {
         const { content, channel } = event as EventOf<"message_chunk">;
         if (channel === "thought") this.#think(content);
-        else await this.#speak(content, envelope.node_id);
+        else if (this.#terminal.columns === undefined && (envelope.event_id ?? Infinity) <= this.#storedTo) {
+          if (envelope.node_id !== this.#unsure.nodeId) await this.#settle();
+          this.#unsure = { nodeId: envelope.node_id, text: this.#unsure.text + content };
+        } else {
+          await this.#settle();
+          await this.#speak(content, envelope.node_id);
+        }
         return;
       }
       case "reasoning_chunk":
         return this.#think((event as EventOf<"reasoning_chunk">).content);
       case "reasoning_end":
         return this.#endThought();
+      case "node_exit": {
+        const { result } = event as EventOf<"node_exit">;
+        if (envelope.node_id !== this.#unsure.nodeId) return;
+        if (result !== "Ok" && result.Err === "interrupted") this.#unsure.text = "";
+        return this.#settle();
+      }
+      case "error": {
+        const { code, attempt } = event as EventOf<"error">;
+        if (code !== "interrupted" || attempt === undefined) break;
+        return this.line(this.#dim(`interrupted; running the step again (attempt ${attempt})`));
+      }
       case "reply": {
+        await this.#settle();
         const { reply } = event as EventOf<"reply">;
         const isSpoken =
           this.#lastText !== "" && this.#lastNodeId === envelope.node_id && reply.endsWith(this.#lastText);
@@ -118,9 +143,16 @@ export class RunScreen {
         return;
       }
       default:
-        if (this.#terminal.errorColumns !== undefined) this.#describe(event, this.#thoughts.locate(envelope.node_id));
-        else await this.#writeContent(event);
     }
+    if (this.#terminal.errorColumns !== undefined) this.#describe(event, this.#thoughts.locate(envelope.node_id));
+    else await this.#writeContent(event);
+  }
+
+  /** Writes stored text that was held back. */
+  async #settle(): Promise<void> {
+    const { nodeId, text } = this.#unsure;
+    this.#unsure = { nodeId: undefined, text: "" };
+    await this.#speak(text, nodeId);
   }
 
   #describe(event: EventRecord["event"], position: StepPosition | undefined): void {
