@@ -38,7 +38,12 @@ export class LogWriter {
 
   /** Writes events of the run's node. */
   put(...events: readonly LoomEvent[]): void {
-    for (const event of events) this.#put(event, true);
+    for (const event of events) this.#put(event, this.#nodeId);
+  }
+
+  /** Writes an event of the run itself, or of another node run. */
+  putAt(nodeId: string | undefined, event: LoomEvent): void {
+    this.#put(event, nodeId);
   }
 
   end(more: Partial<Extract<LoomEvent, { readonly type: "run_end" }>> = {}, answer = ""): void {
@@ -59,8 +64,8 @@ export class LogWriter {
     return this.#last + this.#batch.length + 1;
   }
 
-  #put(event: LoomEvent, isOfNode = false): void {
+  #put(event: LoomEvent, nodeId?: string): void {
     const place = { session_id: this.#sessionId, run_id: this.#runId, event_id: this.#nextId, ts: Date.now() };
-    this.#batch.push(createEntry({ envelope: isOfNode ? { ...place, node_id: this.#nodeId } : place, event }));
+    this.#batch.push(createEntry({ envelope: nodeId === undefined ? place : { ...place, node_id: nodeId }, event }));
   }
 }

@@ -2,6 +2,7 @@
 import { memo, type NamedExoticComponent, type ReactNode, useMemo, useRef, useState } from "react";
 import type { MessagePart, MessageView, Receiver, SessionView } from "../../client/index.ts";
 import { PartItem } from "../parts/part-item.tsx";
+import { SupersededItem } from "../parts/superseded-item.tsx";
 import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
 import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { formatNumber } from "../ui/format.ts";
@@ -9,7 +10,7 @@ import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useSession } from "../use-receiver.ts";
 import { chooseRows, type RowRange, extendToEarlierRows, rangeAroundRow } from "./choose-rows.ts";
-import { groupParts } from "./group-parts.ts";
+import { groupParts, hasPart } from "./group-parts.ts";
 import { UserMessage } from "./user-message.tsx";
 
 const WORDS = defineWords({
@@ -57,9 +58,7 @@ function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: Messag
   const chosen = chooseRows(rows.length, range);
   const { first, end } = chosen;
   useRevealRequest(element, "part", (key) => {
-    const at = rows.findIndex((row) =>
-      row.type === "thoughts" ? row.parts.some((part) => part.key === key) : row.key === key,
-    );
+    const at = rows.findIndex((row) => hasPart(row, key));
     const wanted = at === -1 ? undefined : rangeAroundRow(at, chosen, rows.length);
     if (wanted !== undefined) setRange(wanted);
   });
@@ -85,6 +84,16 @@ function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: Messag
               turnKey={turnKey}
               isLive={isLive}
               isLast={first + index === rows.length - 1}
+            />
+          </div>
+        ) : part.type === "superseded" ? (
+          <div key={part.key} className="loom-part loom-part-thinking">
+            <SupersededItem
+              parts={part.parts}
+              stateKey={`${turnKey}/${part.key}`}
+              turnKey={turnKey}
+              runId={runId}
+              outcome={isLive ? "answering" : message.hasError ? "failed" : "answered"}
             />
           </div>
         ) : (

@@ -24,6 +24,7 @@ const EN_LEADS: ReadonlyMap<string, string> = new Map([
   ["iteration_limit", "Step limit reached."],
   ["step_limit", "Step limit reached."],
   ["interrupted", "The server stopped during this run."],
+  ["too_many_attempts", "The server stopped too often during this run."],
 ]);
 
 const ZH_LEADS: ReadonlyMap<string, string> = new Map([
@@ -38,6 +39,7 @@ const ZH_LEADS: ReadonlyMap<string, string> = new Map([
   ["iteration_limit", "已达到步骤上限。"],
   ["step_limit", "已达到步骤上限。"],
   ["interrupted", "服务器在此次运行期间停止。"],
+  ["too_many_attempts", "服务器在此次运行期间多次停止。"],
 ]);
 
 const WORDS = defineWords({
@@ -85,11 +87,13 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
   // Announce new errors only, not those rendered while scrolling.
   const [isNews] = useState(isLive);
   const { message, code, stage, errorType, recoverable, callId, details } = part;
+  // The run is not repeated by itself any more, but the user may send the message again.
+  const mayRetry = recoverable === true || code === "too_many_attempts";
   const facts = [
     ...(errorType === undefined ? [] : [words[errorType]]),
     ...(stage === undefined ? [] : [words.stage(cutText(stage, MAX_NAME))]),
     ...(callId === undefined ? [] : [words.call(cutText(callId, MAX_NAME))]),
-    ...(recoverable === false ? [words.final] : []),
+    ...(recoverable === false && !mayRetry ? [words.final] : []),
   ];
   const retry = (): void => {
     const turn = run.getTurn();
@@ -118,7 +122,7 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
             <JsonView value={details} label={words.details} />
           </Disclosure>
         )}
-        {recoverable === true && !isLive && actions.retry !== undefined ? (
+        {mayRetry && !isLive && actions.retry !== undefined ? (
           <Button icon="retry" onClick={retry}>
             {words.retry}
           </Button>

@@ -244,6 +244,14 @@ describe("ErrorBanner", () => {
     expect(html.split("loom-error-message")).toHaveLength(message === "" ? 1 : 2);
   });
 
+  it("offers a retry after too many attempts", () => {
+    const part = { type: "error", key: "k", message: "", code: "too_many_attempts", recoverable: false } as const;
+    const html = render(part, { isLive: false, actions });
+    expect(html).toContain("The server stopped too often during this run.");
+    expect(html).toContain("Try again");
+    expect(html).not.toContain("Retrying won");
+  });
+
   it("shows kind, stage, call and that a retry will not help", () => {
     const html = render({
       ...part,

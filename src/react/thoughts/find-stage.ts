@@ -46,7 +46,9 @@ export function findStage(turn: TurnView): Stage | undefined {
   const call = message && findCall(message);
   if (call !== undefined) return call;
   const node = findLast(turn.nodes, ({ status }) => status === "running");
-  const part = message?.parts.at(-1);
+  const latest = message?.parts.at(-1);
+  // The next attempt has not written anything yet.
+  const part = latest?.supersededBy === undefined ? latest : undefined;
   if (part?.type === "text" && !part.isComplete) return { kind: "answering" };
   const isAsking = turn.modelCalls.at(-1)?.status === "running";
   if (part?.type === "text" && !isAsking && (node === undefined || turn.modelCalls.length > 0))

@@ -77,6 +77,16 @@ describe("watchSession", () => {
     expect(announced()).toEqual({ count: 2, kind: "error", detail: "model failed" });
   });
 
+  it("announces each restart of a run once, and none of a loaded run", () => {
+    const { context, announced } = setUp();
+    context.open("s");
+    context.show("s", [createTurn({ runId: "old", attempt: 2 })]);
+    expect(announced()).toBeUndefined();
+    context.show("s", [createTurn({ runId: "r" })]);
+    for (const attempt of [2, 2, 3, 3]) context.show("s", [createTurn({ runId: "r", attempt })]);
+    expect(announced()).toMatchObject({ count: 2, kind: "restarted" });
+  });
+
   it("loads details once a session has turns, and reports each stream failure", () => {
     const { context, loaded, countFailures } = setUp();
     context.show("s", [], "failed");

@@ -1,5 +1,5 @@
 /**
- * Watches a connected session: announces finished runs and approvals, removes pending messages whose run started, and
+ * Watches a connected session: announces finished and restarted runs and approvals, removes pending messages whose run started, and
  * refreshes the session list. It runs on every rendered frame, so it reads only the end of the session.
  */
 import type { SessionView, StreamStatus, TurnView } from "loom-agent/client";
@@ -33,6 +33,8 @@ interface SeenTurn {
   /** `cut`: the run was live when the stream failed for good. */
   readonly status: TurnView["status"] | "cut" | undefined;
   readonly approval: string | undefined;
+  /** Attempt of a run whose process died. */
+  readonly attempt: number | undefined;
 }
 
 interface TurnChange {
@@ -46,7 +48,7 @@ interface TurnChange {
 export function watchSession(context: EffectContext, session: string, options: SessionWatchOptions): () => void {
   const { sessions, findApproval, onStreamFailure } = options;
   const view = context.receiver.session(session);
-  let seen: SeenTurn = { key: undefined, status: undefined, approval: undefined };
+  let seen: SeenTurn = { key: undefined, status: undefined, approval: undefined, attempt: undefined };
   /** Run that was last requested on this page, and when the latest turn appeared. */
   let requested: string | undefined;
   let since = 0;
@@ -72,13 +74,15 @@ export function watchSession(context: EffectContext, session: string, options: S
     const status = latest?.status === "running" && live === undefined ? "cut" : latest?.status;
     const approval = live === undefined ? undefined : findApproval(live);
     const before = seen;
-    if (before.key === latest?.key && before.status === status && before.approval === approval) return;
-    seen = { key: latest?.key, status, approval };
+    const attempt = latest?.attempt;
+    const isSameRun = before.key === latest?.key && before.status === status;
+    if (isSameRun && before.approval === approval && before.attempt === attempt) return;
+    seen = { key: latest?.key, status, approval, attempt };
     if (before.key !== latest?.key) since = Date.now();
     const isAwaited = (requested !== undefined && requested === latest?.runId) || Date.now() - since >= WATCHED_MS;
     if (context.store.getSnapshot().sessions.current === session)
       announce(context, { before, now: seen, isAwaited }, latest);
-    if (before.key === latest?.key && before.status === status) return;
+    if (isSameRun) return;
     context.store.dispatch({ type: "session/live", session, isLive: live !== undefined });
     if (latest?.runId !== undefined && live === undefined)
       context.store.dispatch({ type: "run/stopped", runId: latest.runId });
@@ -105,10 +109,12 @@ function removeStarted({ store }: EffectContext, session: string, view: SessionV
   return runIds;
 }
 
-/** Announces approvals and ends of runs to screen readers, never the text of a run. */
+/** Announces approvals, restarts and ends of runs to screen readers, never the text of a run. */
 function announce({ store }: EffectContext, { before, now, isAwaited }: TurnChange, turn: TurnView | undefined): void {
   if (now.approval !== undefined && now.approval !== before.approval)
     store.dispatch({ type: "announced", kind: "approval", detail: now.approval.slice(0, MAX_ANNOUNCED) });
+  if (now.attempt !== undefined && now.status === "running" && before.key === now.key && now.attempt !== before.attempt)
+    store.dispatch({ type: "announced", kind: "restarted", detail: "" });
   const wasOver = before.key === now.key && before.status !== "running";
   // The stream status reports a cut run.
   if (now.status === "running" || now.status === "cut" || wasOver || !isAwaited) return;

@@ -43,7 +43,7 @@ export interface PageNotice {
 /** Text for screen readers. `count` makes repeated announcements distinct. */
 export interface Announcement {
   readonly count: number;
-  readonly kind: "complete" | "error" | "cancelled" | "approval";
+  readonly kind: "complete" | "error" | "cancelled" | "approval" | "restarted";
   /** Tool that waits for approval, or the error. */
   readonly detail: string;
 }
