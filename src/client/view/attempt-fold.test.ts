@@ -98,6 +98,18 @@ describe("a run that continues after its process died", () => {
     ]);
   });
 
+  it("hides a call that was neither started nor ended, once the run has ended", () => {
+    const feed = new ViewFeed().start("Go").enter("a");
+    feed.put({ type: "tool_call", call_id: "c", name: "send", arguments: {} }, { node: "a" });
+    takeOver(feed, 2, "a", "b").writeText("Done", "b");
+    expect(feed.message.toolCalls).toHaveLength(1);
+    expect(finish(feed.exit("b"), "Done", "b").message.toolCalls).toEqual([]);
+    expect(feed.message.parts.map(({ type, supersededBy }) => [type, supersededBy])).toEqual([
+      ["tool", 2],
+      ["text", undefined],
+    ]);
+  });
+
   it("keeps a call that the next attempt executes", () => {
     const feed = new ViewFeed().start("Go").enter("a");
     feed.put({ type: "tool_call", call_id: "c", name: "send", arguments: {} }, { node: "a" });

@@ -74,7 +74,8 @@ export class ToolCell implements PartCell {
   get isSuperseded(): boolean {
     const { status, error } = this.#call;
     if (this.#attempt === undefined) return false;
-    return this.isEnded ? !this.#isStarted && error?.code === "interrupted" : status === "streaming";
+    if (!this.isEnded) return status === "streaming";
+    return !this.#isStarted && (error?.code ?? status) === "interrupted";
   }
 
   supersede(attempt: number): void {
