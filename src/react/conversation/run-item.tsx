@@ -71,7 +71,7 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
         ))}
         {turn.tree === undefined ? null : <ThoughtTree tree={turn.tree} turnKey={turn.key} isLive={isLive} />}
         {turn.graph === undefined ? null : <ThoughtGraph graph={turn.graph} turnKey={turn.key} isLive={isLive} />}
-        {isLive ? <StageLine turn={turn} /> : null}
+        {isLive ? <StageLine turn={turn} state={state} /> : null}
         {turn.omitted > 0 ? <p className="loom-run-note">{words.omitted(turn.omitted)}</p> : null}
         {isLive ? null : <RunFooter turn={turn} state={state} />}
       </article>

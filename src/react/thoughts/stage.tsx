@@ -3,23 +3,39 @@
  * elapsed time.
  */
 import { memo, type ReactNode, useState } from "react";
-import type { TurnView } from "../../client/index.ts";
+import type { StreamState, TurnView } from "../../client/index.ts";
 import { useSecondsFormat } from "../parts/clock-text.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar, Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { useWords } from "../ui/words.ts";
+import { describeStream } from "./describe-stream.ts";
 import { findStage, type Stage } from "./find-stage.ts";
 import { STAGE_WORDS } from "./stage-words.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 
+export interface StageLineProps {
+  readonly turn: TurnView;
+  /** State of the session's stream. While the connection is lost, the stage of the run is unknown. */
+  readonly state?: StreamState | undefined;
+}
+
 /** Shows the current stage of a run and its elapsed time. Renders nothing once the run has ended. */
-export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
+export function StageLine({ turn, state }: StageLineProps): ReactNode {
   const words = useWords(STAGE_WORDS);
   const { isQuiet = false, actions } = useUi();
   const stage = findStage(turn);
   if (stage === undefined) return null;
+  // The stream status announces it.
+  if (state !== undefined && describeStream(state).phase === "reconnecting")
+    return (
+      <div className="loom-stage" data-stage="away">
+        <Spinner />
+        <span className="loom-stage-title">{words.away}</span>
+        <Elapsed since={turn.startedAt} />
+      </div>
+    );
   const { title, detail } = describeStage(
     stage,
     actions.approve === undefined ? { ...words, approval: words.approvalByOthers } : words,

@@ -104,6 +104,8 @@ describe("stage and stream status", () => {
     expect(html).toContain("page 2");
     expect(html).toContain('value="40"');
     expect(render(createElement(StageLine, { turn: { ...turn, status: "completed" } }))).toBe("");
+    const state = { status: "repairing", verified: true, undetectable: [] } as const;
+    expect(render(createElement(StageLine, { turn, state }))).toContain("Waiting for the server");
   });
 
   it("show the stream status in both languages", () => {
