@@ -1,7 +1,7 @@
 /**
  * Failures between the page and its server: reloads, several tabs, a killed server, no network, and streams that are
- * cut or have gaps. The page always shows its connection status, never repeats or retracts text, and ends in the same
- * state as a page opened afterwards.
+ * cut or have gaps. The page always shows its connection status, never repeats or retracts text unless the run is
+ * restarted, and ends in the same state as a page opened afterwards.
  */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -37,8 +37,8 @@ const GOING_ON = '.loom-spinner, [aria-busy="true"], progress:not([value]), .loo
 
 /** What a page has shown, recorded on every change. */
 interface Shown {
-  /** Answer texts of each run over time. Letters and digits only, because Markdown markers come and go. */
-  readonly texts: { [turn: string]: string[] };
+  /** Answer texts of each attempt of a run over time. Letters and digits only, because Markdown markers come and go. */
+  readonly texts: { [attempt: string]: string[] };
   /** Stream statuses. */
   readonly statuses: string[];
   /** Elements that appeared twice. */
@@ -61,7 +61,8 @@ function watch(): void {
     const names = turns.flatMap((turn) => {
       const key = turn.getAttribute("data-turn") ?? "";
       const said = [...turn.querySelectorAll(".loom-part-text")].map((part) => part.textContent ?? "").join("");
-      note((shown.texts[key] ??= []), said.replaceAll(/[^\p{L}\p{N}]/gu, ""));
+      const attempt = `${key} ${turn.querySelectorAll(".loom-superseded").length}`;
+      note((shown.texts[attempt] ??= []), said.replaceAll(/[^\p{L}\p{N}]/gu, ""));
       return [
         key,
         ...[...turn.querySelectorAll("[data-part]")].map((part) => `${key} ${part.getAttribute("data-part")}`),
@@ -254,7 +255,7 @@ describe.skipIf(!hasChromium)("a page with failures (skipped without Chromium)",
     await context.close();
   });
 
-  it("continues after the server was killed, and sends a pending message once", async () => {
+  it("completes an answer after the server was killed, and sends a pending message once", async () => {
     const [first, second, path] = await begin(TALK);
     await isAnswering(first.page);
     await server.kill();
@@ -262,10 +263,16 @@ describe.skipIf(!hasChromium)("a page with failures (skipped without Chromium)",
     await say(first.page, "What is 6*7?");
     await first.page.getByText("Sending…").waitFor();
     await server.start();
+    for (const { page } of [first, second])
+      await page.getByRole("button", { name: "Interrupted, answered again" }).waitFor();
     const [one, two] = await Promise.all([settle(first.page, 2), settle(second.page, 2)]);
     expect(one.split("6*7 = 42")).toHaveLength(2);
-    for (const { page } of [first, second])
+    expect(one.match(/Completed/g)).toHaveLength(2);
+    for (const { page } of [first, second]) {
+      expect(await page.locator(".loom-superseded").count()).toBe(1);
+      expect(await page.locator('.loom-error, [role="alert"]').count()).toBe(0);
       expect((await readShown(page)).statuses).toEqual(expect.arrayContaining(["live", "reconnecting", "complete"]));
+    }
     await expectSameEnd([first, second], one, two, path, 2);
   });
 
