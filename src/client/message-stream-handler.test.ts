@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import type { LoomEvent } from "../protocol/index.ts";
 import { MessageStreamHandler, type SSEEvent } from "./message-stream-handler.ts";
 import type { MessageState } from "./view.ts";
 
@@ -8,6 +10,38 @@ function createRequest(request_id = "req-1", sequence = 0) {
   return <T extends SSEEvent["type"]>(type: T, data: Extract<SSEEvent, { type: T }>["data"]): SSEEvent =>
     ({ type, data, metadata: { request_id, timestamp: 1000 + next, sequence: next++ } }) as unknown as SSEEvent;
 }
+
+/** A run whose process died while it wrote its answer, with the node run of each event. */
+const RESTARTED: readonly (readonly [event: LoomEvent, nodeId?: string])[] = [
+  [{ type: "run_start", run_id: "r", message: "6*7?", agent: "react" }],
+  [{ type: "node_enter", id: "think" }, "a"],
+  [{ type: "message_chunk", content: "Let me see. ", id: "think" }, "a"],
+  [{ type: "tool_call", call_id: "c", name: "calculator", arguments: { expression: "6*7" } }, "a"],
+  [{ type: "node_exit", id: "think", result: "Ok" }, "a"],
+  [{ type: "node_enter", id: "act" }, "b"],
+  [{ type: "tool_start", call_id: "c", name: "calculator" }, "b"],
+  [{ type: "tool_end", call_id: "c", name: "calculator", result: "42", is_error: false }, "b"],
+  [{ type: "node_exit", id: "act", result: "Ok" }, "b"],
+  [{ type: "node_enter", id: "think" }, "d"],
+  [{ type: "message_chunk", content: "It i", id: "think" }, "d"],
+  [{ type: "node_exit", id: "think", result: { Err: "interrupted" } }, "d"],
+  [
+    {
+      type: "error",
+      message: "The process ended",
+      code: "interrupted",
+      stage: "interrupted",
+      recoverable: true,
+      attempt: 2,
+    },
+  ],
+  [{ type: "node_enter", id: "think", supersedes: "d", attempt: 2 }, "e"],
+  [{ type: "message_chunk", content: "It is ", id: "think" }, "e"],
+  [{ type: "message_chunk", content: "42.", id: "think" }, "e"],
+  [{ type: "node_exit", id: "think", result: "Ok" }, "e"],
+  [{ type: "run_end", status: "completed" }],
+  [{ type: "reply", reply: "It is 42." }, "e"],
+];
 
 describe("MessageStreamHandler", () => {
   it("provides every field of 003 §3.1", () => {
@@ -42,6 +76,23 @@ describe("MessageStreamHandler", () => {
     handler.end();
     expect(handler.message).toMatchObject({ isStreaming: false, metadata: { endTime: 1009 } });
     expect(handler.state).toEqual({ status: "complete", verified: true, undetectable: [] });
+  });
+
+  it.each(DIALECT_NAMES)("shows only the final answer of a restarted run in %s", (dialect) => {
+    const handler = new MessageStreamHandler(undefined, { dialect });
+    const encoder = DIALECTS[dialect].createEncoder();
+    for (const [i, [event, node_id]] of RESTARTED.entries()) {
+      const stamp = { session_id: "s", run_id: "r", event_id: i + 1, ts: 1000 + i };
+      const envelope = node_id === undefined ? stamp : { ...stamp, node_id };
+      for (const frame of encoder.encode({ envelope, event })) handler.handleEvent(frame);
+    }
+    handler.end();
+    const { mainContent, hasError, toolCalls, parts } = handler.message;
+    expect([mainContent, hasError]).toEqual(["Let me see. It is 42.", false]);
+    expect(toolCalls).toMatchObject([{ toolId: "c", status: "success" }]);
+    const old = parts.filter(({ supersededBy }) => supersededBy !== undefined);
+    expect(old).toMatchObject([{ type: "text", text: "It i", supersededBy: 2 }]);
+    expect(handler.state.status).toBe("complete");
   });
 
   it("accepts JSON text, and the old types of 003 §6", () => {
