@@ -37,11 +37,8 @@ import {
   type WatchSessionOptions,
 } from "./log.ts";
 import {
-  type SessionCut,
   collectEntries,
-  cutSession,
   findCommand,
-  findCut,
   findMatches,
   indexEntries,
   lastIdOf,
@@ -50,6 +47,7 @@ import {
   pageAfter,
   type MemorySession,
 } from "./memory-session.ts";
+import { pruneSessions } from "./memory-prune.ts";
 import { addSnapshot, findLatestSnapshot } from "./memory-snapshots.ts";
 import { assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { Page } from "./page.ts";
@@ -71,7 +69,6 @@ import {
   leaseHeld,
   LOCAL_OWNER,
   sessionExists,
-  SETTLED_COMMANDS_MS,
   unknownSession,
 } from "./rules.ts";
 import { readQuery } from "./search-text.ts";
@@ -388,42 +385,9 @@ export class MemoryLog implements Log {
     session.blobs = { blobs: usage.blobs, bytes: usage.bytes };
   }
 
-  async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
+  async prune(policy: RetentionPolicy): Promise<PruneReport> {
     this.#assertOpen();
-    let report: PruneReport = { runs: 0, records: 0, bytes: 0 };
-    const apply = (session: MemorySession, cut: SessionCut): void => {
-      const gone = cutSession(session, cut);
-      report = {
-        runs: report.runs + gone.runs,
-        records: report.records + gone.records,
-        bytes: report.bytes + gone.bytes,
-      };
-    };
-    for (const session of this.#sessions.values()) {
-      for (let cut = findCut(session); cut !== undefined; cut = findCut(session)) {
-        const isOld = maxAgeMs !== undefined && cut.endedAt < now - maxAgeMs;
-        if (!isOld && (maxSessionBytes === undefined || session.bytes <= maxSessionBytes)) break;
-        apply(session, cut);
-      }
-      const keepSince = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
-      for (const [commandId, settledAt] of session.settledAt) {
-        if (settledAt >= keepSince) continue;
-        session.commands.delete(commandId);
-        session.settledAt.delete(commandId);
-      }
-    }
-    const total = () => [...this.#sessions.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    const most = maxBytes ?? Number.POSITIVE_INFINITY;
-    while (total() > most) {
-      const candidates = [...this.#sessions.values()].flatMap((session) => {
-        const cut = findCut(session);
-        return cut === undefined ? [] : [{ session, cut }];
-      });
-      const [oldest] = candidates.sort((a, b) => a.cut.endedAt - b.cut.endedAt);
-      if (oldest === undefined) break;
-      apply(oldest.session, oldest.cut);
-    }
-    return report;
+    return pruneSessions([...this.#sessions.values()], policy, this.#now());
   }
 
   async close(): Promise<void> {
