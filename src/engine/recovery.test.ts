@@ -8,44 +8,14 @@ import type { Run } from "./run.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf, waitUntil } from "./sender.contract.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
-import type { RunRequest } from "./session-options.ts";
+import { ask, checkpoint, die, request } from "./dead-run.contract.ts";
 
-/** Runs work in a process that then dies. */
-async function die(
-  log: Log,
-  work: (run: Run) => Promise<unknown>,
-  sessionId = SESSION,
-  more: RunRequest = {},
-): Promise<void> {
-  const session = await openSession(log, sessionId);
-  const known = { runId: "dead", message: "Hi", agent: "react", capabilities: ["approval"] };
-  const run = await session.startRun({ ...known, ...more });
-  await work(run);
-  // The takeover keeps the records as they are: nothing is closed.
-  await log.release(await log.acquire(sessionId, { holder: "other", ttlMs: 1, takeover: true }));
-}
-
-const checkpoint = {
-  type: "checkpoint",
-  checkpoint_id: "cp",
-  timestamp: "2026-01-01T00:00:00Z",
-  step: 0,
-  state: {},
-} as const;
-const request = { callId: "c", name: "rm", arguments: { path: "x" } };
 const approve = (decision = "approved") => ({
   commandId: `a-${decision}-${Math.random()}`,
   sessionId: SESSION,
   kind: "approve" as const,
   body: { run_id: "dead", call_id: "c", decision },
 });
-
-async function ask(run: Run, expiresInMs?: number): Promise<void> {
-  const node = run.enter("act");
-  await node.emit({ type: "tool_call", call_id: "c", name: "rm", arguments: { path: "x" } });
-  void run.requestApproval({ ...request, ...(expiresInMs === undefined ? {} : { expiresInMs }) }, node);
-  await run.emit({ type: "custom", value: "asked" });
-}
 
 describe("a run whose process died", () => {
   it("continues after answer text, and only the text of the new attempt counts", async () => {
@@ -92,72 +62,6 @@ describe("a run whose process died", () => {
     const session = await openSession(log, SESSION, { resume: async () => undefined });
     await session.idle();
     expect((await expectValid(log)).at(-1)?.event).toMatchObject({ reply: "" });
-  });
-
-  it.each<["request" | "session"]>([["request"], ["session"]])("ends if the %s says so", async (who) => {
-    const log = await createLog();
-    const choice = { onInterruption: "fail" } as const;
-    const work = async (run: Run) => {
-      await run.emit(checkpoint);
-      await run.enter("answer").write("half a sen");
-    };
-    await die(log, work, SESSION, who === "request" ? choice : {});
-    const session = await openSession(log, SESSION, {
-      resume: () => Promise.resolve(),
-      ...(who === "session" ? choice : {}),
-    });
-    expect(session.recovered).toEqual([{ runId: "dead", outcome: "ended" }]);
-    const records = await expectValid(log);
-    expect(typesOf(records).slice(-3)).toEqual(["error", "node_exit", "run_end"]);
-    expect(records.at(-3)?.event).not.toHaveProperty("attempt");
-    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "interrupted" });
-  });
-
-  it.each([
-    ["from its start", 3, async () => undefined],
-    ["from its checkpoint", 3, async (run: Run) => void (await run.emit(checkpoint))],
-    ["from its checkpoint, with a limit of 1", 1, async (run: Run) => void (await run.emit(checkpoint))],
-  ])("ends after too many attempts %s", async (_, maxAttempts, work) => {
-    const log = await createLog();
-    await die(log, work);
-    let tries = 1;
-    const crash = async (run: Run): Promise<void> => {
-      tries++;
-      void run.enter("answer").think("hm");
-      await new Promise(() => undefined);
-    };
-    for (;;) {
-      const session = await openSession(log, SESSION, {
-        takeover: true,
-        maxAttempts,
-        resume: ({ run }) => crash(run),
-        restart: crash,
-      });
-      await session.liveRun?.settled();
-      if (session.recovered[0]?.outcome !== "resumed") break;
-    }
-    expect(tries).toBe(maxAttempts);
-    const records = await expectValid(log);
-    const errors = records.flatMap(({ event }) => (event.type === "error" ? [event] : []));
-    expect(errors.slice(0, -1)).toMatchObject(
-      Array.from({ length: maxAttempts - 1 }, (_item, index) => ({ code: "interrupted", attempt: index + 2 })),
-    );
-    expect(errors.at(-1)).toMatchObject({ code: "too_many_attempts", recoverable: false });
-    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "too_many_attempts" });
-  });
-
-  it("counts only attempts that did something", async () => {
-    const log = await createLog();
-    await die(log, async (run) => {
-      await run.emit(checkpoint);
-      await ask(run);
-    });
-    for (let restart = 0; restart < 5; restart++) {
-      const session = await openSession(log, SESSION, { takeover: true, resume: () => new Promise(() => undefined) });
-      await session.liveRun?.settled();
-      expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
-    }
-    expect(typesOf(await readRecords(log, SESSION))).not.toContain("error");
   });
 
   it("ends if it has no checkpoint or cannot be resumed", async () => {
