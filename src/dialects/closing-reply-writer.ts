@@ -23,7 +23,7 @@ export interface ClosingReply {
   readonly nodeId: string | undefined;
 }
 
-interface NodeAnswer {
+interface ReplyPart {
   /** The text, without its beginning if that is missing. */
   text: string;
   /** Number of characters at the beginning that are missing in `text`. */
@@ -36,7 +36,7 @@ interface NodeAnswer {
 
 interface RunAnswer {
   /** The answer of each node run, the latest last. */
-  readonly nodes: Map<string, NodeAnswer>;
+  readonly nodes: Map<string, ReplyPart>;
   /** The node run that produced text last. */
   last: string | undefined;
 }
@@ -67,7 +67,7 @@ export class ClosingReplyWriter {
       const { channel, content } = event as MessageChunkEvent;
       if (channel === "thought") return undefined;
       const answer = this.#runs.getOrCreate(key, () => ({ nodes: new Map(), last: undefined }));
-      const nodes = new BoundedMap<NodeAnswer>(MAX_NODES, (node) => this.#clear(node), answer.nodes);
+      const nodes = new BoundedMap<ReplyPart>(MAX_NODES, (node) => this.#clear(node), answer.nodes);
       this.#addText(
         nodes.getOrCreate(node_id, () => ({ text: "", missing: 0, fromId: event_id, isCut: false })),
         content,
@@ -117,7 +117,7 @@ export class ClosingReplyWriter {
   save(): unknown {
     const runs = new Map<string, RunAnswer>();
     for (const [key, { nodes, last }] of this.#state.runs) {
-      const saved = new Map<string, NodeAnswer>();
+      const saved = new Map<string, ReplyPart>();
       for (const [id, { text, missing, ...node }] of nodes)
         saved.set(id, { ...node, text: "", missing: missing + text.length });
       runs.set(key, { nodes: saved, last });
@@ -125,7 +125,7 @@ export class ClosingReplyWriter {
     return { runs, held: this.#state.held } satisfies AnswerState;
   }
 
-  #addText(node: NodeAnswer, piece: string, eventId: number): void {
+  #addText(node: ReplyPart, piece: string, eventId: number): void {
     node.isCut ||= this.#state.held + piece.length > MAX_REPLY_CHARACTERS;
     if (node.isCut) return;
     if (node.missing + node.text.length === 0) node.fromId = eventId;
@@ -133,7 +133,7 @@ export class ClosingReplyWriter {
     this.#state.held += piece.length;
   }
 
-  #clear(node: NodeAnswer): void {
+  #clear(node: ReplyPart): void {
     this.#state.held -= node.missing + node.text.length;
     node.text = "";
     node.missing = 0;

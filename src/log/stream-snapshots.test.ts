@@ -140,6 +140,19 @@ describe.each(STORES)("a resume on a $name log", ({ open, forms }) => {
     await log.close();
   });
 
+  test.each(["all", ["values"], ["updates"]] as const)(
+    "continues full states with modes %o, at every record",
+    async (modes) => {
+      const log = await open({ snapshotRecords: 1 });
+      await writeRecords(log, makeGraphRun("run-1", { steps: 5 }));
+      const form = { dialect: "loom", modes } as const;
+      const uncut = await read(log, { ...form, limit: 1 });
+      for (const [at, { cursor }] of uncut.entries())
+        expect(await read(log, { ...form, cursor })).toEqual(uncut.slice(at + 1));
+      await log.close();
+    },
+  );
+
   test("writes no snapshots for short runs, and none that is too large", async () => {
     const { log, counts } = meter(await open());
     const runs = Array.from({ length: 1000 }, (_, n) => makeRun(`run-${n}`, { after: n * 4 }));
@@ -283,7 +296,7 @@ describe("a snapshot", () => {
   });
 });
 
-/** Lists the paths of all fields of our own objects. Keys of maps and the content of events and states are not ours. */
+/** Lists the paths of all fields, except keys of maps and the content of events and graph states. */
 function listShapes(value: unknown, path: string, found: Set<string>): void {
   if (/\.(envelope|event|base|arguments|checkpoint|end|toolFailure|extra|patch|state)$/.test(path)) return;
   if (value instanceof Map || value instanceof Set || Array.isArray(value)) {

@@ -68,62 +68,71 @@ const stepArbitrary = fc.record({
 });
 
 describe("StateFold", () => {
-  it("restores full states from deltas", () => {
+  it("restores full states from deltas, also if it is saved before every event", () => {
     fc.assert(
-      fc.property(fc.array(stepArbitrary, { maxLength: 12 }), fc.constantFrom("", "sub"), (steps, ns) => {
-        const space: JsonObject = ns === "" ? {} : { checkpoint_ns: ns };
-        const fold = new StateFold();
-        const shown: [unknown, string][] = [];
-        const see = (event: AnyEvent, expected: unknown): void => {
-          fold.add(event);
-          const { state, delta: left } = fold.withFullState(event) as { state: unknown; delta?: unknown };
-          expect(JSON.stringify(state)).toBe(JSON.stringify(expected));
-          if (event["delta" as never] === true) expect(left).toBeUndefined();
-          shown.push([state, JSON.stringify(state)]);
-        };
-        let state: JsonObject = { x: 0, list: [], object: {} };
-        see(checkpoint(0, structuredClone(state), space), state);
-        for (const [index, step] of steps.entries()) {
-          const tasks = step.writes.map(([patch, when], task) => ({ patch, when, task }));
-          const finished: { patch: StatePatch; task: number }[] = [];
-          for (const { patch, task } of tasks.toSorted((a, b) => a.when - b.when)) {
-            finished.push({ patch, task });
-            const merged = finished
-              .toSorted((a, b) => a.task - b.task)
-              .reduce((all, { patch: next }) => patchPlainly(all, next), state);
-            const written = Object.fromEntries(Object.keys(patch).map((channel) => [channel, merged[channel]]));
-            const update = updates("n", task, patch, space);
-            fold.add(update);
-            expect(fold.readWritten(update as UpdatesEvent)).toEqual(written);
-            const { delta: _, ...rest } = { ...update, state: merged, written } as JsonObject;
-            const whole = fold.withFullState(update) as { readonly state: Json };
-            expect(whole).toEqual(rest);
-            shown.push([whole.state, JSON.stringify(whole.state)]);
-            const found = fold.find(ns);
-            expect(found?.base).toEqual(state);
-            expect(found?.state).toEqual(merged);
-            expect(found?.pending.map((pending) => pending.task)).toEqual(
-              finished.map((write) => write.task).toSorted((a, b) => a - b),
-            );
+      fc.property(
+        fc.array(stepArbitrary, { maxLength: 12 }),
+        fc.constantFrom("", "sub"),
+        fc.boolean(),
+        (steps, ns, isSaved) => {
+          const space: JsonObject = ns === "" ? {} : { checkpoint_ns: ns };
+          let fold = new StateFold();
+          const add = (event: AnyEvent): void => {
+            if (isSaved) fold = StateFold.restore(structuredClone(fold.save()));
+            fold.add(event);
+          };
+          const shown: [unknown, string][] = [];
+          const see = (event: AnyEvent, expected: unknown): void => {
+            add(event);
+            const { state, delta: left } = fold.withFullState(event) as { state: unknown; delta?: unknown };
+            expect(JSON.stringify(state)).toBe(JSON.stringify(expected));
+            if (event["delta" as never] === true) expect(left).toBeUndefined();
+            shown.push([state, JSON.stringify(state)]);
+          };
+          let state: JsonObject = { x: 0, list: [], object: {} };
+          see(checkpoint(0, structuredClone(state), space), state);
+          for (const [index, step] of steps.entries()) {
+            const tasks = step.writes.map(([patch, when], task) => ({ patch, when, task }));
+            const finished: { patch: StatePatch; task: number }[] = [];
+            for (const { patch, task } of tasks.toSorted((a, b) => a.when - b.when)) {
+              finished.push({ patch, task });
+              const merged = finished
+                .toSorted((a, b) => a.task - b.task)
+                .reduce((all, { patch: next }) => patchPlainly(all, next), state);
+              const written = Object.fromEntries(Object.keys(patch).map((channel) => [channel, merged[channel]]));
+              const update = updates("n", task, patch, space);
+              add(update);
+              expect(fold.readWritten(update as UpdatesEvent)).toEqual(written);
+              const { delta: _, ...rest } = { ...update, state: merged, written } as JsonObject;
+              const whole = fold.withFullState(update) as { readonly state: Json };
+              expect(whole).toEqual(rest);
+              shown.push([whole.state, JSON.stringify(whole.state)]);
+              const found = fold.find(ns);
+              expect(found?.base).toEqual(state);
+              expect(found?.state).toEqual(merged);
+              expect(found?.pending.map((pending) => pending.task)).toEqual(
+                finished.map((write) => write.task).toSorted((a, b) => a - b),
+              );
+            }
+            const before = state;
+            state = tasks.reduce((all, { patch }) => patchPlainly(all, patch), state);
+            if (step.values !== null) {
+              state = patchPlainly(state, step.values);
+              see({ type: "values", state: step.values, ...space, ...delta }, state);
+              // A run that is resumed here starts from the last checkpoint.
+              expect(fold.find(ns)?.base).toEqual(before);
+              expect(fold.find(ns)?.pending).toHaveLength(tasks.length);
+            }
+            const closing = step.isWhole
+              ? checkpoint(index + 1, structuredClone(state), space)
+              : checkpoint(index + 1, step.checkpoint, { ...space, ...delta });
+            if (!step.isWhole) state = patchPlainly(state, step.checkpoint);
+            see(closing, state);
+            expect(fold.find(ns)).toEqual({ state, base: state, pending: [], checkpoint: closing, isComplete: true });
           }
-          const before = state;
-          state = tasks.reduce((all, { patch }) => patchPlainly(all, patch), state);
-          if (step.values !== null) {
-            state = patchPlainly(state, step.values);
-            see({ type: "values", state: step.values, ...space, ...delta }, state);
-            // A run that is resumed here starts from the last checkpoint.
-            expect(fold.find(ns)?.base).toEqual(before);
-            expect(fold.find(ns)?.pending).toHaveLength(tasks.length);
-          }
-          const closing = step.isWhole
-            ? checkpoint(index + 1, structuredClone(state), space)
-            : checkpoint(index + 1, step.checkpoint, { ...space, ...delta });
-          if (!step.isWhole) state = patchPlainly(state, step.checkpoint);
-          see(closing, state);
-          expect(fold.find(ns)).toEqual({ state, base: state, pending: [], checkpoint: closing, isComplete: true });
-        }
-        for (const [value, text] of shown) expect(JSON.stringify(value)).toBe(text);
-      }),
+          for (const [value, text] of shown) expect(JSON.stringify(value)).toBe(text);
+        },
+      ),
     );
   });
 
