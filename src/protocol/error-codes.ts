@@ -118,6 +118,7 @@ export const ERROR_CODES = {
   too_many_forks: "system",
   spend_exceeded: "system",
   spend_unrecorded: "system",
+  audit_failed: "system",
   keys_unavailable: "system",
   unknown_agent: "validation",
   unknown_blob: "validation",

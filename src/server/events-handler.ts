@@ -10,6 +10,7 @@ import { ErrorReporter } from "../engine/error-reporter.ts";
 import type { StreamMeter } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import type { CommandHost } from "./commands/command-host.ts";
+import { NO_AUDIT } from "./auth/audit/auditor.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
 import { allowAll } from "./auth/authorize.ts";
 import { createResponseHeaders, readRequestId, setOnNode, setOnResponse } from "./http/response-headers.ts";
@@ -111,6 +112,7 @@ function createCore(options: EventsHandlerOptions): ServerCore {
     knowledge: undefined,
     commands: options,
     access: OPEN_ACCESS,
+    auditor: NO_AUDIT,
     authorize: allowAll,
     meter,
     gates: createGates(limits),

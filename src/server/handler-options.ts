@@ -7,6 +7,7 @@ import type { Log } from "../log/index.ts";
 import type { Callback, Observer, PrometheusRegister, ServerMeter, StreamMeter } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
+import type { Audit } from "./auth/audit/audit-actions.ts";
 import type { AuthOptions } from "./auth/auth-options.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Authorize } from "./auth/authorize.ts";
@@ -53,6 +54,15 @@ export interface LoomHandlerOptions {
   readonly auth?: AuthOptions | undefined;
   /** Additional authorization check, called after the one of `auth`. Throws to reject. Default: none. */
   readonly authorize?: Authorize | undefined;
+  /**
+   * Receives the entries of the audit log: sign-ins, refused credentials, links, approvals, deletions. Default: none.
+   */
+  readonly audit?: Audit | undefined;
+  /**
+   * Refuse actions with `audit_failed` if `audit` fails; an entry `started` is then written before each action.
+   * Default: false; failures are reported only.
+   */
+  readonly auditRequired?: boolean | undefined;
   /** Observers of all runs of the server. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /** Callbacks for the events of all runs of the server. Default: none. */
@@ -113,6 +123,8 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   trustedProxies: [(value) => isListOf(value, isText), "a list of IP addresses and CIDR ranges"],
   auth: [isAuth, "an object with `credentials` or `jwt`"],
   authorize: [isFunction, "a function"],
+  audit: [isFunction, "a function"],
+  auditRequired: [isBoolean, "true or false"],
   observers: [(value) => isListOf(value, (item) => hasMethods(item, "openRun")), "a list of observers"],
   callbacks: [(value) => isListOf(value, (item) => hasMethods(item, "onEvent")), "a list of callbacks"],
   meter: [isObject, "a stream meter"],

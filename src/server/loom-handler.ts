@@ -8,9 +8,12 @@ import { getRequestListener } from "@hono/node-server";
 import { ErrorReporter } from "../engine/error-reporter.ts";
 import { createCallbackObserver } from "../observe/index.ts";
 import { shield } from "../observe/shield.ts";
+import { isLoomError } from "../protocol/index.ts";
 import { OPERATIONS } from "./endpoints/operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
 import { createCommandHost } from "./commands/command-host.ts";
+import { type Auditor, NO_AUDIT, sourceOf } from "./auth/audit/auditor.ts";
+import { createAuditor } from "./auth/audit/create-auditor.ts";
 import { createAccess } from "./auth/create-access.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
 import type { Authorize } from "./auth/authorize.ts";
@@ -164,6 +167,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
       () => core.streams.close(),
       () => sockets.close(),
       async () => core.access.close(),
+      () => core.auditor.close(),
       () => callbackObserver?.flush(),
       () => callbackObserver?.close(),
       () => unwatchServer?.(),
@@ -204,8 +208,11 @@ function createCore(
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
   const onFault = (error: unknown): void => void lifecycle.report(error);
+  const { audit, auditRequired: isRequired } = options;
+  const auditor = audit === undefined ? NO_AUDIT : createAuditor({ audit, isRequired, onError: onFault });
   const access =
-    options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault, meter });
+    options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault, meter, auditor });
+  const authorizeAll = authorize === undefined ? access.authorize : combineAuthorize(access.authorize, authorize);
   const runs = createRunDispatcher({
     ...options.runs,
     log,
@@ -232,13 +239,29 @@ function createCore(
       report: lifecycle.report,
     }),
     access,
-    authorize: authorize === undefined ? access.authorize : combineAuthorize(access.authorize, authorize),
+    authorize: auditor === NO_AUDIT ? authorizeAll : recordRefusals(authorizeAll, auditor),
+    auditor,
     gates: createGates(limits),
     meter,
     register,
     basePath,
     version: readPackageVersion(),
     ...lifecycle,
+  };
+}
+
+/** Records refusals of credentials that are valid but do not allow the action. */
+function recordRefusals(authorize: Authorize, auditor: Auditor): Authorize {
+  return async (request) => {
+    try {
+      await authorize(request);
+    } catch (error) {
+      const { caller, action: permission, session } = request;
+      const target = { permission, ...(session === undefined ? {} : { session }) };
+      if (isLoomError(error, "forbidden"))
+        auditor.record({ action: "permission.refuse", source: sourceOf(caller), target }, error.code);
+      throw error;
+    }
   };
 }
 

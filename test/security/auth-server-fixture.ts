@@ -42,7 +42,7 @@ export interface AuthServerFixtureOptions {
   readonly limits?: PrincipalLimits;
   /** Path of the credentials file (default: in memory). */
   readonly file?: string;
-  readonly server?: Pick<LoomServerOptions, "blobs" | "knowledge">;
+  readonly server?: Pick<LoomServerOptions, "blobs" | "knowledge" | "audit" | "auditRequired" | "trustedProxies">;
 }
 
 export async function createAuthServerFixture({

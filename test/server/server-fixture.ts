@@ -13,6 +13,7 @@ import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { createCommandHost } from "../../src/server/commands/command-host.ts";
 import { LOCAL } from "../../src/server/auth/principal.ts";
+import { NO_AUDIT } from "../../src/server/auth/audit/auditor.ts";
 import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
 import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";
 import { createApp } from "../../src/server/http/create-app.ts";
@@ -76,6 +77,7 @@ export async function createServerFixture(options: ServerFixtureOptions = {}): P
     knowledge: options.knowledge,
     commands: createCommandHost({ log, runs, limits, blobs, report }),
     access: OPEN_ACCESS,
+    auditor: NO_AUDIT,
     authorize,
     meter: undefined,
     gates: createGates(limits),

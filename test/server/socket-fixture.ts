@@ -13,6 +13,7 @@ import type { JsonObject } from "../../src/protocol/index.ts";
 import { LoomError } from "../../src/protocol/index.ts";
 import { createCommandHost } from "../../src/server/commands/command-host.ts";
 import { LOCAL } from "../../src/server/auth/principal.ts";
+import { NO_AUDIT } from "../../src/server/auth/audit/auditor.ts";
 import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
 import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";
 import type { RunDispatcher } from "../../src/server/runs/run-dispatcher.ts";
@@ -57,6 +58,7 @@ export async function createSocketFixture(options: SocketFixtureOptions = {}) {
     knowledge: undefined,
     commands: createCommandHost({ log, runs, limits, blobs: undefined, report }),
     access: OPEN_ACCESS,
+    auditor: NO_AUDIT,
     authorize,
     meter: undefined,
     gates: createGates(limits),

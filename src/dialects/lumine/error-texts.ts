@@ -30,6 +30,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   budget_spent: { zh: "已达到本次运行的用量上限" },
   spend_exceeded: { zh: "已达到用量上限" },
   spend_unrecorded: { zh: "暂时无法记录用量，请稍后重试" },
+  audit_failed: { zh: "暂时无法写入审计日志，请稍后重试" },
   // Runs
   iteration_limit: { zh: "已达到步骤上限，将根据已有结果回答" },
   step_limit: { en: "The run reached its limit of steps", zh: "已达到步骤上限" },

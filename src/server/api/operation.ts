@@ -4,6 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../auth/authorize.ts";
+import type { AuditAction } from "../auth/audit/audit-actions.ts";
+import type { NoteAudit } from "../auth/audit/auditor.ts";
 import type { Action } from "../auth/scopes.ts";
 import type { ServerCore } from "./server-core.ts";
 import type { ApiShapeMap, ApiShapeName } from "./shapes.generated.ts";
@@ -30,6 +32,8 @@ export interface ApiCall<Q extends ApiShapeName, B extends ApiShapeName> {
   readonly node: NodeBindings;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
+  /** Adds to the entry of the audit log, if the operation has one. */
+  readonly noteAudit: NoteAudit;
 }
 
 export interface ResponseDeclaration {
@@ -60,6 +64,8 @@ export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeN
   readonly rawBodyTypes?: readonly string[];
   /** Authorized before `handle`, for the session in the path parameter `id` if there is one. */
   readonly action: Action;
+  /** The action in the audit log. The path parameters are its target. Default: not recorded. */
+  readonly audit?: AuditAction;
   /** True: also accepted while the server shuts down, because it may end work. Default: false. */
   readonly isAllowedWhileClosing?: boolean;
   readonly responses: { readonly [status: number]: ResponseDeclaration };

@@ -3,6 +3,7 @@ import type { KnowledgeBase } from "../../context/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { PrometheusRegister, StreamMeter } from "../../observe/index.ts";
 import type { Access } from "../auth/access.ts";
+import type { Auditor } from "../auth/audit/auditor.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { CommandHost } from "../commands/command-host.ts";
 import type { Gates } from "./gates.ts";
@@ -29,6 +30,7 @@ export interface ServerCore {
   readonly authorize: Authorize;
   /** Limits for uploads and forks, see `enterGate`. */
   readonly gates: Gates;
+  readonly auditor: Auditor;
   readonly meter: StreamMeter | undefined;
   /** Prometheus register behind `/metrics`. */
   readonly register: PrometheusRegister | undefined;

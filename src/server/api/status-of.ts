@@ -51,6 +51,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   shutting_down: 503,
   keys_unavailable: 503,
   spend_unrecorded: 503,
+  audit_failed: 503,
   store_busy: 503,
   store_closed: 503,
   store_full: 507,

@@ -5,6 +5,7 @@ import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Access, Identity } from "./access.ts";
 import type { AuthOptions } from "./auth-options.ts";
 import type { Caller } from "./authorize.ts";
+import { type Auditor, NO_AUDIT, sourceOf } from "./audit/auditor.ts";
 import { readCookies } from "./cookies.ts";
 import { createAuthorize, mayRead } from "./create-authorize.ts";
 import { createAuthenticator } from "./create-authenticator.ts";
@@ -12,6 +13,7 @@ import type { Credentials } from "./credentials/credentials.ts";
 import { createFailures } from "./limits/failures.ts";
 import { createAccessGrants } from "./limits/access-grants.ts";
 import { createLiveRuns } from "./limits/live-runs.ts";
+import { parseKey } from "./credentials/key.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
 import { ANONYMOUS, assertAgentAllowed, type Principal } from "./principal.ts";
 import { createRates } from "./limits/rates.ts";
@@ -28,6 +30,8 @@ export interface AccessDependencies {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Counts authentications. */
   readonly meter?: Partial<ServerMeter> | undefined;
+  /** Records refused credentials. */
+  readonly auditor?: Auditor | undefined;
 }
 
 const COOKIE_MS = 7 * 24 * 60 * 60 * 1000;
@@ -35,16 +39,20 @@ const TICKET_MS = 30_000;
 /** A ticket is accepted only where a browser cannot send headers: event streams and sockets. */
 const TICKET_METHODS: ReadonlySet<string> = new Set(["GET", "UPGRADE"]);
 
-export function createAccess(
-  options: AuthOptions,
-  { log, now = Date.now, onError, meter }: AccessDependencies,
-): Access {
+export function createAccess(options: AuthOptions, dependencies: AccessDependencies): Access {
+  const { log, now = Date.now, onError, meter, auditor = NO_AUDIT } = dependencies;
   const { jwt, limits = {}, cookieMs = COOKIE_MS, ticketMs = TICKET_MS, maxFailures } = options;
   // Without a credential store, cookies and tickets for JWT users live in memory until the process ends.
   const own = options.credentials === undefined ? openCredentials(":memory:") : undefined;
   const credentials = (options.credentials ?? own) as Credentials;
+  const onRefused = (text: string, request: RequestInfo): void => {
+    const key = parseKey(text);
+    const credential = key === undefined ? "unknown" : `${key.kind}:${key.id}`;
+    const source = sourceOf({ ...request, principal: ANONYMOUS });
+    auditor.record({ action: "credential.refuse", source, target: { credential } }, "unauthorized");
+  };
   const failures = createFailures({ maxFailures, now });
-  const authenticator = createAuthenticator({ credentials, failures, jwt, now });
+  const authenticator = createAuthenticator({ credentials, failures, jwt, now, onRefused });
   const rates = createRates({ limits, now });
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, now, onError });
   const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
@@ -67,6 +75,7 @@ export function createAccess(
     const { session, shares } = readCookies(request);
     const at = now();
     const principal = session === undefined ? undefined : credentials.find(session, at);
+    if (session !== undefined && principal === undefined) onRefused(session, request);
     return { principal: principal ?? ANONYMOUS, shares: shares.flatMap((secret) => toLink(credentials, secret, at)) };
   }
 

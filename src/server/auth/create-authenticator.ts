@@ -16,23 +16,28 @@ export interface AuthenticatorOptions {
   readonly failures: Failures;
   readonly jwt?: JwtOptions | undefined;
   readonly now: () => number;
+  /** Called with every invalid credential. */
+  readonly onRefused: (text: string, request: RequestInfo) => void;
 }
 
 export interface Authenticator {
   /** Accepts a token, a share link or a JWT, never a cookie or a ticket. Throws `unauthorized` and `rate_limited`. */
-  authenticate(text: string, request: Pick<RequestInfo, "address">): Promise<Principal>;
+  authenticate(text: string, request: RequestInfo): Promise<Principal>;
   /** Uses up the ticket. Throws `unauthorized` and `rate_limited`. */
-  redeemTicket(text: string, request: Pick<RequestInfo, "address">): Principal;
+  redeemTicket(text: string, request: RequestInfo): Principal;
 }
 
 /** Loom secrets that are accepted as bearer tokens. */
 const BEARER_SECRET = /^loom_(tok|shr)_/;
 const LOOM_SECRET = /^loom_/;
 
-export function createAuthenticator({ credentials, failures, jwt, now }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { credentials, failures, jwt, now, onRefused } = options;
   const verify = jwt === undefined ? undefined : createJwtVerifier(jwt);
 
-  function fail({ address }: Pick<RequestInfo, "address">): never {
+  function fail(text: string, request: RequestInfo): never {
+    const { address } = request;
+    onRefused(text, request);
     failures.assertBelowLimit(address);
     failures.add(address);
     throw unauthorized(true);
@@ -53,11 +58,11 @@ export function createAuthenticator({ credentials, failures, jwt, now }: Authent
     async authenticate(text, request) {
       // Valid credentials pass even when their address is blocked: many users can share one proxy address.
       const known = BEARER_SECRET.test(text) ? credentials.find(text, now()) : await findJwt(text);
-      return known ?? fail(request);
+      return known ?? fail(text, request);
     },
     redeemTicket(text, request) {
       const used = credentials.useTicket(text, now());
-      if (used === undefined) return fail(request);
+      if (used === undefined) return fail(text, request);
       const { principal, session } = used;
       return session === undefined ? principal : { ...principal, only: session };
     },

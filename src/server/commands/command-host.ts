@@ -4,11 +4,13 @@
  */
 import type { SendCommandOptions } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
+import { type Auditor, NO_AUDIT, sourceOf } from "../auth/audit/auditor.ts";
 import type { Access } from "../auth/access.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { ServerLimits } from "../guard/server-limits.ts";
 import type { RunDispatcher } from "../runs/run-dispatcher.ts";
+import { type AuditCommand, createApprovalAudit } from "./audit-approvals.ts";
 import { type CommandAuthor, LOCAL_AUTHOR } from "./command-author.ts";
 
 /** Services and settings of `executeCommand`. Only `log` is required. */
@@ -36,6 +38,8 @@ export interface CommandHost {
    * all.
    */
   readonly author?: CommandAuthor;
+  /** Called to execute each command, so that it can be recorded in an audit log. Default: none are recorded. */
+  readonly audit?: AuditCommand;
   /** Receives errors that the client did not cause. A string it returns is sent to the client as `error_id`. */
   readonly onError?: (error: unknown) => unknown;
 }
@@ -70,11 +74,16 @@ interface CallerServices {
   /** The server's command host. */
   readonly commands: CommandHost;
   readonly access: Access;
+  readonly auditor: Auditor;
 }
 
 /** The command host of a caller. */
-export function commandHostFor({ commands, access }: CallerServices, caller: Caller): CommandHost {
-  return access.isOpen ? commands : { ...commands, author: authorOf({ access }, caller) };
+export function commandHostFor({ commands, access, auditor }: CallerServices, caller: Caller): CommandHost {
+  return {
+    ...commands,
+    ...(access.isOpen ? {} : { author: authorOf({ access }, caller) }),
+    ...(auditor === NO_AUDIT ? {} : { audit: createApprovalAudit(commands.log, auditor, sourceOf(caller)) }),
+  };
 }
 
 /** The author of the sessions and commands of a caller. */

@@ -41,6 +41,15 @@ export const MAX_TITLE_CHARACTERS = 80;
  * The commands of one session are written to the log in the order of the calls; responses may arrive in any order.
  */
 export async function executeCommand(host: CommandHost, given: ControlCommand): Promise<CommandResponse> {
+  const execute = (): Promise<CommandResponse> => executeNow(host, given);
+  try {
+    return await (host.audit === undefined ? execute() : host.audit(given, execute));
+  } catch (error) {
+    return toRefusal(host, error, { id: given.id, session: given.session });
+  }
+}
+
+async function executeNow(host: CommandHost, given: ControlCommand): Promise<CommandResponse> {
   const { log } = host;
   try {
     const command = dropUnknownFields(given);

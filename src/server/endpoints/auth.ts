@@ -5,6 +5,7 @@
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { Auth, Ticket } from "../api/shapes.generated.ts";
+import { sourceOf } from "../auth/audit/auditor.ts";
 import type { AuthService } from "../auth/auth-service.ts";
 import { clearCookies, readCookies, findPageOrigin, writeSessionCookie, writeShareCookie } from "../auth/cookies.ts";
 import { findReader } from "../auth/create-authorize.ts";
@@ -37,12 +38,15 @@ const signIn = defineOperation<"Empty", "SignIn">({
   description: "The cookie is not readable by scripts and only valid for pages of the server's own origin.",
   body: "SignIn",
   action: "public",
+  audit: "sign_in",
   responses: { 200: { description: "Identity after signing in; the cookie is in `Set-Cookie`", shape: "Auth" } },
-  async handle(core, { caller, body: { credential } }) {
+  async handle(core, { caller, body: { credential }, noteAudit }) {
     assertSameOrigin(caller);
     const authService = requireAuthService(core);
     const secret = credential.trim();
     const principal = await authService.authenticate(secret, caller);
+    const session = principal.session?.id;
+    noteAudit({ source: sourceOf({ ...caller, principal }), target: session === undefined ? {} : { session } });
     const expiresAt = Math.min(Date.now() + authService.cookieMs, principal.expiresAt ?? Infinity);
     const options = { basePath: core.basePath, expiresAt };
     const headers = new Headers(NO_STORE);
@@ -71,6 +75,8 @@ const signOut = defineOperation({
     assertSameOrigin(caller);
     const { authService } = core.access;
     if (authService !== undefined) deleteSessionCookie(authService, caller);
+    if (readCookies(caller).session !== undefined && caller.principal.kind !== "anonymous")
+      core.auditor.record({ action: "sign_out", source: sourceOf(caller) }, "done");
     // Clear cached responses, but not all cookies: cookies are shared between ports, and other servers may use them.
     const headers = new Headers({ ...NO_STORE, "clear-site-data": '"cache"' });
     for (const cookie of clearCookies(caller, core)) headers.append("set-cookie", cookie);

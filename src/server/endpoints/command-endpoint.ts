@@ -20,7 +20,7 @@ export function readIdempotencyKey(request: Request): string {
   return key === "" ? randomUUID() : key;
 }
 
-type CommandCore = Pick<ServerCore, "commands" | "access">;
+type CommandCore = Pick<ServerCore, "commands" | "access" | "auditor">;
 
 /** Executes a command of an authorized caller. Throws the error of a refusal. */
 export async function executeOrThrow(core: CommandCore, caller: Caller, command: ControlCommand): Promise<AckControl> {

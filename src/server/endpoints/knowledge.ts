@@ -75,6 +75,7 @@ const removeDocument = defineOperation({
   description: "The file the document was read from is not deleted.",
   params: { document: "Id of the document" },
   action: "knowledge.write",
+  audit: "document.delete",
   responses: {
     204: { description: "Removed" },
     404: { description: "No such document: `unknown_document`", shape: "Problem" },

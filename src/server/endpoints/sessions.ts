@@ -146,6 +146,7 @@ const deleteSession = defineOperation({
   summary: "Stop the runs of a session and delete it with its blobs",
   params: ID,
   action: "sessions.delete",
+  audit: "session.delete",
   responses: { 204: { description: "Deleted" } },
   async handle(core, { caller, params: { id = "" } }) {
     if (!(await deleteSessionAndBlobs(commandHostFor(core, caller), core.blobs, id))) throw unknownSession(id);

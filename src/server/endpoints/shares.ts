@@ -20,8 +20,9 @@ const createShare = defineOperation<"Empty", "CreateShare">({
   body: "CreateShare",
   isBodyRequired: false,
   action: "sessions.share",
+  audit: "share.create",
   responses: { 201: { description: "Link; its secret is returned only once", shape: "NewShare" } },
-  async handle(core, { caller, params: { id = "" }, body: { expires_in_ms: lifetime } }) {
+  async handle(core, { caller, params: { id = "" }, body: { expires_in_ms: lifetime }, noteAudit }) {
     const { credentials } = requireAuthService(core);
     const { incarnation, owner } = await findSession(core.log, id);
     const expiresAt = lifetime === undefined ? undefined : Date.now() + lifetime;
@@ -32,6 +33,7 @@ const createShare = defineOperation<"Empty", "CreateShare">({
       maker: caller.principal.id,
       expiresAt,
     });
+    noteAudit({ target: { share: info.shareId } });
     // In the fragment, which browsers do not send, so that no server, proxy or log sees the secret.
     const url = `${caller.origin}${core.basePath}/#share=${secret}`;
     const answer: NewShare = { ...describeShare(info), secret, url };
@@ -63,6 +65,7 @@ const deleteShare = defineOperation({
   summary: "Revoke a link and close connections opened with it",
   params: { share: "Id of the link" },
   action: "sessions.share",
+  audit: "share.revoke",
   responses: { 204: { description: "Revoked" } },
   async handle(core, { params: { id = "", share = "" } }) {
     const { credentials } = requireAuthService(core);

@@ -11,6 +11,8 @@ export interface RequestInfo {
   readonly address: string | undefined;
   /** Scheme and host as the client sees them: `https://agents.example.com`. */
   readonly origin: string;
+  /** ID of the request, as in the header `X-Request-Id` of its response. Absent before it is known. */
+  readonly requestId?: string | undefined;
 }
 
 export interface RawRequest {
@@ -21,6 +23,7 @@ export interface RawRequest {
   readonly url: URL;
   /** Address of the other end of the connection; undefined if unknown. */
   readonly peer: string | undefined;
+  readonly requestId?: string | undefined;
 }
 
 export interface CheckedRequestInfo extends RequestInfo {
@@ -31,7 +34,7 @@ export interface CheckedRequestInfo extends RequestInfo {
 }
 
 export function readRequestInfo(
-  { method = "GET", headers, url, peer }: RawRequest,
+  { method = "GET", headers, url, peer, requestId }: RawRequest,
   proxies: Proxies,
 ): CheckedRequestInfo {
   const directHost = readHost(headers.get("host") ?? url.host, url.protocol.slice(0, -1));
@@ -41,7 +44,7 @@ export function readRequestInfo(
   const forwardedHost = pickHop(headers.get("x-forwarded-host"), hops);
   const host = forwardedHost === undefined ? directHost : readHost(forwardedHost, scheme);
   const origin = `${scheme}://${host}`;
-  return { method, headers, url: toPublicUrl(url, origin), address, directHost, host, origin };
+  return { method, headers, url: toPublicUrl(url, origin), address, directHost, host, origin, requestId };
 }
 
 /** Sets the path separately, because a path that begins with two slashes would be parsed as a host. */

@@ -30,7 +30,9 @@ export function admitUpgrade(
   const path = url.pathname.slice(core.basePath.length);
   if (!socketPaths.has(path)) return undefined;
   const peer = request.socket.remoteAddress;
-  const info = readRequestInfo({ method: "UPGRADE", headers: readHeaders(request), url, peer }, proxies);
+  const headers = readHeaders(request);
+  const requestId = readRequestId(headers.get("x-request-id"));
+  const info = readRequestInfo({ method: "UPGRADE", headers, url, peer, requestId }, proxies);
   const admit = async (): Promise<Caller> => {
     guard.admit(info, { isPage: false, local: describeLocal(request), target: readTarget(request) });
     if (core.closing.aborted)
@@ -45,7 +47,6 @@ export function admitUpgrade(
   socket.on("error", ignore);
   return admit()
     .catch((error: unknown) => {
-      const requestId = readRequestId(info.headers.get("x-request-id"));
       refuseUpgrade(core, socket, error, { requestId, isSecure: info.origin.startsWith("https:") });
       return undefined;
     })

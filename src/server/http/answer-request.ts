@@ -28,7 +28,7 @@ export interface RequestPipeline {
 export async function answerRequest(pipeline: RequestPipeline, request: Request, env: unknown): Promise<Response> {
   const node = readNodeBindings(env);
   const requestId = readRequestId(request.headers.get("x-request-id"));
-  const info = readInfoOf(pipeline, request, node);
+  const info = readInfoOf(pipeline, request, node, requestId);
   const common = { requestId, variesByOrigin: pipeline.variesByOrigin, isSecure: info.origin.startsWith("https:") };
   let headers = createResponseHeaders({ ...common, origin: undefined });
   try {
@@ -44,9 +44,15 @@ export async function answerRequest(pipeline: RequestPipeline, request: Request,
   }
 }
 
-function readInfoOf({ proxies }: RequestPipeline, request: Request, { incoming }: NodeBindings): CheckedRequestInfo {
+function readInfoOf(
+  { proxies }: RequestPipeline,
+  request: Request,
+  { incoming }: NodeBindings,
+  requestId: string,
+): CheckedRequestInfo {
   const { method, headers } = request;
-  return readRequestInfo({ method, headers, url: new URL(request.url), peer: incoming?.socket.remoteAddress }, proxies);
+  const peer = incoming?.socket.remoteAddress;
+  return readRequestInfo({ method, headers, url: new URL(request.url), peer, requestId }, proxies);
 }
 
 function admit(

@@ -6,6 +6,7 @@ import { Hono } from "hono";
 import { type ErrorCode, LoomError } from "../../protocol/index.ts";
 import type { AnyOperation, ApiCall, NodeBindings } from "../api/operation.ts";
 import { API_FORMS, type ApiShapeName } from "../api/shapes.generated.ts";
+import { sourceOf } from "../auth/audit/auditor.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { Action } from "../auth/scopes.ts";
 import type { ServerCore } from "../api/server-core.ts";
@@ -130,9 +131,16 @@ async function runOperation(
     // The body of a HEAD response is dropped here, so the operation must not write to the connection.
     node: request.method === "HEAD" ? {} : node,
     signal: request.signal,
+    noteAudit: () => undefined,
   };
   if (performance.now() - authorizedAt > REAUTHORIZE_AFTER_MS) await core.authorize(authorization);
-  return operation.handle(core, call);
+  const { audit } = operation;
+  if (audit === undefined) return operation.handle(core, call);
+  const { id: session, ...names } = params;
+  const target = session === undefined ? names : { session, ...names };
+  return core.auditor.run({ action: audit, source: sourceOf(caller), target }, (noteAudit) =>
+    operation.handle(core, { ...call, noteAudit }),
+  );
 }
 
 /** Cancels the body, so that its resources are released. */

@@ -42,7 +42,7 @@ export function createFailures(options: FailuresOptions = {}): Failures {
   };
   return {
     assertBelowLimit(address) {
-      const known = find(keyOf(address));
+      const known = find(addressKeyOf(address));
       if (known === undefined || known.count < maxFailures) return;
       const retryMs = Math.max(1, known.since + MINUTE_MS - now());
       const seconds = Math.ceil(retryMs / 1000);
@@ -52,15 +52,15 @@ export function createFailures(options: FailuresOptions = {}): Failures {
       });
     },
     add(address) {
-      const key = keyOf(address);
+      const key = addressKeyOf(address);
       const { since, count } = find(key) ?? { since: now(), count: 0 };
       counts.set(key, { since, count: count + 1 });
     },
   };
 }
 
-/** Counts IPv6 by /64 network, because one client usually has a whole network. */
-function keyOf(address: string | undefined): string {
+/** The key to count requests by: for IPv6 the /64 network, because one client usually has a whole network. */
+export function addressKeyOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
   return address.includes(":") ? networkOf(address) : address;
 }
