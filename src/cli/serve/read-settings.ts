@@ -11,7 +11,7 @@ import { isJsonObject } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "./find-nearest.ts";
-import { describeGivenValue, NONE, type Setting } from "./setting.ts";
+import { describeGivenValue, type Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
 
 export type SettingSource = "flag" | "environment" | "file" | "default";
@@ -81,7 +81,7 @@ function readGiven(setting: Setting<unknown>, { value, source, name }: GivenValu
   const read = kind.read(value);
   if (read === undefined) throw new CliError(`${name}: ${describeGivenValue(value, isSecret)} is not ${kind.expected}`);
   const isFromFile = source === "file" && kind.isPath === true && file !== undefined;
-  return isFromFile && !(kind.allowsNone === true && read === NONE) ? resolve(dirname(file), read as string) : read;
+  return isFromFile && kind.words?.includes(read as string) !== true ? resolve(dirname(file), read as string) : read;
 }
 
 function readFile(file: string): { readonly [key: string]: unknown } {

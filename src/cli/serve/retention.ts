@@ -10,6 +10,7 @@ export function startRetention(
   log: Pick<Log, "prune">,
   settings: Pick<Settings, "retention-age" | "retention-bytes" | "retention-every">,
   logger: LoggerLike,
+  onPruned: (deleted: { readonly runs: number; readonly bytes: number }) => void = () => undefined,
 ): AsyncDisposable {
   const { "retention-age": maxAgeMs, "retention-bytes": maxBytes, "retention-every": every } = settings;
   const policy = { ...(maxAgeMs === undefined ? {} : { maxAgeMs }), ...(maxBytes === undefined ? {} : { maxBytes }) };
@@ -18,7 +19,10 @@ export function startRetention(
   const prune = async (): Promise<void> => {
     try {
       const { runs, bytes, damaged = [] } = await log.prune(policy);
-      if (runs > 0) logger.info({ runs, bytes }, "deleted old runs");
+      if (runs > 0) {
+        logger.info({ runs, bytes }, "deleted old runs");
+        onPruned({ runs, bytes });
+      }
       if (damaged.length > 0) logger.warn({ sessions: damaged.slice(0, 10) }, "skipped damaged sessions");
     } catch (error) {
       if (!isStopped)

@@ -21,6 +21,7 @@ import { createAgents } from "./create-agents.ts";
 import { createLogger } from "./create-logger.ts";
 import { createNotifier } from "./create-notifier.ts";
 import { createReporter } from "./create-reporter.ts";
+import { openServerAudit } from "./open-server-audit.ts";
 import { describeServer } from "./describe-server.ts";
 import { openAdditionalModels } from "./additional-models.ts";
 import { openAuth } from "./open-auth.ts";
@@ -90,6 +91,8 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const blobs = await openBlobStore(`${store}-blobs`, limits);
   stack.defer(() => blobs.close());
   const onError = createReporter(logger, values.debug);
+  const audit = await openServerAudit(values, terminal, { hasAuth: auth.options !== undefined });
+  stack.defer(() => audit?.close());
   const server = await startLoomServer({
     log,
     agents: createAgents(resources, [first, ...additional], values, onError),
@@ -106,6 +109,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     hosts: values.hosts,
     trustedProxies: values["trusted-proxies"],
     ...(auth.options === undefined ? {} : { auth: auth.options }),
+    ...(audit === undefined ? {} : { audit: audit.write, auditRequired: values["audit-required"] }),
     observers: [await createLogObserver({ logger }), ...(prometheus === undefined ? [] : [prometheus])],
     ...(prometheus === undefined ? {} : { meter: prometheus, register: prometheus.register }),
     onError,
@@ -119,7 +123,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     page: createPage(),
   });
   stack.defer(() => server.close());
-  stack.use(startRetention(log, values, logger));
+  stack.use(startRetention(log, values, logger, (deleted) => audit?.recordPruned(deleted)));
   const { promise: writerFailed, resolve: failWriter } = Promise.withResolvers<"writer_failed">();
   const unwatch = log.monitor.watch((fault) => {
     if (fault === undefined) logger.info({}, "the store can be written again");

@@ -17,8 +17,8 @@ export interface SettingKind<T> {
   show(value: T): string;
   /** In the configuration file, the path is relative to that file. */
   readonly isPath?: boolean;
-  /** The value `none` is not a path. */
-  readonly allowsNone?: boolean;
+  /** Values of a path setting that are not paths. */
+  readonly words?: readonly string[];
 }
 
 export interface Setting<T> {
@@ -56,7 +56,12 @@ export const path: SettingKind<string> = { ...text, placeholder: "PATH", expecte
 
 /** Value of a path setting that turns the feature off. */
 export const NONE = "none";
-export const pathOrNone: SettingKind<string> = { ...path, expected: "a path or none", allowsNone: true };
+export const pathOrNone = pathOr(NONE);
+
+/** A path or one of these words. */
+export function pathOr(...words: readonly string[]): SettingKind<string> {
+  return { ...path, expected: ["a path", ...words].join(" or "), words };
+}
 
 /** An http or https URL. `show` hides the user name and password. */
 export const url: SettingKind<string> = {

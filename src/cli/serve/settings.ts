@@ -9,10 +9,12 @@ import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
 import { isJwksUrl } from "../../server/auth/jwt/is-jwks-url.ts";
 import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
 import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../../server/auth/scopes.ts";
+import { AUDIT_FILE_LIMITS } from "../../server/auth/audit/create-audit-file.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
 import { findKnowledgeBase, findStore } from "../find-store.ts";
+import { AUDIT_WORDS } from "../audit-command.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
 import { listDefaultModels } from "./list-default-models.ts";
 import {
@@ -23,6 +25,7 @@ import {
   durationOrNone,
   listOf,
   path,
+  pathOr,
   pathOrNone,
   type Setting,
   text,
@@ -394,6 +397,20 @@ export const SETTINGS = {
     "log level on standard error; runs are logged at info, their steps at debug",
   ),
   "log-format": define(OBSERVABILITY, chooseOf("plain", "json"), "plain", "log format; json requires pino"),
+  "audit-log": defineOptional(OBSERVABILITY, pathOr(...AUDIT_WORDS), "file of the audit log, stdout, or none", "none"),
+  "audit-log-bytes": define(
+    OBSERVABILITY,
+    bytes,
+    AUDIT_FILE_LIMITS.maxBytes,
+    "size at which the audit log is renamed to PATH.1",
+  ),
+  "audit-log-files": define(
+    OBSERVABILITY,
+    wholeNumber("a number", 0, 1000),
+    AUDIT_FILE_LIMITS.maxFiles,
+    "number of renamed audit logs to keep",
+  ),
+  "audit-required": define(OBSERVABILITY, toggle, false, "refuse actions that the audit log cannot record"),
   debug: define(OBSERVABILITY, toggle, false, "log stack traces and include them in the engine dialect"),
 } as const;
 

@@ -2,6 +2,7 @@
  * `loom token`: creates, lists and revokes tokens in the file next to a store. Running servers see changes immediately.
  */
 import { isLoomError } from "../../protocol/index.ts";
+import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { findStore } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
@@ -28,7 +29,12 @@ async function create(parsed: ParsedCommand, store: string, terminal: Terminal):
   const credentials = openStoreCredentials(store);
   try {
     const isFirst = !credentials.hasTokens;
-    const { secret, info } = credentials.createToken(wanted);
+    const { secret, info } = await auditCommand({ parsed, terminal }, { action: "token.create" }, (note) => {
+      const created = credentials.createToken(wanted);
+      const { tokenId: token, name, owner, scopes } = created.info;
+      note({ target: { token, name, owner, scopes: scopes.join(",") } });
+      return created;
+    });
     if (parsed.options["json"] === true) {
       await terminal.write(writeLine({ ...toTokenJson(info), secret }));
       return 0;
@@ -83,7 +89,12 @@ async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal):
     let done = 0;
     for (const given of parsed.arguments) {
       const word = hideSecret(given);
-      const isRevoked = credentials?.revokeToken(word) === true;
+      const about = { action: "token.revoke", target: { token: word } } as const;
+      const isRevoked = await auditCommand({ parsed, terminal }, about, (note) => {
+        const wasThere = credentials?.revokeToken(word) === true;
+        if (!wasThere) note({ outcome: "not_found" });
+        return wasThere;
+      });
       if (isRevoked) done += 1;
       if (isJson) await terminal.write(writeLine({ token: word, revoked: isRevoked }));
       else if (isRevoked) await terminal.write(`revoked: ${cleanText(word)}\n`);

@@ -1,5 +1,6 @@
 /** Declares `loom token`. */
 import { SCOPES, DEFAULT_SCOPES } from "../../server/auth/scopes.ts";
+import { AUDIT_LOG_OPTION } from "../audit-command.ts";
 import type { CliCommand } from "../command.ts";
 
 const STORE = {
@@ -30,6 +31,7 @@ export const TOKEN_CREATE: CliCommand = {
     "max-searches": { value: "N", about: "concurrent searches; further ones wait (default: server setting)" },
     "tokens-per-day": { value: "N", about: "model tokens its runs may use per UTC day (default: server setting)" },
     ...STORE,
+    ...AUDIT_LOG_OPTION,
     json: { about: "print JSON, with the token in `secret`" },
   },
   notes: [
@@ -58,7 +60,7 @@ const TOKEN_REVOKE: CliCommand = {
   summary: "Revoke tokens and close their connections.",
   argument: "NAME|ID",
   takesMany: true,
-  options: { ...STORE, json: { about: "print NDJSON" } },
+  options: { ...STORE, ...AUDIT_LOG_OPTION, json: { about: "print NDJSON" } },
   notes: [
     "Streams and WebSockets of a revoked token are closed within seconds, and browsers signed in with it are signed out. Runs it started continue. Its name can be used again.",
     "Exit codes: 0 all revoked, 1 some not found, 2 none revoked.",
