@@ -1,7 +1,7 @@
 // `loom serve` as a process: start, requests, shutdown and restart.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { CliError, parseCommand } from "../src/cli/command.ts";
@@ -9,7 +9,7 @@ import { serve as serveHere } from "../src/cli/serve/serve.ts";
 import { SERVE } from "../src/cli/serve/serve-command.ts";
 import { createTerminal } from "../src/cli/terminal.ts";
 import type { Agents } from "../src/server/index.ts";
-import { folder, loom } from "./cli-run.ts";
+import { folder, loom, parseLines } from "./cli-run.ts";
 import { killServers, type ServerProcess, startServe } from "./start-serve.ts";
 
 afterEach(killServers);
@@ -49,6 +49,28 @@ async function serveInProcess(
 }
 
 describe("loom serve", () => {
+  it("writes an audit log, and does not start if it cannot", async () => {
+    const store = newStore();
+    const file = join(folder, `audit-${count}`);
+    const server = await serve(store, "--audit-log", file);
+    await fetch(`${server.url}/v1/sessions/s`, { method: "DELETE", headers: { "x-request-id": "r1" } });
+    await chat(server.url, "What is 6*7?");
+    expect((await fetch(`${server.url}/v1/sessions/demo`, { method: "DELETE" })).status).toBe(204);
+    server.process.kill("SIGTERM");
+    expect((await server.ended).code).toBe(0);
+    const address = "127.0.0.1";
+    expect(parseLines(readFileSync(file, "utf8"))).toMatchObject([
+      { action: "server.start", actor: "server", target: { authentication: "off" } },
+      { action: "session.delete", outcome: "unknown_session", actor: "local", address, request_id: "r1" },
+      { action: "session.delete", outcome: "done", actor: "local", address, target: { session: "demo" } },
+      { action: "server.stop" },
+    ]);
+    const failed = await serveInProcess(["--port", "0", "--store", store, "--audit-log", join(file, "x")]);
+    expect([failed.code, failed.err]).toMatchObject([2, expect.stringContaining("audit-log: cannot write")]);
+    const missing = await serveInProcess(["--port", "0", "--store", store, "--audit-required"]);
+    expect(missing.err).toContain("audit-required: there is no audit log");
+  });
+
   it("serves HTTP, resumes streams, shares its store and shuts down", async () => {
     const store = newStore();
     const [first, second] = await Promise.all([

@@ -19,6 +19,24 @@ function newStore() {
 }
 
 describe("loom token", () => {
+  it("records created and revoked tokens in the audit log", async () => {
+    const { store, run } = newStore();
+    const file = `${store}-audit`;
+    const { out } = await run("create", "ci", "--owner", "team", "--audit-log", file);
+    await run("revoke", out.trim(), "nothing", "--audit-log", file);
+    const token = SECRET.exec(out.trim())?.groups?.["id"] ?? "";
+    const scopes = "read,write,run,approve";
+    const [created, revoked, missing] = parseLines(readFileSync(file, "utf8"));
+    const actor = expect.stringMatching(/^cli:./) as string;
+    const target = { token, name: "ci", owner: "team", scopes };
+    expect(created).toMatchObject({ action: "token.create", outcome: "done", actor, target });
+    expect(revoked).toMatchObject({ action: "token.revoke", outcome: "done", actor, target: { token } });
+    expect(missing).toMatchObject({ outcome: "not_found", target: { token: "nothing" } });
+    expect(readFileSync(file, "utf8")).not.toContain(out.trim().slice(-43));
+    const unwritten = await run("create", "other", "--audit-log", join(store, "x", "audit"));
+    expect([unwritten.code, unwritten.err]).toMatchObject([0, expect.stringContaining("audit log cannot be written")]);
+  });
+
   it("prints a token once and stores only its hash", async () => {
     const { file, run } = newStore();
     const options = ["--owner", "team", "--scopes", "run,read", "--expires", "30d", "--agents", "react,tot"];

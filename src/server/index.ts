@@ -12,6 +12,7 @@ export { SERVER_LIMITS, type ServerLimits } from "./guard/server-limits.ts";
 export type { Caller, Authorize, AuthorizeRequest } from "./auth/authorize.ts";
 export type { Action, Scope } from "./auth/scopes.ts";
 export type { Notice, Notify } from "./guard/notice.ts";
+export type { Audit, AuditAction, AuditEntry, AuditTarget } from "./auth/audit/audit-actions.ts";
 export type { AuthOptions, JwtOptions } from "./auth/auth-options.ts";
 export type { Credentials, NewToken, TokenInfo } from "./auth/credentials/credentials.ts";
 export { openCredentials } from "./auth/credentials/open-credentials.ts";

@@ -209,7 +209,10 @@ function createCore(
   const basePath = readBasePath(options.basePath);
   const onFault = (error: unknown): void => void lifecycle.report(error);
   const { audit, auditRequired: isRequired } = options;
-  const auditor = audit === undefined ? NO_AUDIT : createAuditor({ audit, isRequired, onError: onFault });
+  const auditor =
+    audit === undefined
+      ? NO_AUDIT
+      : createAuditor({ audit, isRequired, onError: onFault, onFailure: () => meter?.countAuditFailure?.() });
   const access =
     options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault, meter, auditor });
   const authorizeAll = authorize === undefined ? access.authorize : combineAuthorize(access.authorize, authorize);

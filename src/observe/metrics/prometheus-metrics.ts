@@ -135,6 +135,7 @@ export function createPrometheusMetrics({ client, register, prefix }: Maker) {
       "operation",
     ),
     storeFaults: counter("store_faults_total", "Times the store could not be written any more, by code", "code"),
+    auditFailures: counter("audit_failures_total", "Entries of the audit log that could not be written"),
     authentications: counter("authentications_total", "Requests by kind of credential and outcome", "kind", "outcome"),
   };
 }

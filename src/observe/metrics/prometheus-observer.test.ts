@@ -43,6 +43,7 @@ async function observeAll(): Promise<PrometheusObserver> {
   observer.closeSlowReader();
   observer.recordStoreCall("append", 2);
   observer.countStoreFault("store_full");
+  observer.countAuditFailure();
   observer.countAuthentication("token", "rejected");
   return observer;
 }
@@ -91,6 +92,7 @@ describe("Prometheus metrics", () => {
         'loom_stream_replayed_bytes_total{transport="http"} 120',
         'loom_store_duration_seconds_sum{operation="append"} 0.002',
         'loom_store_faults_total{code="store_full"} 1',
+        "loom_audit_failures_total 1",
         'loom_authentications_total{kind="token",outcome="rejected"} 1',
       ]),
     );

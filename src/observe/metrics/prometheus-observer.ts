@@ -79,6 +79,7 @@ export async function createPrometheusObserver(options: PrometheusOptions = {}):
     ...createMeter(metrics, maxLabels),
     watchServer: createServerGauges({ client, register, prefix }),
     countAuthentication: (kind, outcome) => metrics.authentications.inc({ kind, outcome }),
+    countAuditFailure: () => metrics.auditFailures.inc({}),
     countStoreFault: (code) => metrics.storeFaults.inc({ code: faultOf(code) }),
     recordStoreCall: (operation, elapsedMs) => metrics.storeDuration.observe({ operation }, elapsedMs / 1000),
   };

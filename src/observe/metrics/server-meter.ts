@@ -29,4 +29,6 @@ export interface ServerMeter {
   countAuthentication(kind: CredentialKind, outcome: AuthenticationOutcome): void;
   /** The store cannot be written any more, with this error code. */
   countStoreFault(code: string): void;
+  /** An entry of the audit log could not be written. */
+  countAuditFailure(): void;
 }

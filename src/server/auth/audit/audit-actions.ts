@@ -1,6 +1,6 @@
 /**
- * The actions of the audit log, declared once. The table in docs/guides/keep-an-audit-log.md lists the same actions,
- * which a test checks.
+ * The actions of the audit log, declared once. `docs/operations/audit-log.md` lists the same actions, which a test
+ * checks.
  */
 
 /** Each action with the fields of its `target`. */

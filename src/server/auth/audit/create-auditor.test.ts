@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
-import type { AuditEntry } from "./audit-actions.ts";
+import { AUDIT_ACTIONS, type AuditEntry } from "./audit-actions.ts";
 import type { AuditedAction } from "./auditor.ts";
 import { createAuditor } from "./create-auditor.ts";
 
@@ -86,4 +87,10 @@ describe("an audit function that fails", () => {
     vi.useRealTimers();
     await closed;
   });
+});
+
+it("documents every action", () => {
+  const guide = readFileSync(new URL("../../../../docs/operations/audit-log.md", import.meta.url), "utf8");
+  const listed = [...guide.matchAll(/^\| `(?<action>\w+[._]\w+)` +\|/gm)].map(({ groups }) => groups?.["action"]);
+  expect(listed).toEqual(expect.arrayContaining(Object.keys(AUDIT_ACTIONS)) as unknown);
 });
