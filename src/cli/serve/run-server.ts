@@ -72,6 +72,8 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   stack.defer(() => auth.close());
   for (const warning of auth.warnings) terminal.warn(warning);
   const logger = await createLogger(values, terminal);
+  const audit = await openServerAudit(values, terminal, { hasAuth: auth.options !== undefined });
+  stack.defer(() => audit?.close());
   const resources = stack.use(await openResources(values, (warning) => terminal.warn(cutColumns(warning, 500))));
   for (const warning of resources.warnings) terminal.warn(cutColumns(warning, 500));
   const first = { name: formatModelName(parseModelName(values.model)), model: resources.model };
@@ -91,8 +93,6 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const blobs = await openBlobStore(`${store}-blobs`, limits);
   stack.defer(() => blobs.close());
   const onError = createReporter(logger, values.debug);
-  const audit = await openServerAudit(values, terminal, { hasAuth: auth.options !== undefined });
-  stack.defer(() => audit?.close());
   const server = await startLoomServer({
     log,
     agents: createAgents(resources, [first, ...additional], values, onError),

@@ -128,7 +128,7 @@ describe("Prometheus metrics", () => {
       );
     const [helps, types] = [find("HELP"), find("TYPE")];
     expect([...helps.keys()]).toEqual([...types.keys()]);
-    expect(types.size).toBe(36);
+    expect(types.size).toBe(37);
     for (const [name, type] of types) {
       expect(name).toMatch(/^loom_[a-z_]+$/);
       expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
