@@ -50,7 +50,7 @@ export interface AuditEntry {
   readonly address?: string;
   readonly request_id?: string;
   readonly target?: AuditTarget;
-  /** Further refusals of the same kind since `since` that have no line of their own. */
+  /** Further refusals of the same kind since `since`, which share this line. */
   readonly count?: number;
   readonly since?: string;
 }
