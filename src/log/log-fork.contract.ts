@@ -113,7 +113,7 @@ export function describeForks(store: LogStore): void {
           const piecesOf = async function* (...pieces: (typeof entries)[]) {
             yield* pieces;
           };
-          const [first = [], second = []] = [entries.slice(0, 2), entries.slice(2)];
+          const [first, second] = [entries.slice(0, 2), entries.slice(2)];
           const create = (pieces: AsyncIterable<typeof entries>) => log.createSession("s", { entries: pieces });
           await expectRefusal(create(piecesOf(second, first)), "conflict");
           await expectRefusal(create(piecesOf(first, first)), "conflict");

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
-import { isSameCommand, type SessionLoad } from "./rules.ts";
+import { isSameCommand, type SessionLoad, unknownListCursor } from "./rules.ts";
 import type {
   BlobUsage,
   Command,
@@ -20,7 +20,6 @@ import type {
 } from "./log.ts";
 import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { matchRecord } from "./conversation-text.ts";
-import { unknownListCursor } from "./rules.ts";
 import { findSnippet, type SearchPhrase } from "./search-text.ts";
 
 /** How long a search may block the event loop, in milliseconds. */

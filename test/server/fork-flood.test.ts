@@ -45,7 +45,6 @@ it(
       log,
       agents: { main: agent({ provider: "offline" }) },
       auth: { credentials },
-      onError: console.error,
     });
     onTestFinished(async () => {
       await handler.close({ graceMs: 0 });
@@ -70,7 +69,7 @@ it(
     const lease = await store.acquire("small", { holder: "writer", ttlMs: 600_000 });
     const before = process.memoryUsage().rss;
     let peak = before;
-    let isDone = false;
+    const done = new AbortController();
     const fork = () =>
       handler.fetch(
         new Request(`${SERVER_ORIGIN}/v1/sessions/big/fork`, {
@@ -79,9 +78,9 @@ it(
           body: "{}",
         }),
       );
-    const forks = Promise.all(Array.from({ length: FORK_SAMPLES.forks }, fork)).finally(() => (isDone = true));
+    const forks = Promise.all(Array.from({ length: FORK_SAMPLES.forks }, fork)).finally(() => done.abort());
     let appends = 0;
-    while (!isDone) {
+    while (!done.signal.aborted) {
       await store.renew(lease, 600_000);
       appends++;
       peak = Math.max(peak, process.memoryUsage().rss);

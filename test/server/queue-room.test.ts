@@ -107,7 +107,7 @@ it("accepts one of two concurrent messages with `reject`, in two servers", { tim
     const send = (n: number) =>
       post(n, `/v1/sessions/p${pair}/runs`, `key-${n}`, { message: `${n}`, when_busy: "reject" });
     const statuses = (await Promise.all([send(0), send(1)])).map(({ status }) => status);
-    expect(statuses.toSorted()).toEqual([202, 409]);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([202, 409]);
     const winner = statuses.indexOf(202);
     // Repeating both requests gives the same results.
     expect([(await send(winner)).status, (await send(1 - winner)).status]).toEqual([202, 409]);

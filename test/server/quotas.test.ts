@@ -33,7 +33,14 @@ async function open(limits: Partial<LogLimits>) {
     await log.close();
   });
   const { secret } = credentials.createToken({ name: "alice", owner: "alice" });
-  const ask = (path: string, init: RequestInit = {}) =>
+  const ask = (
+    path: string,
+    init: {
+      readonly method?: string;
+      readonly body?: string;
+      readonly headers?: { readonly [name: string]: string };
+    } = {},
+  ) =>
     handler.fetch(
       new Request(SERVER_ORIGIN + path, { ...init, headers: { authorization: `Bearer ${secret}`, ...init.headers } }),
     );

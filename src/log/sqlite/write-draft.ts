@@ -15,7 +15,7 @@ export const PAUSE_MS = 4;
 interface DraftWriter {
   readonly limits: LogLimits;
   readonly now: () => number;
-  write<T>(operation: StoreOperation): Promise<T>;
+  readonly write: <T>(operation: StoreOperation) => Promise<T>;
 }
 
 /** Throws `session_exists` when all pieces are written; the pieces are then discarded, as after any other error. */
