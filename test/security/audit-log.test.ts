@@ -96,6 +96,16 @@ describe("the audit log", () => {
     await knowledge.close();
   });
 
+  it("records that an owner was erased, and refused attempts", async () => {
+    const { ask, find, actor, place } = await createAudited();
+    expect((await ask("DELETE", "/v1/owners/bob")).status).toBe(403);
+    expect((await ask("DELETE", `/v1/owners/${OWNER}`)).status).toBe(200);
+    expect(find("owner.erase")).toMatchObject([
+      { outcome: "forbidden", ...actor, ...place, target: { owner: "bob" } },
+      { outcome: "done", ...actor, ...place, target: { owner: OWNER, sessions: 1, blobs: 0, tokens: 1, shares: 0 } },
+    ]);
+  });
+
   it.each(["http", "control", "lumine"])("records the decision and the tool of an approval over %s", async (how) => {
     const fixture = await createAudited({ script: REMOVE });
     const { find, actor, ask, openSocket, from, secret } = fixture;

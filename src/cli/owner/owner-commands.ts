@@ -1,4 +1,5 @@
 /** Declares `loom owner`. */
+import { AUDIT_LOG_OPTION } from "../audit-command.ts";
 import type { CliCommand } from "../command.ts";
 
 const OWNER_ERASE: CliCommand = {
@@ -8,6 +9,7 @@ const OWNER_ERASE: CliCommand = {
   options: {
     yes: { about: "erase without asking; required, because this cannot be undone" },
     store: { value: "FILE", about: "session store (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)" },
+    ...AUDIT_LOG_OPTION,
     json: { about: "print JSON" },
   },
   notes: [

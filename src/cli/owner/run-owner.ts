@@ -5,6 +5,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
 import { eraseOwner } from "../../server/commands/erase-owner.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
+import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { findStore } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
@@ -38,7 +39,13 @@ async function erase(owner: string, store: string, parsed: ParsedCommand, termin
   stack.defer(() => blobs.close());
   const credentials = findStoreCredentials(store);
   stack.defer(() => credentials?.close());
-  const erased = await eraseOwner({ host: { log }, blobs, credentials }, owner);
+  const about = { action: "owner.erase", target: { owner } } as const;
+  const erased = await auditCommand({ parsed, terminal }, about, async (note) => {
+    const all = await eraseOwner({ host: { log }, blobs, credentials }, owner);
+    const { sessions, blobs: files, tokens, shares } = all;
+    note({ target: { sessions, blobs: files, tokens, shares } });
+    return all;
+  });
   const { signIns: sign_ins, usageRecords: usage_records, ...counts } = erased;
   if (parsed.options["json"] === true)
     await terminal.write(`${escapeJson(JSON.stringify({ owner, ...counts, sign_ins, usage_records }))}\n`);

@@ -16,8 +16,9 @@ export const eraseOwnerOperation = defineOperation({
     "Cancels the runs of the owner and deletes its sessions, blobs, tokens, share links, sign-ins and recorded usage. Requires `admin`, or a credential of this owner. Repeating the request is harmless and finishes an interrupted one. The knowledge base has no owners and is kept.",
   params: { owner: "Name of the owner" },
   action: "owners.erase",
+  audit: "owner.erase",
   responses: { 200: { description: "Everything is erased", shape: "ErasedOwner" } },
-  async handle(core, { caller, params: { owner = "" } }) {
+  async handle(core, { caller, params: { owner = "" }, noteAudit }) {
     assertOwner(owner);
     const author = authorOf(core, caller);
     if (!author.isAdmin && author.owner !== owner)
@@ -30,6 +31,7 @@ export const eraseOwnerOperation = defineOperation({
       usageRecords: usage_records,
       ...erased
     } = await eraseOwner({ host, blobs, credentials }, owner);
+    noteAudit({ target: erased });
     const answer: ErasedOwnerShape = { owner, ...erased, sign_ins, usage_records };
     return Response.json(answer, { headers: { "cache-control": "no-store" } });
   },

@@ -18,7 +18,7 @@ export const AUDIT_ACTIONS = {
   "approval.answer": "`session`, `run`, `call`, `decision`, `tool`",
   "session.delete": "`session`, with its blobs",
   "document.delete": "`document`",
-  "owner.erase": "`owner`",
+  "owner.erase": "`owner`, `sessions`, `blobs`, `tokens`, `shares`: how many were erased",
   "runs.prune": "`runs`, `bytes`",
 } as const satisfies { readonly [action: string]: string };
 
