@@ -33,7 +33,7 @@ export async function auditCommand<T>(
   }
 }
 
-export function isAuditWord(text: string): boolean {
+function isAuditWord(text: string): boolean {
   return AUDIT_WORDS.some((word) => word === text);
 }
 
