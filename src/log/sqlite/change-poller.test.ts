@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { LoomError } from "../../protocol/index.ts";
+import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import type { Log } from "../log.ts";
@@ -139,6 +141,24 @@ describe("polling", () => {
     await submit(other, "s2", "c");
     await vi.waitFor(() => expect(hints).toContain("s2"));
     expect(hints).toEqual(["s2"]);
+  });
+
+  test("notifies watchers when the answer to a write of this log is lost", async () => {
+    const { mine } = await openBoth();
+    await createSessions(mine, 2);
+    const hints = watchAll(mine, ["s0", "s1"]);
+    const original = GroupWriter.prototype.write;
+    const write = vi.spyOn(GroupWriter.prototype, "write").mockImplementation(async function (
+      this: GroupWriter<unknown>,
+      operation,
+    ) {
+      await Reflect.apply(original, this, [operation]);
+      throw new LoomError("store_failed", "The thread ended");
+    });
+    onTestFinished(() => write.mockRestore());
+    await expect(submit(mine, "s1", "c")).rejects.toMatchObject({ code: "store_failed" });
+    expect(hints).toEqual(["s1"]);
+    expect(await mine.listPending("s1")).toHaveLength(1);
   });
 
   test("notifies all watchers, a few at a time, about a commit that is not in the journal", async () => {

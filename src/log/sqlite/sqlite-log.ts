@@ -292,10 +292,6 @@ class SqliteLog implements Log {
       changes,
       settle,
       now,
-    }).catch((error: unknown) => {
-      // The writer may have failed after the commit; polling does not find the commits of this log.
-      if (isLoomError(error, "store_failed")) this.#feed.hint(sessionId);
-      throw error;
     });
     const lastId = expectedLastId + count;
     if (changes !== undefined && changes.starts !== NO_STARTS)
@@ -452,8 +448,14 @@ class SqliteLog implements Log {
     this.#reader.close();
   }
 
-  #write<T>(operation: StoreOperation): Promise<T> {
-    return this.#monitor.write<T>(operation);
+  async #write<T>(operation: StoreOperation): Promise<T> {
+    try {
+      return await this.#monitor.write<T>(operation);
+    } catch (error) {
+      // The writer may have failed after the commit; polling does not find the commits of this log.
+      if (isLoomError(error, "store_failed") && "sessionId" in operation) this.#feed.hint(operation.sessionId);
+      throw error;
+    }
   }
 
   /** Deletes rows that can no longer be read. If it fails, the next sweep continues. */

@@ -45,6 +45,17 @@ const MAX_KNOWN_RUNS = 1000;
 const MAX_ROW_RECORDS = 64;
 const MAX_ROW_LENGTH = 8 * 1024;
 
+/** Operations after which watchers of the session have something to read. */
+const WATCHED_OPERATIONS: ReadonlySet<StoreOperation["do"]> = new Set([
+  "append",
+  "create",
+  "publish-draft",
+  "delete",
+  "acquire",
+  "release",
+  "submit",
+]);
+
 const STATEMENTS = {
   begin: "BEGIN IMMEDIATE",
   commit: "COMMIT",
@@ -145,8 +156,7 @@ export class SqliteStore {
   /** Applies one operation and returns its value. Throws a LoomError, without changes, if the operation is rejected. */
   apply(operation: StoreOperation): unknown {
     const value = this.#apply(operation);
-    // Watchers read nothing that these operations change.
-    if ("sessionId" in operation && operation.do !== "renew" && operation.do !== "rename")
+    if ("sessionId" in operation && WATCHED_OPERATIONS.has(operation.do))
       this.#journal.note(this.#heads.find(operation.sessionId)?.key ?? operation.sessionId);
     return value;
   }
