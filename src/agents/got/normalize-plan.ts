@@ -9,6 +9,8 @@ import { findField } from "../read-json.ts";
 /** Larger plans are rejected anyway. */
 const MAX_NODES = 2000;
 const MAX_EDGES = 100_000;
+/** Edges read of one node. More than there are nodes are rejected anyway. */
+const MAX_NEEDS = 5000;
 const MAX_ID_LENGTH = 40;
 const NODES = ["nodes", "tasks", "plan", "steps", "graph", "subtasks"] as const;
 
@@ -47,8 +49,9 @@ function normalizeNode(node: JsonObject, index: number, edges: ReadonlyMap<strin
     findField(node, "needs", "dependson", "dependencies", "requires", "inputs", "parents", "prerequisites", "after"),
   );
   const added = typeof id === "string" ? (edges.get(id) ?? []) : [];
+  const known = new Set<Json>(Array.isArray(own) ? own : []);
   const needs: Json = Array.isArray(own)
-    ? [...(own as readonly Json[]), ...added.filter((need) => !own.includes(need))]
+    ? [...(own as readonly Json[]), ...added.filter((need) => !known.has(need))]
     : own;
   return {
     id,
@@ -73,7 +76,7 @@ function readNeeds(given: Json | undefined): Json {
   if (typeof given === "number") return [normalizeId(given)];
   if (typeof given === "string") {
     if (NO_NEEDS.test(given.trim())) return [];
-    return given.split(/\s*(?:[,;、，]|\band\b|\n)\s*/i).flatMap((name) => (name === "" ? [] : [normalizeId(name)]));
+    return given.split(/[,;、，\n]|\band\b/i).flatMap((name) => (name.trim() === "" ? [] : [normalizeId(name.trim())]));
   }
   if (!Array.isArray(given)) return given;
   return (given as readonly Json[]).map((need) => {
@@ -89,7 +92,9 @@ function listEdges(given: Json | undefined): ReadonlyMap<string, readonly string
   for (const edge of (given as readonly Json[]).slice(0, MAX_EDGES)) {
     const [from, to] = readEdge(edge).map((end) => (end === undefined ? undefined : normalizeId(end)));
     if (typeof from !== "string" || typeof to !== "string") continue;
-    needs.set(to, [...(needs.get(to) ?? []), from]);
+    const list = needs.get(to) ?? [];
+    if (list.length < MAX_NEEDS) list.push(from);
+    needs.set(to, list);
   }
   return needs;
 }
@@ -97,5 +102,5 @@ function listEdges(given: Json | undefined): ReadonlyMap<string, readonly string
 function readEdge(edge: Json): readonly (Json | undefined)[] {
   if (Array.isArray(edge)) return edge.length === 2 ? (edge as readonly Json[]) : [];
   if (isJsonObject(edge)) return [findField(edge, "from", "source", "start"), findField(edge, "to", "target", "end")];
-  return typeof edge === "string" ? edge.split(/\s*(?:->|→|=>)\s*/) : [];
+  return typeof edge === "string" ? edge.split(/->|→|=>/).map((end) => end.trim()) : [];
 }

@@ -10,6 +10,7 @@ import { findField, listJson } from "../read-json.ts";
 import { readScores } from "../read-score.ts";
 import { askForJson, createWarning, type Execution, type ThoughtOutcome } from "./execution.ts";
 import { type PlanNode, toLabel } from "./plan.ts";
+import { MAX_PLAN_NODES } from "./read-plan.ts";
 import { askForScores, askForScoresAgain, createScoresFormat, type KnownResult } from "./prompts.ts";
 
 /** Scores in the order of the results. */
@@ -68,11 +69,15 @@ export function readResultScores(text: string, known: readonly Pick<KnownResult,
   return fault ?? 'there is no JSON object with "scores"';
 }
 
+/** Longer lists are not read: there are at most as many results as a plan has nodes. */
+const MAX_ITEMS = 2 * MAX_PLAN_NODES;
+
 /** The values of the results, from an object by ID, a list of objects with ID and score, or a list in their order. */
 function listGiven(value: Json, known: readonly Pick<KnownResult, "id">[]): readonly (Json | undefined)[] | undefined {
   const given = isJsonObject(value) ? (findField(value, "scores", "ratings", "results") ?? value) : value;
   if (Array.isArray(given)) {
     const items = given as readonly Json[];
+    if (items.length > MAX_ITEMS) return undefined;
     if (!items.every(isJsonObject)) return items.length === known.length ? items : undefined;
     const pairs = items.map((item) => [
       findField(item, "id", "result", "name"),

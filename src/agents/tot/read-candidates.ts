@@ -7,6 +7,10 @@ import { jsonrepair } from "jsonrepair";
 import { removeThinking } from "../../models/think-tags.ts";
 import { findField, listJson, MAX_REPAIRED } from "../read-json.ts";
 
+/** Maximum lines, and items of a JSON list, that are read. A search has far fewer candidates. */
+const MAX_LINES = 12_000;
+const MAX_ITEMS = 5000;
+
 /** `isHalf` says that the text was cut off; its last step is then left out. */
 export function readCandidates(said: string, isHalf: boolean): readonly string[] {
   const text = removeThinking(said);
@@ -20,17 +24,20 @@ export function readCandidates(said: string, isHalf: boolean): readonly string[]
 const LISTS = ["steps", "nextsteps", "thoughts", "candidates", "ideas", "options", "proposals"] as const;
 const TEXTS = ["step", "text", "thought", "content", "description", "candidate", "idea", "action", "title"] as const;
 
+/** A line that starts with an array. White space stays within the line, because the text can be line breaks alone. */
+const ARRAY_LINE = /^(?:[^\S\r\n\u2028\u2029]|>)*(?:```\w*[^\S\r\n\u2028\u2029]*)?\[/m;
+
 /** Reads JSON. Undefined if the text has none, or if its JSON is part of a step. */
 function readListed(text: string): readonly string[] | undefined {
   if (!/[{[]/.test(text)) return undefined;
-  const startsLine = /(?:^|\n)[\s>]*(?:```\w*\s*)?\[/.test(text);
+  const startsLine = ARRAY_LINE.test(text);
   for (const value of listJson(text)) {
     const isNamed = isJsonObject(value);
     const found = isNamed ? findField(value, ...LISTS) : value;
     if (isNamed && typeof found === "string") return readLines(found);
     const list = isNamed && isJsonObject(found) ? Object.values(found) : found;
     if (!Array.isArray(list) || !(isNamed || startsLine)) continue;
-    const given = (list as readonly Json[]).filter((item) => item !== null && item !== "");
+    const given = (list as readonly Json[]).slice(0, MAX_ITEMS).filter((item) => item !== null && item !== "");
     const steps = given.map(readStep);
     if (steps.every((step) => step !== undefined) && (isNamed || steps.length > 0)) return steps;
   }
@@ -103,7 +110,7 @@ const NONE =
   /^(?:none|nothing|no (?:further|next|more|other|possible|valid) (?:next )?steps?(?: (?:remain|left|possible|exist))?|无|没有(?:下一步|了)?)[.。!]?$/iu;
 
 function readLines(text: string): readonly string[] {
-  const lines = text.split(/\r\n?|\n/).flatMap(readLine);
+  const lines = text.split(/\r\n?|\n/, MAX_LINES).flatMap(readLine);
   const marked = countTopItems(lines);
   const plain = lines.filter(({ kind, text: line }) => kind === undefined && !isFrame(line));
   if (marked >= 2 || (marked === 1 && plain.length <= 1)) return readItems(lines);

@@ -64,7 +64,7 @@ const MAX_SIGNATURE = 200;
 export function readProposals(said: ModelOutput, limits: ThoughtLimits): ParsedThoughts {
   const list = new CandidateList(limits);
   const last = said.content.at(-1);
-  const isHalf = isStopped(said) && last?.type === "text" && !/\n\s*$/u.test(last.text);
+  const isHalf = isStopped(said) && last?.type === "text" && !endsWithLine(last.text);
   for (const part of said.content) {
     if (part.type === "text") {
       for (const step of readCandidates(part.text, isHalf && part === last)) list.add(step);
@@ -73,6 +73,11 @@ export function readProposals(said: ModelOutput, limits: ThoughtLimits): ParsedT
     } else if (part.type === "tool-call") list.call(readCall(part, said.calls));
   }
   return list.finish(isHalf);
+}
+
+/** True if only white space follows the last line break. */
+function endsWithLine(text: string): boolean {
+  return text.slice(text.trimEnd().length).includes("\n");
 }
 
 function isStopped({ result }: ModelOutput): boolean {
