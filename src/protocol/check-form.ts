@@ -3,6 +3,9 @@ import { type Fault, type Hint, valueFault, depthFault, unlistedHint, typeFault 
 import type { Form, FormFields, FormSchema } from "./form.ts";
 import { isDeeperThan, isJsonObject } from "./json.ts";
 
+/** Hints collected about one value; a list can have an unusual value in each item. */
+const MAX_HINTS = 100;
+
 /** A JSON object whose fields are not checked yet. */
 export type FieldValues = { readonly [field: string]: unknown };
 
@@ -26,7 +29,8 @@ function checkValue(schema: FormSchema, value: unknown, path: string, hints: Hin
     case "s":
     case "~":
       if (typeof value !== "string") return typeFault(path, "a string", value);
-      if (tag === "~" && hints !== undefined && !values.includes(value)) hints.push(unlistedHint(path, value, values));
+      if (tag === "~" && hints !== undefined && hints.length < MAX_HINTS && !values.includes(value))
+        hints.push(unlistedHint(path, value, values));
       return undefined;
     case "b":
       return typeof value === "boolean" ? undefined : typeFault(path, "true or false", value);

@@ -55,12 +55,20 @@ export function repairJsonText(text: string): string {
   return text.replaceAll(/\\(?:ud[89a-f]..|.)/g, (escape) => (escape.length === 6 ? "\ufffd" : escape));
 }
 
-/** Returns the fields for which `keep` returns true, in their order. */
+/** Adds the fields for which `keep` returns true to `kept`, in their order, and returns it. */
 export function keepFields<V>(
   value: { readonly [name: string]: V },
   keep: (name: string, value: V) => boolean | undefined,
+  kept: { [name: string]: V } = {},
 ): { readonly [name: string]: V } {
-  return Object.fromEntries(Object.entries(value).filter(([name, inner]) => keep(name, inner)));
+  for (const name of Object.keys(value)) {
+    const inner = value[name] as V;
+    if (keep(name, inner) !== true) continue;
+    // An assignment would set the prototype.
+    if (name === "__proto__") Object.defineProperty(kept, name, { value: inner, enumerable: true });
+    else kept[name] = inner;
+  }
+  return kept;
 }
 
 /** Maximum nesting depth of a free-form value. Deeper values could overflow the stack of JSON.stringify. */

@@ -158,12 +158,16 @@ export function decodeEvent(
 
 /** Returns the event without its envelope, with wrapped and renamed fields restored. */
 function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): AnyEvent {
-  const own = keepFields(frame, (name) => name !== "type" && !ENVELOPE_FORM.fields.has(name));
-  if (kind === "custom") return unwrapCustomValue(frame["value"]) ?? { type: kind, ...own };
-  if (kind === "run_start" && frame["run_id"] !== undefined) return { type: kind, run_id: frame["run_id"], ...own };
+  const unwrapped = kind === "custom" ? unwrapCustomValue(frame["value"]) : undefined;
+  if (unwrapped !== undefined) return unwrapped;
+  const begin = kind === "run_start" && frame["run_id"] !== undefined ? { run_id: frame["run_id"] } : {};
+  const isOwn = (name: string): boolean => name !== "type" && !ENVELOPE_FORM.fields.has(name);
+  // Copied once: a frame can have many unknown fields.
+  const event = keepFields(frame, isOwn, { type: kind, ...begin }) as AnyEvent & { readonly [name: string]: Json };
   // Some senders write null for the root graph; 001 §4.2 does not mark the field as optional.
-  if (kind === "checkpoint" && own["checkpoint_ns"] === null) return { type: kind, ...own, checkpoint_ns: "" };
-  if (kind !== "got_expand") return { type: kind, ...own };
+  if (kind === "checkpoint" && event["checkpoint_ns"] === null) return { ...event, checkpoint_ns: "" };
+  if (kind !== "got_expand") return event;
+  const { type: _type, ...own } = event;
   const { span_node_id, ...payload } = own;
   delete envelope.node_id;
   const named = typeof span_node_id === "string";

@@ -22,6 +22,8 @@ export interface McpResultLimits {
 const MAX_PARTS = 1000;
 /** With the size limit of an image, this stays within what one call can show. */
 const MAX_IMAGES = 8;
+/** Maximum characters of an error, as text and as data. */
+const MAX_ERROR_CHARACTERS = 200_000;
 const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
@@ -44,7 +46,7 @@ export function readMcpResult(
   if (parts.length > MAX_PARTS) texts.push(`[and ${parts.length - MAX_PARTS} more parts]`);
   const isError = answer["isError"] === true;
   const joined = texts.filter((each) => each !== "").join("\n");
-  const text = isError ? redact(dropStack(joined)) : joined;
+  const text = isError ? redact(dropStack(shorten(joined, MAX_ERROR_CHARACTERS))) : joined;
   const structured = answer["structuredContent"] ?? undefined;
   const output = isError && structured !== undefined ? redactTexts(structured, redact) : structured;
   return {
@@ -53,8 +55,11 @@ export function readMcpResult(
   };
 }
 
+/** Returns undefined if the value is too large to be redacted quickly. */
 function redactTexts(value: Json, redact: (text: string) => string): unknown {
-  return JSON.parse(JSON.stringify(value), (_, each: unknown) => (typeof each === "string" ? redact(each) : each));
+  const text = JSON.stringify(value);
+  if (text.length > MAX_ERROR_CHARACTERS) return undefined;
+  return JSON.parse(text, (_, each: unknown) => (typeof each === "string" ? redact(each) : each));
 }
 
 function readImage(part: JsonObject, maxCharacters: number): ImageEvent | undefined {
