@@ -68,7 +68,7 @@ export async function readDocument(
     return { title: title ?? basename(path, extname(path)), format, lines: await splitLines(text, signal), from: 0 };
   }
   const head = format === "html" ? new TextDecoder("latin1").decode(bytes.subarray(0, HEAD_CHARACTERS)) : "";
-  return readText(decodeText(bytes, META_CHARSET.exec(head)?.[1]), format, basename(path), signal);
+  return readText(await decodeText(bytes, META_CHARSET.exec(head)?.[1]), format, basename(path), signal);
 }
 
 /** Reads a text. `name` becomes the title if the text has none. */

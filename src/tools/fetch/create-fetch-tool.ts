@@ -113,7 +113,7 @@ export function createFetchTool({
       if (page.isCut) notes.push(`truncated after ${maxBytes} bytes`);
       // For an error page that is not text, the status is enough.
       const read = isError ? tryDecode : decodePage;
-      const text = page.bytes.length === 0 ? "" : read(page.bytes, page.contentType);
+      const text = page.bytes.length === 0 ? "" : await read(page.bytes, page.contentType, context.signal);
       return toolResult({
         text: isError || notes.length > 1 || text === "" ? `[${notes.join(", ")}]\n${text}`.trimEnd() : text,
         output: {
@@ -140,9 +140,9 @@ const BODY_FIELDS = {
   content_type: { type: "string", description: "Media type of the body, such as application/json", maxLength: 200 },
 } as const;
 
-function tryDecode(bytes: Parameters<typeof decodePage>[0], contentType: string): string {
+async function tryDecode(...page: Parameters<typeof decodePage>): Promise<string> {
   try {
-    return decodePage(bytes, contentType);
+    return await decodePage(...page);
   } catch {
     return "";
   }

@@ -2,6 +2,7 @@
  * Searches the text files of a folder and its subfolders. Reports each match as soon as it is found. Links are not
  * followed, and files that are not text are skipped.
  */
+import { setImmediate as yieldToLoop } from "node:timers/promises";
 import type { Json } from "../../protocol/index.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 import { listEntries } from "./list-entries.ts";
@@ -36,6 +37,8 @@ export interface SearchSummary {
 /** Folders with thousands of files that users did not write. */
 const SKIPPED = new Set([".git", "node_modules"]);
 const MAX_LINE_CHARACTERS = 300;
+/** Lines searched before the search yields to the event loop. */
+const YIELD_LINES = 20_000;
 
 /** `prefix` is the path of `top`, with a slash at the end. Upper and lower case are the same. */
 export async function searchFiles(
@@ -58,7 +61,13 @@ export async function searchFiles(
     const text = bytes > maxFileBytes ? undefined : await readFile(workspace, prefix + path, limits);
     if (text === undefined) continue;
     files += 1;
+    // Most files have no match.
+    if (!text.toLowerCase().includes(wanted)) continue;
     for (const [index, line] of text.split("\n").entries()) {
+      if (index % YIELD_LINES === YIELD_LINES - 1) {
+        await yieldToLoop();
+        signal?.throwIfAborted();
+      }
       if (!line.toLowerCase().includes(wanted)) continue;
       if (matches.length === maxMatches) return { files, matches, isCut: true };
       const match = { path: prefix + path, line: index + 1, text: shorten(line.trim(), MAX_LINE_CHARACTERS) };
