@@ -59,6 +59,6 @@ test("a draft that an earlier process left is swept by the next writer", async (
   await log.close();
   const next = await openSqliteLog(path, { now: () => Date.now() + 10 * 60_000 });
   await next.release(await next.acquire("t", { holder: "x", ttlMs: 1000 }));
-  await expect.poll(() => countRows(path)).toEqual([1, 0, 0, 0, 0]);
+  await expect.poll(() => countRows(path), { timeout: 20_000 }).toEqual([1, 0, 0, 0, 0]);
   await next.close();
 });

@@ -106,6 +106,8 @@ const MAX_RECENT_ROWS = 4096;
 const MAX_SESSIONS = 10_000;
 
 const SEARCH_TIMEOUT_MS = 2000;
+/** Time after the first lease, so that programs that end soon do not wait for a sweep. */
+const FIRST_SWEEP_MS = 1000;
 const MAX_WAITING_SEARCHES = 1000;
 
 // TypeScript in the repository, JavaScript in the published package.
@@ -144,8 +146,8 @@ class SqliteLog implements Log {
   /** Latest lease of each session; its epoch belongs to one incarnation. */
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
   #isSavingSnapshot = false;
-  /** Whether this process has looked for rows that earlier processes left. */
-  #hasSwept = false;
+  /** The first sweep of this process, for rows that earlier processes left. */
+  #firstSweep: NodeJS.Timeout | undefined;
   #closed = false;
 
   /** @internal */
@@ -250,7 +252,7 @@ class SqliteLog implements Log {
     assertName("holder", holder);
     assertDuration(ttlMs);
     const now = this.#now();
-    if (!this.#hasSwept) this.#sweep().catch(() => undefined);
+    this.#firstSweep ??= setTimeout(() => void this.#sweep().catch(() => undefined), FIRST_SWEEP_MS).unref();
     const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, create, now });
     // Another process may have written or recreated the session, so new records must not be joined to those in memory.
     this.#leases.set(sessionId, lease);
@@ -441,6 +443,7 @@ class SqliteLog implements Log {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#firstSweep);
     this.#poller.stop();
     this.#feed.close();
     this.#monitor.close();
@@ -460,7 +463,6 @@ class SqliteLog implements Log {
 
   /** Deletes rows that can no longer be read. If it fails, the next sweep continues. */
   async #sweep(): Promise<void> {
-    this.#hasSwept = true;
     while (await this.#write<boolean>({ do: "sweep", now: this.#now() })) await pause(PAUSE_MS);
   }
 

@@ -66,7 +66,7 @@ describe("a writer thread that ends", () => {
 
   it("fails changes that cannot be repeated, with an error that says why", async () => {
     const { log, threads, close } = await openStore();
-    const created = log.createSession("other", { entries: createEntries("other", 0, 1) });
+    const created = log.createSession("other");
     await Promise.resolve();
     await threads[0]?.terminate();
     await expect(created).rejects.toMatchObject({
