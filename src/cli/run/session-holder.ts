@@ -25,6 +25,7 @@ export class SessionHolder implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #ready = Promise.withResolvers<void>();
   readonly #holding: Promise<void>;
+  #onHolding: () => void = () => undefined;
   #session: Session | undefined;
   #isHeldReported = false;
 
@@ -53,6 +54,11 @@ export class SessionHolder implements AsyncDisposable {
     return this.#session !== undefined;
   }
 
+  /** Calls the listener whenever this process begins to hold the session. */
+  onHolding(listener: () => void): void {
+    this.#onHolding = listener;
+  }
+
   /** Returns the tools that the agent does not have. */
   findMissing(tools: readonly string[]): readonly string[] {
     const { toolNames } = this.#options.agent;
@@ -75,6 +81,7 @@ export class SessionHolder implements AsyncDisposable {
     while (!signal.aborted) {
       this.#session = await this.#open();
       this.#ready.resolve();
+      if (this.#session !== undefined) this.#onHolding();
       await waitUntil(signal, this.#session?.closed ?? pause(RETRY_MS, undefined, { signal }));
     }
     await this.#session?.close({ run: "leave" });

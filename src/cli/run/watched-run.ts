@@ -105,6 +105,8 @@ export class WatchedRun {
         return isAnswered;
       },
     });
+    // Nothing is written if this process cannot continue the run, so no record leads to a check.
+    holder.onHolding(() => void this.#follower.checkApprovals().catch(this.#failed.reject));
   }
 
   async watch(): Promise<number> {

@@ -12,7 +12,7 @@ const createPath = (): string => join(mkdtempSync(join(tmpdir(), "drafts-")), "l
 
 function countRows(path: string): readonly unknown[] {
   using db = new DatabaseSync(path);
-  return ["sessions", "recent", "chunks", "runs", "said"].map(
+  return ["sessions", "recent", "chunks", "runs", "texts"].map(
     (table) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"],
   );
 }

@@ -59,10 +59,10 @@ it("erases everything of one owner, and nothing of others", async () => {
   expect(credentials.listTokens().map(({ name }) => name)).toEqual(["bob"]);
   // The rows and the search index are deleted when it returns.
   using db = new DatabaseSync(path);
-  for (const table of ["sessions", "runs", "said"])
+  for (const table of ["sessions", "runs", "texts"])
     expect([table, db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]]).toEqual([
       table,
-      table === "said" ? 6 : 3,
+      table === "texts" ? 6 : 3,
     ]);
   expect(await log.searchSessions({ query: "secret" })).toHaveLength(3);
   const again = await eraseOwner({ host: { log }, blobs, credentials }, "alice");

@@ -90,6 +90,8 @@ test("ends a run left by a dead process, but not one that waits for approval", a
   const log = new MemoryLog();
   const dead = await openSession(log, "s");
   const run = await dead.startRun({ runId: "r0" });
+  // A run that has not begun to answer could still be executed from its start.
+  await run.span("think", (node) => node.write("Hello"));
   await dead.close({ run: "leave" });
   expect(run.runId).toBe("r0");
   expect(await ingest(log, RUN)).toMatchObject({ runs: [{ runId: "r1" }] });
