@@ -11,7 +11,7 @@ const entries = makeEntries("s", 0, draftRun("r"));
 const createPath = (): string => join(mkdtempSync(join(tmpdir(), "drafts-")), "loom.db");
 
 function countRows(path: string): readonly unknown[] {
-  using db = new DatabaseSync(path);
+  using db = new DatabaseSync(path, { timeout: 5000 });
   return ["sessions", "recent", "chunks", "runs", "texts"].map(
     (table) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"],
   );

@@ -10,7 +10,7 @@ import { openSqliteLog } from "./sqlite-log.ts";
 const createPath = (): string => join(mkdtempSync(join(tmpdir(), "usage-")), "loom.db");
 
 function readUsage(path: string): unknown {
-  using db = new DatabaseSync(path);
+  using db = new DatabaseSync(path, { timeout: 5000 });
   return db
     .prepare("SELECT owner, sessions, bytes FROM owner_usage")
     .all()
@@ -34,7 +34,7 @@ test("the usage is counted once when quotas are turned on, also by a process wit
   await plain.deleteSession("a");
   expect(readUsage(path)).toEqual([{ owner: "alice", sessions: 2, bytes }]);
   {
-    using db = new DatabaseSync(path);
+    using db = new DatabaseSync(path, { timeout: 5000 });
     db.exec("UPDATE owner_usage SET sessions = 0");
   }
   await limited.createSession("d", { owner: "alice" });
