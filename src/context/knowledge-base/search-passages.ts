@@ -49,7 +49,7 @@ const NAMED = { title: 0.9, heading: 0.7 } as const;
  * to the best candidate, whether title or headings are about the query, how many terms are adjacent, and whether both
  * or neither are Chinese.
  */
-const SHARES = { held: 0.5, weight: 0.2, named: 0.2, together: 0.05, script: 0.05 } as const;
+const SHARES = { held: 0.5, weight: 0.13, named: 0.2, together: 0.05, script: 0.12 } as const;
 const HAN = /\p{Script=Han}/u;
 
 export function searchPassages(
