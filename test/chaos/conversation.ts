@@ -54,16 +54,22 @@ export async function holdConversation(
     await check(world, { session, keys, viewers, frames, dialect });
     world.count("checked sessions");
   } catch (error) {
-    const state = viewers.map(({ receiver }) => JSON.stringify(receiver.getSnapshot().sessions[0]?.state));
-    world.violations.push(
-      `${session}: ${error instanceof Error ? error.message : String(error)} (${state.join(" | ")})`,
-    );
+    world.violations.push(`${session}: ${String(error)}; ${await describeSession(world, session)}`);
   } finally {
     stop.abort();
     for (const viewer of viewers) viewer.close();
     await reading;
   }
   await retry(() => log.deleteSession(session));
+}
+
+/** Describes why a session may not go on: who holds it until when, and what waits. */
+async function describeSession({ log }: ChaosWorld, session: string): Promise<string> {
+  const info = await retry(() => log.getSession(session));
+  const pending = await retry(() => log.listPending(session));
+  const [run] = await retry(() => log.listRuns(session, { limit: 1 }));
+  const commands = pending.map(({ kind, commandId }) => `${kind} ${commandId}`);
+  return `holder ${info?.holder ?? "none"}, epoch ${info?.epoch}, last run ${run?.status}, pending ${commands.join(", ")}`;
 }
 
 /** Sends one message in a random way, approves its tool call or cancels it, and waits for its end. */
