@@ -4,9 +4,11 @@
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
 import type { Transport } from "../../src/client/index.ts";
 import { type Log, openSqliteLog } from "../../src/log/index.ts";
 import { type Credentials, openCredentials } from "../../src/server/index.ts";
@@ -15,6 +17,8 @@ import { createRandom, type FaultProxy, startFaultProxy } from "../server/fault-
 import { createTransport, findPort, type Kind } from "../server/kill-fixture.ts";
 
 export const OWNER = "ann";
+/** How long a client waits for an answer. Faults and a busy machine make servers slow. */
+const TIMEOUT_MS = 3000;
 const DISK_BYTES = 256 * 1024 * 1024;
 
 /** A server at one address, in one process after the other, behind a proxy. */
@@ -48,9 +52,9 @@ export interface ChaosWorld {
   /** A transport to any of the two servers. */
   transport(kind: Kind): Transport;
   /** Leaves no space on the disk until the returned function is called. */
-  fillDisk(): () => void;
+  fillDisk(): Promise<() => void>;
   /** Locks the store as a program would that writes slowly, until the returned function is called. */
-  lockStore(): () => void;
+  lockStore(): Promise<() => void>;
   /** Keys noted by the tool, in order. */
   readNotes(): readonly string[];
   close(): Promise<void>;
@@ -80,9 +84,9 @@ export async function openWorld(seed: number): Promise<ChaosWorld> {
   await servers[1].start();
   const log = await openSqliteLog(store);
   const transports = servers.map(({ proxy }) => ({
-    sse: createTransport("sse", proxy.url, token),
-    ndjson: createTransport("ndjson", proxy.url, token),
-    socket: createTransport("socket", proxy.url, token),
+    sse: createTransport("sse", proxy.url, token, TIMEOUT_MS),
+    ndjson: createTransport("ndjson", proxy.url, token, TIMEOUT_MS),
+    socket: createTransport("socket", proxy.url, token, TIMEOUT_MS),
   }));
   const counts = new Map<string, number>();
   return {
@@ -98,18 +102,25 @@ export async function openWorld(seed: number): Promise<ChaosWorld> {
     count: (name, by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by),
     url: () => pick(servers).proxy.url,
     transport: (kind) => pick(transports)[kind],
-    fillDisk() {
+    async fillDisk() {
       const filler = join(disk, "filler");
       try {
-        writeFileSync(filler, Buffer.alloc(statfsSync(disk).bavail * statfsSync(disk).bsize + 1));
+        await writeFile(filler, Buffer.alloc(statfsSync(disk).bavail * statfsSync(disk).bsize + 1));
       } catch {
         // It is full now.
       }
       return () => rmSync(filler, { force: true });
     },
-    lockStore() {
-      const database = new DatabaseSync(store, { timeout: 5000 });
-      database.exec("BEGIN IMMEDIATE");
+    async lockStore() {
+      // The proxies live in this process, so it must not block while it waits for the lock.
+      const database = new DatabaseSync(store, { timeout: 0 });
+      for (let isLocked = false; !isLocked; await setTimeout(5))
+        try {
+          database.exec("BEGIN IMMEDIATE");
+          isLocked = true;
+        } catch (error) {
+          if (!/locked|busy/i.test(String(error))) throw error;
+        }
       return () => {
         database.exec("ROLLBACK");
         database.close();

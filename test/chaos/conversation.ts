@@ -15,8 +15,8 @@ import { type Frame, KINDS, readWithReconnect, SessionViewer, until } from "../s
 import { readFrames } from "../server/read-frames.ts";
 import { type ChaosWorld, OWNER } from "./chaos-world.ts";
 
-/** How long anything may take while faults go on. A longer wait is a violation. */
-const PATIENCE_MS = 120_000;
+/** How long anything may take while faults go on. A longer wait is a violation. Long, because the machine may be busy. */
+const PATIENCE_MS = 300_000;
 
 /** Sends messages until `count` are sent or the signal is aborted, then checks the session and deletes it. */
 export async function holdConversation(
@@ -45,16 +45,17 @@ export async function holdConversation(
   const viewers = KINDS.map((kind) => new SessionViewer(session, transports, kind));
   const keys: string[] = [];
   try {
-    while (keys.length < count && !signal.aborted) {
-      const key = `m-${session}-${keys.length}${random(4) === 0 ? "-ask" : ""}`;
+    for (let sent = 0; sent < count && !signal.aborted; sent++) {
+      const key = `m-${session}-${sent}${random(4) === 0 ? "-ask" : ""}`;
       keys.push(key);
-      await send(world, session, key, pick(viewers));
+      // A message that was cancelled before its run started has no run.
+      if ((await send(world, session, key, pick(viewers))) === "cancelled") keys.pop();
       if (random(4) === 0) pick(viewers).reconnect(pick(KINDS));
     }
     await check(world, { session, keys, viewers, frames, dialect });
     world.count("checked sessions");
   } catch (error) {
-    world.violations.push(`${session}: ${String(error)}; ${await describeSession(world, session)}`);
+    world.violations.push(`${session}: ${String(error)}; ${await describeSession(world, session, keys.at(-1))}`);
   } finally {
     stop.abort();
     for (const viewer of viewers) viewer.close();
@@ -63,21 +64,43 @@ export async function holdConversation(
   await retry(() => log.deleteSession(session));
 }
 
-/** Describes why a session may not go on: who holds it until when, and what waits. */
-async function describeSession({ log }: ChaosWorld, session: string): Promise<string> {
+/** Describes why a session may not go on: who holds it, what waits, and what became of the last message. */
+async function describeSession({ log }: ChaosWorld, session: string, key = ""): Promise<string> {
   const info = await retry(() => log.getSession(session));
   const pending = await retry(() => log.listPending(session));
   const [run] = await retry(() => log.listRuns(session, { limit: 1 }));
+  const { outcome } = (await retry(() => log.getCommand(session, key))) ?? {};
   const commands = pending.map(({ kind, commandId }) => `${kind} ${commandId}`);
-  return `holder ${info?.holder ?? "none"}, epoch ${info?.epoch}, last run ${run?.status}, pending ${commands.join(", ")}`;
+  return [
+    `holder ${info?.holder ?? "none"}`,
+    `epoch ${info?.epoch}`,
+    `last run ${run?.status}`,
+    `pending [${commands.join(", ")}]`,
+    `outcome of ${key} ${JSON.stringify(outcome)}`,
+  ].join(", ");
 }
 
-/** Sends one message in a random way, approves its tool call or cancels it, and waits for its end. */
-async function send(world: ChaosWorld, session: string, key: string, viewer: SessionViewer): Promise<void> {
+/**
+ * Sends one message in a random way, approves its tool call or cancels it, and waits for its end. Returns "cancelled" if
+ * it was cancelled before its run started.
+ */
+async function send(
+  world: ChaosWorld,
+  session: string,
+  key: string,
+  viewer: SessionViewer,
+): Promise<"ended" | "cancelled"> {
   const { log, random } = world;
   const run = deriveRunId(session, key);
-  const hasEnded = async (): Promise<boolean> =>
-    ((await retry(() => log.getRun(session, run)))?.status ?? "live") !== "live";
+  const isCancelled = random(12) === 0;
+  let end: "ended" | "cancelled" | undefined;
+  const findEnd = async (): Promise<boolean> => {
+    const status = (await retry(() => log.getRun(session, run)))?.status;
+    if (status !== undefined && status !== "live") end = "ended";
+    const { outcome } = (await retry(() => log.getCommand(session, key))) ?? {};
+    if (isCancelled && outcome?.code === "cancelled") end = "cancelled";
+    return end !== undefined;
+  };
   await within(`${key} is accepted`, async (signal) => {
     if (random(3) === 0) await sendChat(world, session, key, signal);
     else
@@ -89,14 +112,15 @@ async function send(world: ChaosWorld, session: string, key: string, viewer: Ses
       }
   });
   world.count("accepted messages");
-  const isCancelled = random(12) === 0;
   await within(`${key} has ended`, async (signal) => {
-    for (let round = 0; !(await hasEnded()) && !signal.aborted; round++) {
+    for (let round = 0; !(await findEnd()) && !signal.aborted; round++) {
       if (isCancelled && round === 3) await viewer.cancel(run, `cancel-${key}`);
       if (key.endsWith("-ask")) await viewer.approve(run, `approve-${key}`);
       await setTimeout(20);
     }
   });
+  if (end === "cancelled") world.count("messages cancelled before their run");
+  return end ?? "ended";
 }
 
 /** Sends a message to the chat endpoint of specification 003 and compares what arrives with the store. */
@@ -114,7 +138,7 @@ async function sendChat(world: ChaosWorld, session: string, key: string, signal:
           ...(last === undefined ? {} : { "last-event-id": last }),
         },
         body: JSON.stringify({ session_id: session, content: key }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(5000)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(15_000)]),
       });
       // The run waits for its approval, which only the caller of this function gives.
       if (response.status === 200 && key.endsWith("-ask")) {
@@ -139,6 +163,7 @@ async function sendChat(world: ChaosWorld, session: string, key: string, signal:
       await setTimeout(20);
     }
   }
+  if (signal.aborted) return;
   const run = deriveRunId(session, key);
   const wanted = await retry(async () => {
     const path = `/v1/sessions/${session}/events?dialect=engine&follow=false&run=${run}`;

@@ -12,7 +12,7 @@ export interface Fault {
 }
 
 /** Documented maximum after which the connections of a revoked token are closed, and some time for faults. */
-const MAX_REVOKED_MS = 60_000;
+const MAX_REVOKED_MS = 120_000;
 const FLOOD_MESSAGES = 40;
 
 export const FAULTS: { readonly [name: string]: Fault } = {
@@ -40,7 +40,7 @@ export const FAULTS: { readonly [name: string]: Fault } = {
     weight: 2,
     async run({ hasDisk, fillDisk, random }) {
       if (!hasDisk) return;
-      const empty = fillDisk();
+      const empty = await fillDisk();
       await setTimeout(200 + random(2000));
       empty();
     },
@@ -48,7 +48,7 @@ export const FAULTS: { readonly [name: string]: Fault } = {
   "slow store": {
     weight: 2,
     async run({ lockStore, random }) {
-      const unlock = lockStore();
+      const unlock = await lockStore();
       await setTimeout(200 + random(2000));
       unlock();
     },
@@ -94,7 +94,7 @@ async function floodMessages(world: ChaosWorld): Promise<void> {
   const { log, random } = world;
   const session = `flood-${++serial}`;
   const keys = Array.from({ length: FLOOD_MESSAGES }, (_, index) => `m-${session}-${index}`);
-  const late = AbortSignal.timeout(240_000);
+  const late = AbortSignal.timeout(600_000);
   await Promise.all(
     keys.map(async (key) => {
       while (!late.aborted) {

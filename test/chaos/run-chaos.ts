@@ -6,6 +6,7 @@
  * - No tool call ran twice.
  * - Memory and open files of the server that is never killed do not grow.
  */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { type ChaosWorld, openWorld } from "./chaos-world.ts";
 import { holdConversation } from "./conversation.ts";
@@ -37,12 +38,18 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const world = await openWorld(seed);
   const over = AbortSignal.timeout(seconds * 1000);
   const samples: Sample[] = [];
+  // The proxies and clients share this process: if it is late, so is everything it measures.
+  const delay = monitorEventLoopDelay();
+  delay.enable();
   try {
     const conversing = Array.from({ length: sessions }, async (_, index) => {
       for (let round = 0; !over.aborted; round++)
         await holdConversation(world, `talk-${index}-${round}`, { count: messages, signal: over });
     });
-    const reporting = setInterval(() => print(describe(world)), PROGRESS_MS);
+    const reporting = setInterval(() => {
+      print(`${describe(world)}; delay of this process: ${describeDelay(delay)}`);
+      delay.reset();
+    }, PROGRESS_MS);
     await Promise.all([causeFaults(world, over, print), measure(world, over, samples)]);
     await Promise.all(conversing);
     clearInterval(reporting);
@@ -125,6 +132,10 @@ function findGrowth(samples: readonly Sample[]): readonly string[] {
     ...(heap > HEAP_TOLERANCE ? [`the heap grew by ${heap} bytes`] : []),
     ...(files > FILES_TOLERANCE ? [`the number of open files grew by ${files}`] : []),
   ];
+}
+
+function describeDelay({ mean, max }: ReturnType<typeof monitorEventLoopDelay>): string {
+  return `mean ${Math.round(mean / 1e6)} ms, max ${Math.round(max / 1e6)} ms`;
 }
 
 function describe({ counts, violations }: ChaosWorld): string {

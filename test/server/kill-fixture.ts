@@ -67,10 +67,10 @@ export class RestartableServer {
   }
 }
 
-export function createTransport(kind: Kind, url: string, token?: string): Transport {
-  const common = { commandTimeoutMs: 1000, ...(token === undefined ? {} : { token }) };
+export function createTransport(kind: Kind, url: string, token?: string, timeoutMs = 1000): Transport {
+  const common = { commandTimeoutMs: timeoutMs, ...(token === undefined ? {} : { token }) };
   if (kind !== "socket") return createFetchTransport({ url, framing: kind, ...common });
-  const options = { connectTimeoutMs: 1000, heartbeatMs: 500, ...common };
+  const options = { connectTimeoutMs: timeoutMs, heartbeatMs: 500, ...common };
   return createWebSocketTransport({ url: `${url.replace("http", "ws")}/v1/ws`, ...options });
 }
 
