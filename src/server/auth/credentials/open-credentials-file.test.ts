@@ -45,6 +45,27 @@ it("does not write or wait for an unknown cookie or ticket", () => {
   credentials.close();
 });
 
+it("does not block requests and runs while another process has locked the file", () => {
+  const file = newFile();
+  const credentials = openCredentials(file);
+  const { secret } = credentials.createToken({ name: "laptop" });
+  const other = new DatabaseSync(file);
+  other.exec("BEGIN IMMEDIATE");
+  const before = performance.now();
+  for (let i = 0; i < 10; i++) {
+    expect(credentials.find(secret)).toBeDefined();
+    expect(() => credentials.addSpent("token:a", 5)).toThrow(expect.objectContaining({ code: "store_busy" }));
+  }
+  expect(performance.now() - before).toBeLessThan(1500);
+  other.close();
+  credentials.addSpent("token:a", 5);
+  expect(credentials.readSpent("token:a")).toBe(5);
+  // A use that could not be recorded is recorded with the next request.
+  credentials.find(secret);
+  expect(credentials.listTokens()[0]?.usedAt).toBeGreaterThan(0);
+  credentials.close();
+});
+
 function refusalOf(path: string): readonly [code: string, message: string] {
   try {
     openCredentials(path).close();

@@ -1,6 +1,9 @@
 /** Options and limits of the credential store. */
 export interface CredentialsOptions {
-  /** How long to wait for another process that is writing, in milliseconds; blocks the process. Default: 2,000. */
+  /**
+   * How long to wait for another process that is writing, in milliseconds; blocks the process. Default: 2,000. Writes of
+   * every request, such as the last use of a token and the tokens that were spent, wait at most 25 ms.
+   */
   readonly busyTimeoutMs?: number | undefined;
   /** Default: `CREDENTIAL_LIMITS`. */
   readonly limits?: Partial<CredentialLimits> | undefined;

@@ -44,6 +44,10 @@ const DAY = 86_400_000;
 const MAX_CACHED = 10_000;
 /** How often to check that the path still points to the opened file. */
 const FILE_CHECK_MS = 1000;
+/** How long a routine write waits for another process. The event loop waits too. */
+const ROUTINE_WAIT_MS = 25;
+/** How long routine writes do not wait at all after one of them waited in vain. */
+const LOCKED_MS = 250;
 const MAX_PRINCIPAL_LENGTH = 16_384;
 
 /** A principal and the digest that its secret must match. */
@@ -81,9 +85,13 @@ class SqliteCredentials implements Credentials {
   #hasTokens = false;
   #sweptDay = -1;
   #checkedAt = 0;
+  readonly #busyTimeoutMs: number;
+  /** Until then, routine writes do not wait: another process has locked the file. */
+  #lockedUntil = 0;
 
   constructor(path: string, { busyTimeoutMs = 2000, limits = {}, now = Date.now }: CredentialsOptions) {
     this.#path = path;
+    this.#busyTimeoutMs = busyTimeoutMs;
     this.#limits = { ...CREDENTIAL_LIMITS, ...limits };
     this.#now = now;
     this.#db = openCredentialsFile(path, busyTimeoutMs);
@@ -264,11 +272,13 @@ class SqliteCredentials implements Credentials {
     if (!(tokens > 0)) return;
     const day = Math.floor(now / DAY);
     const { addSpent, sweepSpent } = this.#statements;
-    this.#guard(() => {
-      if (day !== this.#sweptDay) sweepSpent.run(day - this.#limits.spentDays);
-      this.#sweptDay = day;
-      addSpent.run(day, principalId, Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER));
-    });
+    this.#guard(() =>
+      this.#writeRoutinely(() => {
+        if (day !== this.#sweptDay) sweepSpent.run(day - this.#limits.spentDays);
+        this.#sweptDay = day;
+        addSpent.run(day, principalId, Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER));
+      }),
+    );
   }
 
   readSpent(principalId: string, now: number = this.#now()): number {
@@ -351,9 +361,26 @@ class SqliteCredentials implements Credentials {
     if (this.#lastUsedMinute.size >= MAX_CACHED) this.#lastUsedMinute.clear();
     this.#lastUsedMinute.set(id, minute);
     try {
-      this.#statements.useToken.run(minute * MINUTE, id);
+      this.#writeRoutinely(() => this.#statements.useToken.run(minute * MINUTE, id));
     } catch {
       this.#lastUsedMinute.delete(id);
+    }
+  }
+
+  /**
+   * Writes what every request and every model call writes. It waits only briefly for another process that has locked the
+   * file, because the event loop waits too; the caller tries again later.
+   */
+  #writeRoutinely<T>(work: () => T): T {
+    const isLocked = performance.now() < this.#lockedUntil;
+    this.#db.exec(`PRAGMA busy_timeout = ${isLocked ? 0 : Math.min(ROUTINE_WAIT_MS, this.#busyTimeoutMs)}`);
+    try {
+      return work();
+    } catch (error) {
+      if (!isLocked) this.#lockedUntil = performance.now() + LOCKED_MS;
+      throw error;
+    } finally {
+      this.#db.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}`);
     }
   }
 
