@@ -32,6 +32,9 @@ import { SessionRecords } from "./session-records.ts";
 import { RunQueue } from "./run-queue.ts";
 import { Waker } from "./waker.ts";
 
+/** Renewals between two checks for commands without a hint: one per lease. */
+const CHECK_EVERY = 3;
+
 /**
  * Opens a session for writing: takes its lease, recovers the runs of its last writer and starts to execute commands.
  *
@@ -75,6 +78,7 @@ export class Session implements AsyncDisposable {
   #stopped: LoomError | undefined;
   #hasEnded = false;
   #isDraining = false;
+  #renewals = 0;
   #closing: Promise<void> | undefined;
   #unwatch: () => void = () => undefined;
 
@@ -92,8 +96,9 @@ export class Session implements AsyncDisposable {
       onLost: (error) => this.#fence(error),
       onRenewed: () => {
         if (this.#sequencer.failure !== undefined) void this.repair().catch(() => this.#backOff.plan());
-        // Commands that wait can expire; all others are reported by hints.
-        else if (this.#waker.hasFailed || !this.#inbox.isEmpty) this.#waker.hint();
+        // Commands that wait can expire, and the hint of another one may have been lost.
+        else if (this.#waker.hasFailed || !this.#inbox.isEmpty || ++this.#renewals % CHECK_EVERY === 0)
+          this.#waker.hint();
       },
     });
     this.#sequencer = new Sequencer({

@@ -54,7 +54,8 @@ interface OpenFailure {
 const HELD_RETRY_MS = 50;
 const MAX_HELD_RETRIES = 6;
 const FAILURE_RETRY_MS = 1000;
-const MAX_FAILURE_RETRY_MS = 5 * 60 * 1000;
+/** Short, because accepted messages wait for it, also after a store that failed works again. */
+const MAX_FAILURE_RETRY_MS = 30 * 1000;
 const MAX_TRACKED_SESSIONS = 10_000;
 
 export class HeldSessions {
