@@ -173,6 +173,8 @@ class RestartedServer implements ChaosServer {
   async start(): Promise<void> {
     while (!this.isUp) {
       this.#child = startChild("../chaos/chaos-child.ts", this.#args);
+      // A killed process does not read its commands.
+      this.#child.process.stdin?.on("error", () => undefined);
       this.isUp = (await this.#child.next("listening")) !== undefined;
     }
   }
