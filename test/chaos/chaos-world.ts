@@ -73,11 +73,12 @@ export async function openWorld(seed: number): Promise<ChaosWorld> {
   writeFileSync(notes, "");
   const credentials = openCredentials(credentialsFile);
   const token = credentials.createToken({ name: "all", owner: OWNER }).secret;
+  const violations: string[] = [];
   const createServer = async (): Promise<ChaosServer> => {
     const port = await findPort(random);
     const proxy = await startFaultProxy(`http://127.0.0.1:${port}`, () => undefined);
     const args = [store, String(port), credentialsFile, notes, `127.0.0.1:${proxy.port}`];
-    return new RestartedServer(proxy, args);
+    return new RestartedServer(proxy, args, (error) => violations.push(`a server ended by itself: ${String(error)}`));
   };
   const servers = [await createServer(), await createServer()] as const;
   await servers[0].start();
@@ -95,7 +96,7 @@ export async function openWorld(seed: number): Promise<ChaosWorld> {
     log,
     credentials,
     token,
-    violations: [],
+    violations,
     counts,
     hasDisk,
     pick,
@@ -156,12 +157,15 @@ function mountDisk(path: string): boolean {
 class RestartedServer implements ChaosServer {
   readonly proxy: FaultProxy;
   readonly #args: readonly string[];
+  readonly #onCrash: (error: unknown) => void;
   #child: Child | undefined;
   isUp = false;
 
-  constructor(proxy: FaultProxy, args: readonly string[]) {
+  /** `onCrash` is called if the server ends by itself after it has listened. */
+  constructor(proxy: FaultProxy, args: readonly string[], onCrash: (error: unknown) => void) {
     this.proxy = proxy;
     this.#args = args;
+    this.#onCrash = onCrash;
   }
 
   get child(): Child {
@@ -176,6 +180,7 @@ class RestartedServer implements ChaosServer {
       // A killed process does not read its commands.
       this.#child.process.stdin?.on("error", () => undefined);
       this.isUp = (await this.#child.next("listening")) !== undefined;
+      if (this.isUp) this.#child.ended.catch(this.#onCrash);
     }
   }
 
