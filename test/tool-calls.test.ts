@@ -16,6 +16,7 @@ import {
   type ToolHost,
   type ToolOutcome,
 } from "../src/tools/index.ts";
+import { waitForEvent } from "./agents/agent-fixture.ts";
 
 const sessions: Session[] = [];
 afterEach(async () => {
@@ -209,11 +210,12 @@ describe("tool calls in a real run", () => {
     checkpoint_ns: "",
   } as const;
 
-  /** Simulates a process that crashes during these calls and another that resumes them. */
+  /** Simulates a process that crashes during these calls, once `underWay` resolves, and another that resumes them. */
   async function crashAndResume(
     calls: readonly ToolCallRequest[],
     box: Toolbox,
-    meanwhile: (log: Log) => Promise<unknown>,
+    underWay: (session: Session) => Promise<unknown>,
+    meanwhile: (log: Log) => Promise<unknown> = async () => undefined,
   ) {
     const log = new MemoryLog();
     const first = await openSession(log, "s1");
@@ -223,7 +225,7 @@ describe("tool calls in a real run", () => {
     for (const call of calls) writeCall(node, call);
     const host = createHost(run, node);
     const lost = calls.map((call) => runToolCall(call, box, host).catch(() => undefined));
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await underWay(first);
     await first.close({ run: "leave" });
     await Promise.all(lost);
     await meanwhile(log);
@@ -245,13 +247,17 @@ describe("tool calls in a real run", () => {
   }
 
   it("an approval that arrives while no process runs is used after the restart", async () => {
-    const { outcomes, records, issues } = await crashAndResume([callOf("asks")], toolbox, (log) =>
-      sendCommand(log, {
-        commandId: "x",
-        sessionId: "s1",
-        kind: "approve",
-        body: { run_id: "r1", call_id: "call-asks", decision: "approved", arguments: { n: 8 } },
-      }),
+    const { outcomes, records, issues } = await crashAndResume(
+      [callOf("asks")],
+      toolbox,
+      (session) => waitForEvent(session, "tool_approval"),
+      (log) =>
+        sendCommand(log, {
+          commandId: "x",
+          sessionId: "s1",
+          kind: "approve",
+          body: { run_id: "r1", call_id: "call-asks", decision: "approved", arguments: { n: 8 } },
+        }),
     );
     expect(outcomes).toMatchObject([{ result: 'The user changed the arguments to {"n":8}.\n8', isError: false }]);
     expect(issues.filter(({ level }) => level === "error")).toEqual([]);
@@ -261,6 +267,7 @@ describe("tool calls in a real run", () => {
 
   it("only idempotent calls run again after they had started", async () => {
     const runs: string[] = [];
+    const bothRun = Promise.withResolvers<void>();
     const create = (name: string, idempotent: boolean): Tool =>
       defineTool({
         name,
@@ -268,7 +275,7 @@ describe("tool calls in a real run", () => {
         input,
         idempotent,
         execute: () => {
-          runs.push(name);
+          if (runs.push(name) === 2) bothRun.resolve();
           return runs.length <= 2 ? never() : "done";
         },
       });
@@ -276,7 +283,7 @@ describe("tool calls in a real run", () => {
     const { outcomes, records, issues } = await crashAndResume(
       [callOf("once"), callOf("often")],
       box,
-      async () => undefined,
+      () => bothRun.promise,
     );
     expect(runs).toEqual(["once", "often", "often"]);
     expect(outcomes).toMatchObject([{ name: "often", result: "done" }]);
