@@ -31,6 +31,11 @@ const PHASES: readonly [name: string, turn: ScriptedTurn, until: EventType][] = 
   ["while waiting for approval", { calls: [{ name: "remove", input: { path: "a" } }] }, "tool_approval"],
 ];
 
+/** `llm_start` is durable before the model is called, and a run that is cancelled in between does not call it. */
+async function waitForModel({ model }: AgentFixture): Promise<void> {
+  await expect.poll(() => model.requests.length, { interval: 1 }).toBe(1);
+}
+
 async function cancel(run: Run, fixture: AgentFixture): Promise<void> {
   const body = { run_id: run.runId, reason: "enough" };
   const { outcome } = await sendCommand(fixture.log, { commandId: "stop", sessionId: SESSION, kind: "cancel", body });
@@ -43,6 +48,7 @@ describe("cancelling an agent", () => {
     const there = fixture.wait(until);
     const run = await fixture.ask("Go");
     await there;
+    await waitForModel(fixture);
     await cancel(run, fixture);
     expect(await run.ended).toMatchObject({ status: "cancelled", reason: "enough" });
     const records = await fixture.read();
@@ -96,6 +102,7 @@ describe("cancelling an agent", () => {
     const there = fixture.wait("llm_start");
     const run = await fixture.ask("Go");
     await there;
+    await waitForModel(fixture);
     await cancel(run, fixture);
     await run.ended;
     expect(fixture.model.requests[0]?.abortSignal?.aborted).toBe(true);
