@@ -58,10 +58,10 @@ describe("a writer thread that ends", () => {
     await append();
     expect(await lastIdOf(log)).toBe(3);
     expect([threads.length, log.monitor.measure().restarts]).toEqual([2, 1]);
-    expect(faults).toEqual(["store_failed"]);
-    // A probe is stored, so the fault is gone.
-    expect(await log.monitor.check()).toBeUndefined();
-    expect(faults).toEqual(["store_failed", undefined]);
+    // The fault is gone when a probe was stored, here or by the check of each second.
+    expect(faults[0]).toBe("store_failed");
+    await vi.waitFor(async () => expect(await log.monitor.check()).toBeUndefined(), { timeout: 10_000 });
+    expect(faults.at(-1)).toBeUndefined();
     await close();
   });
 
@@ -98,7 +98,9 @@ describe("a writer thread that ends", () => {
       await vi.waitFor(() => expect(log.monitor.fault).toMatchObject({ code: "writer_failed" }), { timeout: 20_000 });
       await expect(append()).rejects.toMatchObject({ code: "writer_failed" });
       expect(await log.monitor.check()).toMatchObject({ code: "writer_failed" });
-      expect(faults).toEqual(["store_failed", "writer_failed"]);
+      // On a slow machine the check of each second also reports that its probe is late.
+      expect([faults[0], faults.at(-1)]).toEqual(["store_failed", "writer_failed"]);
+      expect(faults).not.toContain(undefined);
       expect(threads).toHaveLength(6);
       expect(await lastIdOf(log)).toBe(1);
     } finally {
