@@ -38,9 +38,15 @@ export function* listJson(text: string): Generator<JsonObject | readonly Json[]>
 
 /** Returns the field with one of these names, ignoring case, spaces and punctuation in its key. */
 export function findField(object: JsonObject, ...names: readonly string[]): Json | undefined {
+  let keys: readonly string[] | undefined;
+  let simple: readonly string[] = [];
   for (const name of names) {
     if (Object.hasOwn(object, name)) return object[name];
-    const key = Object.keys(object).find((one) => simplify(one) === name);
+    if (keys === undefined) {
+      keys = Object.keys(object);
+      simple = keys.map(simplify);
+    }
+    const key = keys[simple.indexOf(name)];
     if (key !== undefined) return object[key];
   }
   return undefined;
@@ -137,7 +143,7 @@ function parse(text: string, repair: { left: number }): JsonObject | readonly Js
   }
   // The library reads the other kinds of comments.
   const plain = text.replaceAll(/^[ \t]*#[^\n]*$/gm, "");
-  for (const faulty of [plain, respell(plain)]) {
+  for (const faulty of new Set([plain, respell(plain)])) {
     try {
       return accept(JSON.parse(jsonrepair(faulty)));
     } catch {

@@ -162,16 +162,17 @@ class CandidateList {
 
   add(said: string): void {
     this.#isFresh = false;
-    const text = clean(said);
-    const key = collapseSpaces(text);
-    if (this.#seen.has(key)) return;
     const { max, tooMany = max, maxCharacters, maxBytes } = this.#limits;
+    const text = clean(said);
+    const short = shorten(text, maxCharacters);
+    const key = collapseSpaces(short);
+    if (this.#seen.has(key)) return;
     if (this.#candidates.length >= max) {
       if (++this.#over > tooMany - max) this.#cut++;
       return;
     }
     this.#seen.add(key);
-    const fitting = fitText(shorten(text, maxCharacters), maxBytes);
+    const fitting = fitText(short, maxBytes);
     if (fitting !== text) this.#cut++;
     this.#candidates.push({ text: fitting, calls: [], room: maxBytes });
     this.#isFresh = true;
