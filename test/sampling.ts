@@ -48,3 +48,8 @@ export const STATE_SAMPLES = { isWhole: LONG };
 export const FORK_SAMPLES = LONG
   ? { forks: 30, sessionBytes: 50_000_000, maxMemoryBytes: 800_000_000, timeoutMs: 900_000 }
   : { forks: 5, sessionBytes: 3_000_000, maxMemoryBytes: 400_000_000, timeoutMs: 120_000 };
+
+/** Worst input: bytes of a document and of a fetched page. The larger ones are just below the limits. */
+export const WORST_SAMPLES = LONG
+  ? { documentBytes: 9_000_000, pageBytes: 1024 * 1024 }
+  : { documentBytes: 1_000_000, pageBytes: 256 * 1024 };
