@@ -230,6 +230,34 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     await context.close();
   });
 
+  it("leaves focus where the user moves it while the list closes", async () => {
+    const { page, context, complaints } = await open({ width: 390, height: 844, path: "#/s/talk" });
+    await page.locator(".loom-run-footer").first().waitFor();
+    await page.getByRole("button", { name: "Show sessions" }).press("Enter");
+    await page.waitForFunction(() => document.activeElement?.closest("#page-sidebar") != null);
+    // As on a slow machine: the next frame comes after the user has typed.
+    await page.evaluate(() => {
+      const frames: FrameRequestCallback[] = [];
+      const { requestAnimationFrame } = globalThis;
+      globalThis.requestAnimationFrame = (callback) => -frames.push(callback);
+      Object.assign(globalThis, {
+        runFrames: () => {
+          globalThis.requestAnimationFrame = requestAnimationFrame;
+          for (const callback of frames) callback(performance.now());
+          return frames.length;
+        },
+      });
+    });
+    await page.keyboard.press("Escape");
+    const message = page.getByRole("textbox", { name: "Message", exact: true });
+    await message.fill("Hello");
+    const frames = await page.evaluate(() => (globalThis as unknown as { runFrames(): number }).runFrames());
+    expect(frames).toBeGreaterThan(0);
+    expect(await message.evaluate((element) => element === document.activeElement)).toBe(true);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("shows no animation if reduced motion is set", async () => {
     const { page, context, complaints } = await open({ path: "#/s/asking", reducedMotion: false });
     await page.locator(".loom-approval").waitFor();

@@ -203,7 +203,10 @@ function useDrawerFocus(isOpen: boolean): void {
     return () => {
       cancelAnimationFrame(frame);
       requestAnimationFrame(() => {
-        if (before instanceof HTMLElement && before.isConnected) before.focus();
+        const active = document.activeElement ?? document.body;
+        // Leave focus alone if the user has moved it.
+        const isMoved = active !== document.body && active.closest("#page-sidebar") === null;
+        if (!isMoved && before instanceof HTMLElement && before.isConnected) before.focus();
       });
     };
   }, [isOpen]);
