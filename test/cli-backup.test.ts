@@ -1,11 +1,25 @@
 // `loom backup`, `loom restore` and `loom verify`: while another process writes, with damage of each kind, and killed.
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { beforeAll, expect, it } from "vitest";
+import { findBlobFault, listBlobs } from "../src/cli/backup/copy-blobs.ts";
 import { openKnowledgeBase } from "../src/context/index.ts";
 import { exportSession, openSqliteLog } from "../src/log/index.ts";
 import { openBlobStore, openCredentials, SERVER_LIMITS } from "../src/server/index.ts";
@@ -161,6 +175,52 @@ it("names each damaged part of the data", async () => {
   expect(out).toMatch(/; 4 damaged\n$/);
 });
 
+it("names files with a damaged description, not files that are deleted meanwhile", async () => {
+  const hurt = nameData();
+  cpSync(dirname(data.store), dirname(hurt.store), { recursive: true });
+  const place = `${hurt.store}-blobs`;
+  const [session = ""] = readdirSync(place).filter((name) => existsSync(join(place, name, blobId)));
+  const found = { session, blob: blobId, path: join(place, session, blobId) };
+  const meta = join(found.path, "meta.json");
+  const text = readFileSync(meta, "utf8");
+  expect(await findBlobFault(found, "a")).toBeUndefined();
+  expect(await findBlobFault(found)).toBeUndefined();
+  for (const damage of ["", text.replace("text/plain", "text/plaim"), text.slice(0, -5), "[]"]) {
+    writeFileSync(meta, damage);
+    expect(await findBlobFault(found, "a"), damage).toBe("meta.json is damaged");
+  }
+  const { code, out } = await loom(["verify", ...hurt.options]);
+  expect([code, out]).toEqual([1, expect.stringContaining(`file ${blobId} of session "a": meta.json is damaged`)]);
+  writeFileSync(meta, text);
+  rmSync(join(found.path, "bytes"));
+  expect(await findBlobFault(found, "a")).toBe("its bytes are missing");
+  rmSync(join(place, session), { recursive: true });
+  expect(await findBlobFault(found, "a")).toBeUndefined();
+});
+
+it("does not take a folder of files that cannot be read for an empty one", async () => {
+  await expect(listBlobs(join(folder, "x".repeat(300))).next()).rejects.toThrow("ENAMETOOLONG");
+  expect(await listBlobs(nameData().store).next()).toMatchObject({ done: true });
+});
+
+it("checks the whole knowledge base, also a large one", async () => {
+  const hurt = nameData();
+  cpSync(dirname(data.store), dirname(hurt.store), { recursive: true });
+  // Larger than what is checked when it is opened.
+  const db = new DatabaseSync(hurt.kb);
+  db.exec("INSERT INTO notes VALUES ('large', printf('%.*c', 20000000, 'x'))");
+  const { rootpage } = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'chunks_by_document'").get() as {
+    rootpage: number;
+  };
+  db.close();
+  expect((await loom(["verify", ...hurt.options])).code).toBe(0);
+  const file = openSync(hurt.kb, "r+");
+  writeSync(file, Buffer.alloc(4096), 0, 4096, (rootpage - 1) * 4096);
+  closeSync(file);
+  const { code, out } = await loom(["verify", ...hurt.options]);
+  expect([code, out]).toEqual([1, expect.stringContaining("damaged: knowledge: ")]);
+});
+
 it("names each changed file of a backup, and restores nothing from it", async () => {
   const backup = nameBackup();
   expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
@@ -199,6 +259,29 @@ it("leaves a complete result or none when it is killed, and can be repeated", as
     expect((await loom(["verify", ...target.options])).code).toBe(0);
     expect(await readSession(target.store, "a")).toBe(await readSession(data.store, "a"));
   }
+});
+
+it("deletes nothing when an interrupted restore is repeated", async () => {
+  const [backup, other] = [nameBackup(), nameBackup()];
+  for (const name of [backup, other]) expect((await loom(["backup", name, ...data.options])).code).toBe(0);
+  const target = nameData();
+  expect((await loom(["restore", backup, ...target.options])).code).toBe(0);
+  // As if it had been interrupted before the store appeared, and the files had changed since.
+  rmSync(target.store);
+  const kept = join(`${target.store}-blobs`, "kept");
+  writeFileSync(kept, "");
+  const marker = `${target.store}-restoring`;
+  writeFileSync(
+    marker,
+    createHash("sha256")
+      .update(readFileSync(join(other, "manifest.json")))
+      .digest("hex"),
+  );
+  const refused = await loom(["restore", backup, ...target.options]);
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("exists already")]);
+  expect((await loom(["restore", other, ...target.options])).code).toBe(0);
+  expect([existsSync(kept), existsSync(marker)]).toEqual([true, false]);
+  expect(await readSession(target.store, "a")).toBe(await readSession(data.store, "a"));
 });
 
 async function kill(args: readonly string[], afterMs: number): Promise<void> {

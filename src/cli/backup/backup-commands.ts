@@ -28,7 +28,7 @@ export const RESTORE: CliCommand = {
   argument: "FOLDER",
   options: PARTS,
   notes: [
-    "All files of the backup are checked first. Nothing is overwritten: move the store, its files and the knowledge base away before. The store appears last, when everything else is there. After an interruption, run the command again.",
+    "All files of the backup are checked first. Nothing is overwritten or deleted: move the store, its files and the knowledge base away before. The store appears last, when everything else is there. After an interruption, run the command again with the same backup.",
     "Clients receive restored sessions from the start, because they may have seen events that the backup does not have. Share links of restored sessions must be created again.",
     "Exit codes: 0 restored, 1 the backup is damaged, 2 the backup could not be restored.",
   ],
@@ -42,6 +42,7 @@ export const VERIFY: CliCommand = {
   options: PARTS,
   notes: [
     "Without FOLDER, reads every record, run and command of every session, every file, the tokens and the knowledge base, also while a server runs. With FOLDER, compares a backup with its manifest.",
+    "Sessions and files have checksums. For tokens and documents, the structure of their databases is checked.",
     "Exit codes: 0 nothing is damaged, 1 something is damaged, 2 could not be read.",
   ],
   examples: ["loom verify", "loom verify /backups/loom-monday"],

@@ -4,8 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { copyFile, mkdir, readdir, rm } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { parseObject } from "../../protocol/json.ts";
+import { readBlobInfo } from "../../server/blobs/blob-info.ts";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const BYTES = "bytes";
@@ -25,10 +27,10 @@ export async function* listBlobs(folder: string): AsyncGenerator<BlobFolder> {
       yield { session, blob, path: join(folder, session, blob) };
 }
 
-/** A blob whose session is deleted meanwhile disappears. */
+/** A session or blob can be deleted meanwhile. A folder that cannot be read is an error: it may have files. */
 async function readFolder(path: string): Promise<readonly string[]> {
-  const names = await readdir(path).catch(() => []);
-  return names.filter((name) => DIGEST.test(name)).toSorted();
+  const names = await readdir(path).catch(ignoreMissing);
+  return (names ?? []).filter((name) => DIGEST.test(name)).toSorted();
 }
 
 /** Name of a session's folder. */
@@ -36,17 +38,38 @@ export function digestOfSession(sessionId: string): string {
   return createHash("sha256").update(sessionId).digest("hex");
 }
 
-/** Returns what is wrong with a blob; undefined if it is intact. */
-export async function findBlobFault({ blob, path }: BlobFolder): Promise<string | undefined> {
-  try {
-    const files = await readdir(path);
-    if (!files.includes("meta.json")) return "meta.json is missing";
-    const hash = createHash("sha256");
-    for await (const chunk of createReadStream(join(path, BYTES)) as AsyncIterable<Buffer>) hash.update(chunk);
-    return hash.digest("hex") === blob ? undefined : "its bytes are damaged";
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? String(error);
+/**
+ * Returns what is wrong with a blob; undefined if it is intact, or was deleted meanwhile. Without the ID of its session,
+ * the ID in its description counts.
+ */
+export async function findBlobFault(folder: BlobFolder, sessionId?: string): Promise<string | undefined> {
+  const fault = await compareBlob(folder, sessionId).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" ? "its bytes are missing" : (code ?? String(error));
+  });
+  const isDeleted = fault !== undefined && (await stat(folder.path).catch(ignoreMissing)) === undefined;
+  return isDeleted ? undefined : fault;
+}
+
+async function compareBlob({ session, blob, path }: BlobFolder, sessionId?: string): Promise<string | undefined> {
+  const text = await readFile(join(path, "meta.json"), "utf8").catch(ignoreMissing);
+  if (text === undefined) return "meta.json is missing";
+  const owner = sessionId ?? parseObject(text)?.["sessionId"];
+  const info =
+    typeof owner === "string" && digestOfSession(owner) === session ? readBlobInfo(text, owner, blob) : undefined;
+  if (info === undefined) return "meta.json is damaged";
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of createReadStream(join(path, BYTES)) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
   }
+  return bytes === info.bytes && hash.digest("hex") === blob ? undefined : "its bytes are damaged";
+}
+
+function ignoreMissing(error: unknown): undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
 }
 
 /** Copies the files of one blob. Returns false if it was deleted meanwhile. */

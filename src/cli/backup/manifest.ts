@@ -10,7 +10,8 @@ import { isJsonObject } from "../../protocol/index.ts";
 import { readPackageVersion } from "../../server/read-package-version.ts";
 import { CliError } from "../command.ts";
 
-const MANIFEST = "manifest.json";
+/** Name of the file in the backup. */
+export const MANIFEST = "manifest.json";
 const FORMAT = 1;
 
 export interface BackedUpFile {

@@ -1,7 +1,7 @@
 /** `loom backup`, `loom restore` and `loom verify`. */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { renewSessions, verifyStore } from "../../log/maintain-store.ts";
 import { isLoomError } from "../../protocol/index.ts";
@@ -12,7 +12,7 @@ import type { Terminal } from "../terminal.ts";
 import { BACKUP, RESTORE } from "./backup-commands.ts";
 import { copyBlob, digestOfSession, listBlobs } from "./copy-blobs.ts";
 import { type StoredPart, exists, listParts } from "./data-parts.ts";
-import { findChangedFiles, readManifest, writeManifest } from "./manifest.ts";
+import { findChangedFiles, MANIFEST, readManifest, writeManifest } from "./manifest.ts";
 import { type VerifiedData, verifyData } from "./verify-data.ts";
 
 const PRIVATE = { recursive: true, mode: 0o700 } as const;
@@ -81,14 +81,17 @@ async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
   if (damaged.length > 0) return report(parsed, terminal, { folder, damaged });
   const parts = listParts(parsed).filter(({ copy }) => existsSync(join(folder, copy)));
   const [store, ...others] = parts as [StoredPart, ...StoredPart[]];
-  // Present while a restore is under way: what exists then was restored before it was interrupted.
+  // Names the backup while it is being restored: what exists then is complete, and was restored before an interruption.
   const marker = `${store.path}-restoring`;
-  const isAgain = existsSync(marker) && !exists(store);
+  const mark = createHash("sha256")
+    .update(await readFile(join(folder, MANIFEST)))
+    .digest("hex");
+  const isAgain = !exists(store) && (await readFile(marker, "utf8").catch(() => undefined)) === mark;
   for (const part of parts)
     if (exists(part) && !isAgain) throw new CliError(`\`${part.path}\` exists already`, "move it away first");
   await mkdir(dirname(store.path), PRIVATE);
-  await writeFile(marker, "");
-  for (const part of [...others, store]) {
+  await writeFile(marker, mark);
+  for (const part of [...others, store].filter((one) => !exists(one))) {
     terminal.progress(`restoring ${part.name}`);
     const unfinished = `${part.path}.unfinished`;
     await rm(unfinished, { recursive: true, force: true });
@@ -100,7 +103,6 @@ async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
     }
     if (part.name !== "blobs") await chmod(unfinished, 0o600);
     await syncTree(unfinished);
-    if (isAgain) await rm(part.path, { recursive: true, force: true });
     await rename(unfinished, part.path);
     await syncFolder(dirname(part.path));
   }

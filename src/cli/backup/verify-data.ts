@@ -1,7 +1,10 @@
 /** Reads all parts of a server's data and names what is damaged. */
+import { DatabaseSync } from "node:sqlite";
 import { openKnowledgeBase } from "../../context/index.ts";
 import { verifyStore } from "../../log/maintain-store.ts";
 import { isLoomError } from "../../protocol/index.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { assertIntact } from "../../sqlite/database.ts";
 import { openCredentials } from "../../server/auth/credentials/open-credentials.ts";
 import { digestOfSession, findBlobFault, listBlobs } from "./copy-blobs.ts";
 import { type StoredPart, exists } from "./data-parts.ts";
@@ -32,6 +35,21 @@ export async function verifyData(
   return found;
 }
 
+/** Checks the structure of a whole database, which openers do only in part. Its rows have no checksums. */
+function checkDatabase(path: string, name: string): void {
+  try {
+    const db = new DatabaseSync(path, { timeout: 10_000 });
+    try {
+      db.exec("PRAGMA query_only = ON");
+      assertIntact(db, name, "integrity_check(1)");
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw asStoreError(error, path);
+  }
+}
+
 type ReadPart = (
   path: string,
   found: VerifiedData,
@@ -52,13 +70,14 @@ const READERS: { readonly [name in StoredPart["name"]]: ReadPart } = {
   async blobs(path, found, names, onProgress) {
     for await (const folder of listBlobs(path)) {
       onProgress(`file ${++found.blobs}`);
-      const fault = await findBlobFault(folder);
       const session = names.get(folder.session);
+      const fault = await findBlobFault(folder, session);
       const owner = session === undefined ? "an unknown session" : `session ${JSON.stringify(session)}`;
       if (fault !== undefined) found.damaged.push(`file ${folder.blob} of ${owner}: ${fault}`);
     }
   },
   credentials(path, found) {
+    checkDatabase(path, "credential store");
     const credentials = openCredentials(path);
     try {
       found.tokens = credentials.listTokens().length;
@@ -68,6 +87,7 @@ const READERS: { readonly [name in StoredPart["name"]]: ReadPart } = {
   },
   async knowledge(path, found, _names, onProgress) {
     onProgress("documents");
+    checkDatabase(path, "knowledge base");
     await using knowledge = await openKnowledgeBase(path);
     found.documents = (await knowledge.list()).length;
   },

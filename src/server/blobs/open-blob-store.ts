@@ -12,9 +12,10 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } fro
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describeHolder, isHolderGone } from "../../log/holder.ts";
-import { isJsonObject, isLoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { digestBlobInfo, readBlobInfo } from "./blob-info.ts";
 import {
   assertRoom,
   BlobCounter,
@@ -110,7 +111,7 @@ class FolderBlobStore implements BlobStore {
         const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
         await writeFileDurably(join(unfinished, META), (file) =>
           translateErrors(unfinished, () =>
-            writeAll(file, Buffer.from(JSON.stringify({ ...info, digest: digestInfo(info) }))),
+            writeAll(file, Buffer.from(JSON.stringify({ ...info, digest: digestBlobInfo(info) }))),
           ),
         );
         await syncFolder(unfinished);
@@ -175,7 +176,7 @@ class FolderBlobStore implements BlobStore {
       if ((await stat(join(path, "..")).catch(ignoreMissing)) === undefined) return undefined;
       throw damagedBlob(sessionId, blobId);
     }
-    const info = readInfo(text, sessionId, blobId);
+    const info = readBlobInfo(text, sessionId, blobId);
     if (info === undefined) throw damagedBlob(sessionId, blobId);
     return info;
   }
@@ -338,29 +339,4 @@ async function syncFolder(path: string): Promise<void> {
 function ignoreMissing(error: unknown): undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
-}
-
-function readInfo(text: string, sessionId: string, blobId: string): BlobInfo | undefined {
-  const read = parseJson(text);
-  if (!isJsonObject(read)) return undefined;
-  const { mediaType, name, bytes, createdAt, digest } = read;
-  if (typeof mediaType !== "string" || typeof bytes !== "number" || typeof createdAt !== "number") return undefined;
-  const shown = typeof name === "string" ? name : undefined;
-  const info = { blobId, sessionId, mediaType, name: shown, bytes, createdAt };
-  // Older descriptions have no digest.
-  return digest === undefined || digest === digestInfo(info) ? info : undefined;
-}
-
-/** Digest of a description, which finds damage that is still valid JSON. */
-function digestInfo({ blobId, sessionId, mediaType, name, bytes, createdAt }: BlobInfo): string {
-  const values = JSON.stringify([blobId, sessionId, mediaType, name ?? null, bytes, createdAt]);
-  return createHash("sha256").update(values).digest("hex");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
