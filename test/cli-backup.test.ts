@@ -15,7 +15,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { beforeAll, expect, it } from "vitest";
@@ -150,6 +150,20 @@ it("refuses to overwrite anything, and folders without a backup", async () => {
   expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
   const again = await loom(["restore", backup, ...data.options]);
   expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists already")]);
+});
+
+it("refuses to restore next to the log of an earlier database", async () => {
+  const backup = nameBackup();
+  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
+  const target = nameData();
+  mkdirSync(dirname(target.store), { recursive: true });
+  for (const left of [`${target.store}-wal`, `${target.store}-auth-shm`, `${target.kb}-journal`]) {
+    writeFileSync(left, "");
+    const { code, err } = await loom(["restore", backup, ...target.options]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`\`${left}\` exists already`)]);
+    expect(readdirSync(dirname(target.store))).toEqual([basename(left)]);
+    rmSync(left);
+  }
 });
 
 it("names each damaged part of the data", async () => {

@@ -15,6 +15,8 @@ import { type StoredPart, exists, listParts } from "./data-parts.ts";
 import { findChangedFiles, MANIFEST, readManifest, writeManifest } from "./manifest.ts";
 import { type VerifiedData, verifyData } from "./verify-data.ts";
 
+/** Files that SQLite keeps next to a database that is open, or whose process was killed. */
+const SIDE_FILES = ["-wal", "-shm", "-journal"];
 const PRIVATE = { recursive: true, mode: 0o700 } as const;
 
 export async function runBackup(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
@@ -87,8 +89,13 @@ async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
     .update(await readFile(join(folder, MANIFEST)))
     .digest("hex");
   const isAgain = !exists(store) && (await readFile(marker, "utf8").catch(() => undefined)) === mark;
-  for (const part of parts)
-    if (exists(part) && !isAgain) throw new CliError(`\`${part.path}\` exists already`, "move it away first");
+  for (const part of parts) {
+    // SQLite would apply the log of an earlier database to the restored one.
+    const logs = part.name === "blobs" ? [] : SIDE_FILES.map((end) => part.path + end);
+    for (const path of exists(part) ? [part.path] : logs)
+      if (existsSync(path) && !(isAgain && path === part.path))
+        throw new CliError(`\`${path}\` exists already`, "move it away first");
+  }
   await mkdir(dirname(store.path), PRIVATE);
   await writeFile(marker, mark);
   for (const part of [...others, store].filter((one) => !exists(one))) {
