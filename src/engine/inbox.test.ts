@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { CommandKind } from "../log/log.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import type { Run } from "./run.ts";
@@ -40,4 +40,13 @@ it("accepts a message text with a lone surrogate", async () => {
   await session.idle();
   expect(await log.listRuns(SESSION)).toMatchObject([{ status: "completed" }]);
   await expectValid(log);
+});
+
+it("finds a message whose hint was lost", async () => {
+  const log = await createLog();
+  log.watch = () => () => undefined;
+  await using session = await openSession(log, SESSION, { ttlMs: 30, onRun });
+  await session.executePending();
+  await log.submit({ commandId: "c", sessionId: SESSION, kind: "enqueue", body: { message: "hello" } });
+  await vi.waitFor(async () => expect(await log.listRuns(SESSION)).toMatchObject([{ status: "completed" }]), 5000);
 });

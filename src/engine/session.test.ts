@@ -208,18 +208,6 @@ describe("a session", () => {
     expect(typesOf(await expectValid(log))).toEqual(["run_start", "error", "run_end"]);
   });
 
-  it("finds a message whose hint was lost", async () => {
-    const log = await createLog();
-    log.watch = () => () => undefined;
-    const ran: string[] = [];
-    const onRun: SessionOptions["onRun"] = async (run) => void ran.push(run.runId);
-    const session = await openSession(log, SESSION, { ttlMs: 30, onRun });
-    await session.executePending();
-    await log.submit({ commandId: "m", sessionId: SESSION, kind: "enqueue", body: { run_id: "r" } });
-    await vi.waitFor(() => expect(ran).toEqual(["r"]), 5000);
-    await session.close();
-  });
-
   it("renews its lease after failures, until it is closed", async () => {
     const log = await createLog();
     const enough = Promise.withResolvers<void>();
