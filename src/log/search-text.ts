@@ -8,8 +8,9 @@
  */
 import { isInsidePair } from "../protocol/cut-text.ts";
 
-/** Searched length of a text in characters; the rest is not searched. */
+/** Searched length of a text in characters and in words; the rest is not searched. */
 export const MAX_SEARCHED_LENGTH = 64 * 1024;
+const MAX_SEARCHED_WORDS = 16 * 1024;
 /** Maximum length of a query in characters and in words; the rest is ignored. */
 const MAX_QUERY_LENGTH = 500;
 const MAX_QUERY_WORDS = 32;
@@ -88,9 +89,12 @@ function isAt(words: readonly TextWord[], from: number, { words: wanted, isPrefi
 }
 
 function* readWords(text: string): Generator<TextWord> {
+  let count = 0;
   for (const match of text.matchAll(WORD)) {
     const folded = fold(match[0]);
-    if (folded !== "") yield { folded, isLone: match.groups?.["lone"] !== undefined, start: match.index };
+    if (folded === "") continue;
+    yield { folded, isLone: match.groups?.["lone"] !== undefined, start: match.index };
+    if (++count === MAX_SEARCHED_WORDS) return;
   }
 }
 

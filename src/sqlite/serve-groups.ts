@@ -19,6 +19,8 @@ interface GroupStore<Operation> {
   rollback(): void;
   /** Maintenance in its own transaction, after a group was answered. */
   compact(): void;
+  /** A limited amount of work for which no operation waits, in its own transaction. Returns true if more is left. */
+  maintain(): boolean;
   /** Copies all commits from the write-ahead log to the database file, and syncs it. */
   checkpoint(): void;
   close(): void;
@@ -39,15 +41,18 @@ export function serveGroups<Operation>({ path, file, open, unpack }: ServeGroups
   /** Checks the write-ahead log that `current` has open. */
   let assertWal: (() => void) | undefined;
   let failure: PlainError | undefined;
+  let maintenance: NodeJS.Timeout | undefined;
 
   parentPort?.on("message", (request: unknown) => {
     if (request !== "close") {
       failure = undefined;
       const results = applyAll(unpack(request));
       parentPort?.postMessage({ results, failure } satisfies GroupResult);
-      compact();
+      attempt((store) => store.compact());
+      maintenance ??= setTimeout(maintain);
       return;
     }
+    clearTimeout(maintenance);
     close();
     parentPort?.close();
   });
@@ -114,10 +119,19 @@ export function serveGroups<Operation>({ path, file, open, unpack }: ServeGroups
     }
   }
 
+  /** Pauses for as long as it worked, so that groups and other processes can write. */
+  function maintain(): void {
+    maintenance = undefined;
+    const startedAt = performance.now();
+    attempt((store) => {
+      if (store.maintain()) maintenance = setTimeout(maintain, performance.now() - startedAt);
+    });
+  }
+
   /** Errors are ignored, because no caller waits for this; it is tried again after the next group. */
-  function compact(): void {
+  function attempt(work: (store: GroupStore<Operation>) => void): void {
     try {
-      current?.compact();
+      if (current !== undefined) work(current);
     } catch {
       try {
         current?.rollback();

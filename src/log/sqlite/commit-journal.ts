@@ -18,6 +18,9 @@ const WRITE_STATEMENTS = {
   changes: "SELECT total_changes() AS count",
   add: "INSERT INTO commits (writer, sessions) VALUES (?, ?)",
   trim: "DELETE FROM commits WHERE seq <= ?",
+  // The last row is kept, so that numbers continue.
+  trimDeleted: `DELETE FROM commits WHERE seq <= (SELECT max(seq) FROM commits
+    WHERE sessions LIKE '%"%' AND seq < (SELECT max(seq) FROM commits))`,
 } as const;
 
 /** The writing side, in the writer thread. */
@@ -41,6 +44,11 @@ export class CommitJournal {
   /** Records that watchers of a session have something to read. A deleted session has no key, only its ID. */
   note(session: number | string): void {
     this.#sessions.add(session);
+  }
+
+  /** Deletes the rows with the IDs of deleted sessions, and all older ones. */
+  trimDeleted(): void {
+    this.#sql.trimDeleted.run();
   }
 
   /** Records a change that SQLite does not count as a changed row. */

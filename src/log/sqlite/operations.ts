@@ -110,7 +110,9 @@ export type StoreOperation =
   | { readonly do: "set-blob-usage"; readonly sessionId: string; readonly blobs: number; readonly bytes: number }
   | { readonly do: "prune-oldest"; readonly excess: number }
   | { readonly do: "drop-commands"; readonly before: number }
-  | { readonly do: "sweep"; readonly now: number };
+  | { readonly do: "sweep"; readonly now: number }
+  /** Removes what swept sessions left in the journal and in old pages of the file. */
+  | { readonly do: "scrub" };
 
 /** The operation with this `do` value. */
 export type OperationOf<D extends StoreOperation["do"]> = Extract<StoreOperation, { readonly do: D }>;

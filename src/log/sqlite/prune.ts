@@ -16,11 +16,15 @@ import { MAX_INDEXED_ID, type SearchIndex } from "./search-index.ts";
 import type { SnapshotRows } from "./snapshot-rows.ts";
 import type { StoredSession, SessionRows } from "./session-rows.ts";
 
-/** Limits of one transaction: sessions checked, runs pruned, commands deleted, chunks swept. */
+/**
+ * Limits of one transaction: sessions checked, runs pruned, other rows deleted, chunks swept, words deleted from the
+ * search index (about 0.1 ms each).
+ */
 const MAX_SESSIONS = 100;
 const MAX_CUTS = 50;
 const MAX_SWEPT = 2000;
 const MAX_CHUNKS_SWEPT = 100;
+const MAX_WORDS_SWEPT = 256;
 /** Pages returned to the file system in one transaction. */
 const MAX_PAGES_FREED = 1024;
 
@@ -47,6 +51,11 @@ interface PruneCut {
   readonly runs: number;
 }
 
+/** What one transaction of a sweep may still delete. */
+interface SweepRoom {
+  words: number;
+}
+
 /** What one transaction pruned. */
 interface PruneTotals {
   runs: number;
@@ -70,9 +79,11 @@ const STATEMENTS = {
     (SELECT pk FROM chunks WHERE session = ? AND last_id < ? ORDER BY last_id LIMIT ${MAX_CHUNKS_SWEPT})`,
   sweepRecent: "DELETE FROM recent WHERE session = ? AND id < ?",
   swept: "UPDATE sessions SET unswept = 0 WHERE key = ?",
-  dropRuns: "DELETE FROM runs WHERE session = ?",
-  dropLandmarks: "DELETE FROM landmarks WHERE session = ?",
-  dropInbox: "DELETE FROM commands WHERE session = ?",
+  dropRuns: `DELETE FROM runs WHERE session = ?1 AND run_id IN
+    (SELECT run_id FROM runs WHERE session = ?1 LIMIT ${MAX_SWEPT})`,
+  dropLandmarks: `DELETE FROM landmarks WHERE session = ?1 AND (kind, key) IN
+    (SELECT kind, key FROM landmarks WHERE session = ?1 LIMIT ${MAX_SWEPT})`,
+  dropInbox: `DELETE FROM commands WHERE seq IN (SELECT seq FROM commands WHERE session = ? LIMIT ${MAX_SWEPT})`,
   dropExtent: "DELETE FROM extents WHERE session = ?",
   dropSession: "DELETE FROM sessions WHERE key = ?",
   vacuum: `PRAGMA incremental_vacuum(${MAX_PAGES_FREED})`,
@@ -182,7 +193,6 @@ export class Pruner {
     this.#rows.sessions.markUnswept(head.row);
     this.#sql.cutRuns.run(key, lastId);
     this.#sql.cutLandmarks.run(key, lastId);
-    this.#rows.searchIndex.drop(head.row, 1, lastId);
     this.#heads.forget(sessionId);
     candidate.bytes = kept;
     candidate.cut = this.#findCut(key);
@@ -194,37 +204,44 @@ export class Pruner {
    */
   sweep(): boolean {
     let swept = 0;
+    const room: SweepRoom = { words: MAX_WORDS_SWEPT };
     for (const waste of this.#rows.sessions.listUnswept(MAX_CHUNKS_SWEPT)) {
-      swept += 1 + this.#sweepSession(waste);
+      swept += 1 + this.#sweepSession(waste, room);
       if (swept >= MAX_CHUNKS_SWEPT) break;
     }
+    if (swept > 0) return true;
+    const isMerging = this.#rows.searchIndex.merge();
     const before = this.#countFree();
     this.#sql.vacuum.all();
     const free = this.#countFree();
-    return swept > 0 || (free > 0 && free < before);
+    return isMerging || (free > 0 && free < before);
   }
 
   #countFree(): number {
     return (this.#sql.free.get() as { freelist_count: number }).freelist_count;
   }
 
-  /** Returns the number of deleted chunks. */
-  #sweepSession(session: StoredSession): number {
+  /** Returns the number of deleted chunks, or `MAX_CHUNKS_SWEPT` if this transaction must not delete more. */
+  #sweepSession(session: StoredSession, room: SweepRoom): number {
     const { key, firstId, sessionId } = session;
+    const isDeleted = sessionId === null;
     this.#rows.snapshots.cut(key, firstId);
     this.#sql.sweepRecent.run(key, firstId);
     const { changes } = this.#sql.sweepChunks.run(key, firstId);
     if (changes === MAX_CHUNKS_SWEPT) return MAX_CHUNKS_SWEPT;
-    if (sessionId === null) {
-      this.#sql.dropRuns.run(key);
-      this.#sql.dropLandmarks.run(key);
-      this.#sql.dropInbox.run(key);
-      this.#sql.dropExtent.run(key);
-      this.#rows.searchIndex.drop(session, 0, MAX_INDEXED_ID);
-      this.#sql.dropSession.run(key);
-    } else {
+    // Record 0 is the title.
+    const [from, to] = isDeleted ? [0, MAX_INDEXED_ID] : [1, firstId - 1];
+    room.words = this.#rows.searchIndex.drop(session, from, to, room.words);
+    if (room.words === 0) return MAX_CHUNKS_SWEPT;
+    if (!isDeleted) {
       this.#sql.swept.run(key);
+      return Number(changes);
     }
+    const { dropRuns, dropLandmarks, dropInbox } = this.#sql;
+    for (const drop of [dropRuns, dropLandmarks, dropInbox])
+      if (Number(drop.run(key).changes) >= MAX_SWEPT) return MAX_CHUNKS_SWEPT;
+    this.#sql.dropExtent.run(key);
+    this.#sql.dropSession.run(key);
     return Number(changes);
   }
 }

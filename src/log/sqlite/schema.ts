@@ -224,6 +224,12 @@ CREATE TABLE blob_usage (
 ) STRICT;
 `;
 
+/** Lists texts that the full-text index does not have yet, see `search-index.ts`. */
+const VERSION_12 = `
+CREATE TABLE unindexed (id INTEGER PRIMARY KEY, owner TEXT NOT NULL) STRICT;
+CREATE INDEX unindexed_by_owner ON unindexed (owner);
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -258,6 +264,7 @@ export const STORE_FORMAT: DatabaseFormat = {
     VERSION_9,
     VERSION_10,
     VERSION_11,
+    VERSION_12,
   ],
   addFunctions,
 };

@@ -108,6 +108,7 @@ const MAX_SESSIONS = 10_000;
 const SEARCH_TIMEOUT_MS = 2000;
 /** Time after the first lease, so that programs that end soon do not wait for a sweep. */
 const FIRST_SWEEP_MS = 1000;
+const MAX_PAUSE_MS = 100;
 const MAX_WAITING_SEARCHES = 1000;
 
 // TypeScript in the repository, JavaScript in the published package.
@@ -438,6 +439,7 @@ class SqliteLog implements Log {
     const before = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
     while (await this.#write<boolean>({ do: "drop-commands", before })) await pause(PAUSE_MS);
     await this.#sweep();
+    await this.#write({ do: "scrub" });
     return damaged.length === 0 ? total : { ...total, damaged };
   }
 
@@ -463,7 +465,11 @@ class SqliteLog implements Log {
 
   /** Deletes rows that can no longer be read. If it fails, the next sweep continues. */
   async #sweep(): Promise<void> {
-    while (await this.#write<boolean>({ do: "sweep", now: this.#now() })) await pause(PAUSE_MS);
+    for (let startedAt = performance.now(); await this.#write<boolean>({ do: "sweep", now: this.#now() });) {
+      // Other processes poll for the lock of the store, so the pause is as long as the transaction.
+      await pause(Math.max(PAUSE_MS, Math.min(performance.now() - startedAt, MAX_PAUSE_MS)));
+      startedAt = performance.now();
+    }
   }
 
   #describe(sessionId: string): SessionInfo {

@@ -78,6 +78,7 @@ export class SqliteStore {
   readonly #journal: CommitJournal;
   readonly #drafts: Drafts;
   readonly #sql: Statements<typeof STATEMENTS>;
+  #isScrubbed = false;
 
   /** `maxRecentRows`: see `SqliteLogOptions`; `writer`: see `CommitJournal`. */
   constructor(db: DatabaseSync, maxRecentRows: number, writer: number, quotas: OwnerQuotas) {
@@ -121,6 +122,7 @@ export class SqliteStore {
       this.#compactor.forget();
       this.#usage.clear();
     }
+    this.#searchIndex.begin();
     this.#journal.begin();
   }
 
@@ -128,6 +130,10 @@ export class SqliteStore {
     this.#journal.write();
     this.#usage.flush();
     this.#sql.commit.run();
+    if (!this.#isScrubbed) return;
+    this.#isScrubbed = false;
+    // Overwrites pages of the file whose new versions are only in the write-ahead log. It waits for no other process.
+    this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
   checkpoint(): void {
@@ -140,6 +146,15 @@ export class SqliteStore {
     this.begin();
     this.#compactor.run();
     this.commit();
+  }
+
+  /** Indexes texts that wait. */
+  maintain(): boolean {
+    if (!this.#searchIndex.hasQueued()) return false;
+    this.begin();
+    this.#searchIndex.indexQueued();
+    this.commit();
+    return this.#searchIndex.hasQueued();
   }
 
   rollback(): void {
@@ -214,6 +229,10 @@ export class SqliteStore {
         this.#compactor.forget();
         this.#drafts.discardAbandoned(operation.now);
         return this.#pruner.sweep();
+      case "scrub":
+        this.#journal.trimDeleted();
+        this.#isScrubbed = true;
+        return undefined;
     }
   }
 

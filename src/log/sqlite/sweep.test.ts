@@ -102,7 +102,7 @@ test("the migration from version 2 deletes rows that reappeared", async () => {
   db.exec("INSERT INTO chunks SELECT pk + 1000, 99, first_id, last_id, pos, crc, text FROM gone");
   db.exec("INSERT INTO extents VALUES (99, 100, 100, 0)");
   db.exec(
-    "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_drafts; DROP TABLE owner_usage; DROP TABLE blob_usage; ALTER TABLE sessions DROP COLUMN owner",
+    "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_drafts; DROP TABLE owner_usage; DROP TABLE blob_usage; ALTER TABLE sessions DROP COLUMN owner",
   );
   db.exec("PRAGMA user_version = 2");
   db.close();
@@ -141,4 +141,22 @@ test("deleted texts are removed from the search index and the file", async () =>
   for (const word of ["zqpruned", "zvpruned", "zqdeleted", "zvdeleted"]) expect(file.includes(word), word).toBe(false);
   expect(file.includes("zqkept")).toBe(true);
   expect(ask(path, "SELECT count(*) FROM texts")).toBe(2);
+});
+
+test("the file of an open store has no ID and no text of a deleted session after pruning", async () => {
+  const path = join(folder, "open.db");
+  const log = await openSqliteLog(path);
+  await writeRun(log, "kept", "r", 20, "kept");
+  await writeRun(log, "zqsession", "r", 20, "zqtext");
+  await log.renameSession("zqsession", "zqtitle");
+  const db = new DatabaseSync(path);
+  db.exec("PRAGMA wal_checkpoint");
+  expect(readFileSync(path).includes("zqtext")).toBe(true);
+  await log.deleteSession("zqsession");
+  await log.prune({});
+  const file = readFileSync(path).toString("latin1");
+  for (const word of ["zqsession", "zqtext", "zqtitle"]) expect(file.includes(word), word).toBe(false);
+  expect(db.prepare("SELECT count(*) AS count FROM commits WHERE sessions LIKE '%zq%'").get()).toEqual({ count: 0 });
+  db.close();
+  await log.close();
 });

@@ -288,7 +288,7 @@ class SqliteCredentials implements Credentials {
 
   eraseOwner(owner: string): ErasedCredentials {
     const { eraseSpent, eraseCookies, eraseTickets, eraseShares, eraseLastToken, eraseTokens } = this.#statements;
-    return this.#commitDurably(() => {
+    const erased = this.#commitDurably(() => {
       // Tokens last: the other statements find their rows by the tokens.
       const usageRecords = Number(eraseSpent.run(owner).changes);
       const signIns = Number(eraseCookies.run(owner).changes) + Number(eraseTickets.run(owner).changes);
@@ -296,6 +296,9 @@ class SqliteCredentials implements Credentials {
       const tokens = Number(eraseLastToken.run(owner, this.#now()).changes) + Number(eraseTokens.run(owner).changes);
       return { tokens, shares, signIns, usageRecords };
     });
+    // Overwrites pages of the file whose new versions are only in the write-ahead log.
+    this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    return erased;
   }
 
   close(): void {
