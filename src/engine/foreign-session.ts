@@ -15,6 +15,7 @@ import { setTimeout } from "node:timers/promises";
 import { markForeign } from "../log/foreign-mark.ts";
 import { describeHolder } from "../log/holder.ts";
 import type { AcquiredLease, Log, RunStatus } from "../log/log.ts";
+import { quotaExceeded } from "../log/owner-quota.ts";
 import { assertName, assertSessionId } from "../log/rules.ts";
 import {
   type AnyEvent,
@@ -165,6 +166,7 @@ export class ForeignSession {
     try {
       const [live] = lease.liveRuns;
       if (live !== undefined) throw runLiveError(live.runId);
+      await assertQuota(log, lease);
       return new ForeignSession(log, lease, options);
     } catch (error) {
       await log.release(lease).catch(() => undefined);
@@ -393,6 +395,14 @@ async function endDeadRuns(log: Log, sessionId: string): Promise<void> {
   const live = session.liveRun?.runId;
   await session.close({ run: "leave" });
   if (live !== undefined) throw runLiveError(live);
+}
+
+/** Throws `quota_exceeded` before a run is stored; the append of a run reports it only afterwards. */
+async function assertQuota(log: Log, { sessionId, epoch, lastId }: AcquiredLease): Promise<void> {
+  const { maxOwnerBytes } = log.limits;
+  if (maxOwnerBytes === Infinity) return;
+  const { isOverQuota = false } = await log.append({ sessionId, epoch, expectedLastId: lastId, entries: [] });
+  if (isOverQuota) throw quotaExceeded("bytes", maxOwnerBytes);
 }
 
 /** Milliseconds between two attempts to take the lease. */

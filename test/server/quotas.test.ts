@@ -32,7 +32,11 @@ async function open(limits: Partial<LogLimits>) {
     await blobs.close();
     await log.close();
   });
-  const { secret } = credentials.createToken({ name: "alice", owner: "alice" });
+  const { secret } = credentials.createToken({
+    name: "alice",
+    owner: "alice",
+    scopes: ["read", "write", "run", "ingest"],
+  });
   const ask = (
     path: string,
     init: {
@@ -80,4 +84,24 @@ it("limits the files of an owner over its sessions", async () => {
   expect((await ask("/v1/sessions/fork")).status).toBe(404);
   await ask("/v1/sessions/b", { method: "DELETE" });
   expect((await upload("a", "")).status).toBe(201);
+});
+
+it("refuses an ingested run when the quota is reached, and stores nothing of it", async () => {
+  const { log, ask } = await open({ maxOwnerBytes: 1500 });
+  const ingest = (run_id: string) =>
+    ask(`/v1/sessions/s/ingest?dialect=loom`, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: [
+        { type: "run_start", run_id, message: "x".repeat(2000), agent: "other" },
+        { reply: "y", run_id },
+      ]
+        .map((frame) => `${JSON.stringify(frame)}\n`)
+        .join(""),
+    });
+  await ingest("r1");
+  const { bytes } = (await log.getSession("s")) ?? {};
+  expect(bytes).toBeGreaterThan(1500);
+  expect(await codeOf(await ingest("r2"))).toEqual([507, "quota_exceeded"]);
+  expect((await log.getSession("s"))?.bytes).toBe(bytes);
 });
