@@ -20,7 +20,7 @@ import { PartialJson } from "../src/client/partial-json.ts";
 import { readQuery } from "../src/context/knowledge-base/query-terms.ts";
 import { PdfReader } from "../src/context/knowledge-base/read-pdf.ts";
 import { readTerms } from "../src/context/knowledge-base/read-terms.ts";
-import { DECODERS } from "../src/dialects/index.ts";
+import { DECODERS, DIALECTS } from "../src/dialects/index.ts";
 import type { FrameDecoder } from "../src/framing/frame.ts";
 import type { JsonObject } from "../src/protocol/index.ts";
 import { readCookies } from "../src/server/auth/cookies.ts";
@@ -39,8 +39,10 @@ import { removeThinking } from "../src/models/think-tags.ts";
 import { decodeText } from "../src/context/knowledge-base/decode-text.ts";
 import { indexDocument, readText } from "../src/context/knowledge-base/read-document.ts";
 import { resolveLimits } from "../src/context/knowledge-base/knowledge-base-options.ts";
-import { createNdjsonDecoder, createSseDecoder } from "../src/framing/index.ts";
+import { createNdjsonDecoder, createSseDecoder, type Framing } from "../src/framing/index.ts";
+import { MemoryLog } from "../src/log/index.ts";
 import { listWords } from "../src/log/search-text.ts";
+import { ingestStream } from "../src/server/ingest/ingest-stream.ts";
 import { evaluateExpression } from "../src/tools/index.ts";
 
 /** In units of `measureUnit`, each about 4 ms on an idle machine of 2024. */
@@ -90,6 +92,9 @@ const CASES: readonly (readonly [name: string, run: () => unknown])[] = [
   ["calculator: factorials", () => evaluateExpression("999!^0+".repeat(280) + "1")],
   ["calculator: roots", () => evaluateExpression("(2^9984)^(1/64)+".repeat(120) + "1")],
   ["calculator: fractions", () => evaluateExpression("1/3^3000" + "+1/7^200".repeat(200))],
+  ["ingested line feeds", () => ingestText("\n".repeat(6_000_000))],
+  ["ingested data lines", () => ingestText("data: x\n".repeat(200_000), "sse")],
+  ["ingested text chunks", () => ingestText('{"type":"message_chunk","content":"x","id":"n"}\n'.repeat(20_000))],
   ["text: line feeds", () => readWhole("\n", "text")],
   ["text: carriage returns", () => readWhole("\r", "text")],
   ["text: short lines", () => readWhole("a\n", "text")],
@@ -164,6 +169,26 @@ const CASES: readonly (readonly [name: string, run: () => unknown])[] = [
   ["NDJSON: blank lines", () => createNdjsonDecoder().push(fill("\n", 65_536))],
   ["SSE: empty data lines", () => createSseDecoder().push(fill("data\n", 65_536))],
 ];
+
+/** Ingests a body that has arrived completely. It may be refused. */
+async function ingestText(text: string, framing: Framing = "ndjson"): Promise<void> {
+  const bytes = Buffer.from(`{"type":"run_start"}\n${text}`);
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, at) =>
+    bytes.subarray(at * 65_536, (at + 1) * 65_536),
+  );
+  const log = new MemoryLog();
+  const { signal } = new AbortController();
+  const limits = { maxBytes: Infinity, maxFrameBytes: 1e6, idleMs: Infinity };
+  const dialect = DIALECTS.loom;
+  await nextTurn();
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  await ingestStream({ log, sessionId: "s", body, signal, dialect, framing, ...limits }).catch(() => undefined);
+}
 
 async function readWhole(unit: string, format: "text" | "markdown" | "html", start = ""): Promise<void> {
   const bytes = Buffer.alloc(WORST_SAMPLES.documentBytes, unit);

@@ -34,7 +34,7 @@ import { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import { ForeignCancels } from "./foreign-cancels.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
-import { OpenWork } from "./open-work.ts";
+import { MAX_OPEN_SPANS, OpenWork } from "./open-work.ts";
 import { listLiveRuns } from "./recovery.ts";
 import { Run } from "./run.ts";
 import type { RunFailure, RunHost, Settle } from "./run-contract.ts";
@@ -112,6 +112,8 @@ export class ForeignSession {
   readonly #runs: ForeignRun[] = [];
   readonly #names = new Set<string>();
   #lastTs: number;
+  /** Node runs and calls that are open in all runs. They are closed in one turn of the event loop. */
+  #openCount = 0;
 
   private constructor(log: Log, lease: AcquiredLease, options: ForeignSessionOptions) {
     const { sessionId, epoch, lastId, lastTs } = lease;
@@ -239,11 +241,16 @@ export class ForeignSession {
     const { lastId } = this.#push(run, counted, ts);
     run.ending = undefined;
     run.lastId = lastId;
+    const openBefore = run.work.openCount;
     for (const [index, { event, nodeId: node_id }] of counted.entries()) {
       const event_id = lastId - counted.length + 1 + index;
       run.work.add({ envelope: { event_id, ts, ...(node_id === undefined ? {} : { node_id }) }, event });
     }
+    this.#openCount += run.work.openCount - openBefore;
+    if (this.#openCount > MAX_OPEN_SPANS)
+      throw new LoomError("too_many_open", `More than ${MAX_OPEN_SPANS} node runs and calls are open`);
     if (!isTerminal(own.event)) return;
+    this.#openCount -= run.work.openCount;
     const end = own.event.type === "run_end" ? (own.event as EventOf<"run_end">) : undefined;
     run.status = end?.status ?? "completed";
     if (end?.code !== undefined) run.code = end.code;
@@ -333,6 +340,7 @@ export class ForeignSession {
   }
 
   #failRun(run: OpenForeignRun, failure: RunFailure): void {
+    this.#openCount -= run.work.openCount;
     this.#markEnded(run, this.#asRun(run).fail(failure), "error", failure.code);
   }
 
@@ -346,6 +354,7 @@ export class ForeignSession {
         (target.runId ?? runId) === runId && (target.requestId === undefined || target.requestId === requestId),
     );
     if (run === undefined) return false;
+    this.#openCount -= run.work.openCount;
     this.#markEnded(run, this.#asRun(run).cancel(reason, { settle }), "cancelled", "cancelled");
     this.#stop.abort(new LoomError("run_ended", `Run "${run.runId}" was cancelled`, { run_id: run.runId }));
     return true;

@@ -86,7 +86,7 @@ export interface ClosingOptions {
 }
 
 /** Maximum open node runs, and maximum tool calls of a run. Code `too_many_open`. */
-const MAX_OPEN_SPANS = 10_000;
+export const MAX_OPEN_SPANS = 10_000;
 export const MAX_CALLS = 10_000;
 
 type MutableFields<T> = { -readonly [K in keyof T]: T[K] };
@@ -146,6 +146,11 @@ export class OpenWork {
 
   isOpen(nodeId: string): boolean {
     return this.#spans.has(nodeId);
+  }
+
+  /** Number of node runs and calls that are open. Each needs an event to close it. */
+  get openCount(): number {
+    return this.#spans.size + this.#calls.size + this.#models.size;
   }
 
   findCall(callId: string): OpenToolCall | undefined {

@@ -297,3 +297,25 @@ test("accepts a checkpoint with a numeric time and a step that is a text", async
   expect(warningCount).toBe(0);
   expect(await listCheckpoints(log, "s")).toMatchObject([{ timestamp: 1718000000, step: "plan" }]);
 });
+
+test.each([
+  ["node runs", (index: number) => `{"type":"node_enter","id":"n","run_id":"r1","node_id":"x${index}"}\n`],
+  ["tool calls", (index: number) => `{"type":"tool_start","name":"t","call_id":"c${index}","run_id":"r1"}\n`],
+])("refuses a stream with too many open %s, and closes them", async (_, line) => {
+  const log = new MemoryLog();
+  const pieces = [RUN[0] as string, ...Array.from({ length: 10_100 }, (_one, index) => line(index))];
+  await expect(ingest(log, pieces)).rejects.toMatchObject({
+    code: "ingest_invalid",
+    details: { rule: "too_many_open", line: 10_002 },
+  });
+  expect(await log.listRuns("s")).toMatchObject([{ status: "error", code: "ingest_invalid" }]);
+});
+
+test("counts only what is open", async () => {
+  const log = new MemoryLog();
+  const span = (index: number) =>
+    `{"type":"node_enter","id":"n","run_id":"r1","node_id":"x${index}"}\n` +
+    `{"type":"node_exit","id":"n","result":"Ok","run_id":"r1","node_id":"x${index}"}\n`;
+  const pieces = [RUN[0] as string, ...Array.from({ length: 10_100 }, (_, index) => span(index)), RUN[2] as string];
+  expect(await ingest(log, pieces)).toMatchObject({ runs: [{ status: "completed" }] });
+});

@@ -17,6 +17,7 @@ import { framingIssue } from "../../dialects/check-stream.ts";
 import { type ForeignRun, ForeignSession } from "../../engine/foreign-session.ts";
 import type { FrameOutcome, Framing } from "../../framing/index.ts";
 import type { Log, SessionInfo } from "../../log/index.ts";
+import { createLoopYield } from "../../log/follow-records.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { type EventRecord, isLoomError, type Issue, LoomError } from "../../protocol/index.ts";
 import { readBody, streamCut } from "../guard/read-body.ts";
@@ -74,8 +75,13 @@ export async function ingestStream(options: IngestOptions): Promise<IngestSummar
   const intake = new IngestWriter(options, (reason) => stop.abort(reason));
   const source = readBody(body, { maxBytes, idleMs }, AbortSignal.any([options.signal, stop.signal]));
   try {
+    // A sender that is faster than the checks must not hold the event loop.
+    const yieldToLoop = createLoopYield();
     for await (const batch of readForeignFrames(source, { dialect, framing, maxFrameBytes }))
-      for (const frame of batch.frames) await intake.take(frame, batch.dialect);
+      for (const frame of batch.frames) {
+        await intake.take(frame, batch.dialect);
+        await yieldToLoop();
+      }
     return await intake.finish();
   } catch (thrown) {
     // A sender that disconnects or aborts its request has cut the stream.
@@ -120,8 +126,9 @@ class IngestWriter {
     try {
       await session.write(record);
     } catch (error) {
-      // Valid in the protocol, but not accepted by the log: a name that is too long, an event that is too large.
-      throw isLoomError(error, "invalid_event", "invalid_name", "event_too_large", "batch_too_large")
+      // Valid in the protocol, but not accepted here: a name that is too long, an event that is too large, too many
+      // open calls.
+      throw isLoomError(error, "invalid_event", "invalid_name", "event_too_large", "batch_too_large", "too_many_open")
         ? this.#createError(error.code, error.message)
         : error;
     }

@@ -14,6 +14,7 @@ import {
   type FrameOutcome,
   type Framing,
 } from "../../framing/index.ts";
+import { createLoopYield } from "../../log/follow-records.ts";
 import { LoomError } from "../../protocol/index.ts";
 
 export interface ForeignFrameBatch {
@@ -62,7 +63,9 @@ async function* decodeFrames(
   let head: Uint8Array = new Uint8Array(0);
   const open = (framing: Framing): FrameDecoder =>
     framing === "sse" ? createSseDecoder({ maxLineBytes }) : createNdjsonDecoder({ maxLineBytes });
+  const yieldToLoop = createLoopYield();
   for await (const chunk of source) {
+    await yieldToLoop();
     let bytes: Uint8Array = chunk;
     if (decoder === undefined) {
       bytes = head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
