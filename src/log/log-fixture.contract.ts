@@ -13,6 +13,8 @@ export interface LogStore {
   readonly reopen?: (log: Log) => Promise<Log>;
   /** Opens another log on the same store, as another process would; or returns the log itself. */
   readonly second: (log: Log) => Promise<Log>;
+  /** Whether tests use one log after the other, which saves its start. Default: each test opens its own. */
+  readonly isShared?: boolean;
 }
 
 export interface LogFixture {
@@ -24,21 +26,54 @@ export interface LogFixture {
 
 export const NOON = 1_700_000_000_000;
 
-/** Opens two handles of a log, passes them to the test, and closes them. */
+/** Opens two handles of a log, passes them to the test, and closes them. A shared log is emptied instead. */
 export async function withLog(
   store: LogStore,
   use: (trial: LogFixture) => Promise<void>,
-  limits: Partial<LogLimits> = {},
+  limits?: Partial<LogLimits>,
 ): Promise<void> {
+  const shared = limits === undefined ? idleLogs.get(store) : undefined;
+  idleLogs.delete(store);
+  const trial = shared ?? (await openLog(store, limits));
+  let isReusable = store.isShared === true && limits === undefined;
+  try {
+    await use(trial);
+  } catch (error) {
+    isReusable = false;
+    throw error;
+  } finally {
+    if (isReusable) idleLogs.set(store, await emptyLog(trial));
+    else await closeLog(trial);
+  }
+}
+
+/** The shared log of each store while no test uses it. */
+const idleLogs = new Map<LogStore, LogFixture>();
+
+/** Closes the log that the tests of this store shared. */
+export async function closeSharedLog(store: LogStore): Promise<void> {
+  const trial = idleLogs.get(store);
+  idleLogs.delete(store);
+  if (trial !== undefined) await closeLog(trial);
+}
+
+async function openLog(store: LogStore, limits: Partial<LogLimits> = {}): Promise<LogFixture> {
   const clock = { now: NOON };
   const log = await store.open({ limits, now: () => clock.now });
-  const other = await store.second(log);
-  try {
-    await use({ log, other, clock });
-  } finally {
-    await other.close();
-    await log.close();
-  }
+  return { log, other: await store.second(log), clock };
+}
+
+async function closeLog({ log, other }: LogFixture): Promise<void> {
+  await other.close();
+  await log.close();
+}
+
+async function emptyLog(trial: LogFixture): Promise<LogFixture> {
+  const { log, clock } = trial;
+  for (let sessions = await log.listSessions(); sessions.length > 0; sessions = await log.listSessions())
+    await Promise.all(sessions.map(({ sessionId }) => log.deleteSession(sessionId)));
+  clock.now = NOON;
+  return trial;
 }
 
 /** An event and its run; its record ID follows from its position. */

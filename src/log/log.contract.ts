@@ -1,5 +1,5 @@
 /** The tests that every log implementation must pass. */
-import { describe } from "vitest";
+import { afterAll, describe } from "vitest";
 import { describeAppending } from "./log-append.contract.ts";
 import { describeCheckpoints } from "./log-checkpoints.contract.ts";
 import { describeCommands } from "./log-commands.contract.ts";
@@ -12,7 +12,7 @@ import { describeRetention } from "./log-retention.contract.ts";
 import { describeSearch } from "./log-search.contract.ts";
 import { describeSessions } from "./log-sessions.contract.ts";
 import { describeSnapshots } from "./log-snapshots.contract.ts";
-import type { LogStore } from "./log-fixture.contract.ts";
+import { closeSharedLog, type LogStore } from "./log-fixture.contract.ts";
 import { describeWalk } from "./log-walk.contract.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
@@ -28,6 +28,7 @@ export function describeLog(
   { numRuns = LONG ? 10_000 : 100 }: LogSuiteOptions = {},
 ): void {
   describe(`${name} log`, () => {
+    afterAll(() => closeSharedLog(store));
     describeAppending(store);
     describeReading(store);
     describeLeases(store);

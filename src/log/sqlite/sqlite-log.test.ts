@@ -40,6 +40,8 @@ describeLog(
       const { path, options } = originOf(log);
       return open(path, options);
     },
+    // In the long run each test has a new store.
+    isShared: process.env["LOOM_LONG"] !== "1",
   },
   { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 15 },
 );
