@@ -10,6 +10,7 @@ import {
   expectRefusal,
   type LogStore,
   makeEntries,
+  NOON,
   openWriter,
   readAll,
   sizeOf,
@@ -210,6 +211,21 @@ export function describeAppending(store: LogStore): void {
         await expectRefusal(writer.write([drafts.note("c")]), "conflict");
         await expectRefusal(log.read("s", { after: HIGHEST + 1 }), "cursor_invalid");
         expect(await readAll(log, "s", HIGHEST - 2)).toEqual(textsOf(entries));
+      }));
+
+    test("does not keep a session from being pruned and deleted", () =>
+      withLog(store, async ({ log }) => {
+        await log.createSession("s", { firstId: HIGHEST - 7 });
+        const writer = await openWriter(log, "s");
+        await writer.write([...draftRun("a", NOON - 2), ...draftRun("b", NOON - 2)]);
+        expect(writer.lastId).toBe(HIGHEST);
+        // The ID after the last record would not be a safe integer, so the last run is kept.
+        expect(await log.prune({ maxAgeMs: 1 })).toMatchObject({ runs: 1, records: 4 });
+        expect(await log.getSession("s")).toMatchObject({ firstId: HIGHEST - 3, lastId: HIGHEST });
+        expect(await log.deleteSession("s")).toBe(true);
+        // Also deletes the rows of deleted sessions.
+        expect(await log.prune({ maxAgeMs: 1 })).toMatchObject({ runs: 0 });
+        expect(await openWriter(log, "s")).toMatchObject({ lastId: 0 });
       }));
 
     test("cannot be exceeded by a batch that starts below it", () =>

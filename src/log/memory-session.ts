@@ -157,8 +157,8 @@ export function findCut({ runs }: MemorySession): SessionCut | undefined {
       reached = Math.max(reached, run.lastId ?? Number.POSITIVE_INFINITY);
       endedAt = Math.max(endedAt, run.endedAt ?? 0);
     }
-    // A live run has no end, and a session without ended runs has no such position.
-    if (reached === Number.POSITIVE_INFINITY) return undefined;
+    // A live run has no end, a session without ended runs has no such position, and no ID follows the highest.
+    if (reached >= Number.MAX_SAFE_INTEGER) return undefined;
     if (reached === lastId) return { lastId, endedAt };
     lastId = reached;
   }

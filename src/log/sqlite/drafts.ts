@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import { LOCAL_OWNER, sessionExists } from "../rules.ts";
-import type { Head, Heads } from "./heads.ts";
+import { type Head, type Heads, idAfter } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
 import type { Records } from "./records.ts";
@@ -73,7 +73,7 @@ export class Drafts {
   discard(key: number): void {
     const head = this.#find(key);
     if (head === undefined) return;
-    this.#rows.heads.save(head, { firstId: head.lastId + 1, holder: null });
+    this.#rows.heads.save(head, { firstId: idAfter(head), holder: null });
     this.#rows.sessions.markUnswept(head.row);
   }
 

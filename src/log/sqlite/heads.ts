@@ -21,6 +21,11 @@ export interface Head {
 
 const MAX_HEADS = 10_000;
 
+/** The `firstId` of a session without its records. After the highest record ID there is no safe integer. */
+export function idAfter({ lastId }: Head): number {
+  return Math.min(lastId + 1, Number.MAX_SAFE_INTEGER);
+}
+
 export class Heads {
   readonly #records: Records;
   readonly #rows: SessionRows;

@@ -172,6 +172,8 @@ export class Pruner {
     for (;;) {
       if (firstLive !== null && firstLive < lastId) return undefined;
       const reached = this.#sql.furthest.get(key, lastId) as { lastId: number; endedAt: number; runs: number };
+      // After the highest record ID, no ID is left with which the session could start.
+      if (reached.lastId === Number.MAX_SAFE_INTEGER) return undefined;
       if (reached.lastId === lastId) return { ...reached };
       lastId = reached.lastId;
     }
@@ -223,8 +225,10 @@ export class Pruner {
 
   /** Returns the number of deleted chunks, or `MAX_CHUNKS_SWEPT` if this transaction must not delete more. */
   #sweepSession(session: StoredSession, room: SweepRoom): number {
-    const { key, firstId, sessionId } = session;
+    const { key, sessionId } = session;
     const isDeleted = sessionId === null;
+    // A deleted session keeps nothing, not even the highest record ID.
+    const firstId = isDeleted ? Number.POSITIVE_INFINITY : session.firstId;
     this.#rows.snapshots.cut(key, firstId);
     this.#sql.sweepRecent.run(key, firstId);
     const { changes } = this.#sql.sweepChunks.run(key, firstId);

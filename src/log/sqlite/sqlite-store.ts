@@ -26,7 +26,7 @@ import {
 import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
-import { type Head, Heads } from "./heads.ts";
+import { type Head, Heads, idAfter } from "./heads.ts";
 import type { NewCommand, OperationOf, StoreOperation } from "./operations.ts";
 import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
@@ -369,7 +369,7 @@ export class SqliteStore {
     if (head === undefined) return false;
     if (epoch !== undefined) this.#fence(sessionId, epoch);
     this.#usage.remove(head.row, head.pos - head.row.basePos);
-    this.#heads.save(head, { sessionId: null, firstId: head.lastId + 1 });
+    this.#heads.save(head, { sessionId: null, firstId: idAfter(head) });
     this.#sessions.markUnswept(head.row);
     this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);
     this.#heads.forget(sessionId);

@@ -74,6 +74,17 @@ test.each([
   expect(ask(path, STRAYS)).toBe(0);
 });
 
+test("a deleted session with the highest record ID does not reappear", async () => {
+  const path = join(folder, "highest.db");
+  const log = await openSqliteLog(path);
+  await log.createSession("secret", { firstId: Number.MAX_SAFE_INTEGER - 5 });
+  await writeRun(log, "secret", "r", 5, "SECRET");
+  await log.deleteSession("secret");
+  await log.prune({});
+  await log.close();
+  expect([ask(path, ROWS), ask(path, STRAYS)]).toEqual([0, 0]);
+});
+
 test("pruned runs do not reappear", async () => {
   const path = join(folder, "pruned.db");
   const log = await openSqliteLog(path, { maxRecentRows: 64 });
