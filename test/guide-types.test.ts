@@ -1,10 +1,11 @@
 // The programs in the README, the quickstarts and the guides compile with `strict` against the type declarations of the
 // package, without the members that are marked `@internal`. The declarations themselves compile too.
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { buildPackage } from "./build-package.ts";
 import { readBlocks } from "./guide-pages.ts";
 import { packageRoot } from "./source-files.ts";
 
@@ -20,6 +21,7 @@ const CONFIG = {
     noUnusedLocals: false,
     noUnusedParameters: false,
     skipLibCheck: false,
+    skipDefaultLibCheck: true,
     paths: {
       "loom-agent": ["./types/index.d.ts"],
       "loom-agent/testing": ["./types/models/testing.d.ts"],
@@ -35,14 +37,10 @@ async function compile(programs: ReadonlyMap<string, string>): Promise<string[]>
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(CONFIG));
   symlinkSync(join(packageRoot, "node_modules"), join(folder, "node_modules"));
   for (const [file, text] of programs) writeFileSync(join(folder, file), `${text}\nexport {};\n`);
-  const build = [
-    "-p",
-    join(packageRoot, "tsconfig.build.json"),
-    "--emitDeclarationOnly",
-    "--outDir",
-    join(folder, "types"),
-  ];
-  await runCompiler(build);
+  cpSync(join(await buildPackage(), "dist"), join(folder, "types"), {
+    recursive: true,
+    filter: (path) => !/\.(?:js|map)$/.test(path),
+  });
   const output = await runCompiler(["-p", "."]);
   return output
     .split("\n")

@@ -11,18 +11,17 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { buildPackage } from "./build-package.ts";
 import { packageRoot } from "./source-files.ts";
 
 interface Manifest {
   readonly name: string;
   readonly version: string;
-  readonly files: readonly string[];
   readonly exports: Readonly<Record<string, unknown>>;
   readonly dependencies: Readonly<Record<string, string>>;
 }
@@ -49,37 +48,15 @@ function run(
   args: readonly string[],
   cwd = project,
 ): { code: number | null; out: string; err: string } {
-  const shell = program === "npm" && process.platform === "win32";
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: "utf8", shell });
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: "utf8" });
   if (error) throw error;
   return { code: status, out: stdout, err: stderr };
 }
 
-function runOrFail(program: string, args: readonly string[], cwd: string): string {
-  const { code, out, err } = run(program, args, cwd);
-  if (code !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${code}\n${out}${err}`);
-  return out;
-}
-
-beforeAll(() => {
-  // Build and pack a copy, so that dist of the checkout does not change.
-  const copy = join(folder, "package");
-  mkdirSync(copy);
-  const read = ["package.json", "README.md", "LICENSE", "src", "tsconfig.json", "tsconfig.build.json"];
-  for (const name of [...read, ...manifest.files]) {
-    const source = join(packageRoot, name);
-    if (name !== "dist" && existsSync(source)) cpSync(source, join(copy, name), { recursive: true });
-  }
-  symlinkSync(join(packageRoot, "node_modules"), join(copy, "node_modules"), "junction");
-  const compiler = join(packageRoot, "node_modules", "typescript", "bin", "tsc");
-  runOrFail(process.execPath, [compiler, "-p", "tsconfig.build.json"], copy);
-  runOrFail("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], copy);
-
-  // Unpacking installs the package, except for the dependencies of the server.
-  mkdirSync(installed, { recursive: true });
+beforeAll(async () => {
+  // A copy installs the package, except for the dependencies of the server. A link would find those of the checkout.
+  cpSync(await buildPackage(), installed, { recursive: true });
   writeFileSync(join(project, "package.json"), `{ "name": "user", "private": true, "type": "module" }\n`);
-  const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`);
-  runOrFail("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"], folder);
 });
 
 afterAll(() => {

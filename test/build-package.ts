@@ -1,0 +1,48 @@
+/** Builds, packs and unpacks the package from the current source, as users get it. */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildOnce } from "./build-once.ts";
+import { packageRoot } from "./source-files.ts";
+
+const { files } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
+  readonly files: readonly string[];
+};
+const COPIED = ["package.json", "README.md", "LICENSE", "src", "tsconfig.json", "tsconfig.build.json", ...files].filter(
+  (name) => name !== "dist" && existsSync(join(packageRoot, name)),
+);
+
+/** Returns the folder of the unpacked package. It has no dependencies. */
+export function buildPackage(): Promise<string> {
+  return buildOnce({ name: "package", sources: [...COPIED, "test/build-package.ts"], build });
+}
+
+/** Builds a copy, so that `dist` of the checkout does not change. */
+async function build(folder: string): Promise<void> {
+  const work = mkdtempSync(join(tmpdir(), "loom-build-"));
+  try {
+    const copy = join(work, "package");
+    for (const name of COPIED) cpSync(join(packageRoot, name), join(copy, name), { recursive: true });
+    symlinkSync(join(packageRoot, "node_modules"), join(copy, "node_modules"), "junction");
+    const compiler = join(packageRoot, "node_modules", "typescript", "bin", "tsc");
+    // `npm run types` checks the types, which takes longer than all the rest.
+    const check = process.env["LOOM_LONG"] === "1" ? [] : ["--noCheck"];
+    run(process.execPath, [compiler, "-p", "tsconfig.build.json", ...check], copy);
+    const [{ filename }] = JSON.parse(
+      run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", work], copy),
+    ) as [{ readonly filename: string }];
+    mkdirSync(folder);
+    run("tar", ["-xzf", join(work, filename), "-C", folder, "--strip-components=1"], work);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function run(program: string, args: readonly string[], cwd: string): string {
+  const shell = program === "npm" && process.platform === "win32";
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: "utf8", shell });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${status}\n${stdout}${stderr}`);
+  return stdout;
+}
