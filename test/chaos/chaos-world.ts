@@ -45,6 +45,8 @@ export interface ChaosWorld {
   readonly counts: Map<string, number>;
   /** True if the store is on a disk that can be filled. */
   readonly hasDisk: boolean;
+  /** Messages that a flood sends to one session at once. */
+  readonly floodMessages: number;
   pick<T>(list: readonly T[]): T;
   count(name: string, by?: number): void;
   /** URL of a proxy, of any of the two servers. */
@@ -60,7 +62,7 @@ export interface ChaosWorld {
   close(): Promise<void>;
 }
 
-export async function openWorld(seed: number): Promise<ChaosWorld> {
+export async function openWorld(seed: number, floodMessages: number): Promise<ChaosWorld> {
   const folder = mkdtempSync(join(tmpdir(), "loom-chaos-"));
   const disk = join(folder, "disk");
   mkdirSync(disk);
@@ -99,6 +101,7 @@ export async function openWorld(seed: number): Promise<ChaosWorld> {
     violations,
     counts,
     hasDisk,
+    floodMessages,
     pick,
     count: (name, by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by),
     url: () => pick(servers).proxy.url,

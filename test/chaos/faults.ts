@@ -13,7 +13,6 @@ export interface Fault {
 
 /** Documented maximum after which the connections of a revoked token are closed, and some time for faults. */
 const MAX_REVOKED_MS = 120_000;
-const FLOOD_MESSAGES = 40;
 
 export const FAULTS: { readonly [name: string]: Fault } = {
   "kill -9": {
@@ -93,7 +92,7 @@ let serial = 0;
 async function floodMessages(world: ChaosWorld): Promise<void> {
   const { log, random } = world;
   const session = `flood-${++serial}`;
-  const keys = Array.from({ length: FLOOD_MESSAGES }, (_, index) => `m-${session}-${index}`);
+  const keys = Array.from({ length: world.floodMessages }, (_, index) => `m-${session}-${index}`);
   const late = AbortSignal.timeout(600_000);
   await Promise.all(
     keys.map(async (key) => {

@@ -18,6 +18,8 @@ export interface ChaosOptions {
   readonly seed: number;
   /** Messages per session. A session that has had them is checked and replaced by another. */
   readonly messages: number;
+  /** Messages that a flood sends to one session at once: more than it queues. Default: 40. */
+  readonly floodMessages?: number;
   /** Called for progress. */
   readonly print?: (line: string) => void;
 }
@@ -34,8 +36,8 @@ const HEAP_TOLERANCE = 32 * 1024 * 1024;
 const FILES_TOLERANCE = 100;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { seconds, sessions, seed, messages, print = () => undefined } = options;
-  const world = await openWorld(seed);
+  const { seconds, sessions, seed, messages, floodMessages = 40, print = () => undefined } = options;
+  const world = await openWorld(seed, floodMessages);
   const over = AbortSignal.timeout(seconds * 1000);
   const samples: Sample[] = [];
   // The proxies and clients share this process: if it is late, so is everything it measures.
