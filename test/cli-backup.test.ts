@@ -76,7 +76,7 @@ async function readSession(store: string, session: string): Promise<string> {
 
 it("restores sessions, files, tokens and documents byte by byte", async () => {
   const backup = nameBackup();
-  const made = await loom(["backup", backup, ...data.options]);
+  const made = await loom(["backup", backup, ...data.options], { isChild: true });
   expect([made.code, made.err]).toEqual([0, ""]);
   expect(made.out).toMatch(
     /: \d+ files, \d+ bytes, 2 sessions, \d+ records, 1 uploaded file, 1 token, 1 document; nothing is damaged\n$/,

@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly env?: { readonly [name: string]: string };
   /** Standard error is a terminal of 80 columns. The command then runs in this process. */
   readonly isTerminal?: boolean;
+  /** The command runs as a child process, with its own umask. */
+  readonly isChild?: boolean;
 }
 
 /** A folder for the files of the tests in this thread. */
@@ -71,11 +73,15 @@ const PRINTING: ReadonlySet<string | undefined> = new Set([
   "--help",
   "-h",
 ]);
-const STORING: ReadonlySet<string | undefined> = new Set(["run", "kb", "token"]);
+const STORING: ReadonlySet<string | undefined> = new Set(["run", "kb", "token", "backup", "restore", "verify"]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */
-function canRunInProcess([name, ...rest]: readonly string[], { env, isTerminal = false }: RunOptions): boolean {
+function canRunInProcess(
+  [name, ...rest]: readonly string[],
+  { env, isTerminal = false, isChild = false }: RunOptions,
+): boolean {
   if (isTerminal) return true;
+  if (isChild) return false;
   const isPlain = (word: string): boolean =>
     word.startsWith("-") ||
     word.startsWith(folder) ||
