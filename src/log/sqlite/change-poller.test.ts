@@ -73,7 +73,7 @@ describe("polling", () => {
     await pause(100);
     const statements = countStatements();
     const began = performance.now();
-    await pause(1200);
+    await pause(400);
     const intervals = (performance.now() - began) / 10;
     expect(statements.count).toBeGreaterThan(0);
     expect(statements.count).toBeLessThanOrEqual(intervals + 2);
