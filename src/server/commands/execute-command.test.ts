@@ -54,6 +54,15 @@ describe("commands of a session", () => {
   });
 });
 
+it("stores only the beginning of the reason of a cancel", async () => {
+  const log = new MemoryLog();
+  const { session } = await openLive(log);
+  const host: CommandHost = { log };
+  await executeCommand(host, { type: "cancel", id: "1", session: "s", run_id: "x", reason: "r".repeat(50_000) });
+  expect(JSON.stringify((await log.getCommand("s", "1"))?.body).length).toBeLessThan(2000);
+  await session.close();
+});
+
 describe("a message with attachments", () => {
   it("keeps its position in the queue while its blobs are looked up", async () => {
     const log = new MemoryLog();

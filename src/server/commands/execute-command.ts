@@ -9,6 +9,7 @@ import { hash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { awaitOutcome } from "../../engine/send-command.ts";
 import { MAX_ATTACHMENTS } from "../../engine/inbox.ts";
+import { cutReason } from "../../engine/node-run.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
@@ -265,7 +266,8 @@ async function toLogCommand(
 ): Promise<Command> {
   const { id: commandId, session: sessionId, type, ...given } = command;
   const body = given as JsonObject;
-  if (type === "cancel") return { commandId, sessionId, kind: "cancel", body };
+  // The log keeps only the beginning of a reason, and settled commands do not count in the quota of the owner.
+  if (type === "cancel") return { commandId, sessionId, kind: "cancel", body: cutReasonOf(body) };
   if (type === "todo") return { commandId, sessionId, kind: "toggle", body };
   await findOwnSession(log, author, sessionId);
   const known = await log.getCommand(sessionId, commandId);
@@ -275,6 +277,11 @@ async function toLogCommand(
   assertAgentAllowed(author, (await log.getRun(sessionId, run_id))?.agent);
   const fields = keepFirst({ actor: author.actor, tools: author.tools }, known);
   return { commandId, sessionId, kind: "approve", body: { ...body, run_id, ...fields } };
+}
+
+function cutReasonOf(body: JsonObject): JsonObject {
+  const { reason } = body;
+  return typeof reason === "string" ? { ...body, reason: cutReason(reason) } : body;
 }
 
 /** The run an approval without `run_id` refers to: the live one, or for a repeated approval the same as before. */
