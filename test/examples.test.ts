@@ -163,7 +163,8 @@ describe("examples", () => {
       const store = newStore();
       const first = follow(store, dialect);
       await first.waitForReady();
-      const sender = send(store, 30);
+      // Slow enough to be stopped before its end, also on a busy machine.
+      const sender = send(store, 100);
       await first.waitForLines(10);
       // The follower is idle, so the printed frames and the saved cursor agree.
       sender.process.kill("SIGSTOP");
