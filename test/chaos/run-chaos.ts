@@ -31,6 +31,8 @@ export interface ChaosReport {
 
 const MEASURE_MS = 20_000;
 const PROGRESS_MS = 60_000;
+/** A request without an answer for this long is shown. */
+const UNANSWERED_MS = 10_000;
 /** Growth of the heap in bytes and of the number of open files that is not a leak. */
 const HEAP_TOLERANCE = 32 * 1024 * 1024;
 const FILES_TOLERANCE = 100;
@@ -50,6 +52,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     });
     const reporting = setInterval(() => {
       print(`${describe(world)}; delay of this process: ${describeDelay(delay)}`);
+      for (const { proxy } of world.servers)
+        for (const line of proxy.listUnanswered(UNANSWERED_MS).slice(0, 5)) print(`no answer: ${line}`);
       delay.reset();
     }, PROGRESS_MS);
     await Promise.all([causeFaults(world, over, print), measure(world, over, samples)]);

@@ -45,6 +45,8 @@ export interface FaultProxy {
   setPlan(plan: FaultPlan): void;
   /** Stops all faults. Stalled connections are reset. */
   heal(): void;
+  /** Describes the connections whose last request has had no byte of an answer for `ms`. */
+  listUnanswered(ms: number): readonly string[];
   /** Closes all connections. */
   cut(how?: "end" | "reset"): void;
   close(): Promise<void>;
@@ -88,6 +90,7 @@ export async function startFaultProxy(target: string | (() => string), plan: Fau
       current = () => undefined;
       for (const connection of connections) connection.heal();
     },
+    listUnanswered: (ms) => [...connections].flatMap((connection) => connection.describeIfUnanswered(ms)),
     cut,
     async close() {
       cut("reset");
@@ -104,6 +107,9 @@ class ProxiedConnection {
   #faults: Faults;
   #isStalled = false;
   #isClosed = false;
+  /** When the last request was sent, if no byte has come back since. */
+  #askedAt: number | undefined;
+  #request = "";
   readonly #passed = { up: 0, down: 0, frames: 0, units: 0 };
 
   constructor(client: Socket, upstream: Socket, faults: Faults, onBreach: () => void) {
@@ -115,6 +121,14 @@ class ProxiedConnection {
     client.once("close", () => this.close("end"));
     void this.#pump("up", client, upstream);
     void this.#pump("down", upstream, client);
+  }
+
+  describeIfUnanswered(ms: number): readonly string[] {
+    const { up, down } = this.#passed;
+    if (this.#askedAt === undefined || performance.now() - this.#askedAt < ms) return [];
+    const { readyState, destroyed, bytesWritten } = this.#upstream;
+    const upstream = `${readyState}${destroyed ? ", destroyed" : ""}, ${bytesWritten} bytes written`;
+    return [`${this.#request}: ${up} bytes up, ${down} down, stalled ${this.#isStalled}, upstream ${upstream}`];
   }
 
   heal(): void {
@@ -135,6 +149,11 @@ class ProxiedConnection {
     const splitter = direction === "down" ? new UnitSplitter() : undefined;
     try {
       for await (const piece of from as AsyncIterable<Buffer>) {
+        if (direction === "down") this.#askedAt = undefined;
+        else if (this.#askedAt === undefined) {
+          this.#askedAt = performance.now();
+          this.#request = piece.toString("latin1", 0, 100).split("\r\n", 1)[0] ?? "";
+        }
         if (this.#isStalled) continue;
         const { delayMs } = this.#faults;
         if (delayMs !== undefined) await setTimeout(delayMs);
