@@ -18,6 +18,12 @@ import { type ChaosWorld, OWNER } from "./chaos-world.ts";
 /** How long anything may take while faults go on. A longer wait is a violation. Long, because the machine may be busy. */
 const PATIENCE_MS = 300_000;
 
+/**
+ * How clients reconnect. As in production: clients that give up and return many times a second keep a busy server busy,
+ * so that no client gets an answer.
+ */
+const PACE = { heartbeatMs: 5000, reconnect: { initialMs: 200, maxMs: 3000, maxAttempts: 10_000 } };
+
 /** Sends messages until `count` are sent or the signal is aborted, then checks the session and deletes it. */
 export async function holdConversation(
   world: ChaosWorld,
@@ -30,7 +36,7 @@ export async function holdConversation(
   const frames: Frame[] = [];
   const stop = new AbortController();
   const { token } = world;
-  const reading = readWithReconnect(world.url, session, frames, stop.signal, { dialect, token });
+  const reading = readWithReconnect(world.url, session, frames, stop.signal, { dialect, token, pauseMs: 500 });
   const transports = {
     get sse() {
       return world.transport("sse");
@@ -42,7 +48,7 @@ export async function holdConversation(
       return world.transport("socket");
     },
   };
-  const viewers = KINDS.map((kind) => new SessionViewer(session, transports, kind));
+  const viewers = KINDS.map((kind) => new SessionViewer(session, transports, kind, PACE));
   const keys: string[] = [];
   try {
     for (let sent = 0; sent < count && !signal.aborted; sent++) {

@@ -82,10 +82,12 @@ async function start(options: Partial<LoomServerOptions> & { readonly agent?: Ag
   return server;
 }
 
-/** Returns the status, headers and body of a response; of a stream, what arrives within 1.5 s. */
-async function fetchText(server: LoomServer, path: string, init: RequestInit = {}): Promise<string> {
+const CHAT_MS = 15_000;
+
+/** Returns the status, headers and body of a response; of a stream, what arrives within `ms`. */
+async function fetchText(server: LoomServer, path: string, init: RequestInit = {}, ms = 1500): Promise<string> {
   try {
-    const response = await fetch(`${server.url}${path}`, { ...init, signal: AbortSignal.timeout(1500) });
+    const response = await fetch(`${server.url}${path}`, { ...init, signal: AbortSignal.timeout(ms) });
     const head = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
     return `${response.status}\n${head}\n${await response.text().catch(() => "")}`;
   } catch (error) {
@@ -139,7 +141,13 @@ async function collectOutput(server: LoomServer): Promise<readonly string[]> {
         { type: "cancel", id: "4", session: "s", run_id: "x" },
       ),
       readSocket(server, "/agentOS/v1/ws_stream", { type: "message", content: "Go on" }),
-      fetchText(server, "/api/chat", post({ messages: [{ role: "user", content: "Go on" }], message: "Go on" })),
+      // It ends with the run, also if a call needs an approval. That takes a while on a busy machine.
+      fetchText(
+        server,
+        "/api/chat",
+        post({ messages: [{ role: "user", content: "Go on" }], message: "Go on" }),
+        CHAT_MS,
+      ),
     ])),
   );
   const paths = OPERATIONS.filter(({ method, path }) => method === "GET" && !path.endsWith("/events"));

@@ -2,6 +2,7 @@
 import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import {
+  type ConnectOptions,
   type CommandResult,
   connect,
   type Connection,
@@ -81,13 +82,20 @@ export class SessionViewer {
   readonly regressions: string[] = [];
   readonly #session: string;
   readonly #transports: { readonly [K in Kind]: Transport };
+  readonly #pace: Pick<ConnectOptions, "reconnect" | "heartbeatMs">;
   readonly #shown = new Map<string, string>();
   #connection: Connection;
   #isClosed = false;
 
-  constructor(session: string, transports: { readonly [K in Kind]: Transport }, kind: Kind) {
+  constructor(
+    session: string,
+    transports: { readonly [K in Kind]: Transport },
+    kind: Kind,
+    pace: Pick<ConnectOptions, "reconnect" | "heartbeatMs"> = { reconnect: RECONNECT, heartbeatMs: 1000 },
+  ) {
     this.#session = session;
     this.#transports = transports;
+    this.#pace = pace;
     this.receiver.subscribe(() => this.#compare());
     this.#connection = this.#connect(kind);
   }
@@ -117,7 +125,7 @@ export class SessionViewer {
     for (;;) {
       const outcome = await this.#connection.run({ message, id });
       if (outcome.kind !== "lost" || this.#isClosed) return outcome;
-      await setTimeout(5);
+      await setTimeout(this.#pace.reconnect?.initialMs ?? 0);
     }
   }
 
@@ -142,7 +150,7 @@ export class SessionViewer {
 
   #connect(kind: Kind): Connection {
     const transport = this.#transports[kind];
-    return connect(this.receiver, { transport, session: this.#session, reconnect: RECONNECT, heartbeatMs: 1000 });
+    return connect(this.receiver, { transport, session: this.#session, ...this.#pace });
   }
 
   /** Shown text may only grow. */
@@ -175,7 +183,11 @@ export async function readWithReconnect(
   session: string,
   frames: Frame[],
   signal: AbortSignal,
-  { dialect = "loom", token }: { readonly dialect?: DialectName; readonly token?: string } = {},
+  {
+    dialect = "loom",
+    token,
+    pauseMs = 10,
+  }: { readonly dialect?: DialectName; readonly token?: string; readonly pauseMs?: number } = {},
 ): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -200,7 +212,7 @@ export async function readWithReconnect(
     } catch {
       // The connection broke, or the server is down.
     }
-    await setTimeout(10);
+    await setTimeout(pauseMs);
   }
 }
 
