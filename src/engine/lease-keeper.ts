@@ -13,6 +13,9 @@ export interface LeaseKeeperOptions {
   readonly onRenewed: () => void;
 }
 
+/** How often a lease is renewed before it would expire. */
+export const RENEWALS_PER_LEASE = 3;
+
 /** Keeps the interval within the range of timers. Renewals also drive periodic checks, so they must not be rare. */
 const MAX_INTERVAL_MS = 60 * 60 * 1000;
 
@@ -32,7 +35,7 @@ export class LeaseKeeper {
     this.#log = log;
     this.#lease = lease;
     this.#options = options;
-    this.#intervalMs = Math.min(Math.max(1, options.ttlMs / 3), MAX_INTERVAL_MS);
+    this.#intervalMs = Math.min(Math.max(1, options.ttlMs / RENEWALS_PER_LEASE), MAX_INTERVAL_MS);
     this.#schedule();
   }
 

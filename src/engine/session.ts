@@ -14,7 +14,7 @@ import { BackOff } from "./back-off.ts";
 import { RunExecutor } from "./run-executor.ts";
 import { ErrorReporter } from "./error-reporter.ts";
 import { Inbox, readOrigin } from "./inbox.ts";
-import { LeaseKeeper } from "./lease-keeper.ts";
+import { LeaseKeeper, RENEWALS_PER_LEASE } from "./lease-keeper.ts";
 import { LeftoverRuns } from "./leftover-runs.ts";
 import { OpenWork } from "./open-work.ts";
 import { INTERRUPTED, listLiveRuns, type RecoveredRun, restoreRun } from "./recovery.ts";
@@ -31,9 +31,6 @@ import { markHandled, Sequencer } from "./sequencer.ts";
 import { SessionRecords } from "./session-records.ts";
 import { RunQueue } from "./run-queue.ts";
 import { Waker } from "./waker.ts";
-
-/** Renewals between two checks for commands without a hint: one per lease. */
-const CHECK_EVERY = 3;
 
 /**
  * Opens a session for writing: takes its lease, recovers the runs of its last writer and starts to execute commands.
@@ -97,7 +94,7 @@ export class Session implements AsyncDisposable {
       onRenewed: () => {
         if (this.#sequencer.failure !== undefined) void this.repair().catch(() => this.#backOff.plan());
         // Commands that wait can expire, and the hint of another one may have been lost.
-        else if (this.#waker.hasFailed || !this.#inbox.isEmpty || ++this.#renewals % CHECK_EVERY === 0)
+        else if (this.#waker.hasFailed || !this.#inbox.isEmpty || ++this.#renewals % RENEWALS_PER_LEASE === 0)
           this.#waker.hint();
       },
     });
