@@ -209,6 +209,28 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
     expect(await RUN_STARTERS["POST commands"]?.(fixture, auth, "d")).toBeUndefined();
     expect(fixture.credentials.readSpent(`token:${info.tokenId}`)).toBeGreaterThanOrEqual(40);
   });
+  await attempt("and a queued run waits while usage cannot be recorded", async () => {
+    const gate = Promise.withResolvers<void>();
+    const usage = { promptTokens: 30, completionTokens: 10, totalTokens: 40 };
+    const script: Script = async () => {
+      await gate.promise;
+      return { text: "Done.", usage };
+    };
+    const fixture = await createAuthServerFixture({ script });
+    const auth = fixture.bearer(fixture.issue().secret);
+    const startRun = RUN_STARTERS["POST runs of a session"];
+    for (let at = 0; at < 2; at++) expect(await startRun?.(fixture, auth, "a")).toBeUndefined();
+    const broken = vi.spyOn(fixture.credentials, "addSpent").mockImplementation(() => {
+      throw new LoomError("store_failed", "The file is locked");
+    });
+    gate.resolve();
+    const read = async () => (await fixture.log.listRuns("a")).map(({ status }) => status).toSorted();
+    await vi.waitFor(async () => expect(await read()).toEqual(["completed", "live"]), 20_000);
+    // The first call is for the usage of the first run, the second for the start of the second run.
+    await vi.waitFor(() => expect(broken.mock.calls.length).toBeGreaterThan(1), 20_000);
+    broken.mockRestore();
+    await vi.waitFor(async () => expect(await read()).toEqual(["completed", "completed"]), 20_000);
+  });
   await attempt("with share links in a browser", async () => {
     const fixture = await createAuthServerFixture({ limits: { requestsPerMinute: 5 } });
     const { secret, info } = await fixture.share();

@@ -40,10 +40,10 @@ export interface Access {
    */
   admitRun(caller: Caller, run: RunAdmission): Promise<void>;
   /**
-   * Checks again when a queued run is about to start. Throws `unauthorized` if the token that requested it was revoked,
-   * and `spend_unrecorded`.
+   * Checks again when a queued run is about to start. Throws `unauthorized` if the token that requested it was revoked.
+   * Waits while earlier usage cannot be recorded, and then throws `spend_unrecorded`.
    */
-  admitTurn(run: { readonly actor?: string | undefined }): void;
+  admitTurn(run: { readonly actor?: string | undefined; readonly signal: AbortSignal }): Promise<void>;
   /** Must observe all runs of the server: they count model tokens per principal. */
   readonly observers: readonly Observer[];
   close(): void;

@@ -18,6 +18,11 @@ export interface AuthOptions {
   readonly ticketMs?: number | undefined;
   /** Invalid credentials from one address per minute before it gets `rate_limited`. Default: 20. */
   readonly maxFailures?: number | undefined;
+  /**
+   * How long an accepted run waits at its start while earlier usage of its credential cannot be recorded, in milliseconds.
+   * Then it ends with `spend_unrecorded`. Default: 30,000.
+   */
+  readonly maxUnrecordedMs?: number | undefined;
 }
 
 /** Which JWTs of another issuer a server accepts. */

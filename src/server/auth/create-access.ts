@@ -54,7 +54,8 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
   const failures = createFailures({ maxFailures, now });
   const authenticator = createAuthenticator({ credentials, failures, jwt, now, onRefused });
   const rates = createRates({ limits, now });
-  const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, now, onError });
+  const { maxUnrecordedMs } = options;
+  const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, maxUnrecordedMs, now, onError });
   const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
   const searches = createSearches({ maxSearches: limits.maxSearches });
   const isValid = (principal: Principal): boolean => credentials.isValid(principal, now());
@@ -124,11 +125,11 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
       rates.takeRun(principal);
       await liveRuns.admit(principal, run);
     },
-    admitTurn({ actor }) {
+    async admitTurn({ actor, signal }) {
       if (actor === undefined) return;
       if (!credentials.isNotRevoked(actor))
         throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started");
-      spend.assertRecorded(actor);
+      await spend.waitUntilRecorded(actor, signal);
     },
     observers: [spend.observer],
     close() {

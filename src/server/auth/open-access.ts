@@ -15,7 +15,7 @@ export const OPEN_ACCESS: Access = {
   countRequest: ignore,
   runSearch: (_caller, _signal, search) => search(),
   admitRun: () => Promise.resolve(),
-  admitTurn: ignore,
+  admitTurn: () => Promise.resolve(),
   observers: [],
   close: ignore,
 };

@@ -21,8 +21,8 @@ export interface AgentRegistryOptions {
   readonly defaultAgent?: string | undefined;
   /** The files of messages and tools. */
   readonly blobs?: AgentBlobs | undefined;
-  /** Called before a new run is executed. If it throws, the run fails with that error. */
-  readonly admit?: ((run: Run) => void) | undefined;
+  /** Called before a new run is executed. If it rejects, the run fails with that error. */
+  readonly admit?: ((run: Run) => Promise<void>) | undefined;
 }
 
 interface RegisteredAgent {
@@ -33,12 +33,12 @@ interface RegisteredAgent {
 export class AgentRegistry {
   readonly #default: string;
   readonly #agents = new Map<string, RegisteredAgent>();
-  readonly #admit: (run: Run) => void;
+  readonly #admit: (run: Run) => Promise<void>;
 
   constructor(
     log: Log,
     agents: ServedAgents,
-    { defaultAgent, blobs, admit = () => undefined }: AgentRegistryOptions = {},
+    { defaultAgent, blobs, admit = async () => undefined }: AgentRegistryOptions = {},
   ) {
     this.#admit = admit;
     const [first] = Object.keys(agents);
@@ -75,7 +75,7 @@ export class AgentRegistry {
   /** Creates the options for a session whose runs may use any agent. */
   createSessionHandlers(): SessionHandlers {
     const onRun = async (run: Run, origin: RunOrigin): Promise<void> => {
-      this.#admit(run);
+      await this.#admit(run);
       await this.#get(run.agent ?? this.#default).handlers.onRun(run, origin);
     };
     return {

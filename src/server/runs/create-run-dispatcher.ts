@@ -17,8 +17,8 @@ export interface RunDispatcherOptions {
   readonly agents: ServedAgents;
   /** The agent for messages that name none. Default: the first one. */
   readonly defaultAgent?: string;
-  /** Called when a run is about to start, which may be long after it was requested. Throws to refuse it. */
-  readonly admit?: ((run: Pick<Run, "actor">) => void) | undefined;
+  /** Called when a run is about to start, which may be long after it was requested. Rejects to refuse it. */
+  readonly admit?: ((run: Pick<Run, "actor" | "signal">) => Promise<void>) | undefined;
   /** The files of sessions, for models and tools. */
   readonly blobs?: AgentBlobs | undefined;
   /** Observe every run of the server, including resumed ones. Agents can have additional observers. */

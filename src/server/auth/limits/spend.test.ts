@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Command } from "../../../log/log.ts";
 import type { StampedRecord } from "../../../protocol/index.ts";
 import type { TokenInfo } from "../credentials/credentials.ts";
@@ -13,7 +13,7 @@ const token = (id: string, tokensPerDay?: number): Principal => ({
   limits: tokensPerDay === undefined ? {} : { tokensPerDay },
 });
 
-function createFixture(options: Pick<SpendOptions, "tokensPerDay"> = {}, tokens: readonly Partial<TokenInfo>[] = []) {
+function createFixture(options: Pick<SpendOptions, "tokensPerDay" | "maxUnrecordedMs"> = {}, tokens: readonly Partial<TokenInfo>[] = []) {
   const spent = new Map<string, number>();
   const clock = { now: 10 * DAY_MS + 1000 };
   const submitted: Command[] = [];
@@ -118,8 +118,9 @@ describe("spend limits", () => {
     spend.admit(token("a"));
   });
 
-  it("stop further runs of a principal whose usage cannot be recorded, until it is", () => {
-    const { startRun, spend, state, read, clock, errors } = createFixture();
+  it("stop further runs of a principal whose usage cannot be recorded, until it is", async () => {
+    const { startRun, spend, state, read, clock, errors } = createFixture({ maxUnrecordedMs: 1 });
+    const { signal } = new AbortController();
     const run = startRun("token:a");
     run.use(1, 0);
     state.isReadOnly = true;
@@ -127,10 +128,14 @@ describe("spend limits", () => {
     clock.now += DAY_MS;
     run.use(5, 0);
     expect(errors).toHaveLength(2);
-    for (const work of [() => spend.admit(token("a")), () => spend.assertRecorded("token:a")])
-      expect(work).toThrow(expect.objectContaining({ code: "spend_unrecorded", details: { retry_after_ms: 5000 } }));
+    const unrecorded: unknown = expect.objectContaining({
+      code: "spend_unrecorded",
+      details: { retry_after_ms: 5000 },
+    });
+    expect(() => spend.admit(token("a"))).toThrow(unrecorded);
+    await expect(spend.waitUntilRecorded("token:a", signal)).rejects.toEqual(unrecorded);
     spend.admit(token("b"));
-    spend.assertRecorded("token:b");
+    await spend.waitUntilRecorded("token:b", signal);
     state.isReadOnly = false;
     spend.admit(token("a"));
     spend.admit(token("a"));
@@ -138,6 +143,30 @@ describe("spend limits", () => {
     expect(read("token:a")).toBe(5);
     clock.now -= DAY_MS;
     expect(read("token:a")).toBe(11);
+  });
+
+  it("make an accepted run wait until the usage is recorded, or until it is cancelled", async () => {
+    const { startRun, spend, state, read, errors } = createFixture();
+    state.isReadOnly = true;
+    startRun("token:a").use(10, 0);
+    const cancelled = new AbortController();
+    const waiting = spend.waitUntilRecorded("token:a", new AbortController().signal);
+    const aborted = spend.waitUntilRecorded("token:a", cancelled.signal);
+    cancelled.abort();
+    await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
+    state.isReadOnly = false;
+    await waiting;
+    expect([read("token:a"), errors]).toEqual([10, [expect.any(Error)]]);
+  });
+
+  it("record the usage later without another request", async () => {
+    const { startRun, state, read, errors } = createFixture();
+    state.isReadOnly = true;
+    startRun("token:a").use(10, 0);
+    startRun("token:b").use(3, 0);
+    state.isReadOnly = false;
+    await vi.waitFor(() => expect([read("token:a"), read("token:b")]).toEqual([10, 3]), 20_000);
+    expect(errors).toHaveLength(2);
   });
 
   it("count usage that is not recorded, and record it at the end", () => {

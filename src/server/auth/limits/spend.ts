@@ -5,10 +5,11 @@
  * A run counts for the principal that sent its message. A model call is counted when it ends, so each live run can
  * exceed the limit by one call. The usage is stored with the credentials and survives a restart.
  *
- * Usage that cannot be stored is kept in memory and counts. Until it is stored, new runs of its principal are rejected
- * with `spend_unrecorded`; each attempt tries to store it again.
+ * Usage that cannot be stored is kept in memory and counts. It is tried again every second. Until it is stored, new runs
+ * of its principal are rejected with `spend_unrecorded`, and runs that were accepted before wait.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../../log/index.ts";
 import { INERT, type ObservedRun, type Observer, type RunObserver } from "../../../observe/observer.ts";
 import { EVENT_TYPES, type EventOf, LoomError, type StampedRecord } from "../../../protocol/index.ts";
@@ -21,6 +22,8 @@ export interface SpendOptions {
   readonly log: Pick<Log, "submit">;
   /** Maximum model tokens per day of a principal that sets no limit. Default: unlimited. Code `spend_exceeded`. */
   readonly tokensPerDay?: number | undefined;
+  /** See `AuthOptions`. */
+  readonly maxUnrecordedMs?: number | undefined;
   readonly now?: (() => number) | undefined;
   /** Receives errors of failed cancellations, and of usage that could not be stored. */
   readonly onError?: ((error: unknown) => void) | undefined;
@@ -31,15 +34,20 @@ export interface Spend {
   readonly observer: Observer;
   /** Checks the limit before a run is accepted. Throws `spend_exceeded` and `spend_unrecorded`. */
   admit(principal: Principal): void;
-  /** Checks that the usage of the principal with this ID is stored. Throws `spend_unrecorded`. */
-  assertRecorded(principalId: string): void;
-  /** Tries to store all usage that is not stored yet. */
+  /**
+   * Waits until the usage of the principal with this ID is stored. Throws `spend_unrecorded` after
+   * {@link SpendOptions.maxUnrecordedMs}, and the reason of the signal.
+   */
+  waitUntilRecorded(principalId: string, signal: AbortSignal): Promise<void>;
+  /** Tries to store all usage that is not stored yet, for the last time. */
   close(): void;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Tokens whose limits are cached; a token's limits never change. */
 const MAX_KNOWN = 10_000;
+const RETRY_MS = 1000;
+const DEFAULT_MAX_UNRECORDED_MS = 30_000;
 /** Time after which a client should try again when usage cannot be stored. */
 const UNRECORDED_RETRY_MS = 5000;
 const UNRECORDED = "The usage of earlier runs could not be recorded; try again later";
@@ -49,29 +57,52 @@ const HANDLED_TYPES: ReadonlySet<string> = new Set(["run_start", "usage"]);
 
 export function createSpend(options: SpendOptions): Spend {
   const { credentials, log, tokensPerDay, now = Date.now, onError = ignore } = options;
+  const { maxUnrecordedMs = DEFAULT_MAX_UNRECORDED_MS } = options;
   const known = new BoundedMap<{ readonly limit: number | undefined }>(MAX_KNOWN);
   /** Tokens that could not be stored, by principal and by the start of their day. Never dropped: the limit would fail. */
   const unrecorded = new Map<string, Map<number, number>>();
 
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
   /** Returns whether all usage of the principal is stored. */
-  function record(principalId: string): boolean {
-    const days = unrecorded.get(principalId) ?? new Map<number, number>();
+  function record(principalId: string, onFailure = onError): boolean {
+    const days = unrecorded.get(principalId);
+    if (days === undefined) return true;
     try {
       for (const [day, tokens] of days) {
         credentials.addSpent(principalId, tokens, day);
         days.delete(day);
       }
     } catch (error) {
-      onError(error);
+      onFailure(error);
+      retryLater();
       return false;
     }
     unrecorded.delete(principalId);
     return true;
   }
 
-  function assertRecorded(principalId: string): void {
-    if (record(principalId)) return;
+  /** The first failure was reported; those of the repetitions are not. */
+  function retryLater(): void {
+    if (isClosed || timer !== undefined) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      // If one write fails, so would the others.
+      for (const principalId of unrecorded.keys()) if (!record(principalId, ignore)) return;
+    }, RETRY_MS).unref();
+  }
+
+  function failUnrecorded(): never {
     throw new LoomError("spend_unrecorded", UNRECORDED, { retry_after_ms: UNRECORDED_RETRY_MS });
+  }
+
+  async function waitUntilRecorded(principalId: string, signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    while (!record(principalId, ignore)) {
+      if (performance.now() - startedAt >= maxUnrecordedMs) failUnrecorded();
+      await sleep(Math.min(RETRY_MS / 4, maxUnrecordedMs), undefined, { signal });
+    }
   }
 
   /** Returns why a live run of the principal must stop, or undefined if it may continue. */
@@ -137,15 +168,17 @@ export function createSpend(options: SpendOptions): Spend {
 
     admit({ kind, id, limits }) {
       if (kind === "local") return;
-      assertRecorded(id);
+      if (!record(id)) failUnrecorded();
       const limit = limits.tokensPerDay ?? tokensPerDay;
       if (limit === undefined) return;
       const at = now();
       if (credentials.readSpent(id, at) < limit) return;
       throw new LoomError("spend_exceeded", describeLimit(limit), { limit, retry_after_ms: DAY_MS - (at % DAY_MS) });
     },
-    assertRecorded,
+    waitUntilRecorded,
     close() {
+      isClosed = true;
+      clearTimeout(timer);
       for (const principalId of unrecorded.keys()) record(principalId);
     },
   };
