@@ -13,7 +13,10 @@ const token = (id: string, tokensPerDay?: number): Principal => ({
   limits: tokensPerDay === undefined ? {} : { tokensPerDay },
 });
 
-function createFixture(options: Pick<SpendOptions, "tokensPerDay" | "maxUnrecordedMs"> = {}, tokens: readonly Partial<TokenInfo>[] = []) {
+function createFixture(
+  options: Pick<SpendOptions, "tokensPerDay" | "maxUnrecordedMs"> = {},
+  tokens: readonly Partial<TokenInfo>[] = [],
+) {
   const spent = new Map<string, number>();
   const clock = { now: 10 * DAY_MS + 1000 };
   const submitted: Command[] = [];
