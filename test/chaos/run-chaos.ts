@@ -50,8 +50,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       for (let round = 0; !over.aborted; round++)
         await holdConversation(world, `talk-${index}-${round}`, { count: messages, signal: over });
     });
+    let shown = 0;
     const reporting = setInterval(() => {
       print(`${describe(world)}; delay of this process: ${describeDelay(delay)}`);
+      for (; shown < world.violations.length; shown++) print(`violation: ${world.violations[shown]}`);
       for (const { proxy } of world.servers)
         for (const line of proxy.listUnanswered(UNANSWERED_MS).slice(0, 5)) print(`no answer: ${line}`);
       delay.reset();
