@@ -14,6 +14,7 @@
 import { setTimeout } from "node:timers/promises";
 import { markForeign } from "../log/foreign-mark.ts";
 import { describeHolder } from "../log/holder.ts";
+import { releaseLease } from "../log/release-lease.ts";
 import type { AcquiredLease, Log, RunStatus } from "../log/log.ts";
 import { quotaExceeded } from "../log/owner-quota.ts";
 import { assertName, assertSessionId } from "../log/rules.ts";
@@ -171,7 +172,7 @@ export class ForeignSession {
       await assertQuota(log, lease);
       return new ForeignSession(log, lease, options);
     } catch (error) {
-      await log.release(lease).catch(() => undefined);
+      await releaseLease(log, lease);
       throw error;
     }
   }
@@ -390,8 +391,7 @@ export class ForeignSession {
     await this.#sequencer.idle().catch(() => undefined);
     this.#keeper.stop();
     this.#sequencer.fail(new LoomError("session_closed", `Session "${this.sessionId}" is closed`));
-    // A lease that cannot be released expires.
-    await this.#log.release(this.#keeper.lease).catch(() => undefined);
+    await releaseLease(this.#log, this.#keeper.lease);
   }
 }
 

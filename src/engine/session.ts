@@ -5,12 +5,13 @@
  * Starting runs, executing commands and repairs are serialized, so that each sees the effects of the one before.
  */
 import { randomUUID } from "node:crypto";
+import { BackOff } from "../log/back-off.ts";
 import { describeHolder } from "../log/holder.ts";
 import type { AcquiredLease, CommandState, PagingOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
+import { releaseLease } from "../log/release-lease.ts";
 import { assertName } from "../log/rules.ts";
 import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
-import { BackOff } from "./back-off.ts";
 import { RunExecutor } from "./run-executor.ts";
 import { ErrorReporter } from "./error-reporter.ts";
 import { Inbox, readOrigin } from "./inbox.ts";
@@ -164,7 +165,7 @@ export class Session implements AsyncDisposable {
       await session.#init(lease);
       return session;
     } catch (error) {
-      await log.release(lease).catch(() => undefined);
+      await releaseLease(log, lease);
       options.onEnd?.(sessionId);
       throw error;
     }
@@ -305,8 +306,7 @@ export class Session implements AsyncDisposable {
     await this.#sequencer.idle().catch(() => undefined);
     this.#sequencer.fail(error);
     this.#keeper.stop();
-    // A lease that cannot be released expires.
-    await this.log.release(this.#keeper.lease).catch(() => undefined);
+    await releaseLease(this.log, this.#keeper.lease);
     this.#end({ reason: "closed" });
   }
 

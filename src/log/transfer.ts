@@ -16,6 +16,7 @@ import { describeHolder } from "./holder.ts";
 import type { CreateOptions, Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
 import { quotaExceeded } from "./owner-quota.ts";
 import { readPages } from "./read-pages.ts";
+import { releaseLease } from "./release-lease.ts";
 import { assertSessionId, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
 /**
@@ -234,7 +235,7 @@ async function openTarget(
     async abandon() {
       // The error of the import matters more than an error during cleanup.
       if (isCreatedHere) await writer.deleteSession().catch(() => undefined);
-      await writer.release().catch(() => undefined);
+      await writer.release();
     },
   };
 }
@@ -258,7 +259,7 @@ function createImportWriter(log: Log, { sessionId, incarnation, lastId: end }: S
     const taken = await acquireUnheld(log, sessionId);
     // Two imports may have found the session free at the same time; the first to write wins.
     if (taken.incarnation !== incarnation || taken.lastId !== end) {
-      await log.release(taken);
+      await releaseLease(log, taken);
       throw sessionExists(sessionId, "another writer has written it in the meantime");
     }
     // The source may be slow. If renewing fails, the next append throws.
@@ -288,7 +289,7 @@ function createImportWriter(log: Log, { sessionId, incarnation, lastId: end }: S
     },
     async release(): Promise<void> {
       clearInterval(renewal);
-      if (lease !== undefined) await log.release(lease);
+      if (lease !== undefined) await releaseLease(log, lease);
     },
     /** Throws `fenced` if another writer has taken the session, whose records must be kept. */
     async deleteSession(): Promise<void> {

@@ -44,6 +44,7 @@ import {
 } from "../log.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import { Page } from "../page.ts";
+import { releaseLease } from "../release-lease.ts";
 import {
   assertCommand,
   assertInterrupt,
@@ -261,7 +262,7 @@ class SqliteLog implements Log {
     try {
       return { ...lease, ...this.#openReader().readWriterState(sessionId) };
     } catch (error) {
-      await this.release(lease).catch(() => undefined);
+      await releaseLease(this, lease);
       throw error;
     }
   }
