@@ -17,6 +17,7 @@ import { type ChaosWorld, OWNER } from "./chaos-world.ts";
 
 /** How long anything may take while faults go on. A longer wait is a violation. Long, because the machine may be busy. */
 const PATIENCE_MS = 300_000;
+const MAX_NOTES = 30;
 
 /**
  * How clients reconnect. As in production: clients that give up and return many times a second keep a busy server busy,
@@ -107,12 +108,14 @@ async function send(
     if (isCancelled && outcome?.code === "cancelled") end = "cancelled";
     return end !== undefined;
   };
-  await within(`${key} is accepted`, async (signal) => {
-    if (random(3) === 0) await sendChat(world, session, key, signal);
+  await within(`${key} is accepted`, async (signal, note) => {
+    if (random(3) === 0) await sendChat(world, session, key, signal, note);
     else
       for (;;) {
-        const outcome = await viewer.say(key, key);
+        note("a viewer sends it");
+        const outcome = await viewer.say(key, key, note);
         if (outcome.kind === "accepted" || outcome.kind === "done" || signal.aborted) break;
+        note(`refused: ${JSON.stringify(outcome)}`);
         world.count(`refused ${outcome.kind === "refused" ? outcome.code : outcome.kind}`);
         await setTimeout(50 + random(100));
       }
@@ -130,7 +133,13 @@ async function send(
 }
 
 /** Sends a message to the chat endpoint of specification 003 and compares what arrives with the store. */
-async function sendChat(world: ChaosWorld, session: string, key: string, signal: AbortSignal): Promise<void> {
+async function sendChat(
+  world: ChaosWorld,
+  session: string,
+  key: string,
+  signal: AbortSignal,
+  note: Note,
+): Promise<void> {
   const texts: string[] = [];
   let last: string | undefined;
   while (!signal.aborted) {
@@ -151,6 +160,7 @@ async function sendChat(world: ChaosWorld, session: string, key: string, signal:
         await response.body?.cancel();
         return;
       }
+      note(`/api/chat answers ${response.status}`);
       if (response.status !== 200) {
         world.count(`chat answered ${response.status}`);
         await response.body?.cancel();
@@ -165,7 +175,8 @@ async function sendChat(world: ChaosWorld, session: string, key: string, signal:
             last = outcome.id;
           }
       break;
-    } catch {
+    } catch (error) {
+      note(`/api/chat after ${texts.length} frames: ${String(error)}`);
       await setTimeout(20);
     }
   }
@@ -253,9 +264,17 @@ export async function retry<T>(operation: () => Promise<T>): Promise<T> {
     }
 }
 
-/** Rejects if the work takes too long. */
-async function within(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+/** Notes what happened, for the description of a violation. */
+type Note = (what: string) => void;
+
+/** Rejects with the latest notes if the work takes too long. */
+async function within(what: string, work: (signal: AbortSignal, note: Note) => Promise<void>): Promise<void> {
   const late = AbortSignal.timeout(PATIENCE_MS);
-  await work(late);
-  if (late.aborted) throw new Error(`timed out waiting until ${what}`);
+  const start = performance.now();
+  const notes: string[] = [];
+  await work(late, (text) => {
+    notes.push(`${Math.round((performance.now() - start) / 1000)} s ${text}`);
+    if (notes.length > MAX_NOTES) notes.shift();
+  });
+  if (late.aborted) throw new Error(`timed out waiting until ${what} (${notes.join("; ")})`);
 }

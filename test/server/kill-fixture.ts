@@ -121,10 +121,11 @@ export class SessionViewer {
   }
 
   /** Sends a message, with the same ID each time, until the server has confirmed it. */
-  async say(message: string, id: string): Promise<CommandResult> {
+  async say(message: string, id: string, note?: (what: string) => void): Promise<CommandResult> {
     for (;;) {
       const outcome = await this.#connection.run({ message, id });
       if (outcome.kind !== "lost" || this.#isClosed) return outcome;
+      note?.(`lost: ${outcome.code} ${outcome.message}`);
       await setTimeout(this.#pace.reconnect?.initialMs ?? 0);
     }
   }
