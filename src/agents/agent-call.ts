@@ -6,12 +6,11 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
-import type { RunOrigin } from "../engine/run-contract.ts";
 import type { Log, LogEntry } from "../log/index.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
 import { answerApproval, type Approve } from "./answer-approval.ts";
-import type { AgentBlobs } from "./attachments.ts";
+import type { AnswerOptions } from "./agent-strategy.ts";
 import type { ContextRunner } from "./call-context.ts";
 import type { CallQueueRequest, QueuedCall } from "./call-queues.ts";
 import { describeIds, findCause, type RunIds, RunResultFold, type RunResult } from "./run-result.ts";
@@ -59,9 +58,7 @@ export interface AgentCallHost {
 }
 
 /** Options of `Agent.executeRun`. */
-export interface ExecuteRunOptions extends Pick<RunOrigin, "source"> {
-  /** Storage for the files of the session. Default: the agent's. */
-  readonly blobs?: AgentBlobs | undefined;
+export interface ExecuteRunOptions extends AnswerOptions {
   /** Called with the error that made the run fail, as it was thrown. */
   readonly onFailure?: (error: unknown) => void;
 }

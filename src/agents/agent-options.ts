@@ -21,35 +21,8 @@ import type { ReactOptions } from "./react/react.ts";
 import type { RetrievalOptions } from "./retrieve-context.ts";
 import type { TotOptions } from "./tot/tot-settings.ts";
 
-/** Options of agents of every kind. */
-export interface CommonOptions {
-  /**
-   * `openai`, `anthropic`, `ollama`, `offline`, or any name together with `baseURL` for an OpenAI-compatible server.
-   * Not needed if `model` includes the provider.
-   */
-  readonly provider?: string;
-  /**
-   * Model name at `provider`, a `provider/model` name such as `openai/gpt-5`, or an AI SDK model object. Default: the
-   * default model of `provider`. An agent needs `model` or `provider`; code `unknown_model`.
-   */
-  readonly model?: ModelChoice;
-  /** Base URL of the provider's API. Default: the provider's environment variable, then its public URL. */
-  readonly baseURL?: string;
-  /** API key. Default: the provider's environment variable, such as `OPENAI_API_KEY`. */
-  readonly apiKey?: string;
-  /** Tools that the model may call. Default: none. */
-  readonly tools?: readonly Tool[];
-  /**
-   * `allow`, `ask` or `deny` for each tool name; `*` applies to the tools not listed. A rule can only make a tool
-   * stricter than its own definition. Default: no rules.
-   */
-  readonly toolRules?: ToolRules;
-  /** System prompt. Default: none. */
-  readonly systemInstructions?: string;
-  /** Searched for passages before the model sees a message. Default: none. */
-  readonly retriever?: Retriever | RetrievalOptions;
-  /** Compresses prompts that would not fit the model's context window; `true` for the defaults. Default: false. */
-  readonly compression?: boolean | CompressionOptions;
+/** Options of every agent, whatever answers its messages. */
+export interface AgentLifeOptions {
   /** Objects whose `onEvent` receives the events of every run. Default: none. */
   readonly callbacks?: readonly Callback[];
   /** Backlog limits, timeout and error handler of `callbacks`. Defaults: see `CallbackOptions`. */
@@ -80,6 +53,42 @@ export interface CommonOptions {
   readonly onInterruption?: OnInterruption;
   /** Maximum attempts of a run, the first included; code `too_many_attempts`. Default: 3. */
   readonly maxAttempts?: number;
+  /**
+   * Called with errors whose text users must not see. They receive `errorId` instead. The return value is ignored.
+   * Default: none.
+   */
+  readonly onError?: (error: unknown, errorId: string) => void;
+}
+
+/** Options of agents that answer with a model. */
+export interface CommonOptions extends AgentLifeOptions {
+  /**
+   * `openai`, `anthropic`, `ollama`, `offline`, or any name together with `baseURL` for an OpenAI-compatible server.
+   * Not needed if `model` includes the provider.
+   */
+  readonly provider?: string;
+  /**
+   * Model name at `provider`, a `provider/model` name such as `openai/gpt-5`, or an AI SDK model object. Default: the
+   * default model of `provider`. An agent needs `model` or `provider`; code `unknown_model`.
+   */
+  readonly model?: ModelChoice;
+  /** Base URL of the provider's API. Default: the provider's environment variable, then its public URL. */
+  readonly baseURL?: string;
+  /** API key. Default: the provider's environment variable, such as `OPENAI_API_KEY`. */
+  readonly apiKey?: string;
+  /** Tools that the model may call. Default: none. */
+  readonly tools?: readonly Tool[];
+  /**
+   * `allow`, `ask` or `deny` for each tool name; `*` applies to the tools not listed. A rule can only make a tool
+   * stricter than its own definition. Default: no rules.
+   */
+  readonly toolRules?: ToolRules;
+  /** System prompt. Default: none. */
+  readonly systemInstructions?: string;
+  /** Searched for passages before the model sees a message. Default: none. */
+  readonly retriever?: Retriever | RetrievalOptions;
+  /** Compresses prompts that would not fit the model's context window; `true` for the defaults. Default: false. */
+  readonly compression?: boolean | CompressionOptions;
   /** How much of the conversation the model receives. Defaults: see `HistoryOptions`. */
   readonly history?: HistoryOptions;
   /**
@@ -104,11 +113,6 @@ export interface CommonOptions {
    * true.
    */
   readonly exposeToolErrors?: boolean;
-  /**
-   * Called with errors whose text users must not see. They receive `errorId` instead. The return value is ignored.
-   * Default: none.
-   */
-  readonly onError?: (error: unknown, errorId: string) => void;
 }
 
 /**

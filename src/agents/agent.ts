@@ -1,11 +1,9 @@
 /**
- * An agent: a model, its tools and a strategy for answering messages. It executes runs in sessions of any log and
- * resumes runs whose process died. Between runs it keeps nothing of a session except the history it has read.
+ * An agent: executes runs in sessions of any log, serves the calls of its program and its observers, and continues runs
+ * whose process died. Its strategy answers the messages.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import type { Compressor } from "../context/compression/compressor.ts";
-import { createCompressor } from "../context/compression/create-compressor.ts";
 import {
   type DeadRun,
   type FinishOptions,
@@ -18,10 +16,7 @@ import {
 } from "../engine/index.ts";
 import { ErrorReporter } from "../engine/error-reporter.ts";
 import { describeFailure } from "../engine/run-executor.ts";
-import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
-import type { LanguageModel, ModelChoice } from "../models/model.ts";
-import { resolveModel } from "../models/resolve-model.ts";
 import {
   type CallbackObserver,
   type CallbackOptions,
@@ -31,29 +26,20 @@ import {
 import { MetricsCollector } from "../observe/metrics/metrics-collector.ts";
 import { Observation } from "../observe/observation.ts";
 import { waitFor } from "../observe/wait-for.ts";
-import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
-import { limitToolbox } from "../tools/limit-toolbox.ts";
-import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
-import { ADAPTIVE, canResume } from "./can-resume.ts";
-import type { AgentContext, AgentKind, AgentKindName } from "./agent-kind.ts";
-import { type AgentOptions, checkAgentOptions, checkTime, chooseModel, type CommonOptions } from "./agent-options.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
+import { limitTimer } from "../protocol/limit-timer.ts";
+import type { AgentKindName } from "./agent-kind.ts";
+import { type AgentLifeOptions, type AgentOptions, checkAgentOptions, checkTime } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
-import { type AgentBlobs, Attachments, bindSaveBlob } from "./attachments.ts";
+import type { AgentStrategy } from "./agent-strategy.ts";
+import type { AgentBlobs } from "./attachments.ts";
 import type { AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
 import { AgentCalls } from "./agent-calls.ts";
-import { isBlank, toPart } from "./compose-question.ts";
-import { LONG_HISTORY } from "./conversation.ts";
-import { Conversations } from "./conversations.ts";
-import { createFit } from "./create-fit.ts";
-import { createKind } from "./create-kind.ts";
+import { ADAPTIVE } from "./can-resume.ts";
 import { inheritRules } from "./inherited-rules.ts";
-import { flattenTools } from "./flatten-tools.ts";
-import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
+import { ModelStrategy } from "./model-strategy.ts";
 import type { RunResult } from "./run-result.ts";
 import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
-import { withStage } from "./think.ts";
-import { detectLanguage } from "../protocol/detect-language.ts";
-import { limitTimer } from "../protocol/limit-timer.ts";
 
 export type { AgentOptions };
 
@@ -73,8 +59,6 @@ type RecoveryHandlers = Pick<SessionOptions, "maxAttempts"> &
   >;
 
 const CALLBACK_WAIT_MS = 1000;
-/** The answer is stored in one record, which has at most 1 MiB. */
-const MAX_OUTPUT_CHARACTERS = 900_000;
 
 /**
  * Creates an agent that answers messages with a model and tools.
@@ -89,39 +73,26 @@ const MAX_OUTPUT_CHARACTERS = 900_000;
  * ```
  */
 export function agent(options: AgentOptions): Agent {
-  return new Agent(options);
+  checkAgentOptions(options);
+  return new Agent(options, (reporter) => new ModelStrategy(options, reporter));
 }
 
 /** An agent, as created by `agent`. */
 export class Agent {
-  readonly #kind: AgentKind;
-  readonly #isAdaptive: boolean;
-  readonly #options: CommonOptions;
-  readonly #retrieval: RetrievalOptions | undefined;
-  readonly #choice: ModelChoice;
-  readonly #toolbox: Toolbox;
+  readonly #options: AgentLifeOptions;
+  readonly #strategy: AgentStrategy;
   readonly #reporter: ErrorReporter;
   readonly #observation: Observation;
-  readonly #compressor: Compressor | undefined;
-  readonly #conversations: Conversations;
   readonly #metrics: MetricsCollector;
   readonly #callbacks: CallbackObserver | undefined;
   readonly #calls: AgentCalls;
-  #model: Promise<LanguageModel> | undefined;
   #closing: Promise<void> | undefined;
 
   /** @internal */
-  constructor(options: AgentOptions) {
-    checkAgentOptions(options);
+  constructor(options: AgentLifeOptions, createStrategy: (reporter: ErrorReporter) => AgentStrategy) {
     this.#options = options;
-    this.#retrieval = options.retriever === undefined ? undefined : readRetrievalOptions(options.retriever);
-    this.#choice = chooseModel(options);
     this.#reporter = new ErrorReporter(options.onError);
-    this.#kind = createKind(options);
-    this.#isAdaptive = options.kind === "got" && options.adaptive === true;
-    const { compression = false, history } = options;
-    // A summary cannot contain what the history leaves out.
-    this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
+    this.#strategy = createStrategy(this.#reporter);
     const { metrics, callbacks = [], observers = [] } = options;
     this.#metrics = metrics || new MetricsCollector();
     if (callbacks.length > 0) this.#callbacks = createCallbackObserver(callbacks, this.#createCallbackOptions());
@@ -131,29 +102,27 @@ export class Agent {
       ...observers,
     ];
     this.#observation = new Observation(all, { onError: (error) => void this.#reporter.report(error) });
-    if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
-    this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
     this.#calls = this.#createCalls();
   }
 
   /** How the agent works: `react`, `tot` or `got`. */
   get kind(): AgentKindName {
-    return this.#kind.name;
+    return this.#strategy.kind;
   }
 
   /** True for a `got` agent whose tasks may expand into subgraphs. */
   get isAdaptive(): boolean {
-    return this.#isAdaptive;
+    return this.#strategy.isAdaptive;
   }
 
   /** The agent of its runs, in `run_start`. */
   get #runName(): string {
-    return this.#isAdaptive ? ADAPTIVE : this.kind;
+    return this.isAdaptive ? ADAPTIVE : this.kind;
   }
 
   /** Names of the tools this agent may call. */
   get toolNames(): readonly string[] {
-    return this.#limitTools(undefined).names;
+    return this.#strategy.toolNames;
   }
 
   /** Metrics of all runs of this agent. Empty if the option `metrics` is false. */
@@ -262,12 +231,12 @@ export class Agent {
       // A run that another agent starts in this session is observed by that agent.
       ...this.#observation.tap(log, { includeWatchedRuns: false }),
       agent: this.#runName,
-      canResume: (dead) => canResume({ kind: this.kind, toolbox: this.#toolbox }, dead),
+      canResume: (dead) => this.#strategy.canResume(dead),
       resume: (dead) => this.#resume(log, dead, blobs),
       restart: async (run) => void (await this.executeRun(log, run, { blobs })),
       onInterruption,
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
-      isIdempotent: (name) => this.#toolbox.isIdempotent(name),
+      isIdempotent: (name) => this.#strategy.isIdempotent(name),
     };
   }
 
@@ -309,18 +278,12 @@ export class Agent {
 
   /** Executes a started run until it ends. A failed run resolves too, with its status. */
   async executeRun(log: Log, run: Run, { source, blobs, onFailure }: ExecuteRunOptions = {}): Promise<RunEnd> {
-    const work = async (): Promise<FinishOptions> => {
-      if (isBlank(run.message ?? "") && run.attachments.length === 0)
-        throw new LoomError("invalid_command", "The message is empty");
-      const executeGraph: AgentContext["executeGraph"] = (graph, input) => runGraph(graph, { run, input });
-      return this.#kind.answer(await this.#createContext(log, run, { source, blobs }, executeGraph));
-    };
     // A session that this agent did not open has not announced the run to the observers.
     const { sessionId, runId } = run;
     const watched = { log, sessionId, onCommit: run.onCommit.bind(run) };
     const stopWatching = this.#observation.watchRun(watched, runId, { isBegun: true });
     try {
-      return await this.#drive(run, work, onFailure);
+      return await this.#drive(run, () => this.#strategy.answer(log, run, { source, blobs }), onFailure);
     } finally {
       stopWatching();
     }
@@ -333,10 +296,7 @@ export class Agent {
     const watched = { log, sessionId, onCommit: run.onCommit.bind(run) };
     const stopWatching = this.#observation.watchRun(watched, runId);
     try {
-      await this.#drive(run, async () => {
-        const executeGraph: AgentContext["executeGraph"] = (graph) => resumeGraph(graph, dead, { log });
-        return this.#kind.answer(await this.#createContext(log, run, { blobs }, executeGraph));
-      });
+      await this.#drive(run, () => this.#strategy.resume(log, dead, { blobs }));
     } finally {
       stopWatching();
     }
@@ -356,88 +316,6 @@ export class Agent {
     }
   }
 
-  async #createContext(
-    log: Log,
-    run: Run,
-    { source, blobs = this.#options.blobs }: Pick<ExecuteRunOptions, "source" | "blobs">,
-    executeGraph: AgentContext["executeGraph"],
-  ): Promise<AgentContext> {
-    const { settings = {}, reasoning = "auto", callOptions = {}, exposeToolErrors, onError } = this.#options;
-    const { sessionId, message: question = "" } = run;
-    const language = detectLanguage(question);
-    const conversation = await this.#conversations.recall(log, sessionId);
-    const toolbox = this.#limitTools(run.toolRules);
-    const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
-    const stage = source === "execute" ? executed : "llm_stream";
-    const loading = this.#loadModel().catch((error: unknown) => {
-      throw withStage(error, stage);
-    });
-    const [model, before] = await Promise.all([loading, conversation.readBefore(run.runId)]);
-    const { isWhole } = conversation;
-    this.#conversations.trim();
-    const system = await this.#composeSystem(log, run);
-    const compressor = this.#compressor;
-    // `tot` and `got` do not offer tools in every call, and rules may deny all tools. Providers reject tool calls in
-    // the history if no tools are offered.
-    const history = this.kind === "react" && toolbox.names.length > 0 ? before : flattenTools(before);
-    const report = (error: unknown): void => void this.#reporter.report(error);
-    const { attachments: options } = this.#options;
-    const files = new Attachments({ sessionId, model, blobs, options, signal: run.signal, onError: report });
-    return {
-      sessionId,
-      run,
-      question,
-      files: run.attachments.map(toPart),
-      model,
-      toolbox,
-      system,
-      history,
-      settings: { reasoning: run.reasoning ?? reasoning, ...settings },
-      callOptions: {
-        maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
-        ...callOptions,
-        files,
-        describeCall: (name) => this.#toolbox.summarize(name, language),
-        ...(compressor === undefined
-          ? {}
-          : {
-              fit: createFit(compressor, {
-                sessionId,
-                // Summaries are discarded together with the conversation.
-                scope: conversation,
-                model,
-                turnStart: history.length,
-                isHistoryTruncated: !isWhole,
-                readEarlier: () => conversation.readCompressions(run.runId),
-                onError: (error) => void this.#reporter.report(error),
-              }),
-            }),
-      },
-      stage,
-      exposeToolErrors,
-      onError,
-      saveBlob: bindSaveBlob(blobs, sessionId),
-      executeGraph,
-    };
-  }
-
-  /**
-   * Applies the rules of the agent and of the run. Tools of the kind itself are exempt because they have no side
-   * effects.
-   */
-  #limitTools(rules: ToolRules | undefined): Toolbox {
-    const except = this.#kind.tools?.map(({ name }) => name) ?? [];
-    return limitToolbox(this.#toolbox, { rules: [this.#options.toolRules, rules], except });
-  }
-
-  /** The system message: the instructions, then the passages found for the question. */
-  async #composeSystem(log: Log, run: Run): Promise<string | undefined> {
-    const { systemInstructions = "" } = this.#options;
-    const found = this.#retrieval === undefined ? undefined : await retrieveContext(log, run, this.#retrieval);
-    const parts = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));
-    return parts.length === 0 ? undefined : parts.join("\n\n");
-  }
-
   #createCalls(): AgentCalls {
     const { log, memory, approve, maxCalls, maxContextBytes, onError } = this.#options;
     const { callbackWaitMs = CALLBACK_WAIT_MS } = this.#options;
@@ -449,7 +327,7 @@ export class Agent {
           ...this.#createRecoveryOptions(into),
           ...(onError === undefined ? {} : { onError }),
         }),
-      onDiscarded: (sessionId) => this.#conversations.forget(sessionId),
+      onDiscarded: (sessionId) => this.#strategy.forget(sessionId),
     });
     const host = {
       agent: this.#runName,
@@ -472,18 +350,6 @@ export class Agent {
     const { onError, callbackOptions = {} } = this.#options;
     if (onError === undefined) return callbackOptions;
     return { onError: (error) => void this.#reporter.report(error), ...callbackOptions };
-  }
-
-  /** Loads the model once. If that fails, the next run tries again. */
-  #loadModel(): Promise<LanguageModel> {
-    if (this.#model === undefined) {
-      const loading = resolveModel(this.#choice);
-      loading.catch(() => {
-        if (this.#model === loading) this.#model = undefined;
-      });
-      this.#model = loading;
-    }
-    return this.#model;
   }
 }
 

@@ -1,0 +1,34 @@
+/**
+ * The interface between an agent and the way it answers. The agent starts and ends runs, serves calls and observers, and
+ * recovers runs of dead processes; the strategy does the work of one run.
+ */
+import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
+import type { RunOrigin } from "../engine/run-contract.ts";
+import type { Log } from "../log/index.ts";
+import type { AgentKindName } from "./agent-kind.ts";
+import type { AgentBlobs } from "./attachments.ts";
+
+/** Options for the work of one run. */
+export interface AnswerOptions extends Pick<RunOrigin, "source"> {
+  /** Storage for the files of the session. Default: the agent's. */
+  readonly blobs?: AgentBlobs | undefined;
+}
+
+/** How an agent answers messages. */
+export interface AgentStrategy {
+  readonly kind: AgentKindName;
+  /** True for a `got` agent whose tasks may expand into subgraphs. */
+  readonly isAdaptive: boolean;
+  /** Names of the tools it may call, as far as they are known. */
+  readonly toolNames: readonly string[];
+  /** Answers the message of a started run and returns how to finish it. */
+  answer(log: Log, run: Run, options: AnswerOptions): Promise<FinishOptions>;
+  /** Continues the run of a dead process from its checkpoint. */
+  resume(log: Log, dead: DeadRun, options: AnswerOptions): Promise<FinishOptions>;
+  /** Whether it can continue the run of another process. It must not write. */
+  canResume(dead: Pick<DeadRun, "run" | "calls">): boolean;
+  /** Whether a tool may be run again after it had started. */
+  isIdempotent(name: string): boolean;
+  /** Discards what it remembers of a session. */
+  forget(sessionId: string): void;
+}

@@ -1,0 +1,185 @@
+/**
+ * Answers messages with a model and tools: loads the model, reads the history, and lets the agent's kind execute its
+ * graph. Between runs it keeps nothing of a session except the history it has read.
+ */
+import type { Compressor } from "../context/compression/compressor.ts";
+import { createCompressor } from "../context/compression/create-compressor.ts";
+import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
+import type { ErrorReporter } from "../engine/error-reporter.ts";
+import { resumeGraph, runGraph } from "../graph/index.ts";
+import type { Log } from "../log/index.ts";
+import type { LanguageModel, ModelChoice } from "../models/model.ts";
+import { resolveModel } from "../models/resolve-model.ts";
+import { detectLanguage } from "../protocol/detect-language.ts";
+import { LoomError, type ToolRules } from "../protocol/index.ts";
+import { limitToolbox } from "../tools/limit-toolbox.ts";
+import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
+import type { AgentContext, AgentKind } from "./agent-kind.ts";
+import { type AgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
+import type { AgentStrategy, AnswerOptions } from "./agent-strategy.ts";
+import { Attachments, bindSaveBlob } from "./attachments.ts";
+import { canResume } from "./can-resume.ts";
+import { isBlank, toPart } from "./compose-question.ts";
+import { LONG_HISTORY } from "./conversation.ts";
+import { Conversations } from "./conversations.ts";
+import { createFit } from "./create-fit.ts";
+import { createKind } from "./create-kind.ts";
+import { flattenTools } from "./flatten-tools.ts";
+import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
+import { withStage } from "./think.ts";
+
+/** The answer is stored in one record, which has at most 1 MiB. */
+const MAX_OUTPUT_CHARACTERS = 900_000;
+
+export class ModelStrategy implements AgentStrategy {
+  readonly isAdaptive: boolean;
+  readonly #kind: AgentKind;
+  readonly #options: CommonOptions;
+  readonly #retrieval: RetrievalOptions | undefined;
+  readonly #choice: ModelChoice;
+  readonly #toolbox: Toolbox;
+  readonly #reporter: ErrorReporter;
+  readonly #compressor: Compressor | undefined;
+  readonly #conversations: Conversations;
+  #model: Promise<LanguageModel> | undefined;
+
+  constructor(options: AgentOptions, reporter: ErrorReporter) {
+    this.#options = options;
+    this.#reporter = reporter;
+    this.#retrieval = options.retriever === undefined ? undefined : readRetrievalOptions(options.retriever);
+    this.#choice = chooseModel(options);
+    this.#kind = createKind(options);
+    this.isAdaptive = options.kind === "got" && options.adaptive === true;
+    const { compression = false, history } = options;
+    // A summary cannot contain what the history leaves out.
+    this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
+    if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
+    this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
+  }
+
+  get kind(): AgentKind["name"] {
+    return this.#kind.name;
+  }
+
+  get toolNames(): readonly string[] {
+    return this.#limitTools(undefined).names;
+  }
+
+  async answer(log: Log, run: Run, options: AnswerOptions): Promise<FinishOptions> {
+    if (isBlank(run.message ?? "") && run.attachments.length === 0)
+      throw new LoomError("invalid_command", "The message is empty");
+    const executeGraph: AgentContext["executeGraph"] = (graph, input) => runGraph(graph, { run, input });
+    return this.#kind.answer(await this.#createContext(log, run, options, executeGraph));
+  }
+
+  async resume(log: Log, dead: DeadRun, options: AnswerOptions): Promise<FinishOptions> {
+    const executeGraph: AgentContext["executeGraph"] = (graph) => resumeGraph(graph, dead, { log });
+    return this.#kind.answer(await this.#createContext(log, dead.run, options, executeGraph));
+  }
+
+  canResume(dead: Pick<DeadRun, "run" | "calls">): boolean {
+    return canResume({ kind: this.kind, toolbox: this.#toolbox }, dead);
+  }
+
+  isIdempotent(name: string): boolean {
+    return this.#toolbox.isIdempotent(name);
+  }
+
+  forget(sessionId: string): void {
+    this.#conversations.forget(sessionId);
+  }
+
+  async #createContext(
+    log: Log,
+    run: Run,
+    { source, blobs = this.#options.blobs }: AnswerOptions,
+    executeGraph: AgentContext["executeGraph"],
+  ): Promise<AgentContext> {
+    const { settings = {}, reasoning = "auto", callOptions = {}, exposeToolErrors, onError } = this.#options;
+    const { sessionId, message: question = "" } = run;
+    const language = detectLanguage(question);
+    const conversation = await this.#conversations.recall(log, sessionId);
+    const toolbox = this.#limitTools(run.toolRules);
+    const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
+    const stage = source === "execute" ? executed : "llm_stream";
+    const loading = this.#loadModel().catch((error: unknown) => {
+      throw withStage(error, stage);
+    });
+    const [model, before] = await Promise.all([loading, conversation.readBefore(run.runId)]);
+    const { isWhole } = conversation;
+    this.#conversations.trim();
+    const system = await this.#composeSystem(log, run);
+    const compressor = this.#compressor;
+    // `tot` and `got` do not offer tools in every call, and rules may deny all tools. Providers reject tool calls in
+    // the history if no tools are offered.
+    const history = this.kind === "react" && toolbox.names.length > 0 ? before : flattenTools(before);
+    const report = (error: unknown): void => void this.#reporter.report(error);
+    const { attachments: options } = this.#options;
+    const files = new Attachments({ sessionId, model, blobs, options, signal: run.signal, onError: report });
+    return {
+      sessionId,
+      run,
+      question,
+      files: run.attachments.map(toPart),
+      model,
+      toolbox,
+      system,
+      history,
+      settings: { reasoning: run.reasoning ?? reasoning, ...settings },
+      callOptions: {
+        maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
+        ...callOptions,
+        files,
+        describeCall: (name) => this.#toolbox.summarize(name, language),
+        ...(compressor === undefined
+          ? {}
+          : {
+              fit: createFit(compressor, {
+                sessionId,
+                // Summaries are discarded together with the conversation.
+                scope: conversation,
+                model,
+                turnStart: history.length,
+                isHistoryTruncated: !isWhole,
+                readEarlier: () => conversation.readCompressions(run.runId),
+                onError: (error) => void this.#reporter.report(error),
+              }),
+            }),
+      },
+      stage,
+      exposeToolErrors,
+      onError,
+      saveBlob: bindSaveBlob(blobs, sessionId),
+      executeGraph,
+    };
+  }
+
+  /**
+   * Applies the rules of the agent and of the run. Tools of the kind itself are exempt because they have no side
+   * effects.
+   */
+  #limitTools(rules: ToolRules | undefined): Toolbox {
+    const except = this.#kind.tools?.map(({ name }) => name) ?? [];
+    return limitToolbox(this.#toolbox, { rules: [this.#options.toolRules, rules], except });
+  }
+
+  /** The system message: the instructions, then the passages found for the question. */
+  async #composeSystem(log: Log, run: Run): Promise<string | undefined> {
+    const { systemInstructions = "" } = this.#options;
+    const found = this.#retrieval === undefined ? undefined : await retrieveContext(log, run, this.#retrieval);
+    const parts = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));
+    return parts.length === 0 ? undefined : parts.join("\n\n");
+  }
+
+  /** Loads the model once. If that fails, the next run tries again. */
+  #loadModel(): Promise<LanguageModel> {
+    if (this.#model === undefined) {
+      const loading = resolveModel(this.#choice);
+      loading.catch(() => {
+        if (this.#model === loading) this.#model = undefined;
+      });
+      this.#model = loading;
+    }
+    return this.#model;
+  }
+}
