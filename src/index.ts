@@ -4,6 +4,7 @@
  *
  * It re-exports from single files, because the entry points of the modules load everything that they export.
  */
+export { record } from "./adapters/record.ts";
 export { agent, type Agent } from "./agents/agent.ts";
 export type { AgentCallOptions } from "./agents/agent-call.ts";
 export type { AgentOptions } from "./agents/agent-options.ts";

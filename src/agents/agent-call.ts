@@ -5,7 +5,7 @@
  * caller gets the result or the error.
  */
 import { randomUUID } from "node:crypto";
-import type { Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
+import type { OnInterruption, Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
 import type { Log, LogEntry } from "../log/index.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
@@ -36,6 +36,11 @@ export interface AgentCallOptions {
   readonly whenBusy?: RunRequest["whenBusy"];
   /** Answers approval requests. Default: the agent's `approve`. */
   readonly approve?: Approve;
+  /**
+   * What to do when the process dies: run the interrupted nodes again (`resume`), or end the run as `interrupted`
+   * (`fail`). Default: the setting of the agent.
+   */
+  readonly onInterruption?: OnInterruption;
 }
 
 /** What a call needs from its agent. */
@@ -73,6 +78,9 @@ export interface AgentCallRequest {
   readonly whenBusy: RunRequest["whenBusy"];
   readonly approve: Approve | undefined;
   readonly toolRules?: ToolRules | undefined;
+  readonly onInterruption?: OnInterruption | undefined;
+  /** Name of the agent in `run_start`. Default: that of the agent. */
+  readonly agent?: string | undefined;
 }
 
 export class AgentCall {
@@ -145,17 +153,18 @@ export class AgentCall {
   }
 
   async #start(session: Session): Promise<Run> {
-    const { message, source, context, toolRules, whenBusy } = this.#request;
+    const { message, source, context, toolRules, whenBusy, onInterruption, agent = this.#host.agent } = this.#request;
     const { runId, requestId } = this.ids;
     this.#assertNotStopped();
     const run = await session.startRun({
-      agent: this.#host.agent,
+      agent,
       runId,
       requestId,
       message,
       source,
       ...(context === undefined ? {} : { context }),
       ...(toolRules === undefined ? {} : { toolRules }),
+      ...(onInterruption === undefined ? {} : { onInterruption }),
       // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
       whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
     });
@@ -196,6 +205,11 @@ export class AgentCall {
 
   #describeEnd(end: RunEnd): LoomError {
     return this.toCallerError(this.#outcome.toError(end, this.#failure));
+  }
+
+  /** ID of the first record of the run; 0 before it has started. */
+  get firstEventId(): number {
+    return this.#firstEventId;
   }
 
   /** Where to read the run from. `onChange` is called when more may be readable. */

@@ -48,13 +48,13 @@ export class AgentCalls {
   }
 
   /** Throws `invalid_command`, `too_many_open` or, after `close`, `session_closed`. */
-  create(message: string, source: AgentCallRequest["source"], options: AgentCallOptions): AgentCall {
+  create(message: string, source: AgentCallRequest["source"], options: AgentCallOptions, agent?: string): AgentCall {
     try {
       if (this.#drained !== undefined) throw new LoomError("session_closed", "The agent is closed");
       const { maxCalls: limit = MAX_CALLS } = this.#options;
       if (this.#active.size >= limit)
         throw new LoomError("too_many_open", `The agent already has ${limit} active calls`, { limit });
-      const call = new AgentCall(this.#host, this.#check(message, source, options));
+      const call = new AgentCall(this.#host, { ...this.#check(message, source, options), agent });
       this.#active.set(call.ids.runId, call);
       return call;
     } catch (error) {
@@ -78,6 +78,7 @@ export class AgentCalls {
     if (typeof options !== "object" || options === null)
       throw invalid(`The options must be an object, not ${describeValue(options)}`);
     const { requestId = randomUUID(), context, signal, sessionId, whenBusy, approve = this.#options.approve } = options;
+    const { onInterruption } = options;
     if (typeof message !== "string") throw invalid(`The message must be a string, not ${describeValue(message)}`);
     if (typeof requestId !== "string" || requestId === "" || requestId.length > MAX_NAME_LENGTH)
       throw invalid(`\`requestId\` must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
@@ -91,6 +92,8 @@ export class AgentCalls {
       throw invalid(`\`approve\` must be a function or "wait", not ${describeValue(approve)}`);
     if (approve === "wait" && !this.#options.hasLog)
       throw invalid('`approve: "wait"` needs a `log`; without one, no other process can answer');
+    if (onInterruption !== undefined && onInterruption !== "resume" && onInterruption !== "fail")
+      throw invalid(`\`onInterruption\` must be "resume" or "fail", not ${describeValue(onInterruption)}`);
     return {
       message,
       source,
@@ -100,6 +103,7 @@ export class AgentCalls {
       sessionId,
       whenBusy,
       approve,
+      onInterruption,
       ...inheritRules(),
     };
   }

@@ -12,8 +12,8 @@ import type { ThinkCallOptions } from "./think.ts";
 
 export const AGENT_KINDS = ["react", "tot", "got"] as const;
 
-/** Name of an agent kind. */
-export type AgentKindName = (typeof AGENT_KINDS)[number];
+/** Name of an agent kind. `foreign` is an agent of another framework. */
+export type AgentKindName = (typeof AGENT_KINDS)[number] | "foreign";
 
 /** What a kind receives for one run. */
 export interface AgentContext {

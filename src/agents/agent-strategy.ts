@@ -27,6 +27,8 @@ export interface AgentStrategy {
   resume(log: Log, dead: DeadRun, options: AnswerOptions): Promise<FinishOptions>;
   /** Whether it can continue the run of another process. It must not write. */
   canResume(dead: Pick<DeadRun, "run" | "calls">): boolean;
+  /** Whether it can answer again after it has called tools or sent text, when the process has died. It must not write. */
+  canRestart(run: Run): boolean;
   /** Whether a tool may be run again after it had started. */
   isIdempotent(name: string): boolean;
   /** Discards what it remembers of a session. */

@@ -33,7 +33,7 @@ import { type AgentLifeOptions, type AgentOptions, checkAgentOptions, checkTime 
 import { AgentSessions } from "./agent-sessions.ts";
 import type { AgentStrategy } from "./agent-strategy.ts";
 import type { AgentBlobs } from "./attachments.ts";
-import type { AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
+import type { AgentCall, AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
 import { AgentCalls } from "./agent-calls.ts";
 import { ADAPTIVE } from "./can-resume.ts";
 import { inheritRules } from "./inherited-rules.ts";
@@ -54,7 +54,15 @@ type RecoveryHandlers = Pick<SessionOptions, "maxAttempts"> &
   Required<
     Pick<
       SessionOptions,
-      "agent" | "canResume" | "resume" | "restart" | "isIdempotent" | "onInterruption" | "onCommit" | "onEnd"
+      | "agent"
+      | "canResume"
+      | "resume"
+      | "restart"
+      | "canRestart"
+      | "isIdempotent"
+      | "onInterruption"
+      | "onCommit"
+      | "onEnd"
     >
   >;
 
@@ -160,6 +168,13 @@ export class Agent {
     return this.stream(message, options);
   }
 
+  /** Starts to answer a message. Resolves when the run has started. @internal */
+  async begin(message: string, options: AgentCallOptions, agent?: string): Promise<AgentCall> {
+    const call = this.#calls.create(message, "stream", options, agent);
+    await call.begin();
+    return call;
+  }
+
   /** Number of events that callbacks did not receive because they were too slow. */
   get callbacksDropped(): number {
     return this.#callbacks?.dropped ?? 0;
@@ -234,6 +249,7 @@ export class Agent {
       canResume: (dead) => this.#strategy.canResume(dead),
       resume: (dead) => this.#resume(log, dead, blobs),
       restart: async (run) => void (await this.executeRun(log, run, { blobs })),
+      canRestart: (run) => this.#strategy.canRestart(run),
       onInterruption,
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
       isIdempotent: (name) => this.#strategy.isIdempotent(name),

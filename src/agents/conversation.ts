@@ -69,8 +69,21 @@ export class Conversation {
     return this.#isWhole;
   }
 
-  /** Returns the messages of the runs that ended before this one, oldest first. */
-  async readBefore(runId: string): Promise<readonly ModelMessage[]> {
+  /**
+   * Returns the messages of the runs that ended before this one, and of this one as far as it is stored, oldest first.
+   * Without a run, those of all runs that have ended.
+   */
+  async readThrough(runId: string | undefined): Promise<readonly ModelMessage[]> {
+    const before = await this.readBefore(runId);
+    const info = runId === undefined ? undefined : await this.log.getRun(this.#sessionId, runId);
+    if (info === undefined) return before;
+    const { lastId = 0 } = (await this.log.getSession(this.#sessionId)) ?? {};
+    const { messages } = await this.#read({ ...info, lastId: info.lastId ?? lastId });
+    return [...before, ...messages];
+  }
+
+  /** Returns the messages of the runs that ended before this one, oldest first. Without a run, those of all runs. */
+  async readBefore(runId?: string): Promise<readonly ModelMessage[]> {
     const known = new Map(this.#runs.map((run) => [run.runId, run]));
     const found: RememberedRun[] = [];
     let characters = 0;
@@ -101,9 +114,12 @@ export class Conversation {
   }
 
   /** Newest first. */
-  async *#listBefore(runId: string): AsyncGenerator<RunInfo, void, undefined> {
+  async *#listBefore(runId: string | undefined): AsyncGenerator<RunInfo, void, undefined> {
     for (let after = runId; ;) {
-      const page = await this.log.listRuns(this.#sessionId, { after, limit: PAGE_OF_RUNS });
+      const page = await this.log.listRuns(this.#sessionId, {
+        limit: PAGE_OF_RUNS,
+        ...(after === undefined ? {} : { after }),
+      });
       for (const info of page) if (info.status !== "live") yield info;
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE_OF_RUNS) return;

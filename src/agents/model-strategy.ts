@@ -81,6 +81,10 @@ export class ModelStrategy implements AgentStrategy {
     return canResume({ kind: this.kind, toolbox: this.#toolbox }, dead);
   }
 
+  canRestart(): boolean {
+    return false;
+  }
+
   isIdempotent(name: string): boolean {
     return this.#toolbox.isIdempotent(name);
   }

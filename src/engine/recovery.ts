@@ -5,7 +5,8 @@
  * - A run with `onInterruption: "fail"` ends as `interrupted`, unless it only waits for the user.
  * - A run with a checkpoint is resumed, if `canResume` and `resume` accept it. Its interrupted node runs are run again, and
  *   their text no longer counts.
- * - A run without a checkpoint that has called no tool and sent no answer is executed from the beginning by `restart`.
+ * - A run without a checkpoint is executed from the beginning by `restart`, if it has called no tool and sent no answer,
+ *   or if `canRestart` accepts it.
  * - Both count as attempts, unless the run only waited for the user. After `maxAttempts`, it ends as `too_many_attempts`.
  * - A run that cannot be continued here is left live for another process, if `mayLeave` allows that.
  * - A run that waits for an approval keeps waiting, if `mayWait` allows it.
@@ -41,10 +42,12 @@ export interface RecoveryOptions {
   /** Whether `resume` or `restart` accepts the run, asked before anything is written. It must not write. Default: true. */
   readonly canResume?: (dead: Pick<DeadRun, "run" | "calls">) => boolean;
   /**
-   * Executes a run from the beginning that has called no tool and sent no answer. Without it, such a run ends as
-   * `interrupted`.
+   * Executes a run without a checkpoint from the beginning. Without it, such a run ends as `interrupted`. A run that has
+   * called tools or sent an answer is restarted only if `canRestart` accepts it.
    */
   readonly restart?: (run: Run) => Promise<void>;
+  /** Whether `restart` also accepts a run that has called tools or sent an answer. It must not write. Default: false. */
+  readonly canRestart?: (run: Run) => boolean;
   /**
    * Maximum attempts of a run, the first included, over all processes. Attempts that only waited for the user do not
    * count. Code `too_many_attempts`. Default: 3.
@@ -173,7 +176,7 @@ function createFilter(run: Run, { isIdempotent = () => false }: RecoveryOptions)
 /** Returns what continues the run. Undefined if nothing here can. */
 function chooseStart(
   run: Run,
-  { resume, restart, canResume = () => true }: RecoveryOptions,
+  { resume, restart, canRestart = () => false, canResume = () => true }: RecoveryOptions,
   keep: (call: OpenToolCall) => boolean,
 ): (() => Promise<void> | undefined) | undefined {
   const { checkpoint, isFresh } = run.work;
@@ -181,7 +184,8 @@ function chooseStart(
   if (!isTrue(() => canResume({ run, calls }))) return undefined;
   if (checkpoint !== undefined)
     return resume === undefined ? undefined : () => attemptTo(() => resume({ run, checkpoint, calls }));
-  return restart === undefined || !isFresh ? undefined : () => attemptTo(() => restart(run));
+  if (restart === undefined || !(isFresh || isTrue(() => canRestart(run)))) return undefined;
+  return () => attemptTo(() => restart(run));
 }
 
 function describeTooMany(attempts: number): RunFailure {

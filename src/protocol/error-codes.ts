@@ -35,6 +35,7 @@ export const ERROR_CODES = {
   interrupted: "system",
   too_many_attempts: "system",
   run_failed: "execution",
+  source_timeout: "timeout",
   cancelled: "execution",
   // Sessions, runs and leases
   unknown_session: "validation",

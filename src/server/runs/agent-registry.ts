@@ -13,7 +13,7 @@ import type { ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
 export type ServedAgents = { readonly [name: string]: Agent | ServedAgent };
 
 type SessionHandlers = Required<
-  Pick<SessionOptions, "agent" | "onRun" | "canResume" | "resume" | "restart" | "mayWait" | "isIdempotent">
+  Pick<SessionOptions, "agent" | "onRun" | "canResume" | "resume" | "restart" | "canRestart" | "mayWait" | "isIdempotent">
 >;
 
 export interface AgentRegistryOptions {
@@ -84,6 +84,7 @@ export class AgentRegistry {
       onRun,
       // The message was accepted, so it is executed even when the first process was killed right after the start.
       restart: (run: Run) => onRun(run, run),
+      canRestart: (run: Run) => this.#findForRun(run)?.handlers.canRestart(run) === true,
       canResume: (dead: Pick<DeadRun, "run" | "calls">) =>
         dead.run.work.checkpoint === undefined || this.#findForRun(dead.run)?.handlers.canResume(dead) === true,
       resume: (dead: DeadRun) => this.#findForRun(dead.run)?.handlers.resume(dead),

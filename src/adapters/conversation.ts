@@ -1,0 +1,36 @@
+/**
+ * The conversation of a session in the forms that other frameworks take, read from the log. It is their memory: nothing
+ * else has to store the messages.
+ */
+import { Conversation, type HistoryOptions } from "../agents/conversation.ts";
+import type { Log } from "../log/index.ts";
+import type { ModelMessage } from "../models/model.ts";
+
+/** Options of `conversation`. */
+export interface ConversationOptions extends HistoryOptions {
+  /** ID of the last run to include; it may be live. Default: all runs that have ended. */
+  readonly through?: string;
+}
+
+/** Reads the conversation of a session. A session that does not exist has an empty one. */
+export async function conversation(
+  log: Log,
+  sessionId: string,
+  { through, ...options }: ConversationOptions = {},
+): Promise<ConversationHistory> {
+  const { incarnation } = (await log.getSession(sessionId)) ?? {};
+  if (incarnation === undefined) return new ConversationHistory([]);
+  const read = new Conversation(log, sessionId, { ...options, incarnation });
+  return new ConversationHistory(await read.readThrough(through));
+}
+
+/** A conversation that can be converted to the messages of a framework. */
+export class ConversationHistory {
+  /** The messages, oldest first, as models of this package receive them. */
+  readonly messages: readonly ModelMessage[];
+
+  /** @internal */
+  constructor(messages: readonly ModelMessage[]) {
+    this.messages = messages;
+  }
+}

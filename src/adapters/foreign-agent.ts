@@ -1,0 +1,108 @@
+/**
+ * An agent of another framework, as an agent like ours: for servers, the page, the command line and programs. Every run
+ * asks a function for a source. When the process of a run dies, the function is asked again.
+ */
+import { Agent } from "../agents/agent.ts";
+import { type AgentLifeOptions, checkAgentOptions } from "../agents/agent-options.ts";
+import type { AgentStrategy } from "../agents/agent-strategy.ts";
+import type { FinishOptions, Run } from "../engine/index.ts";
+import type { Log } from "../log/index.ts";
+import { LoomError, type ReasoningLevel } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
+import { type ConversationHistory, conversation } from "./conversation.ts";
+import type { Source, SourceContext } from "./source.ts";
+import { recordSource, type SourceOptions } from "./source-recorder.ts";
+
+/** What a foreign agent knows about the run it answers. */
+export interface ForeignContext extends SourceContext {
+  /** Which attempt this is, from 1. Earlier ones ended with their process. */
+  readonly attempt: number;
+  /** Files of the message, by reference. */
+  readonly attachments: Run["attachments"];
+  /** How much the user wants the models to reason. */
+  readonly reasoning: ReasoningLevel | undefined;
+  readonly log: Log;
+  /**
+   * Reads the conversation up to and including the message of this run. After an interruption it also has the calls that
+   * this run has finished, so that the framework need not repeat them.
+   */
+  conversation(): Promise<ConversationHistory>;
+}
+
+/** Creates the source of a run. */
+export type CreateSource = (message: string, context: ForeignContext) => Source | Promise<Source>;
+
+/** Options of `foreignAgent`. */
+export interface ForeignAgentOptions extends AgentLifeOptions, SourceOptions {
+  /** Names of the tools of the agent, for lists of agents. Default: none. */
+  readonly toolNames?: readonly string[];
+}
+
+/**
+ * Creates an agent from a function that runs an agent of another framework.
+ *
+ * ```ts
+ * const helper = foreignAgent(async (message, { signal, conversation }) => {
+ *   const messages = (await conversation()).toModelMessages();
+ *   return fromAISDK(streamText({ model, messages, abortSignal: signal }));
+ * });
+ * const server = await startLoomServer({ agents: { helper } });
+ * ```
+ */
+export function foreignAgent(create: CreateSource, options: ForeignAgentOptions = {}): Agent {
+  if (typeof create !== "function")
+    throw new LoomError("invalid_arguments", `\`foreignAgent\` needs a function, not ${describeValue(create)}`);
+  checkAgentOptions(options);
+  return new Agent(options, () => new ForeignStrategy(create, options));
+}
+
+class ForeignStrategy implements AgentStrategy {
+  readonly kind = "foreign";
+  readonly isAdaptive = false;
+  readonly toolNames: readonly string[];
+  readonly #create: CreateSource;
+  readonly #options: SourceOptions;
+
+  constructor(create: CreateSource, { toolNames = [], ...options }: ForeignAgentOptions) {
+    this.#create = create;
+    this.#options = options;
+    this.toolNames = toolNames;
+  }
+
+  async answer(log: Log, run: Run): Promise<FinishOptions> {
+    const { sessionId, runId, signal, attachments, reasoning, message = "" } = run;
+    const { attempt } = run.work;
+    const source = await this.#create(message, {
+      sessionId,
+      runId,
+      signal,
+      attempt,
+      attachments,
+      reasoning,
+      log,
+      conversation: () => conversation(log, sessionId, { through: runId }),
+    });
+    return recordSource(run, source, this.#options);
+  }
+
+  resume(): Promise<FinishOptions> {
+    return Promise.reject(new LoomError("interrupted", "A foreign agent has no checkpoints to resume from"));
+  }
+
+  /** A run with a checkpoint belongs to another agent. */
+  canResume({ run }: { readonly run: Run }): boolean {
+    return run.work.checkpoint === undefined;
+  }
+
+  canRestart(): boolean {
+    return true;
+  }
+
+  isIdempotent(): boolean {
+    return false;
+  }
+
+  forget(): void {
+    // Nothing is kept between runs.
+  }
+}

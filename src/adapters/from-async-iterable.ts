@@ -1,0 +1,39 @@
+/** A source from a loop of one's own: pieces of text, events of this protocol, or both. */
+import { LoomError } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
+import type { Source, SourceContext, SourceItem } from "./source.ts";
+
+/** What to record: an iterable, or a function that creates one and receives the signal of the run. */
+export type IterableSource =
+  | AsyncIterable<SourceItem>
+  | Iterable<SourceItem>
+  | ((context: SourceContext) => AsyncIterable<SourceItem> | Iterable<SourceItem>);
+
+/**
+ * Creates a source from an iterable of text and events.
+ *
+ * ```ts
+ * const run = await record(log, { sessionId: "chat-7", message }, fromAsyncIterable(async function* ({ signal }) {
+ *   for await (const { text } of myModel(message, { signal })) yield text;
+ * }));
+ * ```
+ */
+export function fromAsyncIterable(items: IterableSource, framework = "custom"): Source {
+  return {
+    framework,
+    async *start(context) {
+      const opened: unknown = typeof items === "function" ? items(context) : items;
+      if (!isIterable(opened))
+        throw new LoomError("invalid_arguments", `A source must be iterable, not ${describeValue(opened)}`);
+      yield* opened;
+    },
+  };
+}
+
+function isIterable(value: unknown): value is AsyncIterable<SourceItem> {
+  const { [Symbol.asyncIterator]: isAsync, [Symbol.iterator]: isSync } = Object(value) as {
+    [Symbol.asyncIterator]?: unknown;
+    [Symbol.iterator]?: unknown;
+  };
+  return typeof value !== "string" && (typeof isAsync === "function" || typeof isSync === "function");
+}

@@ -1,0 +1,94 @@
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createSseDecoder } from "../framing/index.ts";
+import { MemoryLog } from "../log/index.ts";
+import { conversation } from "./conversation.ts";
+import { fromAsyncIterable } from "./from-async-iterable.ts";
+import { record } from "./record.ts";
+import type { SourceItem } from "./source.ts";
+
+const REQUEST = { sessionId: "chat-7", message: "How cold is it?" };
+
+async function readTexts(response: Response): Promise<string[]> {
+  const decoder = createSseDecoder();
+  const texts: string[] = [];
+  for await (const bytes of response.body ?? [])
+    for (const outcome of decoder.push(bytes)) if (outcome.ok) texts.push(outcome.text);
+  return texts;
+}
+
+describe("record", () => {
+  it("records text and events, and streams them to the end", async () => {
+    const log = new MemoryLog();
+    const source = fromAsyncIterable(async function* (): AsyncGenerator<SourceItem> {
+      yield { type: "node_enter", id: "step", node: "1" };
+      yield { type: "reasoning_chunk", content: "hmm", node: "1" };
+      yield { type: "tool_call", call_id: "c1", name: "weather", arguments: { city: "Oslo" }, node: "1" };
+      await setTimeout(5);
+      yield { type: "tool_end", call_id: "c1", name: "weather", result: "-3", is_error: false, node: "1" };
+      yield { type: "node_exit", node: "1" };
+      yield "It is ";
+      yield "cold.";
+    });
+    const run = await record(log, REQUEST, source);
+    const texts = await readTexts(run.toResponse());
+    const types = texts.map((text) => (JSON.parse(text) as { type?: string }).type);
+    expect(types).toEqual([
+      "run_start",
+      "node_enter",
+      "reasoning_chunk",
+      "tool_call",
+      "tool_start",
+      "tool_end",
+      "node_exit",
+      "node_enter",
+      "message_chunk",
+      "message_chunk",
+      "node_exit",
+      "run_end",
+      undefined,
+    ]);
+    expect(texts.at(-1)).toContain('"reply":"It is cold."');
+    await expect(run.ended).resolves.toMatchObject({ status: "completed" });
+    const { messages } = await conversation(log, "chat-7");
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+  });
+
+  it("aborts the source when the run is cancelled, even if it hangs", async () => {
+    const log = new MemoryLog();
+    let reason: unknown;
+    const source = fromAsyncIterable(async function* ({ signal }) {
+      yield "Wait";
+      signal.addEventListener("abort", () => (reason = signal.reason));
+      await new Promise(() => undefined);
+    });
+    const run = await record(log, REQUEST, source);
+    run.cancel("enough");
+    await expect(run.ended).resolves.toMatchObject({ status: "cancelled", reason: "enough" });
+    expect(reason).toMatchObject({ code: "cancelled" });
+  });
+
+  it.each([
+    [
+      "throws",
+      async function* (): AsyncGenerator<SourceItem> {
+        yield "Hm";
+        throw new Error("secret");
+      },
+      "run_failed",
+    ],
+    [
+      "hangs",
+      async function* (): AsyncGenerator<SourceItem> {
+        yield "Hm";
+        await new Promise(() => undefined);
+      },
+      "source_timeout",
+    ],
+  ] as const)("fails the run when the source %s", async (_what, items, code) => {
+    const log = new MemoryLog();
+    const run = await record(log, { ...REQUEST, maxIdleMs: 50 }, fromAsyncIterable(items));
+    await expect(run.ended).resolves.toMatchObject({ status: "error", code });
+    expect((await readTexts(run.toResponse())).join("")).not.toContain("secret");
+  });
+});

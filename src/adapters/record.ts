@@ -1,0 +1,133 @@
+/**
+ * Records one run of another framework in a session: every event is durable before anyone can see it, and any process
+ * can follow, resume and replay the run. It goes on when its readers leave.
+ */
+import { Agent } from "../agents/agent.ts";
+import type { AgentCall, AgentCallOptions } from "../agents/agent-call.ts";
+import type { AgentStrategy } from "../agents/agent-strategy.ts";
+import type { FinishOptions, Run, RunEnd } from "../engine/index.ts";
+import type { Log } from "../log/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
+import type { Source } from "./source.ts";
+import { recordSource, type SourceOptions } from "./source-recorder.ts";
+
+/** The message that a recorded run answers. Only `sessionId` and `message` are required. */
+export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onInterruption">, SourceOptions {
+  readonly sessionId: string;
+  /** The message of the user. */
+  readonly message: string;
+  /** Name of the agent in the log. Default: the framework of the source. */
+  readonly agent?: string;
+  /**
+   * Keeps the process alive until a promise settles, as serverless platforms offer it. Without it, such a platform may
+   * stop the run when its response ends; the run then ends as `interrupted`. Default: none.
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void;
+}
+
+/** A run that is being recorded. */
+export interface RecordedRun {
+  readonly sessionId: string;
+  readonly runId: string;
+  /** Resolves when the end of the run is durable. */
+  readonly ended: Promise<RunEnd>;
+  /** Cancels the run and aborts its source. */
+  cancel(reason?: string): void;
+  /** Streams the run from its start to its end. A reader that leaves does not cancel the run. */
+  toResponse(options?: RunResponseOptions): Response;
+}
+
+const recorders = new WeakMap<Log, Recorder>();
+
+/**
+ * Records a source as a run of a session. Resolves when the run has started.
+ *
+ * While another run of the session is live, the new one waits for its turn, unless `whenBusy` says otherwise. If the
+ * process dies, the run ends as `interrupted`, because its source is gone.
+ *
+ * ```ts
+ * const run = await record(log, { sessionId: "chat-7", message }, fromAISDK(streamText({ model, messages })));
+ * return run.toResponse({ dialect: "loom" });
+ * ```
+ */
+export async function record(log: Log, request: RecordRequest, source: Source): Promise<RecordedRun> {
+  let recorder = recorders.get(log);
+  if (recorder === undefined) recorders.set(log, (recorder = new Recorder(log)));
+  return recorder.record(request, source);
+}
+
+interface Expected {
+  readonly source: Source;
+  readonly options: SourceOptions;
+}
+
+/** Records the runs of one log. */
+class Recorder {
+  readonly #log: Log;
+  readonly #agent: Agent;
+  /** By request ID. */
+  readonly #expected = new Map<string, Expected>();
+
+  constructor(log: Log) {
+    this.#log = log;
+    const answer = (run: Run): Promise<FinishOptions> => this.#answer(run);
+    this.#agent = new Agent({ log, approve: "wait", metrics: false }, () => createStrategy(answer));
+  }
+
+  async record({ message, agent, waitUntil, ...request }: RecordRequest, source: Source): Promise<RecordedRun> {
+    const { maxIdleMs, approvalMs, ...options } = request;
+    const requestId = options.requestId ?? crypto.randomUUID();
+    if (this.#expected.has(requestId))
+      throw new LoomError("run_exists", `A run with the request ID "${requestId}" is being recorded`);
+    const limits = {
+      ...(maxIdleMs === undefined ? {} : { maxIdleMs }),
+      ...(approvalMs === undefined ? {} : { approvalMs }),
+    };
+    this.#expected.set(requestId, { source, options: limits });
+    try {
+      const call = await this.#agent.begin(
+        message,
+        { ...options, requestId, onInterruption: "fail" },
+        agent ?? source.framework,
+      );
+      waitUntil?.(call.finished.catch(() => undefined));
+      return this.#describe(call);
+    } finally {
+      this.#expected.delete(requestId);
+    }
+  }
+
+  #describe(call: AgentCall): RecordedRun {
+    const { sessionId, runId } = call.ids;
+    const log = this.#log;
+    const firstId = call.firstEventId;
+    return {
+      sessionId,
+      runId,
+      ended: call.finished,
+      cancel: (reason = "cancelled") => call.stop(new LoomError("cancelled", reason)),
+      toResponse: (options = {}) => createRunResponse(log, sessionId, { runId, firstId }, options),
+    };
+  }
+
+  async #answer(run: Run): Promise<FinishOptions> {
+    const expected = this.#expected.get(run.requestId ?? "");
+    if (expected === undefined) throw new LoomError("interrupted", "The source of this run is gone");
+    return recordSource(run, expected.source, expected.options);
+  }
+}
+
+function createStrategy(answer: (run: Run) => Promise<FinishOptions>): AgentStrategy {
+  return {
+    kind: "foreign",
+    isAdaptive: false,
+    toolNames: [],
+    answer: (_log, run) => answer(run),
+    resume: (_log, { run }) => answer(run),
+    canResume: () => false,
+    canRestart: () => false,
+    isIdempotent: () => false,
+    forget: () => undefined,
+  };
+}

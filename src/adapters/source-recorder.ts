@@ -1,0 +1,215 @@
+/**
+ * Writes a source into a run: opens and closes its node runs, completes its tool calls, asks for its approvals, and reads
+ * no further while the log is behind.
+ *
+ * Invariants:
+ * - When `read` settles, the source has ended or was told to stop: a run that has ended aborts its source.
+ * - A source that yields nothing for `maxIdleMs` fails, unless it waits for the user.
+ */
+import type { FinishOptions, NodeRun, Run } from "../engine/index.ts";
+import { type AnyEvent, isJsonObject, isLoomError, LoomError } from "../protocol/index.ts";
+import type { NodeExitEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
+import { limitTimer } from "../protocol/limit-timer.ts";
+import type { Source, SourceAnswer, SourceContext, SourceEvent, SourceItem } from "./source.ts";
+
+/** Options for reading a source. */
+export interface SourceOptions {
+  /** Milliseconds that a source may yield nothing, except while it waits for approvals; code `source_timeout`. Default: 600,000. */
+  readonly maxIdleMs?: number;
+  /** Milliseconds until an approval of the source expires. Default: one hour. */
+  readonly approvalMs?: number;
+}
+
+const MAX_IDLE_MS = 10 * 60 * 1000;
+/** Name of the node run for events without a `node`. */
+const OWN_NODE = "answer";
+/** Events that only a call that has started can have. */
+const NEEDS_START: ReadonlySet<string> = new Set(["tool_output", "tool_progress", "tool_end"]);
+const NO_ANSWERS = "The framework cannot receive the answer to an approval here; the call was not run";
+
+/** Reads a source until it ends, and returns how to finish the run. Rejects with the error of the source. */
+export async function recordSource(run: Run, source: Source, options: SourceOptions = {}): Promise<FinishOptions> {
+  const recorder = new SourceRecorder(run, source, options);
+  await recorder.read();
+  return {};
+}
+
+interface Reading {
+  readonly iterator: AsyncIterator<SourceItem>;
+  /** Fires when the source has been silent for too long. */
+  readonly timer: NodeJS.Timeout;
+  isActive: boolean;
+}
+
+class SourceRecorder {
+  readonly #run: Run;
+  readonly #source: Source;
+  readonly #options: SourceOptions;
+  readonly #context: SourceContext;
+  readonly #nodes = new Map<string | undefined, NodeRun>();
+  /** Names of open calls, and whether they have started. */
+  readonly #calls = new Map<string, { readonly name: string; isStarted: boolean }>();
+  #approvals: Promise<SourceAnswer>[] = [];
+
+  constructor(run: Run, source: Source, options: SourceOptions) {
+    this.#run = run;
+    this.#source = source;
+    this.#options = options;
+    const { sessionId, runId, signal } = run;
+    this.#context = { sessionId, runId, signal };
+  }
+
+  async read(): Promise<void> {
+    await this.#readItems(this.#source.start(this.#context));
+    while (this.#approvals.length > 0) {
+      const answers = await Promise.all(this.#approvals);
+      this.#approvals = [];
+      if (this.#source.resume !== undefined) await this.#readItems(this.#source.resume(answers, this.#context));
+    }
+    for (const node of this.#nodes.values()) void node.done();
+  }
+
+  /** Reads until the items end, the run ends, or the source has been silent for too long. */
+  async #readItems(items: AsyncIterable<SourceItem>): Promise<void> {
+    const { signal } = this.#run;
+    const { maxIdleMs = MAX_IDLE_MS } = this.#options;
+    const iterator = items[Symbol.asyncIterator]();
+    const stopped = Promise.withResolvers<never>();
+    const onAbort = (): void => stopped.reject(signal.reason);
+    const onIdle = (): void =>
+      stopped.reject(
+        new LoomError("source_timeout", `The agent sent nothing for ${maxIdleMs} ms`, { limit: maxIdleMs }),
+      );
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const timer = setTimeout(onIdle, limitTimer(maxIdleMs));
+    const reading: Reading = { iterator, timer, isActive: true };
+    try {
+      await Promise.race([this.#writeAll(reading), stopped.promise]);
+    } catch (error) {
+      // Not awaited: a generator that hangs would never return.
+      void stop(iterator);
+      throw error;
+    } finally {
+      reading.isActive = false;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async #writeAll(reading: Reading): Promise<void> {
+    const { iterator, timer } = reading;
+    for (;;) {
+      const { done, value } = await iterator.next();
+      // What arrives after the run has stopped is not written.
+      if (done === true || !reading.isActive) return;
+      timer.refresh();
+      this.#write(value);
+      if (this.#run.isBehind) await this.#run.ready();
+    }
+  }
+
+  #write(item: SourceItem): void {
+    if (typeof item === "string") {
+      if (item !== "") this.#post({ type: "message_chunk", content: item, id: OWN_NODE }, undefined);
+      return;
+    }
+    const { node, ...event } = item as SourceEvent;
+    switch (event.type) {
+      case "node_enter":
+        this.#enter(node, event);
+        return;
+      case "node_exit":
+        this.#exit(node, event);
+        return;
+      case "tool_approval":
+        this.#ask(event as ToolApprovalEvent, node);
+        return;
+      default:
+        this.#post(event, node);
+    }
+  }
+
+  #post(event: AnyEvent, key: string | undefined): void {
+    const { nodeId, name } = this.#nodes.get(key) ?? this.#open(key, key ?? OWN_NODE);
+    const id = { message_chunk: name, reasoning_chunk: name, reasoning_end: name }[event.type];
+    this.#trackCall(event, nodeId);
+    this.#run.post(id === undefined ? event : { ...event, id }, { nodeId });
+  }
+
+  /** Adds the `tool_start` of a call that has its first output or result. */
+  #trackCall(event: AnyEvent, nodeId: string): void {
+    const { call_id: callId, name } = event as { readonly call_id?: unknown; readonly name?: unknown };
+    if (typeof callId !== "string") return;
+    const call = this.#calls.get(callId);
+    if (event.type === "tool_call" && typeof name === "string") this.#calls.set(callId, { name, isStarted: false });
+    else if (event.type === "tool_start" && call !== undefined) call.isStarted = true;
+    else if (NEEDS_START.has(event.type) && call?.isStarted === false) {
+      call.isStarted = true;
+      // A call that was refused has a result, but never started.
+      if (!isRefused(event)) this.#run.post({ type: "tool_start", call_id: callId, name: call.name }, { nodeId });
+    }
+    if (event.type === "tool_end") this.#calls.delete(callId);
+  }
+
+  #open(key: string | undefined, name: string, parent?: string): NodeRun {
+    const node = this.#run.enter(name, parent);
+    this.#nodes.set(key, node);
+    return node;
+  }
+
+  #enter(key: string | undefined, event: AnyEvent): void {
+    const { id, parent } = event as { readonly id?: unknown; readonly parent?: unknown };
+    const outer = typeof parent === "string" ? this.#nodes.get(parent)?.nodeId : undefined;
+    void this.#nodes.get(key)?.done();
+    this.#open(key, typeof id === "string" ? id : (key ?? OWN_NODE), outer);
+  }
+
+  #exit(key: string | undefined, event: AnyEvent): void {
+    const node = this.#nodes.get(key);
+    this.#nodes.delete(key);
+    const { result } = event as Partial<NodeExitEvent>;
+    if (isJsonObject(result)) void node?.fail(new LoomError("node_failed", String(result["Err"])));
+    else void node?.done();
+  }
+
+  #ask(event: ToolApprovalEvent, key: string | undefined): void {
+    const { call_id: callId, name, arguments: asked } = event;
+    if (callId === undefined) throw new LoomError("invalid_event", "A `tool_approval` needs a `call_id`");
+    const { nodeId } = this.#nodes.get(key) ?? this.#open(key, key ?? OWN_NODE);
+    const { approvalMs } = this.#options;
+    const refuse = (reason: string): SourceAnswer => {
+      const code = "approval_unavailable";
+      return { callId, decision: "rejected", arguments: asked, reason, code };
+    };
+    if (this.#source.resume === undefined) {
+      this.#run.closeCalls([callId], { reason: NO_ANSWERS });
+      this.#calls.delete(callId);
+      return;
+    }
+    const answer = this.#run
+      .requestApproval(
+        { callId, name, arguments: asked, ...(approvalMs === undefined ? {} : { expiresInMs: approvalMs }) },
+        { nodeId },
+      )
+      .then((given) => ({ ...given, callId }))
+      .catch((error: unknown) => {
+        if (isLoomError(error, "approval_unavailable")) return refuse(error.message);
+        throw error;
+      });
+    answer.catch(() => undefined);
+    this.#approvals.push(answer);
+  }
+}
+
+function isRefused(event: AnyEvent): boolean {
+  return event.type === "tool_end" && (event as { readonly error_code?: unknown }).error_code === "tool_rejected";
+}
+
+async function stop(iterator: AsyncIterator<SourceItem>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // The source is not read any more.
+  }
+}

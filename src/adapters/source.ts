@@ -1,0 +1,44 @@
+/**
+ * The contract of adapters. A source is the run of another framework, told in events of this protocol; an adapter
+ * creates one. `record` and `foreignAgent` write sources into a log.
+ */
+import type { ApprovalAnswer } from "../engine/open-work.ts";
+import type { AnyEvent } from "../protocol/index.ts";
+
+/** What a source can use while it runs. */
+export interface SourceContext {
+  readonly sessionId: string;
+  readonly runId: string;
+  /** Aborted when the run is cancelled or can no longer be written. Pass it to the framework. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An event of a source. `node` is the source's own key of the node run it belongs to; without it, the event belongs to
+ * the node run that the recorder opens by itself.
+ *
+ * `node_enter` and `node_exit` open and close the node run with the key `node`; the `parent` of a `node_enter` is a key
+ * too. `tool_start` may be left out: it is added before the first output or result of a call.
+ */
+export type SourceEvent = AnyEvent & { readonly node?: string };
+
+/** A piece of the answer, or an event. */
+export type SourceItem = string | SourceEvent;
+
+/** The answer to a `tool_approval` of the source. */
+export interface SourceAnswer extends ApprovalAnswer {
+  readonly callId: string;
+}
+
+/** A run of another framework. It can be read once. */
+export interface Source {
+  /** Name of the framework, such as `ai-sdk`. The agent of the run has this name unless the caller chooses another. */
+  readonly framework: string;
+  /** Starts the run. The items end when the run ends, or when it can only go on after its approvals are answered. */
+  start(context: SourceContext): AsyncIterable<SourceItem>;
+  /**
+   * Continues after all approvals that the source asked for were answered. A source without it cannot pass answers on,
+   * so its approvals are rejected as `approval_unavailable`.
+   */
+  resume?(answers: readonly SourceAnswer[], context: SourceContext): AsyncIterable<SourceItem>;
+}
