@@ -4,7 +4,13 @@
  */
 import { Conversation, type HistoryOptions } from "../agents/conversation.ts";
 import type { Log } from "../log/index.ts";
-import type { ModelMessage } from "../models/model.ts";
+import type { AssistantPart, ModelMessage, ModelTextPart, ToolResultPart, UserPart } from "../models/model.ts";
+
+/** A message as the functions of the AI SDK take it, such as `streamText`. */
+export type AISDKMessage =
+  | { role: "user"; content: ModelTextPart[] }
+  | { role: "assistant"; content: AssistantPart[] }
+  | { role: "tool"; content: ToolResultPart[] };
 
 /** Options of `conversation`. */
 export interface ConversationOptions extends HistoryOptions {
@@ -33,4 +39,20 @@ export class ConversationHistory {
   constructor(messages: readonly ModelMessage[]) {
     this.messages = messages;
   }
+
+  /** The messages for `streamText`, `generateText` and agents of the AI SDK. A file is replaced by its description. */
+  toModelMessages(): AISDKMessage[] {
+    return this.messages.flatMap((message): AISDKMessage[] => {
+      if (message.role === "user") return [{ role: "user", content: message.content.map(describePart) }];
+      if (message.role === "assistant") return [{ role: "assistant", content: [...message.content] }];
+      return message.role === "tool" ? [{ role: "tool", content: [...message.content] }] : [];
+    });
+  }
+}
+
+/** Describes a file, whose content is not part of the log. */
+export function describePart(part: UserPart): ModelTextPart {
+  if (part.type === "text") return part;
+  const name = part.type === "file" ? part.filename : part.name;
+  return { type: "text", text: `[Attached file${name === undefined ? "" : ` ${name}`}, ${part.mediaType}]` };
 }

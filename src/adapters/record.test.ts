@@ -68,6 +68,22 @@ describe("record", () => {
     expect(reason).toMatchObject({ code: "cancelled" });
   });
 
+  it("keeps the process of a serverless platform alive until the run has ended", async () => {
+    const kept: Promise<unknown>[] = [];
+    const context = { get: () => ({ waitUntil: (work: Promise<unknown>) => void kept.push(work) }) };
+    const name = Symbol.for("@vercel/request-context");
+    const platform = globalThis as { [name: symbol]: unknown };
+    platform[name] = context;
+    try {
+      const run = await record(new MemoryLog(), REQUEST, fromAsyncIterable(["Hi"]));
+      expect(kept).toHaveLength(1);
+      await kept[0];
+      await expect(run.ended).resolves.toMatchObject({ status: "completed" });
+    } finally {
+      delete platform[name];
+    }
+  });
+
   it.each([
     [
       "throws",

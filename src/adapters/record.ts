@@ -21,7 +21,8 @@ export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onI
   readonly agent?: string;
   /**
    * Keeps the process alive until a promise settles, as serverless platforms offer it. Without it, such a platform may
-   * stop the run when its response ends; the run then ends as `interrupted`. Default: none.
+   * stop the run when its response ends; the run then ends as `interrupted`. Default: that of the platform, where it can
+   * be found.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }
@@ -91,7 +92,7 @@ class Recorder {
         { ...options, requestId, onInterruption: "fail" },
         agent ?? source.framework,
       );
-      waitUntil?.(call.finished.catch(() => undefined));
+      (waitUntil ?? findWaitUntil())?.(call.finished.catch(() => undefined));
       return this.#describe(call);
     } finally {
       this.#expected.delete(requestId);
@@ -116,6 +117,18 @@ class Recorder {
     if (expected === undefined) throw new LoomError("interrupted", "The source of this run is gone");
     return recordSource(run, expected.source, expected.options);
   }
+}
+
+/** Next.js and other frameworks pass the platform's `waitUntil` on through this global. */
+function findWaitUntil(): RecordRequest["waitUntil"] {
+  const platform = (globalThis as { readonly [name: symbol]: unknown })[Symbol.for("@next/request-context")];
+  const vercel = (globalThis as { readonly [name: symbol]: unknown })[Symbol.for("@vercel/request-context")];
+  for (const context of [platform, vercel]) {
+    const { get } = Object(context) as { get?: () => unknown };
+    const { waitUntil } = Object(get?.call(context)) as Pick<RecordRequest, "waitUntil">;
+    if (typeof waitUntil === "function") return waitUntil;
+  }
+  return undefined;
 }
 
 function createStrategy(answer: (run: Run) => Promise<FinishOptions>): AgentStrategy {
