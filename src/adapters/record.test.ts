@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createSseDecoder } from "../framing/index.ts";
 import { MemoryLog } from "../log/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
 import { conversation } from "./conversation.ts";
 import { fromAsyncIterable } from "./from-async-iterable.ts";
 import { record } from "./record.ts";
@@ -106,5 +107,25 @@ describe("record", () => {
     const run = await record(log, { ...REQUEST, maxIdleMs: 50 }, fromAsyncIterable(items));
     await expect(run.ended).resolves.toMatchObject({ status: "error", code });
     expect((await readTexts(run.toResponse())).join("")).not.toContain("secret");
+  });
+
+  it("records what is too large for an event as left out, and goes on", async () => {
+    const log = new MemoryLog();
+    const big = "x".repeat(2 * 1024 * 1024);
+    const source = fromAsyncIterable(async function* (): AsyncGenerator<SourceItem> {
+      yield { type: "custom", value: { big } };
+      yield { type: "tool_call", call_id: "c1", name: "read", arguments: { big } };
+      yield { type: "tool_end", call_id: "c1", name: "read", result: big, is_error: false };
+      yield "Done.";
+    });
+    const run = await record(log, REQUEST, source);
+    await expect(run.ended).resolves.toMatchObject({ status: "completed" });
+    const texts = (await readTexts(run.toResponse())).map((text) => JSON.parse(text) as JsonObject);
+    expect(texts.filter(({ type }) => type === "foreign").map(({ frame }) => frame)).toMatchObject([
+      { type: "left_out", event: "custom", bytes: expect.any(Number) as number },
+      { type: "left_out", event: "tool_call", call_id: "c1", name: "read" },
+      { type: "left_out", event: "tool_end", call_id: "c1", is_error: false },
+    ]);
+    expect(texts.find(({ type }) => type === "tool_end")?.["result"]).toMatch(/^2097\d+ bytes were left out/);
   });
 });

@@ -7,7 +7,8 @@
  * - A source that yields nothing for `maxIdleMs` fails, unless it waits for the user.
  */
 import type { FinishOptions, NodeRun, Run } from "../engine/index.ts";
-import { type AnyEvent, isJsonObject, isLoomError, LoomError } from "../protocol/index.ts";
+import { type AnyEvent, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { keepFields } from "../protocol/json.ts";
 import type { NodeExitEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import type { Source, SourceAnswer, SourceContext, SourceEvent, SourceItem } from "./source.ts";
@@ -134,7 +135,13 @@ class SourceRecorder {
     const { nodeId, name } = this.#nodes.get(key) ?? this.#open(key, key ?? OWN_NODE);
     const id = { message_chunk: name, reasoning_chunk: name, reasoning_end: name }[event.type];
     this.#trackCall(event, nodeId);
-    this.#run.post(id === undefined ? event : { ...event, id }, { nodeId });
+    const own = id === undefined ? event : { ...event, id };
+    try {
+      this.#run.postUnit([own], { nodeId, isHandled: true });
+    } catch (error) {
+      if (!isLoomError(error, "event_too_large")) throw error;
+      for (const rest of leaveOut(own, this.#source.framework, error)) this.#run.post(rest, { nodeId });
+    }
   }
 
   /** Adds the `tool_start` of a call that has its first output or result. */
@@ -200,6 +207,20 @@ class SourceRecorder {
     answer.catch(() => undefined);
     this.#approvals.push(answer);
   }
+}
+
+const KEPT: ReadonlySet<string> = new Set(["type", "call_id", "name", "is_error"]);
+
+/** Returns what is written instead of an event that is too large for the log: what it was, and how long. */
+function leaveOut(event: AnyEvent, dialect: string, { details }: LoomError): readonly AnyEvent[] {
+  const { type } = event;
+  const bytes = Number(details["bytes"]);
+  const kept = keepFields(event as unknown as JsonObject, (name) => KEPT.has(name));
+  const note = { type: "foreign", dialect, frame: { ...kept, type: "left_out", event: type, bytes } };
+  const text = `${bytes} bytes were left out: an event can have fewer`;
+  // The call must still be made, and must end.
+  if (type === "tool_call") return [note, { ...kept, type, arguments: {}, raw_arguments: text }];
+  return type === "tool_end" ? [note, { ...kept, type, result: text }] : [note];
 }
 
 function isRefused(event: AnyEvent): boolean {
