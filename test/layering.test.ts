@@ -32,7 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   context: ["protocol", "sqlite", "log", "models"],
   tools: ["protocol", "context"],
   agents: [...running, "models", "context", "tools", "observe"],
-  adapters: [...running, "models", "agents"],
+  adapters: [...running, "models", "tools", "agents"],
   observe: [...core, "log"],
   client: core,
   react: [...core, "client"],

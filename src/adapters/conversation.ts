@@ -4,13 +4,8 @@
  */
 import { Conversation, type HistoryOptions } from "../agents/conversation.ts";
 import type { Log } from "../log/index.ts";
-import type { AssistantPart, ModelMessage, ModelTextPart, ToolResultPart, UserPart } from "../models/model.ts";
-
-/** A message as the functions of the AI SDK take it, such as `streamText`. */
-export type AISDKMessage =
-  | { role: "user"; content: ModelTextPart[] }
-  | { role: "assistant"; content: AssistantPart[] }
-  | { role: "tool"; content: ToolResultPart[] };
+import type { ModelMessage } from "../models/model.ts";
+import { type AISDKMessage, toAISDKMessage } from "./ai-sdk-messages.ts";
 
 /** Options of `conversation`. */
 export interface ConversationOptions extends HistoryOptions {
@@ -40,19 +35,8 @@ export class ConversationHistory {
     this.messages = messages;
   }
 
-  /** The messages for `streamText`, `generateText` and agents of the AI SDK. A file is replaced by its description. */
+  /** The messages for `streamText` and agents of the AI SDK. Files are only named. */
   toModelMessages(): AISDKMessage[] {
-    return this.messages.flatMap((message): AISDKMessage[] => {
-      if (message.role === "user") return [{ role: "user", content: message.content.map(describePart) }];
-      if (message.role === "assistant") return [{ role: "assistant", content: [...message.content] }];
-      return message.role === "tool" ? [{ role: "tool", content: [...message.content] }] : [];
-    });
+    return this.messages.map(toAISDKMessage);
   }
-}
-
-/** Describes a file, whose content is not part of the log. */
-export function describePart(part: UserPart): ModelTextPart {
-  if (part.type === "text") return part;
-  const name = part.type === "file" ? part.filename : part.name;
-  return { type: "text", text: `[Attached file${name === undefined ? "" : ` ${name}`}, ${part.mediaType}]` };
 }

@@ -1,6 +1,15 @@
 /** Records runs of other frameworks: adapters, `record` and `foreignAgent`. */
 export { conversation, ConversationHistory, type ConversationOptions } from "./conversation.ts";
 export { type CreateSource, foreignAgent, type ForeignAgentOptions, type ForeignContext } from "./foreign-agent.ts";
+export type { AISDKMessage } from "./ai-sdk-messages.ts";
+export {
+  type AISDKContext,
+  type AISDKInput,
+  type AISDKOutput,
+  type AISDKResult,
+  type AISDKStream,
+  fromAISDK,
+} from "./from-ai-sdk.ts";
 export { fromAsyncIterable, type IterableSource } from "./from-async-iterable.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
 export { record, type RecordedRun, type RecordRequest } from "./record.ts";

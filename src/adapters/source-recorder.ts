@@ -153,8 +153,8 @@ class SourceRecorder {
     else if (event.type === "tool_start" && call !== undefined) call.isStarted = true;
     else if (NEEDS_START.has(event.type) && call?.isStarted === false) {
       call.isStarted = true;
-      // A call that was refused has a result, but never started.
-      if (!isRefused(event)) this.#run.post({ type: "tool_start", call_id: callId, name: call.name }, { nodeId });
+      // A call that was refused, or has invalid arguments, has a result, but never started.
+      if (!isUnstarted(event)) this.#run.post({ type: "tool_start", call_id: callId, name: call.name }, { nodeId });
     }
     if (event.type === "tool_end") this.#calls.delete(callId);
   }
@@ -223,8 +223,10 @@ function leaveOut(event: AnyEvent, dialect: string, { details }: LoomError): rea
   return type === "tool_end" ? [note, { ...kept, type, result: text }] : [note];
 }
 
-function isRefused(event: AnyEvent): boolean {
-  return event.type === "tool_end" && (event as { readonly error_code?: unknown }).error_code === "tool_rejected";
+const UNSTARTED: ReadonlySet<unknown> = new Set(["tool_rejected", "invalid_arguments"]);
+
+function isUnstarted(event: AnyEvent): boolean {
+  return event.type === "tool_end" && UNSTARTED.has((event as { readonly error_code?: unknown }).error_code);
 }
 
 async function stop(iterator: AsyncIterator<SourceItem>): Promise<void> {

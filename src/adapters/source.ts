@@ -38,7 +38,9 @@ export interface Source {
   start(context: SourceContext): AsyncIterable<SourceItem>;
   /**
    * Continues after all approvals that the source asked for were answered. A source without it cannot pass answers on,
-   * so its approvals are rejected as `approval_unavailable`.
+   * so its approvals are rejected as `approval_unavailable`. It is read when the source asks for an approval.
    */
-  resume?(answers: readonly SourceAnswer[], context: SourceContext): AsyncIterable<SourceItem>;
+  readonly resume?:
+    | ((answers: readonly SourceAnswer[], context: SourceContext) => AsyncIterable<SourceItem>)
+    | undefined;
 }
