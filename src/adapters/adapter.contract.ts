@@ -250,7 +250,7 @@ export function describeAdapter(name: string, { create, lacks = [] }: AdapterFix
 }
 
 /** Reads all events of the session, and checks that they follow the rules of the protocol. */
-async function readEvents(log: Log): Promise<readonly AnyEvent[]> {
+export async function readEvents(log: Log): Promise<readonly AnyEvent[]> {
   const verifier = new Verifier();
   const events: AnyEvent[] = [];
   for (let after = 0; ;) {

@@ -23,17 +23,18 @@ export function fromAsyncIterable(items: IterableSource, framework = "custom"): 
     framework,
     async *start(context) {
       const opened: unknown = typeof items === "function" ? items(context) : items;
-      if (!isIterable(opened))
-        throw new LoomError("invalid_arguments", `A source must be iterable, not ${describeValue(opened)}`);
+      assertIterable(opened);
       yield* opened;
     },
   };
 }
 
-function isIterable(value: unknown): value is AsyncIterable<SourceItem> {
+/** Throws `invalid_arguments` unless the value can be iterated. */
+export function assertIterable(value: unknown): asserts value is AsyncIterable<SourceItem> {
   const { [Symbol.asyncIterator]: isAsync, [Symbol.iterator]: isSync } = Object(value) as {
     [Symbol.asyncIterator]?: unknown;
     [Symbol.iterator]?: unknown;
   };
-  return typeof value !== "string" && (typeof isAsync === "function" || typeof isSync === "function");
+  if (typeof value !== "string" && (typeof isAsync === "function" || typeof isSync === "function")) return;
+  throw new LoomError("invalid_arguments", `A source must be iterable, not ${describeValue(value)}`);
 }

@@ -11,6 +11,14 @@ export {
   fromAISDK,
 } from "./from-ai-sdk.ts";
 export { fromAsyncIterable, type IterableSource } from "./from-async-iterable.ts";
+export {
+  fromOpenAI,
+  type OpenAICallOutput,
+  type OpenAIInput,
+  type OpenAIStream,
+  type OpenAIStreamItem,
+  type OpenAIToolMessage,
+} from "./from-openai.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
 export { record, type RecordedRun, type RecordRequest } from "./record.ts";
 export type { Source, SourceAnswer, SourceContext, SourceEvent, SourceItem } from "./source.ts";

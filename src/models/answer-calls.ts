@@ -79,7 +79,7 @@ export class AnswerCalls {
     const same = this.#open.get(call.id) ?? [];
     if (same.length > 1) same.splice(same.indexOf(call), 1);
     else this.#open.delete(call.id);
-    return (call.completed = { ...call.info, input: readInput(rawInput), rawInput });
+    return (call.completed = { ...call.info, input: readToolInput(rawInput), rawInput });
   }
 
   /** Completes the calls that are still open from their deltas. */
@@ -121,8 +121,11 @@ function listCallIds({ messages }: ModelRequest): Set<string> {
   return ids;
 }
 
-/** Some providers send an empty text for a call without arguments. */
-function readInput(text: string): JsonObject | undefined {
+/**
+ * Reads the arguments of a call. Returns undefined if they are not a JSON object. Some providers send an empty text for
+ * a call without arguments.
+ */
+export function readToolInput(text: string): JsonObject | undefined {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);

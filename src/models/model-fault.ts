@@ -58,7 +58,7 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
   const fields = readFields(thrown);
   const status = typeof fields.statusCode === "number" ? fields.statusCode : undefined;
   const retryAfterMs = readRetryAfter(fields.responseHeaders);
-  const lost = findNetworkCode(thrown) !== undefined;
+  const lost = isNetworkError(thrown);
   const broken = place !== "request" && (lost || isBrokenStream(thrown, place));
   const name = thrown instanceof Error ? thrown.name : "";
   const said = UNREADABLE.has(name) ? "malformed response" : redactSecrets(describeThrown(thrown), model);
@@ -107,13 +107,14 @@ function isBrokenStream(thrown: unknown, place: FaultPhase): boolean {
   return place === "stream" ? name !== "AI_APICallError" : MALFORMED.has(name);
 }
 
-function findNetworkCode(thrown: unknown): string | undefined {
+/** True for the error of a connection that was refused or lost. */
+export function isNetworkError(thrown: unknown): boolean {
   // Errors of fetch have the network error two causes deep. The depth limit also ends cyclic causes.
   for (let error = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth++) {
     const { code } = error as { readonly code?: unknown };
-    if (typeof code === "string" && NETWORK_CODES.has(code)) return code;
+    if (typeof code === "string" && NETWORK_CODES.has(code)) return true;
   }
-  return undefined;
+  return false;
 }
 
 interface ErrorFields {

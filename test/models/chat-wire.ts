@@ -85,7 +85,7 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
     yield delta({ tool_calls: [{ index, function: { arguments: piece } }] });
   }
   yield delta({}, turn.finish ?? (calls.length > 0 ? "tool_calls" : "stop"));
-  const { prompt, completion } = TOKENS;
+  const { prompt, completion } = turn.tokens ?? TOKENS;
   const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
   if (body["stream_options"] !== undefined) yield frame({ choices: [], usage });
   yield "data: [DONE]\n\n";

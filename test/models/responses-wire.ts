@@ -92,7 +92,7 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
     yield frame("response.output_item.done", { output_index, item });
     output_index++;
   }
-  if (text !== "") {
+  if (text !== "" || turn.pieces !== undefined) {
     const id = issued.next("msg");
     issued.given.set(id, before);
     const item = { type: "message", id, role: "assistant", content: [] };
@@ -123,7 +123,8 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
       item: { ...item, arguments: input, status: "completed" },
     });
   }
-  const usage = { input_tokens: TOKENS.prompt, output_tokens: TOKENS.completion };
+  const { prompt, completion } = turn.tokens ?? TOKENS;
+  const usage = { input_tokens: prompt, output_tokens: completion };
   const cutShort = turn.finish === "length" || turn.finish === "content_filter";
   const reason = turn.finish === "length" ? "max_output_tokens" : "content_filter";
   yield frame(cutShort ? "response.incomplete" : "response.completed", {

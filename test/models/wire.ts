@@ -16,6 +16,8 @@ export interface ServerTurn {
   /** Field of the reasoning in chat completions. Default: `reasoning_content`. */
   readonly reasoningField?: "reasoning_content" | "reasoning";
   readonly text?: string;
+  /** The deltas of the text, instead of `text`. */
+  readonly pieces?: readonly string[];
   /** How often the text is repeated. */
   readonly repeat?: number;
   readonly calls?: readonly ServerCall[];
@@ -23,6 +25,8 @@ export interface ServerTurn {
   readonly chunk?: number;
   /** Whether the deltas of parallel calls alternate. */
   readonly interleave?: boolean;
+  /** Default: `TOKENS`. */
+  readonly tokens?: { readonly prompt: number; readonly completion: number };
   readonly finish?: "stop" | "length" | "content_filter";
   readonly fault?: ServerFault;
 }
@@ -69,7 +73,8 @@ export function* cut(text: string, size = 5): Generator<string, void, undefined>
   for (let at = 0; at < characters.length; at += size) yield characters.slice(at, at + size).join("");
 }
 
-export function* cutAnswer({ text = "", repeat = 1, chunk }: ServerTurn): Generator<string, void, undefined> {
+export function* cutAnswer({ text = "", pieces, repeat = 1, chunk }: ServerTurn): Generator<string, void, undefined> {
+  if (pieces !== undefined) return yield* pieces;
   for (let n = 0; n < repeat; n++) yield* cut(text, chunk);
 }
 
