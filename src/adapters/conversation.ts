@@ -6,6 +6,14 @@ import { Conversation, type HistoryOptions } from "../agents/conversation.ts";
 import type { Log } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import { type AISDKMessage, toAISDKMessage } from "./ai-sdk-messages.ts";
+import {
+  type OpenAIAgentsItem,
+  type OpenAIInputItem,
+  type OpenAIMessage,
+  toOpenAIAgentsInput,
+  toOpenAIInput,
+  toOpenAIMessages,
+} from "./to-openai-input.ts";
 
 /** Options of `conversation`. */
 export interface ConversationOptions extends HistoryOptions {
@@ -38,5 +46,20 @@ export class ConversationHistory {
   /** The messages for `streamText` and agents of the AI SDK. Files are only named. */
   toModelMessages(): AISDKMessage[] {
     return this.messages.map(toAISDKMessage);
+  }
+
+  /** Returns the conversation as `input` of `client.responses.create`, of the package `openai`. */
+  toOpenAIInput(): OpenAIInputItem[] {
+    return toOpenAIInput(this.messages);
+  }
+
+  /** Returns the conversation as `messages` of `client.chat.completions.create`, of the package `openai`. */
+  toOpenAIMessages(): OpenAIMessage[] {
+    return toOpenAIMessages(this.messages);
+  }
+
+  /** Returns the conversation as input of `run`, of the package `@openai/agents`. */
+  toOpenAIAgentsInput(): OpenAIAgentsItem[] {
+    return toOpenAIAgentsInput(this.messages);
   }
 }

@@ -27,7 +27,7 @@ function openClient(wire: Wire, script: AdapterScript): OpenAI {
       calls,
       tokens: { prompt: 3, completion: 5 },
     };
-    const body = JSON.parse(String(init?.body)) as JsonObject;
+    const body = JSON.parse(init?.body as string) as JsonObject;
     let count = 0;
     const frames = wire.stream(turn, body, { next: (prefix) => `${prefix}-${++count}`, given: new Map() });
     const bytes = new TextEncoder();
@@ -35,8 +35,8 @@ function openClient(wire: Wire, script: AdapterScript): OpenAI {
     const stream = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          const { done, value = "" } = frames.next();
-          const isLast = done === true || /finish_reason":"|response\.completed/.test(value);
+          const { done, value } = frames.next();
+          const isLast = done === true || /finish_reason":"|response\.completed/.test(value ?? "");
           if (isLast && error !== undefined) {
             controller.enqueue(bytes.encode(wire.streamError(error)));
             controller.close();

@@ -5,7 +5,7 @@ import { isNetworkError } from "../models/model-fault.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { assertIterable } from "./from-async-iterable.ts";
 import { ModelAnswers } from "./model-answers.ts";
-import { createCut, createFailure, describeOutput, ResponseReader } from "./response-reader.ts";
+import { createCut, createFailure, describeOutput, ResponseReader, toText } from "./response-reader.ts";
 import type { Source, SourceContext, SourceEvent } from "./source.ts";
 
 /** The result of a function call, as a tool loop passes it to the next request. */
@@ -121,7 +121,7 @@ class OpenAIReader {
 
   #takeMessage(message: JsonObject): void {
     const { tool_call_id: callId, content, is_error: isError } = message;
-    this.#answers.endCall(String(callId), describeOutput(content), { isError: isError === true });
+    this.#answers.endCall(toText(callId), describeOutput(content), { isError: isError === true });
   }
 }
 

@@ -23,3 +23,12 @@ export type { RunResponseOptions } from "./create-run-response.ts";
 export { record, type RecordedRun, type RecordRequest } from "./record.ts";
 export type { Source, SourceAnswer, SourceContext, SourceEvent, SourceItem } from "./source.ts";
 export type { SourceOptions } from "./source-recorder.ts";
+export type {
+  OpenAIAgentsItem,
+  OpenAIAgentsPart,
+  OpenAIContentPart,
+  OpenAIInputItem,
+  OpenAIInputPart,
+  OpenAIMessage,
+  OpenAIToolCall,
+} from "./to-openai-input.ts";

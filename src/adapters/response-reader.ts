@@ -40,7 +40,7 @@ export class ResponseReader {
   /** Reads an event. Throws `model_failed` if the model failed. */
   take(event: JsonObject): void {
     const answers = this.#answers;
-    const type = String(event["type"]);
+    const type = toText(event["type"]);
     switch (type) {
       case "response.output_text.delta":
         this.#streamed.add(placeOf(event));
@@ -115,7 +115,7 @@ export class ResponseReader {
 
   #takeItem(item: JsonObject, place: string): void {
     const answers = this.#answers;
-    const type = String(item["type"]);
+    const type = toText(item["type"]);
     switch (type) {
       case "message":
         if (!this.#streamed.has(place)) for (const part of listParts(item["content"])) answers.say(part);
@@ -127,7 +127,7 @@ export class ResponseReader {
         if (typeof item["encrypted_content"] === "string") answers.keep(item);
         return;
       case "function_call":
-        answers.call(readId(item), readName(item, type), String(item["arguments"] ?? ""));
+        answers.call(readId(item), readName(item, type), toText(item["arguments"]));
         return;
       case "custom_tool_call":
         answers.call(readId(item), readName(item, type), JSON.stringify({ input: item["input"] ?? "" }));
@@ -150,7 +150,7 @@ export class ResponseReader {
     if (typeof item["result"] === "string") answers.keep(item);
     if (typeof expects === "string") return;
     const given = Object.values(pick(item, GIVEN));
-    const result = given.length === 0 ? String(status ?? "completed") : given.map(describeOutput).join("\n");
+    const result = given.length === 0 ? toText(status ?? "completed") : given.map(describeOutput).join("\n");
     answers.endCall(callId, result, { isError: status === "failed" || error != null });
   }
 
@@ -196,8 +196,13 @@ function listParts(parts: Json | undefined): readonly string[] {
   });
 }
 
+/** A text or number as text; empty for anything else. */
+export function toText(value: Json | undefined): string {
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
+}
+
 function placeOf(event: JsonObject): string {
-  return String(event["output_index"] ?? event["item_id"] ?? toJsonObject(event["item"])["id"] ?? "");
+  return toText(event["output_index"] ?? event["item_id"] ?? toJsonObject(event["item"])["id"]);
 }
 
 function readId({ call_id: callId, id }: JsonObject): string {
@@ -209,5 +214,5 @@ function readName({ name }: JsonObject, type: string): string {
 }
 
 function pick(item: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.flatMap((name) => (item[name] == null ? [] : [[name, item[name]]]))) as JsonObject;
+  return Object.fromEntries(names.flatMap((name) => (item[name] == null ? [] : [[name, item[name]]])));
 }
