@@ -12,6 +12,12 @@ export {
 } from "./from-ai-sdk.ts";
 export { fromAsyncIterable, type IterableSource } from "./from-async-iterable.ts";
 export {
+  fromOpenAIAgents,
+  type OpenAIAgentsContext,
+  type OpenAIAgentsInput,
+  type OpenAIAgentsResult,
+} from "./from-openai-agents.ts";
+export {
   fromOpenAI,
   type OpenAICallOutput,
   type OpenAIInput,

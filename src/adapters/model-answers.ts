@@ -29,6 +29,7 @@ interface Answer {
   isEnded: boolean;
   hasUsage: boolean;
   hasText: boolean;
+  hasReasoning: boolean;
   hasCalls: boolean;
 }
 
@@ -61,9 +62,9 @@ export class ModelAnswers {
     return this.#answer?.hasText === true;
   }
 
-  /** True if the current answer has calls. */
-  get hasCalls(): boolean {
-    return this.#answer?.hasCalls === true;
+  /** True if the current answer has text or reasoning. */
+  get hasContent(): boolean {
+    return this.#answer?.hasText === true || this.#answer?.hasReasoning === true;
   }
 
   /** Returns the events since the last call. */
@@ -90,6 +91,7 @@ export class ModelAnswers {
       isEnded: false,
       hasUsage: false,
       hasText: false,
+      hasReasoning: false,
       hasCalls: false,
     };
     const { parent } = this;
@@ -110,6 +112,7 @@ export class ModelAnswers {
     if (typeof text !== "string" || text === "") return;
     const answer = this.#open();
     answer.isReasoning = true;
+    answer.hasReasoning = true;
     this.push({ type: "reasoning_chunk", content: text, node: answer.node });
   }
 
@@ -165,12 +168,12 @@ export class ModelAnswers {
       return;
     }
     const error = code === undefined ? {} : { error_code: code };
-    this.#add({ type: "tool_end", call_id: callId, name, result, is_error: isError, ...error });
+    this.add({ type: "tool_end", call_id: callId, name, result, is_error: isError, ...error });
   }
 
   /** Keeps a frame that has no event. */
   keep(frame: unknown): void {
-    this.#add(createForeign(this.#framework, frame));
+    this.add(createForeign(this.#framework, frame));
   }
 
   /** Adds the tokens of the current answer, once. */
@@ -212,7 +215,7 @@ export class ModelAnswers {
   }
 
   /** Adds an event to the current node run. */
-  #add(event: SourceEvent): void {
+  add(event: SourceEvent): void {
     const { node = this.parent } = this.#answer ?? {};
     this.push(node === undefined ? event : { ...event, node });
   }

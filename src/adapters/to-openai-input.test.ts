@@ -98,10 +98,8 @@ describe("a conversation for OpenAI", () => {
     const messages = (await recordTwice()).toOpenAIMessages();
     server.script = [{ text: "Ok." }];
     await client.chat.completions.create({ model: "gpt-5", messages, stream: true });
-    expect(messages.map(({ role }) => role)).toEqual([
-      ...["user", "assistant", "tool", "tool", "assistant"],
-      ...["user", "assistant", "tool", "tool", "assistant"],
-    ]);
+    const turn = ["user", "assistant", "tool", "tool", "assistant"];
+    expect(messages.map(({ role }) => role)).toEqual([...turn, ...turn]);
   });
 
   it("includes files, describes stored ones, and repairs names and IDs", () => {

@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   too_many_attempts: "system",
   run_failed: "execution",
   source_timeout: "timeout",
+  guardrail_triggered: "execution",
   cancelled: "execution",
   // Sessions, runs and leases
   unknown_session: "validation",

@@ -74,6 +74,7 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
   yield frame("response.created", { response });
   yield frame("response.in_progress", { response });
   let output_index = 0;
+  const output: JsonObject[] = [];
   let before: string | undefined;
   if (reasoning !== "") {
     const id = issued.next("rs");
@@ -89,6 +90,7 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
       yield frame("response.reasoning_summary_text.delta", { item_id: id, output_index, summary_index: 0, delta });
     }
     yield frame("response.reasoning_summary_part.done", { item_id: id, output_index, summary_index: 0 });
+    output.push({ ...item, summary: [{ type: "summary_text", text: reasoning }] });
     yield frame("response.output_item.done", { output_index, item });
     output_index++;
   }
@@ -97,10 +99,14 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
     issued.given.set(id, before);
     const item = { type: "message", id, role: "assistant", content: [] };
     yield frame("response.output_item.added", { output_index, item });
+    let whole = "";
     for (const delta of cutAnswer(turn)) {
+      whole += delta;
       yield frame("response.output_text.delta", { item_id: id, output_index, content_index: 0, delta });
     }
-    yield frame("response.output_item.done", { output_index, item });
+    const content = [{ type: "output_text", text: whole, annotations: [] }];
+    output.push({ ...item, status: "completed", content });
+    yield frame("response.output_item.done", { output_index, item: { ...item, status: "completed", content } });
     output_index++;
   }
   const items = calls.map((call, index) => {
@@ -118,16 +124,15 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
   }
   for (const { id, item, at, input } of items) {
     yield frame("response.function_call_arguments.done", { item_id: id, output_index: at, arguments: input });
-    yield frame("response.output_item.done", {
-      output_index: at,
-      item: { ...item, arguments: input, status: "completed" },
-    });
+    const done = { ...item, arguments: input, status: "completed" };
+    output.push(done);
+    yield frame("response.output_item.done", { output_index: at, item: done });
   }
   const { prompt, completion } = turn.tokens ?? TOKENS;
-  const usage = { input_tokens: prompt, output_tokens: completion };
+  const usage = { input_tokens: prompt, output_tokens: completion, total_tokens: prompt + completion };
   const cutShort = turn.finish === "length" || turn.finish === "content_filter";
   const reason = turn.finish === "length" ? "max_output_tokens" : "content_filter";
   yield frame(cutShort ? "response.incomplete" : "response.completed", {
-    response: { ...response, usage, ...(cutShort ? { incomplete_details: { reason } } : {}) },
+    response: { ...response, output, usage, ...(cutShort ? { incomplete_details: { reason } } : {}) },
   });
 }
