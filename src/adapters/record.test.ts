@@ -55,6 +55,24 @@ describe("record", () => {
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
+  it("gives calls with a repeated ID a new one", async () => {
+    const log = new MemoryLog();
+    const source = fromAsyncIterable(async function* (): AsyncGenerator<SourceItem> {
+      for (const result of ["-3", "-4"]) {
+        yield { type: "tool_call_chunk", call_id: "0", name: "weather", arguments_delta: "{}" };
+        yield { type: "tool_call", call_id: "0", name: "weather", arguments: {} };
+        yield { type: "tool_end", call_id: "0", name: "weather", result, is_error: false };
+      }
+    });
+    const run = await record(log, REQUEST, source);
+    await expect(run.ended).resolves.toMatchObject({ status: "completed" });
+    const { messages } = await conversation(log, "chat-7");
+    expect(messages.filter(({ role }) => role === "tool")).toMatchObject([
+      { content: [{ toolCallId: "0", output: { value: "-3" } }] },
+      { content: [{ output: { value: "-4" } }] },
+    ]);
+  });
+
   it("aborts the source when the run is cancelled, even if it hangs", async () => {
     const log = new MemoryLog();
     let reason: unknown;

@@ -24,6 +24,8 @@ export interface SourceOptions {
 const MAX_IDLE_MS = 10 * 60 * 1000;
 /** Name of the node run for events without a `node`. */
 const OWN_NODE = "answer";
+/** Events that can be the first of a call. */
+const BEGINS_CALL: ReadonlySet<string> = new Set(["tool_call_chunk", "tool_call", "tool_start"]);
 /** Events that only a call that has started can have. */
 const NEEDS_START: ReadonlySet<string> = new Set(["tool_output", "tool_progress", "tool_end"]);
 const NO_ANSWERS = "The framework cannot receive the answer to an approval here; the call was not run";
@@ -33,6 +35,13 @@ export async function recordSource(run: Run, source: Source, options: SourceOpti
   const recorder = new SourceRecorder(run, source, options);
   await recorder.read();
   return {};
+}
+
+interface OpenCall {
+  /** Its ID in the run. */
+  readonly id: string;
+  name: string | undefined;
+  isStarted: boolean;
 }
 
 interface Reading {
@@ -48,8 +57,8 @@ class SourceRecorder {
   readonly #options: SourceOptions;
   readonly #context: SourceContext;
   readonly #nodes = new Map<string | undefined, NodeRun>();
-  /** Names of open calls, and whether they have started. */
-  readonly #calls = new Map<string, { readonly name: string; isStarted: boolean }>();
+  /** Open calls, by the ID that the source gave them. */
+  readonly #calls = new Map<string, OpenCall>();
   #approvals: Promise<SourceAnswer>[] = [];
 
   constructor(run: Run, source: Source, options: SourceOptions) {
@@ -134,8 +143,7 @@ class SourceRecorder {
   #post(event: AnyEvent, key: string | undefined): void {
     const { nodeId, name } = this.#nodes.get(key) ?? this.#open(key, key ?? OWN_NODE);
     const id = { message_chunk: name, reasoning_chunk: name, reasoning_end: name }[event.type];
-    this.#trackCall(event, nodeId);
-    const own = id === undefined ? event : { ...event, id };
+    const own = this.#trackCall(id === undefined ? event : { ...event, id }, nodeId);
     try {
       this.#run.postUnit([own], { nodeId, isHandled: true });
     } catch (error) {
@@ -144,19 +152,31 @@ class SourceRecorder {
     }
   }
 
-  /** Adds the `tool_start` of a call that has its first output or result. */
-  #trackCall(event: AnyEvent, nodeId: string): void {
+  /** Adds the `tool_start` of a call that has its first output or result. Returns the event with the run's call ID. */
+  #trackCall(event: AnyEvent, nodeId: string): AnyEvent {
     const { call_id: callId, name } = event as { readonly call_id?: unknown; readonly name?: unknown };
-    if (typeof callId !== "string") return;
-    const call = this.#calls.get(callId);
-    if (event.type === "tool_call" && typeof name === "string") this.#calls.set(callId, { name, isStarted: false });
-    else if (event.type === "tool_start" && call !== undefined) call.isStarted = true;
-    else if (NEEDS_START.has(event.type) && call?.isStarted === false) {
+    if (typeof callId !== "string") return event;
+    const call = BEGINS_CALL.has(event.type) ? this.#openCall(callId) : this.#calls.get(callId);
+    if (call === undefined) return event;
+    if (typeof name === "string") call.name ??= name;
+    if (event.type === "tool_start") call.isStarted = true;
+    else if (NEEDS_START.has(event.type) && !call.isStarted) {
       call.isStarted = true;
       // A call that was refused, or has invalid arguments, has a result, but never started.
-      if (!isUnstarted(event)) this.#run.post({ type: "tool_start", call_id: callId, name: call.name }, { nodeId });
+      if (call.name !== undefined && !isUnstarted(event))
+        this.#run.post({ type: "tool_start", call_id: call.id, name: call.name }, { nodeId });
     }
     if (event.type === "tool_end") this.#calls.delete(callId);
+    return call.id === callId ? event : { ...event, call_id: call.id };
+  }
+
+  /** Some frameworks repeat their call IDs in each answer, or when they answer again; a run has each ID once. */
+  #openCall(callId: string): OpenCall {
+    let call = this.#calls.get(callId);
+    if (call !== undefined) return call;
+    const id = this.#run.work.hasUsedCallId(callId) ? `call_${crypto.randomUUID()}` : callId;
+    this.#calls.set(callId, (call = { id, name: undefined, isStarted: false }));
+    return call;
   }
 
   #open(key: string | undefined, name: string, parent?: string): NodeRun {
@@ -189,14 +209,15 @@ class SourceRecorder {
       const code = "approval_unavailable";
       return { callId, decision: "rejected", arguments: asked, reason, code };
     };
+    const { id } = this.#openCall(callId);
     if (this.#source.resume === undefined) {
-      this.#run.closeCalls([callId], { reason: NO_ANSWERS });
+      this.#run.closeCalls([id], { reason: NO_ANSWERS });
       this.#calls.delete(callId);
       return;
     }
     const answer = this.#run
       .requestApproval(
-        { callId, name, arguments: asked, ...(approvalMs === undefined ? {} : { expiresInMs: approvalMs }) },
+        { callId: id, name, arguments: asked, ...(approvalMs === undefined ? {} : { expiresInMs: approvalMs }) },
         { nodeId },
       )
       .then((given) => ({ ...given, callId }))
