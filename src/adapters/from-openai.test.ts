@@ -267,7 +267,7 @@ describe("fromOpenAI", () => {
     );
     expect(events.filter(({ type }) => type === "foreign")).toMatchObject([
       { dialect: "openai", frame: annotation },
-      { dialect: "openai", frame: { type: "response.new_thing", omitted: "too large", bytes: 1_100_039 } },
+      { dialect: "openai", frame: { type: "left_out", event: "foreign" } },
     ]);
   });
 

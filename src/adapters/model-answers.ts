@@ -5,7 +5,8 @@
  * Invariant: the events are in an order that a run accepts, whatever the order of the calls to this class.
  */
 import { readToolInput } from "../models/answer-calls.ts";
-import { createForeign } from "./create-foreign.ts";
+import { copyJson } from "../protocol/json.ts";
+import type { Json } from "../protocol/index.ts";
 import type { SourceEvent } from "./source.ts";
 
 /** Token counts as providers report them; values that are not numbers count as absent. */
@@ -173,7 +174,7 @@ export class ModelAnswers {
 
   /** Keeps a frame that has no event. */
   keep(frame: unknown): void {
-    this.add(createForeign(this.#framework, frame));
+    this.add({ type: "foreign", dialect: this.#framework, frame: toFrame(frame) });
   }
 
   /** Adds the tokens of the current answer, once. */
@@ -224,6 +225,15 @@ export class ModelAnswers {
   #open(): Answer {
     if (!this.isOpen) this.begin();
     return this.#answer as Answer;
+  }
+}
+
+/** Objects of the framework may have fields that are not JSON. */
+function toFrame(value: unknown): Json {
+  try {
+    return copyJson(value ?? null) as Json;
+  } catch {
+    return { omitted: "not JSON" };
   }
 }
 
