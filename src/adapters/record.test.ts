@@ -73,6 +73,21 @@ describe("record", () => {
     ]);
   });
 
+  it("records custom data, states and foreign frames outside the node runs", async () => {
+    const log = new MemoryLog();
+    const source = fromAsyncIterable([
+      { type: "custom", value: 1 },
+      { type: "foreign", dialect: "x", frame: {} },
+      { type: "values", state: {} },
+    ]);
+    await (
+      await record(log, REQUEST, source)
+    ).ended;
+    const { records } = await log.read("chat-7", { after: 0 });
+    const types = records.map(({ event }) => event.type);
+    expect(types).toEqual(["run_start", "custom", "foreign", "values", "run_end", "reply"]);
+  });
+
   it("aborts the source when the run is cancelled, even if it hangs", async () => {
     const log = new MemoryLog();
     let reason: unknown;

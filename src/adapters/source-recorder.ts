@@ -26,6 +26,8 @@ const MAX_IDLE_MS = 10 * 60 * 1000;
 const OWN_NODE = "answer";
 /** Events that can be the first of a call. */
 const BEGINS_CALL: ReadonlySet<string> = new Set(["tool_call_chunk", "tool_call", "tool_start"]);
+/** Events that need no node run. Without a `node`, they belong to none. */
+const OUTSIDE: ReadonlySet<string> = new Set(["custom", "foreign", "values", "updates"]);
 /** Events that only a call that has started can have. */
 const NEEDS_START: ReadonlySet<string> = new Set(["tool_output", "tool_progress", "tool_end"]);
 const NO_ANSWERS = "The framework cannot receive the answer to an approval here; the call was not run";
@@ -141,14 +143,21 @@ class SourceRecorder {
   }
 
   #post(event: AnyEvent, key: string | undefined): void {
+    if (key === undefined && OUTSIDE.has(event.type)) {
+      this.#store(event, undefined);
+      return;
+    }
     const { nodeId, name } = this.#nodes.get(key) ?? this.#open(key, key ?? OWN_NODE);
     const id = { message_chunk: name, reasoning_chunk: name, reasoning_end: name }[event.type];
-    const own = this.#trackCall(id === undefined ? event : { ...event, id }, nodeId);
+    this.#store(this.#trackCall(id === undefined ? event : { ...event, id }, nodeId), nodeId);
+  }
+
+  #store(event: AnyEvent, nodeId: string | undefined): void {
     try {
-      this.#run.postUnit([own], { nodeId, isHandled: true });
+      this.#run.postUnit([event], { nodeId, isHandled: true });
     } catch (error) {
       if (!isLoomError(error, "event_too_large")) throw error;
-      for (const rest of leaveOut(own, this.#source.framework, error)) this.#run.post(rest, { nodeId });
+      for (const rest of leaveOut(event, this.#source.framework, error)) this.#run.post(rest, { nodeId });
     }
   }
 

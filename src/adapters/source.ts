@@ -15,7 +15,7 @@ export interface SourceContext {
 
 /**
  * An event of a source. `node` is the source's own key of the node run it belongs to; without it, the event belongs to
- * the node run that the recorder opens by itself.
+ * the node run that the recorder opens by itself. Custom data, states and `foreign` frames without it belong to none.
  *
  * `node_enter` and `node_exit` open and close the node run with the key `node`; the `parent` of a `node_enter` is a key
  * too. `tool_start` may be left out: it is added before the first output or result of a call.
