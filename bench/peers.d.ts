@@ -11,34 +11,3 @@ declare module "lmdb" {
   }
   export function open(options: { readonly path: string; readonly encoding: "string" }): Database;
 }
-
-declare module "@langchain/langgraph" {
-  interface Channel<T> {
-    readonly value: T;
-  }
-  interface Reducer<T> {
-    readonly reducer: (current: T, update: T) => T;
-    readonly default: () => T;
-  }
-  type Channels = Readonly<Record<string, Channel<unknown>>>;
-  type StateOf<C extends Channels> = { readonly [Name in keyof C]: C[Name]["value"] };
-  interface CompiledGraph<S> {
-    stream(input: S, config: object): Promise<AsyncIterable<unknown>>;
-  }
-  export const START: "__start__";
-  export const END: "__end__";
-  export class MemorySaver {
-    readonly storage: object;
-  }
-  export const Annotation: {
-    <T>(reducer?: Reducer<T>): Channel<T>;
-    Root<C extends Channels>(channels: C): C;
-  };
-  export class StateGraph<C extends Channels> {
-    constructor(channels: C);
-    addNode(name: string, work: (state: StateOf<C>) => Partial<StateOf<C>> | Promise<Partial<StateOf<C>>>): this;
-    addEdge(from: string | readonly string[], to: string): this;
-    addConditionalEdges(from: string, choose: (state: StateOf<C>) => string): this;
-    compile(options?: { readonly checkpointer?: MemorySaver }): CompiledGraph<StateOf<C>>;
-  }
-}

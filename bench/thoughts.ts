@@ -140,8 +140,9 @@ async function runPeer(plan: readonly PlannedNode[]): Promise<void> {
   });
   const builder = new StateGraph(State);
   for (const { id } of plan) builder.addNode(id, async () => ({ results: { [id]: "a thought of a few words" } }));
-  for (const { id, needs } of plan) builder.addEdge(needs.length === 0 ? START : [...needs], id);
-  const options = { recursionLimit: LAYERS + 10, streamMode: "updates" };
+  for (const { id, needs } of plan)
+    builder.addEdge((needs.length === 0 ? START : [...needs]) as typeof START, id as typeof START);
+  const options = { recursionLimit: LAYERS + 10, streamMode: "updates" as const };
   let updates = 0;
   for await (const _ of await builder.compile().stream({ results: {} }, options)) updates++;
   if (updates === 0) throw new Error("LangGraph reported no step");
