@@ -25,6 +25,8 @@ export {
   type OpenAIStreamItem,
   type OpenAIToolMessage,
 } from "./from-openai.ts";
+export { fromLangGraph, type LangGraph, type LangGraphConfig, type LangGraphStreamOptions } from "./from-langgraph.ts";
+export type { ToResume } from "./langgraph/graph-interrupts.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
 export { record, type RecordedRun, type RecordRequest } from "./record.ts";
 export type { Source, SourceAnswer, SourceContext, SourceEvent, SourceItem } from "./source.ts";

@@ -27,7 +27,7 @@ const OWN_NODE = "answer";
 /** Events that can be the first of a call. */
 const BEGINS_CALL: ReadonlySet<string> = new Set(["tool_call_chunk", "tool_call", "tool_start"]);
 /** Events that need no node run. Without a `node`, they belong to none. */
-const OUTSIDE: ReadonlySet<string> = new Set(["custom", "foreign", "values", "updates"]);
+const OUTSIDE: ReadonlySet<string> = new Set(["custom", "foreign", "values"]);
 /** Events that only a call that has started can have. */
 const NEEDS_START: ReadonlySet<string> = new Set(["tool_output", "tool_progress", "tool_end"]);
 const NO_ANSWERS = "The framework cannot receive the answer to an approval here; the call was not run";
