@@ -14,6 +14,7 @@ import {
   toOpenAIInput,
   toOpenAIMessages,
 } from "./to-openai-input.ts";
+import { type LangChainMessage, toLangChainMessages } from "./to-langchain-messages.ts";
 
 /** Options of `conversation`. */
 export interface ConversationOptions extends HistoryOptions {
@@ -61,5 +62,10 @@ export class ConversationHistory {
   /** Returns the conversation as input of `run`, of the package `@openai/agents`. */
   toOpenAIAgentsInput(): OpenAIAgentsItem[] {
     return toOpenAIAgentsInput(this.messages);
+  }
+
+  /** The messages for models and graphs of LangChain. Files are only named. */
+  toLangChainMessages(): LangChainMessage[] {
+    return toLangChainMessages(this.messages);
   }
 }

@@ -40,3 +40,4 @@ export type {
   OpenAIMessage,
   OpenAIToolCall,
 } from "./to-openai-input.ts";
+export type { LangChainMessage, LangChainToolCall } from "./to-langchain-messages.ts";
