@@ -10,7 +10,7 @@ import type { Log } from "../log/index.ts";
 import { LoomError, type ReasoningLevel } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { type ConversationHistory, conversation } from "./conversation.ts";
-import type { Source, SourceContext } from "./source.ts";
+import { createSourceContext, type Source, type SourceContext } from "./source.ts";
 import { recordSource, type SourceOptions } from "./source-recorder.ts";
 
 /** What a foreign agent knows about the run it answers. */
@@ -70,12 +70,10 @@ class ForeignStrategy implements AgentStrategy {
   }
 
   async answer(log: Log, run: Run): Promise<FinishOptions> {
-    const { sessionId, runId, signal, attachments, reasoning, message = "" } = run;
+    const { sessionId, runId, attachments, reasoning, message = "" } = run;
     const { attempt } = run.work;
     const source = await this.#create(message, {
-      sessionId,
-      runId,
-      signal,
+      ...createSourceContext(run),
       attempt,
       attachments,
       reasoning,

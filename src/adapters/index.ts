@@ -29,7 +29,7 @@ export { fromLangGraph, type LangGraph, type LangGraphConfig, type LangGraphStre
 export type { ToResume } from "./langgraph/graph-interrupts.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
 export { record, type RecordedRun, type RecordRequest } from "./record.ts";
-export type { Source, SourceAnswer, SourceContext, SourceEvent, SourceItem } from "./source.ts";
+export type { Source, SourceAnswer, SourceCall, SourceContext, SourceEvent, SourceItem } from "./source.ts";
 export type { SourceOptions } from "./source-recorder.ts";
 export type {
   OpenAIAgentsItem,

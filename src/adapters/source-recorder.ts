@@ -11,7 +11,14 @@ import { type AnyEvent, isJsonObject, isLoomError, type JsonObject, LoomError } 
 import { keepFields } from "../protocol/json.ts";
 import type { NodeExitEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
-import type { Source, SourceAnswer, SourceContext, SourceEvent, SourceItem } from "./source.ts";
+import {
+  createSourceContext,
+  type Source,
+  type SourceAnswer,
+  type SourceContext,
+  type SourceEvent,
+  type SourceItem,
+} from "./source.ts";
 
 /** Options for reading a source. */
 export interface SourceOptions {
@@ -67,8 +74,7 @@ class SourceRecorder {
     this.#run = run;
     this.#source = source;
     this.#options = options;
-    const { sessionId, runId, signal } = run;
-    this.#context = { sessionId, runId, signal };
+    this.#context = createSourceContext(run);
   }
 
   async read(): Promise<void> {

@@ -3,7 +3,8 @@
  * creates one. `record` and `foreignAgent` write sources into a log.
  */
 import type { ApprovalAnswer } from "../engine/open-work.ts";
-import type { AnyEvent } from "../protocol/index.ts";
+import type { Run } from "../engine/index.ts";
+import type { AnyEvent, JsonObject } from "../protocol/index.ts";
 
 /** What a source can use while it runs. */
 export interface SourceContext {
@@ -11,6 +12,27 @@ export interface SourceContext {
   readonly runId: string;
   /** Aborted when the run is cancelled or can no longer be written. Pass it to the framework. */
   readonly signal: AbortSignal;
+  /**
+   * Tool calls that an earlier process of this run left open. A source that continues where that process stopped may
+   * ask for their approval again, which keeps the answer that the user has given meanwhile, and end them.
+   */
+  readonly openCalls: readonly SourceCall[];
+}
+
+/** A tool call without a result. */
+export interface SourceCall {
+  readonly callId: string;
+  readonly name: string;
+  /** Arguments of its approval request; undefined if there was none. */
+  readonly arguments: JsonObject | undefined;
+}
+
+/** Returns what a source can use while it runs. @internal */
+export function createSourceContext({ sessionId, runId, signal, work }: Run): SourceContext {
+  const openCalls = [...work.calls].flatMap(({ callId, name, approvalArguments }) =>
+    callId === undefined || name === undefined ? [] : [{ callId, name, arguments: approvalArguments }],
+  );
+  return { sessionId, runId, signal, openCalls };
 }
 
 /**
