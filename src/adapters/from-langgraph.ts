@@ -14,6 +14,8 @@ import type { Source, SourceContext, SourceItem } from "./source.ts";
 export interface LangGraph {
   // oxlint-disable-next-line typescript/no-explicit-any -- their types depend on the graph
   stream(input: any, config?: any): PromiseLike<AsyncIterable<unknown>>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  getState?(config: any): PromiseLike<unknown>;
   /** Stores the state of the graph, so that it can be resumed. */
   readonly checkpointer?: unknown;
 }
@@ -51,7 +53,7 @@ const READ = ["messages", "updates", "custom", "tasks", "tools"];
 
 /**
  * Creates a source from a graph. Interrupts of the graph become approvals, and the answers resume it; for that, the
- * graph needs a checkpointer.
+ * graph needs a checkpointer. With `null` as input, the graph goes on from the last checkpoint of its thread.
  *
  * ```ts
  * const run = await record(log, { sessionId: "chat-7", message }, fromLangGraph(graph, { messages }));
@@ -107,8 +109,13 @@ class GraphSource implements Source {
     this.#events = new LangGraphEvents({ kept });
   }
 
-  start(context: SourceContext): AsyncIterable<SourceItem> {
-    return this.#read(this.#input, context);
+  async *start(context: SourceContext): AsyncGenerator<SourceItem> {
+    // Without input, the graph goes on from the checkpoint of its thread.
+    if (this.#input === null) {
+      const { values } = Object(await this.#graph.getState?.(this.#config)) as { readonly values?: unknown };
+      this.#events.continue(context.openCalls, values);
+    }
+    yield* this.#read(this.#input, context);
   }
 
   async *resume(

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { SourceEvent } from "../source.ts";
+import type { SourceCall, SourceEvent } from "../source.ts";
 import { kindOf, type MessageFields, textOf, toPlainJson } from "./langchain-message.ts";
 
 export interface GraphCall {
@@ -45,6 +45,12 @@ export class GraphCalls {
     return callId;
   }
 
+  /** Takes over a call that an earlier process of the run left open. */
+  adopt({ callId, name, arguments: input }: SourceCall): void {
+    this.#used.add(callId);
+    this.#open.set(callId, { callId, name, input: input ?? {}, isStarted: false, isAsked: false, isRejected: false });
+  }
+
   /** Adds a call. `id` is the one by which the framework reports its result. */
   add(id: string, { callId, name, input, rawInput, description, node }: NewGraphCall): GraphCall {
     const call = { callId, name, input, isStarted: false, isAsked: false, isRejected: false };
@@ -63,10 +69,11 @@ export class GraphCalls {
     return call;
   }
 
-  /** Returns a call that may still be asked about: with the same arguments if there is one, else of the same tool. */
+  /** Returns the call with these arguments that may still be asked about. */
   findUnasked(name: string, input: JsonObject): GraphCall | undefined {
-    const calls = [...this.#open.values()].filter((call) => call.name === name && !call.isStarted && !call.isAsked);
-    return calls.find((call) => isDeepStrictEqual(call.input, input)) ?? calls[0];
+    const isIt = (call: GraphCall): boolean =>
+      call.name === name && !call.isStarted && !call.isAsked && isDeepStrictEqual(call.input, input);
+    return [...this.#open.values()].find(isIt);
   }
 
   start(id: unknown, node: string | undefined): void {

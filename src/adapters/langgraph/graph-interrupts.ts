@@ -116,12 +116,12 @@ export class GraphInterrupts {
     return { id: undefined, value: undefined, node: undefined, kind: "breakpoint", calls };
   }
 
-  /** Asks about a call that the model made, or about a new one. */
+  /** Asks about a call that the model made or an earlier process asked about, or about a new one. */
   #request(
     { name, input, description }: Partial<RequestedAction> & Omit<RequestedAction, "description">,
     node: string | undefined,
   ) {
-    let call = name === INTERRUPT_TOOL ? undefined : this.#calls.findUnasked(name, input);
+    let call = this.#calls.findUnasked(name, input);
     if (call === undefined) {
       const callId = this.#calls.claim(undefined);
       call = this.#calls.add(callId, { callId, name, input, description, node });

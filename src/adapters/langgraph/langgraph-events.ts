@@ -3,7 +3,7 @@
  * and one per answer to its interrupts.
  */
 import { isJsonObject, type Json } from "../../protocol/index.ts";
-import type { SourceAnswer, SourceEvent } from "../source.ts";
+import type { SourceAnswer, SourceCall, SourceEvent } from "../source.ts";
 import { GraphCalls } from "./graph-calls.ts";
 import { GraphInterrupts, type GraphResumption, type ToResume } from "./graph-interrupts.ts";
 import { GraphNodes, joinPath } from "./graph-nodes.ts";
@@ -48,6 +48,12 @@ export class LangGraphEvents {
   constructor({ kept, single }: LangGraphEventsOptions = {}) {
     this.#kept = kept;
     this.#single = single;
+  }
+
+  /** Continues a graph that an earlier process of the run left. `state` has the messages that it recorded. */
+  continue(openCalls: readonly SourceCall[], state: unknown): void {
+    for (const call of openCalls) this.#calls.adopt(call);
+    for (const message of findMessages(state)) this.#messages.see(message);
   }
 
   /** Reads a frame and returns its events. */
