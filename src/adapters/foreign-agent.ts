@@ -4,6 +4,7 @@
  */
 import { Agent } from "../agents/agent.ts";
 import { type AgentLifeOptions, checkAgentOptions } from "../agents/agent-options.ts";
+import { checkOptionNames, LIFE_OPTION_NAMES } from "../agents/check-option-names.ts";
 import type { AgentStrategy } from "../agents/agent-strategy.ts";
 import type { FinishOptions, Run } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
@@ -53,8 +54,16 @@ export function foreignAgent(create: CreateSource, options: ForeignAgentOptions 
   if (typeof create !== "function")
     throw new LoomError("invalid_arguments", `\`foreignAgent\` needs a function, not ${describeValue(create)}`);
   checkAgentOptions(options);
+  checkOptionNames(options, OPTION_NAMES);
   return new Agent(options, () => new ForeignStrategy(create, options));
 }
+
+const OPTION_NAMES: { readonly [name in keyof ForeignAgentOptions]-?: true } = {
+  ...LIFE_OPTION_NAMES,
+  toolNames: true,
+  maxIdleMs: true,
+  approvalMs: true,
+};
 
 class ForeignStrategy implements AgentStrategy {
   readonly kind = "foreign";

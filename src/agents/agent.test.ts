@@ -133,13 +133,6 @@ describe("agents of several kinds", () => {
     expect(await failureOf(actor.run("x"))).toMatchObject({ code: "missing_key" });
     vi.unstubAllEnvs();
   });
-
-  it("rejects unknown kinds and structured output of other kinds", () => {
-    const wrong = { kind: "cot", model: "offline" } as unknown as AgentOptions;
-    expect(() => agent(wrong)).toThrow('Unknown agent kind "cot"');
-    const formed = { kind: "tot", model: "offline", answer: { schema: {} } } as unknown as AgentOptions;
-    expect(() => agent(formed)).toThrow("needs the kind react");
-  });
 });
 
 describe("run and stream", () => {

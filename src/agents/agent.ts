@@ -36,6 +36,7 @@ import type { AgentBlobs } from "./attachments.ts";
 import type { AgentCall, AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
 import { AgentCalls } from "./agent-calls.ts";
 import { ADAPTIVE } from "./can-resume.ts";
+import { checkAgentOptionNames } from "./check-option-names.ts";
 import { inheritRules } from "./inherited-rules.ts";
 import { ModelStrategy } from "./model-strategy.ts";
 import type { RunResult } from "./run-result.ts";
@@ -72,7 +73,7 @@ const CALLBACK_WAIT_MS = 1000;
  * Creates an agent that answers messages with a model and tools.
  *
  * The model is loaded by the first run. Close the agent with `close`, or declare it with `await using`. Throws
- * `invalid_arguments`, `unknown_model` or `graph_invalid` if an option is wrong.
+ * `invalid_arguments`, `tool_invalid` or `unknown_model` if an option is wrong.
  *
  * ```ts
  * await using helper = agent({ model: "openai/gpt-5", tools: createBuiltinTools() });
@@ -82,6 +83,7 @@ const CALLBACK_WAIT_MS = 1000;
  */
 export function agent(options: AgentOptions): Agent {
   checkAgentOptions(options);
+  checkAgentOptionNames(options);
   return new Agent(options, (reporter) => new ModelStrategy(options, reporter));
 }
 

@@ -96,12 +96,12 @@ function readLimits(options: GotOptions): GotLimits {
     if (given === undefined) continue;
     const [from, to] = RANGES[name];
     if (!Number.isSafeInteger(given) || given < from || given > to)
-      throw new LoomError("graph_invalid", `\`${name}\` must be an integer from ${from} to ${to}, not ${given}`);
+      throw new LoomError("invalid_arguments", `\`${name}\` must be an integer from ${from} to ${to}, not ${given}`);
     numbers[name] = given;
   }
   const { adaptive = false, goodScore = 0.8 } = options;
-  if (typeof adaptive !== "boolean") throw new LoomError("graph_invalid", "`adaptive` must be true or false");
+  if (typeof adaptive !== "boolean") throw new LoomError("invalid_arguments", "`adaptive` must be true or false");
   if (typeof goodScore !== "number" || !(goodScore >= 0 && goodScore <= 1))
-    throw new LoomError("graph_invalid", `\`goodScore\` must be a number from 0 to 1, not ${String(goodScore)}`);
+    throw new LoomError("invalid_arguments", `\`goodScore\` must be a number from 0 to 1, not ${String(goodScore)}`);
   return { ...numbers, adaptive, goodScore };
 }

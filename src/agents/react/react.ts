@@ -38,7 +38,7 @@ const ANSWER_TOOL = "final_answer";
 
 export function createReact({ answer, maxIterations = MAX_ROUNDS }: ReactOptions): AgentKind {
   if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
-    throw new LoomError("graph_invalid", `\`maxIterations\` must be an integer from 0, not ${maxIterations}`);
+    throw new LoomError("invalid_arguments", `\`maxIterations\` must be an integer from 0, not ${maxIterations}`);
   const answerTool = answer === undefined ? undefined : ANSWER_TOOL;
   return {
     name: "react",

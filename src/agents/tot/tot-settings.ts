@@ -125,5 +125,5 @@ function assertAmount(name: string, value: number): void {
 }
 
 function invalid(message: string): LoomError {
-  return new LoomError("graph_invalid", message);
+  return new LoomError("invalid_arguments", message);
 }

@@ -340,7 +340,7 @@ describe("the options of a search", () => {
     ["concurrency", { concurrency: 0 }],
   ])("reject an invalid %s", (name, options) => {
     const make = (): unknown => agent({ provider: "offline", kind: "tot", ...options });
-    expect(make).toThrow(expect.objectContaining({ code: "graph_invalid" }));
+    expect(make).toThrow(expect.objectContaining({ code: "invalid_arguments" }));
     expect(make).toThrow(`\`${name}\``);
   });
 });

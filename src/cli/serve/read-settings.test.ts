@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { CliError, parseCommand, usageOf } from "../command.ts";
-import { findNearest } from "./find-nearest.ts";
+import { findNearest } from "../../protocol/find-nearest.ts";
 import { readSettings } from "./read-settings.ts";
 import { describeSettings, SERVE, settingsTable } from "./serve-command.ts";
 import type { Setting } from "./setting.ts";

@@ -10,7 +10,7 @@ import { dirname, resolve } from "node:path";
 import { isJsonObject } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
-import { findNearest } from "./find-nearest.ts";
+import { findNearest } from "../../protocol/find-nearest.ts";
 import { describeGivenValue, type Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
 

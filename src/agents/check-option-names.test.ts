@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { LoomError } from "../protocol/index.ts";
+import { agent, type AgentOptions } from "./agent.ts";
+
+function refusalOf(options: object): LoomError {
+  try {
+    agent({ provider: "offline", ...options } as AgentOptions);
+  } catch (error) {
+    if (error instanceof LoomError) return error;
+    throw error;
+  }
+  throw new Error("The options were accepted");
+}
+
+describe("agent()", () => {
+  it.each([
+    [
+      { kind: "reactt" },
+      '`kind` must be react, tot or got, not "reactt"; did you mean "react"?',
+      { option: "kind", suggestion: "react" },
+    ],
+    [{ kind: "swarm" }, '`kind` must be react, tot or got, not "swarm"', { option: "kind" }],
+    [{ kind: "toString" }, '`kind` must be react, tot or got, not "toString"', { option: "kind" }],
+    [{ kind: 7 }, "`kind` must be react, tot or got, not 7", { option: "kind" }],
+    [
+      { sytemInstructions: "Be brief" },
+      "Unknown option `sytemInstructions`; did you mean `systemInstructions`?",
+      { option: "sytemInstructions", suggestion: "systemInstructions" },
+    ],
+    [{ system_instructions: "Be brief" }, "did you mean `systemInstructions`?", { option: "system_instructions" }],
+    [{ quantumEntanglement: true }, "Unknown option `quantumEntanglement`", { option: "quantumEntanglement" }],
+    [{ beam: 3 }, "`beam` needs the kind tot, not react", { option: "beam" }],
+    [{ kind: "react", maxDepth: 3 }, "`maxDepth` needs the kind tot or got, not react", { option: "maxDepth" }],
+    [{ kind: "tot", answer: { schema: {} } }, "`answer` needs the kind react, not tot", { option: "answer" }],
+    [{ maxIterations: -1 }, "`maxIterations` must be an integer from 0, not -1", {}],
+    [{ kind: "got", branches: 0 }, "`branches` must be an integer from 1 to 20, not 0", {}],
+  ])("explains a mistake in its options: %o", (options, message, details) => {
+    const error = refusalOf(options);
+    expect(error.code).toBe("invalid_arguments");
+    expect(error.message).toContain(message);
+    expect(error.details).toMatchObject(details);
+  });
+
+  it("accepts options that are undefined", () => {
+    expect(agent({ provider: "offline", beam: undefined } as AgentOptions).kind).toBe("react");
+  });
+});
