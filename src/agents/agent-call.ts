@@ -9,6 +9,7 @@ import type { OnInterruption, Run, RunEnd, RunRequest, Session } from "../engine
 import type { Log, LogEntry } from "../log/index.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
+import type { ApprovalReply } from "../engine/run-contract.ts";
 import { answerApproval, type Approve } from "./answer-approval.ts";
 import type { AnswerOptions } from "./agent-strategy.ts";
 import type { ContextRunner } from "./call-context.ts";
@@ -241,6 +242,11 @@ export class AgentCall {
     const { approve, requestId } = this.#request;
     const report = (error: unknown): string => this.#host.reportApproval(error);
     void this.#runInContext(() => answerApproval(run, event, { nodeId, approve, requestId, report }));
+  }
+
+  /** Answers an approval request of the run. Resolves when the answer is durable. */
+  async answerApproval(reply: ApprovalReply): Promise<void> {
+    await this.#run?.answerApproval(reply).durable;
   }
 
   /** A resumed run of another process asks for an approval that this caller cannot answer. */

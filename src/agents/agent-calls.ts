@@ -21,6 +21,12 @@ export interface AgentCallsOptions {
   readonly maxContextBytes: number | undefined;
 }
 
+/** How the program made a call. */
+export interface CallManner extends Pick<AgentCallRequest, "source" | "agent"> {
+  /** Whether the caller can answer approval requests while the run goes on. */
+  readonly isAnswerable?: boolean;
+}
+
 const MAX_CALLS = 1000;
 const MAX_CONTEXT_BYTES = 16 * 1024;
 
@@ -48,13 +54,13 @@ export class AgentCalls {
   }
 
   /** Throws `invalid_command`, `too_many_open` or, after `close`, `session_closed`. */
-  create(message: string, source: AgentCallRequest["source"], options: AgentCallOptions, agent?: string): AgentCall {
+  create(message: string, how: CallManner, options: AgentCallOptions): AgentCall {
     try {
       if (this.#drained !== undefined) throw new LoomError("session_closed", "The agent is closed");
       const { maxCalls: limit = MAX_CALLS } = this.#options;
       if (this.#active.size >= limit)
         throw new LoomError("too_many_open", `The agent already has ${limit} active calls`, { limit });
-      const call = new AgentCall(this.#host, { ...this.#check(message, source, options), agent });
+      const call = new AgentCall(this.#host, this.#check(message, how, options));
       this.#active.set(call.ids.runId, call);
       return call;
     } catch (error) {
@@ -74,11 +80,15 @@ export class AgentCalls {
     return this.#queues.join(request);
   }
 
-  #check(message: string, source: AgentCallRequest["source"], options: AgentCallOptions): AgentCallRequest {
+  #check(
+    message: string,
+    { source, agent, isAnswerable = false }: CallManner,
+    options: AgentCallOptions,
+  ): AgentCallRequest {
     if (typeof options !== "object" || options === null)
       throw invalid(`The options must be an object, not ${describeValue(options)}`);
-    const { requestId = randomUUID(), context, signal, sessionId, whenBusy, approve = this.#options.approve } = options;
-    const { onInterruption } = options;
+    const { requestId = randomUUID(), context, signal, sessionId, whenBusy, onInterruption } = options;
+    const { approve = this.#options.approve ?? (isAnswerable ? "wait" : undefined) } = options;
     if (typeof message !== "string") throw invalid(`The message must be a string, not ${describeValue(message)}`);
     if (typeof requestId !== "string" || requestId === "" || requestId.length > MAX_NAME_LENGTH)
       throw invalid(`\`requestId\` must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
@@ -90,7 +100,7 @@ export class AgentCalls {
       throw invalid(`\`whenBusy\` must be enqueue, reject or interrupt, not ${describeValue(whenBusy)}`);
     if (approve !== undefined && approve !== "wait" && typeof approve !== "function")
       throw invalid(`\`approve\` must be a function or "wait", not ${describeValue(approve)}`);
-    if (approve === "wait" && !this.#options.hasLog)
+    if (approve === "wait" && !this.#options.hasLog && !isAnswerable)
       throw invalid('`approve: "wait"` needs a `log`; without one, no other process can answer');
     if (onInterruption !== undefined && onInterruption !== "resume" && onInterruption !== "fail")
       throw invalid(`\`onInterruption\` must be "resume" or "fail", not ${describeValue(onInterruption)}`);
@@ -104,6 +114,7 @@ export class AgentCalls {
       whenBusy,
       approve,
       onInterruption,
+      agent,
       ...inheritRules(),
     };
   }

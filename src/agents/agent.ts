@@ -34,13 +34,14 @@ import { AgentSessions } from "./agent-sessions.ts";
 import type { AgentStrategy } from "./agent-strategy.ts";
 import type { AgentBlobs } from "./attachments.ts";
 import type { AgentCall, AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
-import { AgentCalls } from "./agent-calls.ts";
+import { AgentCalls, type CallManner } from "./agent-calls.ts";
+import { type AgentEvent, toAgentEvent } from "./agent-event.ts";
 import { ADAPTIVE } from "./can-resume.ts";
 import { checkAgentOptionNames } from "./check-option-names.ts";
 import { inheritRules } from "./inherited-rules.ts";
 import { ModelStrategy } from "./model-strategy.ts";
 import type { RunResult } from "./run-result.ts";
-import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
+import { type AnswerStream, type EventStream, type StartCall, streamAnswer, streamRun } from "./stream-answer.ts";
 
 export type { AgentOptions };
 
@@ -148,7 +149,7 @@ export class Agent {
    * takes longer than `callbackWaitMs`.
    */
   async run(message: string, options: AgentCallOptions = {}): Promise<RunResult> {
-    const call = this.#calls.create(message, "execute", options);
+    const call = this.#calls.create(message, { source: "execute" }, options);
     await call.begin();
     return call.toResult();
   }
@@ -160,9 +161,7 @@ export class Agent {
    * error after `error` and `agent_finish`. Also throws if the run cannot start or if its end cannot be read.
    */
   stream(message: string, options: AgentCallOptions = {}): AnswerStream {
-    // The first event may be requested in another async context; the run belongs to the context that called `stream`.
-    const inCallersContext = AsyncLocalStorage.snapshot();
-    return streamAnswer((begin) => inCallersContext(() => begin(this.#calls.create(message, "stream", options))));
+    return streamAnswer(this.#prepareCall(message, { source: "stream" }, options));
   }
 
   /** The same as `stream`, under the name that specification 002 uses. */
@@ -170,9 +169,40 @@ export class Agent {
     return this.stream(message, options);
   }
 
+  /**
+   * Answers a message and yields all events of the run, typed by `type`: text, reasoning, arguments of tool calls while
+   * the model writes them, tool output, nodes, thoughts, usage, and the end. The last one is `reply`, or `run_end` if the
+   * run did not complete. A loop over them is enough to build a user interface.
+   *
+   * An approval request (`tool_approval`) has the methods `approve` and `reject`. The run waits until one of them is
+   * called, also after the loop has gone on, unless `approve` was passed to the agent or to this call.
+   *
+   * Starts, ends and throws like `stream`: leaving the loop cancels the run.
+   *
+   * ```ts
+   * for await (const event of helper.events("Delete the old reports")) {
+   *   if (event.type === "message_chunk") process.stdout.write(event.content);
+   *   if (event.type === "tool_approval") await event.approve();
+   * }
+   * ```
+   */
+  events(message: string, options: AgentCallOptions = {}): EventStream<AgentEvent> {
+    const begin = this.#prepareCall(message, { source: "stream", isAnswerable: true }, options);
+    return streamRun(begin, (call) => (record) => [toAgentEvent(record, call)]);
+  }
+
+  /**
+   * Creates a call when its first event is requested. That may happen in another async context; the run belongs to the
+   * context of this method's caller.
+   */
+  #prepareCall(message: string, how: CallManner, options: AgentCallOptions): StartCall {
+    const inCallersContext = AsyncLocalStorage.snapshot();
+    return (begin) => inCallersContext(() => begin(this.#calls.create(message, how, options)));
+  }
+
   /** Starts to answer a message. Resolves when the run has started. @internal */
   async begin(message: string, options: AgentCallOptions, agent?: string): Promise<AgentCall> {
-    const call = this.#calls.create(message, "stream", options, agent);
+    const call = this.#calls.create(message, { source: "stream", agent }, options);
     await call.begin();
     return call;
   }

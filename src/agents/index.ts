@@ -5,9 +5,16 @@ export type { AgentOptions, CommonOptions } from "./agent-options.ts";
 export type { MemoryOptions } from "./agent-sessions.ts";
 export type { ApprovalDecision, ApprovalQuestion, Approve } from "./answer-approval.ts";
 export type { AgentCallOptions } from "./agent-call.ts";
+export type {
+  AgentEvent,
+  ApprovalMethods,
+  ApprovalRequestEvent,
+  ApproveOptions,
+  EventPosition,
+} from "./agent-event.ts";
 export type { GotOptions } from "./got/got.ts";
 export type { StructuredOutput, ReactOptions } from "./react/react.ts";
 export type { RetrievalOptions } from "./retrieve-context.ts";
 export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-result.ts";
-export type { AnswerStream, StreamEvent } from "./stream-answer.ts";
+export type { AnswerStream, EventStream, StreamEvent } from "./stream-answer.ts";
 export type { TotOptions } from "./tot/tot-settings.ts";

@@ -1,8 +1,9 @@
 /**
- * Reads a run from the log as StreamEvents, at the reader's pace. A slow or abandoned reader does not block the run.
+ * Reads a run from the log as events of any form, at the reader's pace. A slow or abandoned reader does not block the
+ * run.
  *
- * Invariant: the events end with `agent_finish`, or reading throws; there is no silent end. After the `agent_finish` of a
- * failed run, reading throws the error of the run.
+ * Invariant: the events end with the last record of the run, or reading throws; there is no silent end. After the last
+ * event of a failed run, reading throws the error of the run.
  */
 import { createStreamEventProjection, type StreamEventFrame } from "../dialects/stream-event/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
@@ -13,23 +14,37 @@ import { createWakeup } from "../log/create-wakeup.ts";
 /** One event of `stream`, in the dialect `stream-event`. */
 export type StreamEvent = StreamEventFrame;
 
+/** The events of one run. */
+export type EventStream<Item> = AsyncGenerator<Item, void, undefined>;
+
 /** The events of one run, as `stream` returns them. */
-export type AnswerStream = AsyncGenerator<StreamEvent, void, undefined>;
+export type AnswerStream = EventStream<StreamEvent>;
 
 /** Creates the call and passes it to `begin`, in the async context of the caller. */
 export type StartCall = (begin: (call: AgentCall) => Promise<AgentCall>) => Promise<AgentCall>;
 
-/** Nothing starts before the first event is requested. */
+/** Creates the function that converts each record of the run to events. */
+export type CreateProjection<Item> = (call: AgentCall) => (record: StampedRecord) => readonly Item[];
+
+/** Reads a run as StreamEvents; the last one is `agent_finish`. */
 export function streamAnswer(begin: StartCall): AnswerStream {
+  return streamRun(begin, () => {
+    const projection = createStreamEventProjection();
+    return (record) => projection.project(record);
+  });
+}
+
+/** Nothing starts before the first event is requested. */
+export function streamRun<Item>(begin: StartCall, createProjection: CreateProjection<Item>): EventStream<Item> {
   let call: AgentCall | undefined;
   const cancel = (): void => call?.stop(new LoomError("cancelled", "The reader stopped reading"));
-  const events = readEvents(async () =>
+  const start = async (): Promise<AgentCall> =>
     begin(async (created) => {
       call = created;
       await created.begin();
       return created;
-    }),
-  );
+    });
+  const events = readEvents(start, createProjection);
   return {
     next: () => events.next(),
     // Cancels immediately, because the generator may be waiting for a model that sends nothing.
@@ -50,10 +65,13 @@ export function streamAnswer(begin: StartCall): AnswerStream {
   };
 }
 
-async function* readEvents(begin: () => Promise<AgentCall>): AnswerStream {
+async function* readEvents<Item>(
+  begin: () => Promise<AgentCall>,
+  createProjection: CreateProjection<Item>,
+): EventStream<Item> {
   const call = await begin();
   try {
-    for await (const page of projectRun(call)) for (const event of page) yield event;
+    for await (const page of projectRun(call, createProjection(call))) for (const event of page) yield event;
     await call.assertNotFailed();
   } finally {
     call.stop(new LoomError("cancelled", "The reader stopped reading"));
@@ -62,10 +80,12 @@ async function* readEvents(begin: () => Promise<AgentCall>): AnswerStream {
 }
 
 /** A separate generator, so that errors thrown into the stream by the reader are not converted. */
-async function* projectRun(call: AgentCall): AsyncGenerator<readonly StreamEvent[], void, undefined> {
-  const projection = createStreamEventProjection();
+async function* projectRun<Item>(
+  call: AgentCall,
+  project: (record: StampedRecord) => readonly Item[],
+): AsyncGenerator<readonly Item[], void, undefined> {
   try {
-    for await (const page of readRun(call)) yield page.flatMap((record) => projection.project(record));
+    for await (const page of readRun(call)) yield page.flatMap((record) => project(record));
   } catch (error) {
     throw call.toCallerError(error);
   }

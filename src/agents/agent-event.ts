@@ -1,0 +1,74 @@
+/**
+ * The events of `Agent.events`: every event of the run as declared, with its position in the session. Approval requests
+ * can be answered directly.
+ */
+import { type EventOf, type EventType, isKnownEvent, type JsonObject, type StampedRecord } from "../protocol/index.ts";
+import type { AgentCall } from "./agent-call.ts";
+
+/** Where an event belongs: the fields of its envelope. */
+export interface EventPosition {
+  readonly session_id: string;
+  readonly run_id: string;
+  /** Position in the session. */
+  readonly event_id: number;
+  /** The node run that the event belongs to. */
+  readonly node_id?: string;
+  /** Time of the event, in milliseconds since 1970. */
+  readonly ts?: number;
+}
+
+/** Options of `ApprovalMethods.approve`. */
+export interface ApproveOptions {
+  /** Arguments that replace those of the request. Default: the arguments of the request. */
+  readonly arguments?: JsonObject;
+  /** Reason, for the model. Default: none. */
+  readonly reason?: string;
+}
+
+/**
+ * Answers an approval request. The first answer counts. Both methods resolve when the answer is durable, and reject with
+ * `already_answered`, or with `run_ended` if the run is over.
+ */
+export interface ApprovalMethods {
+  approve(options?: ApproveOptions): Promise<void>;
+  /** Rejects the call. The model receives the reason. */
+  reject(reason?: string): Promise<void>;
+}
+
+/** An approval request of `events`. */
+export type ApprovalRequestEvent = EventOf<"tool_approval"> & EventPosition & ApprovalMethods;
+
+/** An event of a run, as `events` yields it. `type` tells which. */
+export type AgentEvent =
+  | ApprovalRequestEvent
+  | { [T in Exclude<EventType, "tool_approval">]: EventOf<T> & EventPosition }[Exclude<EventType, "tool_approval">];
+
+/** Converts a record of the run of a call. An event of an unknown type becomes a `foreign` event. */
+export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall): AgentEvent {
+  const { session_id, event_id, node_id, ts } = envelope;
+  const position: EventPosition = {
+    session_id,
+    run_id: call.ids.runId,
+    event_id,
+    ...(node_id === undefined ? {} : { node_id }),
+    ...(ts === undefined ? {} : { ts }),
+  };
+  if (!isKnownEvent(event)) return { type: "foreign", dialect: "loom", frame: event, ...position };
+  const made = { ...event, ...position };
+  return made.type === "tool_approval" ? addMethods(made, call) : (made as AgentEvent);
+}
+
+/** The methods are not enumerable, so that the event can be copied and printed as data. */
+function addMethods(event: EventOf<"tool_approval"> & EventPosition, call: AgentCall): ApprovalRequestEvent {
+  const { call_id: callId = "" } = event;
+  const methods: ApprovalMethods = {
+    approve: ({ arguments: edited, reason } = {}) =>
+      // A copy, because the caller may change the object before the answer is written.
+      call.answerApproval({ callId, decision: "approved", arguments: edited && structuredClone(edited), reason }),
+    reject: (reason) => call.answerApproval({ callId, decision: "rejected", reason }),
+  };
+  return Object.defineProperties(event, {
+    approve: { value: methods.approve },
+    reject: { value: methods.reject },
+  }) as ApprovalRequestEvent;
+}
