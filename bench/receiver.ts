@@ -9,7 +9,7 @@ import { AbstractChat, type ChatState, type ChatStatus, type UIMessage, type UIM
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { createReceiver, type Receiver } from "../src/client/index.ts";
-import { PartialJson } from "../src/client/partial-json.ts";
+import { PartialJson } from "../src/protocol/partial-json.ts";
 import type { AnyEvent, EventRecord } from "../src/protocol/index.ts";
 import { compare, print, report, times } from "./measure.ts";
 

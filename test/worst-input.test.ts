@@ -16,7 +16,7 @@ import { listJson } from "../src/agents/read-json.ts";
 import { readScore } from "../src/agents/read-score.ts";
 import { readProposals, readSample } from "../src/agents/tot/read-thoughts.ts";
 import { readValue, readVote } from "../src/agents/tot/read-verdict.ts";
-import { PartialJson } from "../src/client/partial-json.ts";
+import { PartialJson } from "../src/protocol/partial-json.ts";
 import { readQuery } from "../src/context/knowledge-base/query-terms.ts";
 import { PdfReader } from "../src/context/knowledge-base/read-pdf.ts";
 import { readTerms } from "../src/context/knowledge-base/read-terms.ts";

@@ -4,7 +4,7 @@
  */
 import { type EventOf, isJsonObject, type JsonObject } from "../../protocol/index.ts";
 import type { ToolCallEvent } from "../../protocol/events.generated.ts";
-import { PartialJson } from "../partial-json.ts";
+import { PartialJson } from "../../protocol/partial-json.ts";
 import type { ApprovalView, ToolCall, ToolPart, ToolResult } from "../view.ts";
 import type { PartCell } from "./part-cell.ts";
 import type { TurnQuota } from "./turn-quota.ts";

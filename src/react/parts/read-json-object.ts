@@ -1,5 +1,5 @@
 /** Parses a JSON object and locates the first error, independent of the JavaScript engine. */
-import { PartialJson } from "../../client/partial-json.ts";
+import { PartialJson } from "../../protocol/partial-json.ts";
 import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
 
 export type JsonParseResult =

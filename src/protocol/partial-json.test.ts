@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import type { Json } from "../protocol/index.ts";
-import { MAX_JSON_DEPTH } from "../protocol/json.ts";
+import type { Json } from "./index.ts";
+import { MAX_JSON_DEPTH } from "./json.ts";
 import { PartialJson } from "./partial-json.ts";
 
 function read(...deltas: string[]): PartialJson {

@@ -8,7 +8,7 @@
  * - Total cost is linear. A read copies only open containers. Copying large ones for each piece would be quadratic, so
  *   large values are updated in steps whose distance grows with the cost of a copy.
  */
-import type { Json } from "../protocol/index.ts";
+import type { Json } from "./json.ts";
 
 /** Cost of a copy in units of about a nanosecond: per container, per array item, per object entry. */
 const CONTAINER_COST = 16;

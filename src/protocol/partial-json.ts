@@ -10,8 +10,7 @@
  * - Only certain values are shown: a string as far as received, a key once its value has begun, a number or literal
  *   once it is complete. Open containers with more than a few hundred values are updated in steps; see PartialValue.
  */
-import type { Json } from "../protocol/index.ts";
-import { MAX_JSON_DEPTH } from "../protocol/json.ts";
+import { type Json, MAX_JSON_DEPTH } from "./json.ts";
 import { PartialValue } from "./partial-value.ts";
 
 export type PartialJsonState = "empty" | "partial" | "complete" | "invalid";
