@@ -14,11 +14,12 @@ import { answerApproval, type Approve } from "./answer-approval.ts";
 import type { AnswerOptions } from "./agent-strategy.ts";
 import type { ContextRunner } from "./call-context.ts";
 import type { CallQueueRequest, QueuedCall } from "./call-queues.ts";
+import type { OutputFormat, OutputOptions } from "./output-format.ts";
 import { describeIds, findCause, type RunIds, RunResultFold, type RunResult } from "./run-result.ts";
 import type { HeldSession } from "./session-pool.ts";
 
-/** Options of one call of `run` or `stream`. */
-export interface AgentCallOptions {
+/** Options of one call of `run`, `stream` or `events`. */
+export interface AgentCallOptions extends OutputOptions {
   /** The caller's ID of this request, part of every event and record. Default: a random ID. */
   readonly requestId?: string;
   /**
@@ -39,7 +40,8 @@ export interface AgentCallOptions {
   readonly approve?: Approve;
   /**
    * What to do when the process dies: run the interrupted nodes again (`resume`), or end the run as `interrupted`
-   * (`fail`). Default: the setting of the agent.
+   * (`fail`). Default: `fail` with `output`, because only this process has the schema; otherwise the setting of the
+   * agent.
    */
   readonly onInterruption?: OnInterruption;
 }
@@ -80,6 +82,7 @@ export interface AgentCallRequest {
   readonly approve: Approve | undefined;
   readonly toolRules?: ToolRules | undefined;
   readonly onInterruption?: OnInterruption | undefined;
+  readonly output?: OutputFormat | undefined;
   /** Name of the agent in `run_start`. Default: that of the agent. */
   readonly agent?: string | undefined;
 }
@@ -154,7 +157,8 @@ export class AgentCall {
   }
 
   async #start(session: Session): Promise<Run> {
-    const { message, source, context, toolRules, whenBusy, onInterruption, agent = this.#host.agent } = this.#request;
+    const { message, source, context, toolRules, whenBusy, onInterruption, output } = this.#request;
+    const { agent = this.#host.agent } = this.#request;
     const { runId, requestId } = this.ids;
     this.#assertNotStopped();
     const run = await session.startRun({
@@ -172,7 +176,7 @@ export class AgentCall {
     if (this.#stopped !== undefined) void run.cancel(this.#stopped.message).catch(() => undefined);
     const onFailure = (error: unknown): void => void (this.#failure = error);
     if (run.status === "live")
-      void this.#runInContext(() => this.#host.executeRun(session.log, run, { source, onFailure })).catch(
+      void this.#runInContext(() => this.#host.executeRun(session.log, run, { source, output, onFailure })).catch(
         () => undefined,
       );
     return run;
@@ -194,7 +198,9 @@ export class AgentCall {
 
   async toResult(): Promise<RunResult> {
     const end = await this.finished;
-    if (end.status === "completed") return this.#outcome.toResult(this.ids);
+    const { output } = this.#request;
+    if (end.status === "completed")
+      return { ...this.#outcome.toResult(this.ids), ...(output === undefined ? {} : { output: output.value }) };
     throw this.#describeEnd(end);
   }
 
@@ -206,6 +212,10 @@ export class AgentCall {
 
   #describeEnd(end: RunEnd): LoomError {
     return this.toCallerError(this.#outcome.toError(end, this.#failure));
+  }
+
+  get output(): OutputFormat | undefined {
+    return this.#request.output;
   }
 
   /** ID of the first record of the run; 0 before it has started. */

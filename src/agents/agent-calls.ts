@@ -11,11 +11,14 @@ import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
 import { CallContext } from "./call-context.ts";
 import { inheritRules } from "./inherited-rules.ts";
+import { OutputFormat } from "./output-format.ts";
 import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
 
 export interface AgentCallsOptions {
   /** Whether other processes can read the log. */
   readonly hasLog: boolean;
+  /** Whether the agent can answer calls that ask for structured output. */
+  readonly hasOutput: boolean;
   readonly approve: Approve | undefined;
   readonly maxCalls: number | undefined;
   readonly maxContextBytes: number | undefined;
@@ -53,7 +56,7 @@ export class AgentCalls {
     };
   }
 
-  /** Throws `invalid_command`, `too_many_open` or, after `close`, `session_closed`. */
+  /** Throws `invalid_command`, `invalid_arguments`, `too_many_open` or, after `close`, `session_closed`. */
   create(message: string, how: CallManner, options: AgentCallOptions): AgentCall {
     try {
       if (this.#drained !== undefined) throw new LoomError("session_closed", "The agent is closed");
@@ -87,7 +90,9 @@ export class AgentCalls {
   ): AgentCallRequest {
     if (typeof options !== "object" || options === null)
       throw invalid(`The options must be an object, not ${describeValue(options)}`);
-    const { requestId = randomUUID(), context, signal, sessionId, whenBusy, onInterruption } = options;
+    const { requestId = randomUUID(), context, signal, sessionId, whenBusy } = options;
+    const output = OutputFormat.create(options);
+    const { onInterruption = output === undefined ? undefined : "fail" } = options;
     const { approve = this.#options.approve ?? (isAnswerable ? "wait" : undefined) } = options;
     if (typeof message !== "string") throw invalid(`The message must be a string, not ${describeValue(message)}`);
     if (typeof requestId !== "string" || requestId === "" || requestId.length > MAX_NAME_LENGTH)
@@ -104,6 +109,8 @@ export class AgentCalls {
       throw invalid('`approve: "wait"` needs a `log`; without one, no other process can answer');
     if (onInterruption !== undefined && onInterruption !== "resume" && onInterruption !== "fail")
       throw invalid(`\`onInterruption\` must be "resume" or "fail", not ${describeValue(onInterruption)}`);
+    if (output !== undefined && !this.#options.hasOutput)
+      throw invalid("`output` needs an agent of the kind react without `answer`");
     return {
       message,
       source,
@@ -114,6 +121,7 @@ export class AgentCalls {
       whenBusy,
       approve,
       onInterruption,
+      output,
       agent,
       ...inheritRules(),
     };

@@ -8,6 +8,7 @@ import type { AttachmentPart, LanguageModel, ModelMessage, ModelSettings } from 
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
+import type { OutputFormat } from "./output-format.ts";
 import type { ThinkCallOptions } from "./think.ts";
 
 export const AGENT_KINDS = ["react", "tot", "got"] as const;
@@ -32,6 +33,8 @@ export interface AgentContext {
   readonly system: string | undefined;
   /** The conversation before this run. */
   readonly history: readonly ModelMessage[];
+  /** The structured output that the caller asked for. Only for `react`. */
+  readonly output?: OutputFormat;
   readonly settings: ModelSettings;
   readonly callOptions: ThinkCallOptions;
   /** The `stage` of error events if the model fails. */

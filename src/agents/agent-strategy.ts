@@ -7,11 +7,14 @@ import type { RunOrigin } from "../engine/run-contract.ts";
 import type { Log } from "../log/index.ts";
 import type { AgentKindName } from "./agent-kind.ts";
 import type { AgentBlobs } from "./attachments.ts";
+import type { OutputFormat } from "./output-format.ts";
 
 /** Options for the work of one run. */
 export interface AnswerOptions extends Pick<RunOrigin, "source"> {
   /** Storage for the files of the session. Default: the agent's. */
   readonly blobs?: AgentBlobs | undefined;
+  /** The structured output that the caller asked for. */
+  readonly output?: OutputFormat | undefined;
 }
 
 /** How an agent answers messages. */
@@ -21,6 +24,8 @@ export interface AgentStrategy {
   readonly isAdaptive: boolean;
   /** Names of the tools it may call, as far as they are known. */
   readonly toolNames: readonly string[];
+  /** Whether it answers calls that ask for structured output. Default: false. */
+  readonly hasOutput?: boolean;
   /** Answers the message of a started run and returns how to finish it. */
   answer(log: Log, run: Run, options: AnswerOptions): Promise<FinishOptions>;
   /** Continues the run of a dead process from its checkpoint. */

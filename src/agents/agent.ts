@@ -28,6 +28,7 @@ import { Observation } from "../observe/observation.ts";
 import { waitFor } from "../observe/wait-for.ts";
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
+import type { OutputOf, StandardSchema } from "../tools/standard-schema.ts";
 import type { AgentKindName } from "./agent-kind.ts";
 import { type AgentLifeOptions, type AgentOptions, checkAgentOptions, checkTime } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
@@ -40,6 +41,7 @@ import { ADAPTIVE } from "./can-resume.ts";
 import { checkAgentOptionNames } from "./check-option-names.ts";
 import { inheritRules } from "./inherited-rules.ts";
 import { ModelStrategy } from "./model-strategy.ts";
+import { type OutputEvent, OutputProjection } from "./output-event.ts";
 import type { RunResult } from "./run-result.ts";
 import { type AnswerStream, type EventStream, type StartCall, streamAnswer, streamRun } from "./stream-answer.ts";
 
@@ -147,7 +149,19 @@ export class Agent {
    * Rejects with the run's error code if the run fails, and with `cancelled` if `signal` aborts it. When the promise
    * settles, the run has ended, the session is released, and callbacks have received all events of the run, unless that
    * takes longer than `callbackWaitMs`.
+   *
+   * With `output`, the result has a value of that schema. Rejects with `model_output_invalid` if the model does not
+   * return one.
+   *
+   * ```ts
+   * const { output } = await helper.run("Which city is in the text?", { output: z.object({ city: z.string() }) });
+   * ```
    */
+  run<Schema extends StandardSchema>(
+    message: string,
+    options: AgentCallOptions & { readonly output: Schema },
+  ): Promise<RunResult & { readonly output: OutputOf<Schema> }>;
+  run(message: string, options?: AgentCallOptions): Promise<RunResult>;
   async run(message: string, options: AgentCallOptions = {}): Promise<RunResult> {
     const call = this.#calls.create(message, { source: "execute" }, options);
     await call.begin();
@@ -177,7 +191,8 @@ export class Agent {
    * An approval request (`tool_approval`) has the methods `approve` and `reject`. The run waits until one of them is
    * called, also after the loop has gone on, unless `approve` was passed to the agent or to this call.
    *
-   * Starts, ends and throws like `stream`: leaving the loop cancels the run.
+   * Starts, ends and throws like `stream`: leaving the loop cancels the run. With `output`, also yields `partial_output`
+   * while the model writes the value, and `output` with the validated value.
    *
    * ```ts
    * for await (const event of helper.events("Delete the old reports")) {
@@ -186,9 +201,21 @@ export class Agent {
    * }
    * ```
    */
-  events(message: string, options: AgentCallOptions = {}): EventStream<AgentEvent> {
+  events<Schema extends StandardSchema>(
+    message: string,
+    options: AgentCallOptions & { readonly output: Schema },
+  ): EventStream<AgentEvent | OutputEvent<OutputOf<Schema>>>;
+  events(message: string, options?: AgentCallOptions): EventStream<AgentEvent>;
+  events(message: string, options: AgentCallOptions = {}): EventStream<AgentEvent | OutputEvent<unknown>> {
     const begin = this.#prepareCall(message, { source: "stream", isAnswerable: true }, options);
-    return streamRun(begin, (call) => (record) => [toAgentEvent(record, call)]);
+    return streamRun<AgentEvent | OutputEvent<unknown>>(begin, (call) => {
+      const output = call.output === undefined ? undefined : new OutputProjection(call.output);
+      return (record) => {
+        const event = toAgentEvent(record, call);
+        const own = output?.project(record) ?? [];
+        return event.type === "run_end" ? [...own, event] : [event, ...own];
+      };
+    });
   }
 
   /**
@@ -325,13 +352,13 @@ export class Agent {
   }
 
   /** Executes a started run until it ends. A failed run resolves too, with its status. */
-  async executeRun(log: Log, run: Run, { source, blobs, onFailure }: ExecuteRunOptions = {}): Promise<RunEnd> {
+  async executeRun(log: Log, run: Run, { onFailure, ...options }: ExecuteRunOptions = {}): Promise<RunEnd> {
     // A session that this agent did not open has not announced the run to the observers.
     const { sessionId, runId } = run;
     const watched = { log, sessionId, onCommit: run.onCommit.bind(run) };
     const stopWatching = this.#observation.watchRun(watched, runId, { isBegun: true });
     try {
-      return await this.#drive(run, () => this.#strategy.answer(log, run, { source, blobs }), onFailure);
+      return await this.#drive(run, () => this.#strategy.answer(log, run, options), onFailure);
     } finally {
       stopWatching();
     }
@@ -386,7 +413,8 @@ export class Agent {
       reportApproval: (error: unknown) => this.#reporter.reportOrWarn(error),
       flushCallbacks: async () => this.#callbacks?.flush(limitTimer(callbackWaitMs)),
     };
-    return new AgentCalls(host, { hasLog: log !== undefined, approve, maxCalls, maxContextBytes });
+    const { hasOutput = false } = this.#strategy;
+    return new AgentCalls(host, { hasLog: log !== undefined, hasOutput, approve, maxCalls, maxContextBytes });
   }
 
   #assertOpen(details: JsonObject): void {

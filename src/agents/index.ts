@@ -13,6 +13,8 @@ export type {
   EventPosition,
 } from "./agent-event.ts";
 export type { GotOptions } from "./got/got.ts";
+export type { OutputEvent, PartialOutput } from "./output-event.ts";
+export type { OutputOptions } from "./output-format.ts";
 export type { StructuredOutput, ReactOptions } from "./react/react.ts";
 export type { RetrievalOptions } from "./retrieve-context.ts";
 export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-result.ts";

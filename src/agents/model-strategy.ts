@@ -33,6 +33,7 @@ const MAX_OUTPUT_CHARACTERS = 900_000;
 
 export class ModelStrategy implements AgentStrategy {
   readonly isAdaptive: boolean;
+  readonly hasOutput: boolean;
   readonly #kind: AgentKind;
   readonly #options: CommonOptions;
   readonly #retrieval: RetrievalOptions | undefined;
@@ -50,6 +51,9 @@ export class ModelStrategy implements AgentStrategy {
     this.#choice = chooseModel(options);
     this.#kind = createKind(options);
     this.isAdaptive = options.kind === "got" && options.adaptive === true;
+    const { kind = "react" } = options;
+    // An agent with `answer` returns each reply through a tool.
+    this.hasOutput = kind === "react" && !("answer" in options && options.answer !== undefined);
     const { compression = false, history } = options;
     // A summary cannot contain what the history leaves out.
     this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
@@ -96,7 +100,7 @@ export class ModelStrategy implements AgentStrategy {
   async #createContext(
     log: Log,
     run: Run,
-    { source, blobs = this.#options.blobs }: AnswerOptions,
+    { source, blobs = this.#options.blobs, output }: AnswerOptions,
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
     const { settings = {}, reasoning = "auto", callOptions = {}, exposeToolErrors, onError } = this.#options;
@@ -129,6 +133,7 @@ export class ModelStrategy implements AgentStrategy {
       toolbox,
       system,
       history,
+      ...(output === undefined ? {} : { output }),
       settings: { reasoning: run.reasoning ?? reasoning, ...settings },
       callOptions: {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,

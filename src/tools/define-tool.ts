@@ -8,8 +8,8 @@ import { describeValue } from "../protocol/fault.ts";
 import type { LocalizedText } from "../protocol/schema.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { describeFailure } from "./describe-failure.ts";
+import { isStandardSchema, readJsonSchema } from "./read-json-schema.ts";
 import type { OutputOf, StandardSchema } from "./standard-schema.ts";
-import { toJson } from "./to-json.ts";
 import { asToolResult, showValue } from "./tool-result.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
 import type { ApprovalPolicy, Tool, ToolContext, ToolOptions, ToolCallResult } from "./tool.ts";
@@ -78,7 +78,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
     ...options,
     name,
     description,
-    inputSchema: given ?? readJsonSchema(name, input),
+    inputSchema: given ?? requireJsonSchema(name, input),
     async validate(value) {
       try {
         const result = await schema.validate(value);
@@ -135,32 +135,16 @@ const LIMITS = [
   "maxShownBytes",
 ] as const;
 
-function isStandardSchema(value: unknown): value is StandardSchema {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
-  const inner = (value as Partial<StandardSchema>)["~standard"];
-  return typeof inner === "object" && inner !== null && typeof inner.validate === "function";
-}
-
-function readJsonSchema(name: string, input: StandardSchema): JsonObject {
-  const { jsonSchema, vendor } = input["~standard"];
-  if (jsonSchema === undefined)
-    throw new LoomError(
-      "tool_invalid",
-      `Tool ${describeValue(name)}: ${vendor} does not produce JSON Schema; pass \`inputSchema\` too`,
-    );
-  try {
-    // The schema version is of no use to models.
-    const { $schema: _, ...schema } = toJson(jsonSchema.input({ target: "draft-07" })).value as JsonObject;
-    return schema;
-  } catch (cause) {
-    const why = describeFailure(cause);
-    throw new LoomError(
-      "tool_invalid",
-      `Tool ${describeValue(name)}: ${vendor} cannot express its input as JSON Schema (${why}); pass \`inputSchema\` too`,
-      {},
-      { cause },
-    );
-  }
+function requireJsonSchema(name: string, input: StandardSchema): JsonObject {
+  const read = readJsonSchema(input);
+  if (read.ok) return read.schema;
+  const { reason, cause } = read;
+  throw new LoomError(
+    "tool_invalid",
+    `Tool ${describeValue(name)}: ${reason}; pass \`inputSchema\` too`,
+    {},
+    { cause },
+  );
 }
 
 type StepIterator = AsyncIterator<unknown, unknown, void> | Iterator<unknown, unknown, void>;

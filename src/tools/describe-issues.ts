@@ -4,14 +4,16 @@ import { shorten } from "../protocol/cut-text.ts";
 
 const MAX_ISSUES = 20;
 const MAX_LENGTH = 500;
+const NO_MATCH = "The arguments do not match the schema of the tool";
 
-export function describeIssues(issues: readonly StandardIssue[]): string {
+/** `what` is the first line, without a colon. */
+export function describeIssues(issues: readonly StandardIssue[], what = NO_MATCH): string {
   const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
     const field = writePath(path ?? []);
     return `- ${field === "" ? "" : `\`${shorten(field, MAX_LENGTH)}\`: `}${shorten(message, MAX_LENGTH)}`.toWellFormed();
   });
   if (issues.length > MAX_ISSUES) lines.push(`- and ${issues.length - MAX_ISSUES} more`);
-  return `The arguments do not match the schema of the tool:\n${lines.join("\n")}`;
+  return `${what}:\n${lines.join("\n")}`;
 }
 
 /** For example `items[2].text`. */

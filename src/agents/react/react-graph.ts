@@ -28,7 +28,7 @@ const channels = {
   round: replace<number>(0),
   /** Raw arguments that are not a JSON object, by call ID. */
   malformed: merge<string>(),
-  /** The structured output. */
+  /** The structured output. For a call with `output`, an object with the accepted reply as `json`. */
   answer: replace<Json>(null),
 };
 
@@ -45,7 +45,7 @@ export function createReactGraph(context: ReactContext) {
     channels,
     start: "think",
     // Each round has three steps. The limit must be higher, so that `iteration_limit` is reached first.
-    maxSteps: 3 * context.maxIterations + 10,
+    maxSteps: 3 * context.maxIterations + 10 + (context.output?.maxRetries ?? 0),
     nodes: {
       think: async (state, node) => {
         closeOrphanedCalls(context.run);
@@ -59,6 +59,7 @@ export function createReactGraph(context: ReactContext) {
             messages: composePrompt(context, state, isLast),
             ...(context.toolbox.names.length === 0 ? {} : { tools: context.toolbox.describe() }),
             ...chooseTool(context, state, isLast),
+            ...(context.output === undefined ? {} : { responseFormat: context.output.responseFormat }),
             settings: context.settings,
           },
           {
@@ -72,13 +73,20 @@ export function createReactGraph(context: ReactContext) {
         );
         const cut = describeCut(result.finishReason, context.stage);
         if (cut !== undefined) void node.span.emit(cut);
-        if (calls.length === 0 && isBlank(result.text) && context.answerTool === undefined)
+        const { output, answerTool } = context;
+        if (calls.length === 0 && isBlank(result.text) && answerTool === undefined && output === undefined)
           reportEmpty(node, context, state.messages, result.finishReason);
         const malformed = calls.flatMap(({ callId, input, rawInput }) =>
           input === undefined ? [[callId, rawInput]] : [],
         );
+        const reading = output === undefined || calls.length > 0 ? undefined : await output.read(result.text);
+        const messages: readonly ModelMessage[] = [
+          ...(content.length === 0 ? [] : [{ role: "assistant", content } as const]),
+          ...(reading?.ok === false ? [describeFault(reading.fault)] : []),
+        ];
         return {
-          ...(content.length === 0 ? {} : { messages: [{ role: "assistant", content }] as const }),
+          ...(messages.length === 0 ? {} : { messages }),
+          ...(reading?.ok === true ? { answer: { json: reading.json } } : {}),
           ...(malformed.length === 0 ? {} : { malformed: Object.fromEntries(malformed) as { [id: string]: string } }),
         };
       },
@@ -107,9 +115,13 @@ export function createReactGraph(context: ReactContext) {
       observe: ({ round }) => ({ round: round + 1 }),
     },
     edges: {
-      think: ({ messages, round }) => {
+      think: (state) => {
+        const { messages, round } = state;
         const last = messages.at(-1);
         const hasCalls = last !== undefined && listCallIds(last).length > 0;
+        const { output } = context;
+        if (output !== undefined && last?.role === "user")
+          return listFaults(state).length <= output.maxRetries ? "think" : END;
         if (context.answerTool === undefined) return hasCalls && round < context.maxIterations ? "act" : END;
         // With structured output, a plain text answer is requested again.
         return hasCalls ? "act" : "observe";
@@ -122,7 +134,7 @@ export function createReactGraph(context: ReactContext) {
 }
 
 function composePrompt(
-  { system, history, answerTool }: ReactContext,
+  { system, history, answerTool, output }: ReactContext,
   { messages }: ReactState,
   isLast: boolean,
 ): readonly ModelMessage[] {
@@ -130,12 +142,24 @@ function composePrompt(
     ...(isLast ? [LAST_ROUND] : []),
     ...(answerTool !== undefined && messages.at(-1)?.role === "assistant" ? [askForStructuredOutput(answerTool)] : []),
   ];
+  const instructions = [system, output?.instruction].filter((text) => text !== undefined).join("\n\n");
   return [
-    ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
+    ...(instructions === "" ? [] : [{ role: "system", content: instructions } as const]),
     ...history,
     ...messages,
     ...notes.map((text): ModelMessage => ({ role: "user", content: [{ type: "text", text }] })),
   ];
+}
+
+function describeFault(fault: string): ModelMessage {
+  const request = "Answer again with JSON that matches the schema.";
+  return { role: "user", content: [fault, request].map((text) => ({ type: "text", text })) };
+}
+
+/** What was wrong with the rejected replies of a call with `output`. Only these follow the user's message. */
+export function listFaults({ messages }: ReactState): readonly string[] {
+  const faults = messages.filter(({ role }) => role === "user").slice(1);
+  return faults.map(({ content: [part] }) => (typeof part === "object" && part.type === "text" ? part.text : ""));
 }
 
 function askForStructuredOutput(answerTool: string): string {

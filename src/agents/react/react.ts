@@ -3,14 +3,14 @@
  * turns the final state into a reply.
  */
 import type { FinishOptions } from "../../engine/index.ts";
-import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import type { StandardSchema } from "../../tools/standard-schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolResult } from "../../tools/tool-result.ts";
 import type { AgentKind } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
-import { createReactGraph, type ReactContext, type ReactState } from "./react-graph.ts";
+import { createReactGraph, listFaults, type ReactContext, type ReactState } from "./react-graph.ts";
 
 /** Options of the kind `react`. */
 export interface ReactOptions {
@@ -54,8 +54,14 @@ export function createReact({ answer, maxIterations = MAX_ROUNDS }: ReactOptions
   };
 }
 
-function describeAnswer({ answer, round, messages }: ReactState, context: ReactContext): FinishOptions {
-  const { lastNodeId: nodeId, maxIterations, answerTool } = context;
+function describeAnswer(state: ReactState, context: ReactContext): FinishOptions {
+  const { answer, round, messages } = state;
+  const { lastNodeId: nodeId, maxIterations, answerTool, output, stage } = context;
+  if (output !== undefined) {
+    if (isJsonObject(answer)) return { reply: JSON.stringify(answer["json"]), nodeId };
+    const fault = listFaults(state).at(-1) ?? "The model did not answer.";
+    throw new LoomError("model_output_invalid", `The model's reply is not the requested output. ${fault}`, { stage });
+  }
   if (answer !== null) return { reply: JSON.stringify(answer), nodeId };
   if (answerTool !== undefined)
     throw new LoomError("iteration_limit", "The model did not return an answer that matches the schema", {

@@ -1,0 +1,120 @@
+/**
+ * The structured output of one call: what the model is asked for, and how its reply becomes a value of the caller's
+ * schema.
+ */
+import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { parseJson } from "../protocol/json.ts";
+import { describeFailure } from "../tools/describe-failure.ts";
+import { describeIssues } from "../tools/describe-issues.ts";
+import { isStandardSchema, readJsonSchema } from "../tools/read-json-schema.ts";
+import type { StandardSchema } from "../tools/standard-schema.ts";
+import type { AnswerFormat } from "./create-format.ts";
+import { listJson } from "./read-json.ts";
+
+/** Options of a call that ask for structured output. */
+export interface OutputOptions {
+  /**
+   * Schema of the reply: zod, or any other library that implements Standard Schema. The result has the validated value
+   * as `output`. Needs an agent of the kind `react`. Default: the reply is plain text.
+   */
+  readonly output?: StandardSchema;
+  /** JSON Schema of the reply, for the model. Required only if the library of `output` cannot produce one. */
+  readonly outputSchema?: JsonObject;
+  /**
+   * How often the model is asked again if its reply does not match the schema, from 0 to 10. Then the run fails with
+   * `model_output_invalid`. Default: 1.
+   */
+  readonly outputRetries?: number;
+}
+
+export type OutputReading =
+  /** The reply as JSON, before the schema transforms it. */
+  { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly fault: string };
+
+const MAX_RETRIES = 10;
+/** Maximum JSON values of a reply that are checked. */
+const MAX_CANDIDATES = 5;
+
+export class OutputFormat {
+  readonly maxRetries: number;
+  readonly #schema: StandardSchema;
+  readonly #jsonSchema: JsonObject;
+  #value: unknown;
+
+  private constructor(schema: StandardSchema, jsonSchema: JsonObject, maxRetries: number) {
+    this.#schema = schema;
+    this.#jsonSchema = jsonSchema;
+    this.maxRetries = maxRetries;
+  }
+
+  /** Undefined if the options ask for no structured output. Throws `invalid_arguments`. */
+  static create({ output, outputSchema, outputRetries = 1 }: OutputOptions): OutputFormat | undefined {
+    if (output === undefined) return undefined;
+    if (!isStandardSchema(output)) throw invalid("output", "must be a Standard Schema, such as a zod object");
+    if (!Number.isSafeInteger(outputRetries) || outputRetries < 0 || outputRetries > MAX_RETRIES)
+      throw invalid("outputRetries", `must be an integer from 0 to ${MAX_RETRIES}`);
+    if (outputSchema !== undefined && !isJsonObject(outputSchema))
+      throw invalid("outputSchema", "must be a JSON Schema object");
+    if (outputSchema !== undefined) return new OutputFormat(output, outputSchema, outputRetries);
+    const read = readJsonSchema(output);
+    if (!read.ok) throw invalid("outputSchema", `is missing: ${read.reason}`, read.cause);
+    return new OutputFormat(output, closeObjects(read.schema) as JsonObject, outputRetries);
+  }
+
+  /** The format for models that support one. */
+  get responseFormat(): AnswerFormat {
+    return { name: "output", schema: this.#jsonSchema };
+  }
+
+  /** Tells the model what to answer. Also sent with `responseFormat`, which a provider may reject. */
+  get instruction(): string {
+    return `Give your final answer as JSON that matches this JSON Schema, without any other text:\n${JSON.stringify(this.#jsonSchema)}`;
+  }
+
+  /** The value of the last valid reply. */
+  get value(): unknown {
+    return this.#value;
+  }
+
+  /** Checks a reply. JSON in a code fence or between other text is found too. */
+  async read(text: string): Promise<OutputReading> {
+    let fault: string | undefined;
+    for (const json of listCandidates(text)) {
+      try {
+        const result = await this.#schema["~standard"].validate(json);
+        if (result.issues === undefined) {
+          this.#value = result.value;
+          return { ok: true, json };
+        }
+        fault ??= describeIssues(result.issues, "The answer does not match the schema");
+      } catch (error) {
+        fault ??= `The answer could not be checked: ${describeFailure(error)}`;
+      }
+    }
+    return { ok: false, fault: fault ?? "The answer is not JSON." };
+  }
+}
+
+/** Forbids unknown fields in all objects that do not say otherwise, as strict providers demand. */
+function closeObjects(schema: Json): Json {
+  if (Array.isArray(schema)) return (schema as readonly Json[]).map(closeObjects);
+  if (!isJsonObject(schema)) return schema;
+  const closed = Object.fromEntries(Object.entries(schema).map(([name, inner]) => [name, closeObjects(inner)]));
+  const isOpen =
+    closed["type"] === "object" && isJsonObject(closed["properties"]) && !("additionalProperties" in closed);
+  return isOpen ? { ...closed, additionalProperties: false } : closed;
+}
+
+function* listCandidates(text: string): Generator<Json> {
+  const whole = parseJson(text.trim());
+  if (whole !== undefined) return yield whole as Json;
+  let left = MAX_CANDIDATES;
+  for (const json of listJson(text)) {
+    yield json;
+    if (--left === 0) return;
+  }
+}
+
+function invalid(option: string, what: string, cause?: unknown): LoomError {
+  return new LoomError("invalid_arguments", `\`${option}\` ${what}`, { option }, { cause });
+}
