@@ -1,5 +1,5 @@
 import { ReadableStream as WebStream } from "node:stream/web";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import { z } from "zod";
 import { z as mini } from "zod/mini";
 import { isLoomError } from "../protocol/index.ts";
@@ -55,6 +55,46 @@ function refusal(make: () => unknown): string {
 }
 
 describe("defineTool", () => {
+  it("infers the arguments of all its functions from the schema", async () => {
+    const input = z.object({ to: z.string(), amount: z.coerce.number() });
+    const tool = defineTool({
+      name: "pay",
+      description: "Pays",
+      input,
+      needsApproval: async (payment) => {
+        expectTypeOf(payment).toEqualTypeOf<{ to: string; amount: number }>();
+        return payment.amount > 10;
+      },
+      async *execute(payment, { signal }) {
+        expectTypeOf(payment).toEqualTypeOf<{ to: string; amount: number }>();
+        expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
+        yield "paying";
+      },
+    });
+    // @ts-expect-error The schema has no such field.
+    defineTool({ name: "x", description: "X", input, execute: ({ currency }) => currency });
+    expect(await tool.needsApproval({ to: "Ann", amount: 5 })).toBe(false);
+    expect(await tool.needsApproval({ to: "Ann", amount: 50 })).toBe(true);
+    expect(await define(() => 1, { needsApproval: true }).needsApproval({ n: 1 })).toBe(true);
+    expect(await define(() => 1).needsApproval({ n: 1 })).toBe(false);
+  });
+
+  it("reports the progress that a generator yields", async () => {
+    const done: unknown[] = [];
+    const tool = define(async function* () {
+      yield { progress: 10 };
+      yield { progress: 60, message: "more than half" };
+      yield { progress: 99, eta: 1 };
+    });
+    const context = {
+      ...contextWith((text) => done.push(text)),
+      report: (...progress: unknown[]) => void done.push(progress),
+    };
+    const { text } = await tool.execute({ n: 1 }, context);
+    expect(done).toEqual([[10, undefined], [60, "more than half"], '{"progress":99,"eta":1}']);
+    expect(text).toBe('{"progress":99,"eta":1}');
+  });
+
   it("reads the schema and types from zod", async () => {
     const tool = defineTool({
       name: "add",
@@ -121,7 +161,9 @@ describe("defineTool", () => {
     ['must have the type "object"', { inputSchema: { type: "string" } }],
     ['must have the type "object"', { inputSchema: { anyOf: [] } }],
     ["`input` must be a Standard Schema", { input: {} as StandardSchema<unknown, { n: number }> }],
-    ["`execute` must be a function", { approval: "sometimes" as "always" }],
+    ["`approval` must be", { approval: "sometimes" as "always" }],
+    ["`needsApproval` must be", { needsApproval: "always" as unknown as true }],
+    ["exclude each other", { approval: "always", needsApproval: true }],
     ["`timeoutMs` must be an integer", { timeoutMs: 0 }],
     ["`timeoutMs` must be an integer", { timeoutMs: Infinity }],
     ["`concurrency` must be an integer", { concurrency: 1.5 }],

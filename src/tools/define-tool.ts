@@ -33,10 +33,15 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
   /** When the user must approve a call. Default: `never`. */
   readonly approval?: ApprovalPolicy<OutputOf<Schema>>;
   /**
+   * Whether the user must approve a call: the same as `approval`, in the form of the AI SDK. A definition has one of
+   * them. Default: false.
+   */
+  readonly needsApproval?: boolean | ((input: OutputOf<Schema>) => boolean | Promise<boolean>);
+  /**
    * Runs the tool. Returns a string, any JSON value, the result of `toolResult`, or nothing; or a promise of these.
    *
    * A generator or stream prints what it yields and returns the result. If it returns nothing, the result is the
-   * printed text.
+   * printed text. A yielded `{ progress }` or `{ progress, message }` reports progress in percent instead.
    */
   readonly execute: (input: OutputOf<Schema>, context: ToolContext) => unknown;
 }
@@ -58,21 +63,22 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  * Throws `tool_invalid` if the definition is not valid.
  */
 export function defineTool<Schema extends StandardSchema>(definition: ToolDefinition<Schema>): Tool {
-  const { name, description, input, approval = "never", execute, inputSchema: given, ...options } = definition;
-  const schema = isStandardSchema(input) ? input["~standard"] : undefined;
-  if (schema === undefined)
-    throw new LoomError(
-      "tool_invalid",
-      `Tool ${describeValue(name)}: \`input\` must be a Standard Schema, such as a Zod object`,
-    );
-  if (
-    typeof execute !== "function" ||
-    (approval !== "never" && approval !== "always" && typeof approval !== "function")
-  )
-    throw new LoomError(
-      "tool_invalid",
-      `Tool ${describeValue(name)}: \`execute\` must be a function, and \`approval\` must be "never", "always" or a function`,
-    );
+  const { name, description, input, approval, needsApproval, execute, inputSchema: given, ...options } = definition;
+  const refuse = (what: string): never => {
+    throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
+  };
+  if (!isStandardSchema(input)) return refuse("`input` must be a Standard Schema, such as a Zod object");
+  const schema = input["~standard"];
+  if (typeof execute !== "function") refuse("`execute` must be a function");
+  if (approval !== undefined && needsApproval !== undefined)
+    refuse("`approval` and `needsApproval` exclude each other");
+  if (typeof (approval ?? needsApproval) !== "function") {
+    if (!["never", "always", undefined].includes(approval as string | undefined))
+      refuse('`approval` must be "never", "always" or a function');
+    if (!["boolean", "undefined"].includes(typeof needsApproval))
+      refuse("`needsApproval` must be true, false or a function");
+  }
+  const policy = approval ?? needsApproval ?? "never";
 
   const tool: Tool = {
     ...options,
@@ -89,7 +95,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
       }
     },
     needsApproval(value) {
-      return typeof approval === "function" ? approval(value) : approval !== "never";
+      return typeof policy === "function" ? policy(value) : policy === true || policy === "always";
     },
     async execute(value, context) {
       const made = await execute(value, context);
@@ -162,7 +168,7 @@ const STEPS_PER_TURN = 64;
 
 async function drain(
   steps: StepIterator,
-  { signal, print, ready }: ToolContext,
+  { signal, print, report, ready }: ToolContext,
   limit: number,
 ): Promise<ToolCallResult> {
   const decoder = new TextDecoder();
@@ -174,6 +180,11 @@ async function drain(
       if (count % STEPS_PER_TURN === 0) await turn();
       signal.throwIfAborted();
       const { value } = step;
+      if (isProgress(value)) {
+        report(value.progress, value.message);
+        await ready();
+        continue;
+      }
       const text = value instanceof Uint8Array ? decoder.decode(value, { stream: true }) : showValue(value);
       // One character more than the limit, so that the truncation is noticed.
       if (printed.length <= limit) printed += text.slice(0, limit + 1 - printed.length);
@@ -185,4 +196,11 @@ async function drain(
     void (async () => steps.return?.())().catch(() => undefined);
     throw error;
   }
+}
+
+/** A step with these fields and no other reports progress. */
+function isProgress(step: unknown): step is { readonly progress: number; readonly message?: string } {
+  if (!isJsonObject(step) || typeof step["progress"] !== "number") return false;
+  const { progress: _, message = "", ...others } = step;
+  return typeof message === "string" && Object.keys(others).length === 0;
 }
