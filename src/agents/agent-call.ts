@@ -11,12 +11,17 @@ import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../prot
 import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
 import type { ApprovalReply } from "../engine/run-contract.ts";
 import { answerApproval, type Approve } from "./answer-approval.ts";
+import type { CheckedAgentInput } from "./agent-input.ts";
 import type { AnswerOptions } from "./agent-strategy.ts";
+import type { AgentBlobs } from "./attachments.ts";
 import type { ContextRunner } from "./call-context.ts";
 import type { CallQueueRequest, QueuedCall } from "./call-queues.ts";
+import type { RunAttachments } from "./compose-question.ts";
+import { AttachmentLoader, type FileStorage } from "./load-attachments.ts";
 import type { OutputFormat, OutputOptions } from "./output-format.ts";
 import { describeIds, findCause, type RunIds, RunResultFold, type RunResult } from "./run-result.ts";
 import type { HeldSession } from "./session-pool.ts";
+import { writeHistory } from "./write-history.ts";
 
 /** Options of one call of `run`, `stream` or `events`. */
 export interface AgentCallOptions extends OutputOptions {
@@ -49,6 +54,8 @@ export interface AgentCallOptions extends OutputOptions {
 /** What a call needs from its agent. */
 export interface AgentCallHost {
   readonly agent: string;
+  /** Where the files of messages are kept. Undefined if the agent accepts none. */
+  readonly files?: FileStorage | undefined;
   /** Throws `run_live`. */
   enqueue(request: CallQueueRequest): QueuedCall;
   enterContext(ids: RunIds): ContextRunner;
@@ -72,7 +79,7 @@ export interface ExecuteRunOptions extends AnswerOptions {
 }
 
 export interface AgentCallRequest {
-  readonly message: string;
+  readonly input: CheckedAgentInput;
   readonly source: "execute" | "stream";
   readonly requestId: string;
   readonly context: JsonObject | undefined;
@@ -101,6 +108,8 @@ export class AgentCall {
   /** Cancels the run when it aborts, at any point. Default: none. */
   #firstEventId = 0;
   #stopped: LoomError | undefined;
+  /** Aborted when the call is stopped. */
+  readonly #loading = new AbortController();
   /** Rejects when the call is stopped. */
   readonly #stopSignal = Promise.withResolvers<never>();
   #stopListening: () => void = () => undefined;
@@ -157,16 +166,18 @@ export class AgentCall {
   }
 
   async #start(session: Session): Promise<Run> {
-    const { message, source, context, toolRules, whenBusy, onInterruption, output } = this.#request;
+    const { input, source, context, toolRules, whenBusy, onInterruption, output } = this.#request;
     const { agent = this.#host.agent } = this.#request;
     const { runId, requestId } = this.ids;
+    const { attachments, blobs } = await this.#prepare(session, agent);
     this.#assertNotStopped();
     const run = await session.startRun({
       agent,
       runId,
       requestId,
-      message,
+      message: input.text,
       source,
+      ...(attachments.length === 0 ? {} : { attachments }),
       ...(context === undefined ? {} : { context }),
       ...(toolRules === undefined ? {} : { toolRules }),
       ...(onInterruption === undefined ? {} : { onInterruption }),
@@ -176,16 +187,31 @@ export class AgentCall {
     if (this.#stopped !== undefined) void run.cancel(this.#stopped.message).catch(() => undefined);
     const onFailure = (error: unknown): void => void (this.#failure = error);
     if (run.status === "live")
-      void this.#runInContext(() => this.#host.executeRun(session.log, run, { source, output, onFailure })).catch(
-        () => undefined,
-      );
+      void this.#runInContext(() =>
+        this.#host.executeRun(session.log, run, { source, blobs, output, onFailure }),
+      ).catch(() => undefined);
     return run;
+  }
+
+  /** Loads the files of the message. In a new session, also writes the messages before it. */
+  async #prepare(
+    session: Session,
+    agent: string,
+  ): Promise<{ readonly attachments: RunAttachments; readonly blobs?: AgentBlobs | undefined }> {
+    const { earlier, attachments } = this.#request.input;
+    if (earlier.length === 0 && attachments.length === 0) return { attachments: [] };
+    const { files = { blobs: undefined, options: undefined } } = this.#host;
+    const loader = new AttachmentLoader(session.sessionId, files, this.#loading.signal);
+    if (earlier.length > 0 && ((await session.log.getSession(session.sessionId))?.lastId ?? 0) === 0)
+      await writeHistory(session, earlier, { agent, loader });
+    return { attachments: await loader.load(attachments), blobs: loader.blobs };
   }
 
   /** Stops the call at any point. The first reason counts; does nothing after the end. */
   stop(why: LoomError): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = why;
+    this.#loading.abort(why);
     this.#stopSignal.reject(why);
     this.#onChange();
     void this.#run?.cancel(why.message).catch(() => undefined);

@@ -9,6 +9,7 @@ import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protoc
 import { describeValue } from "../protocol/fault.ts";
 import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
+import { type AgentInput, checkInput, type InputQuestion } from "./agent-input.ts";
 import { CallContext } from "./call-context.ts";
 import { inheritRules } from "./inherited-rules.ts";
 import { OutputFormat } from "./output-format.ts";
@@ -57,7 +58,7 @@ export class AgentCalls {
   }
 
   /** Throws `invalid_command`, `invalid_arguments`, `too_many_open` or, after `close`, `session_closed`. */
-  create(message: string, how: CallManner, options: AgentCallOptions): AgentCall {
+  create(message: AgentInput, how: CallManner, options: AgentCallOptions): AgentCall {
     try {
       if (this.#drained !== undefined) throw new LoomError("session_closed", "The agent is closed");
       const { maxCalls: limit = MAX_CALLS } = this.#options;
@@ -84,7 +85,7 @@ export class AgentCalls {
   }
 
   #check(
-    message: string,
+    message: AgentInput,
     { source, agent, isAnswerable = false }: CallManner,
     options: AgentCallOptions,
   ): AgentCallRequest {
@@ -94,7 +95,9 @@ export class AgentCalls {
     const output = OutputFormat.create(options);
     const { onInterruption = output === undefined ? undefined : "fail" } = options;
     const { approve = this.#options.approve ?? (isAnswerable ? "wait" : undefined) } = options;
-    if (typeof message !== "string") throw invalid(`The message must be a string, not ${describeValue(message)}`);
+    const input = checkInput(message);
+    if (this.#host.files === undefined && [input, ...input.earlier.map(({ question }) => question)].some(hasFiles))
+      throw invalid("This agent accepts no attachments");
     if (typeof requestId !== "string" || requestId === "" || requestId.length > MAX_NAME_LENGTH)
       throw invalid(`\`requestId\` must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
     if (!requestId.isWellFormed()) throw invalid("`requestId` has an unpaired surrogate");
@@ -112,7 +115,7 @@ export class AgentCalls {
     if (output !== undefined && !this.#options.hasOutput)
       throw invalid("`output` needs an agent of the kind react without `answer`");
     return {
-      message,
+      input,
       source,
       requestId,
       context: context === undefined ? undefined : this.#checkContext(context),
@@ -177,6 +180,10 @@ function isSignal(value: unknown): value is AbortSignal {
   return (
     typeof aborted === "boolean" && typeof addEventListener === "function" && typeof removeEventListener === "function"
   );
+}
+
+function hasFiles({ attachments }: InputQuestion): boolean {
+  return attachments.length > 0;
 }
 
 function invalid(message: string, details: JsonObject = {}): LoomError {

@@ -7,6 +7,7 @@ import type { RunOrigin } from "../engine/run-contract.ts";
 import type { Log } from "../log/index.ts";
 import type { AgentKindName } from "./agent-kind.ts";
 import type { AgentBlobs } from "./attachments.ts";
+import type { FileStorage } from "./load-attachments.ts";
 import type { OutputFormat } from "./output-format.ts";
 
 /** Options for the work of one run. */
@@ -26,6 +27,8 @@ export interface AgentStrategy {
   readonly toolNames: readonly string[];
   /** Whether it answers calls that ask for structured output. Default: false. */
   readonly hasOutput?: boolean;
+  /** Where it keeps the files of messages. Default: it accepts no files from programs. */
+  readonly files?: FileStorage;
   /** Answers the message of a started run and returns how to finish it. */
   answer(log: Log, run: Run, options: AnswerOptions): Promise<FinishOptions>;
   /** Continues the run of a dead process from its checkpoint. */

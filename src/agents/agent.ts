@@ -35,6 +35,7 @@ import { AgentSessions } from "./agent-sessions.ts";
 import type { AgentStrategy } from "./agent-strategy.ts";
 import type { AgentBlobs } from "./attachments.ts";
 import type { AgentCall, AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
+import type { AgentInput } from "./agent-input.ts";
 import { AgentCalls, type CallManner } from "./agent-calls.ts";
 import { type AgentEvent, toAgentEvent } from "./agent-event.ts";
 import { ADAPTIVE } from "./can-resume.ts";
@@ -158,11 +159,11 @@ export class Agent {
    * ```
    */
   run<Schema extends StandardSchema>(
-    message: string,
+    message: AgentInput,
     options: AgentCallOptions & { readonly output: Schema },
   ): Promise<RunResult & { readonly output: OutputOf<Schema> }>;
-  run(message: string, options?: AgentCallOptions): Promise<RunResult>;
-  async run(message: string, options: AgentCallOptions = {}): Promise<RunResult> {
+  run(message: AgentInput, options?: AgentCallOptions): Promise<RunResult>;
+  async run(message: AgentInput, options: AgentCallOptions = {}): Promise<RunResult> {
     const call = this.#calls.create(message, { source: "execute" }, options);
     await call.begin();
     return call.toResult();
@@ -174,12 +175,12 @@ export class Agent {
    * The run starts when the first event is requested. Leaving the loop early cancels it. If the run fails, throws its
    * error after `error` and `agent_finish`. Also throws if the run cannot start or if its end cannot be read.
    */
-  stream(message: string, options: AgentCallOptions = {}): AnswerStream {
+  stream(message: AgentInput, options: AgentCallOptions = {}): AnswerStream {
     return streamAnswer(this.#prepareCall(message, { source: "stream" }, options));
   }
 
   /** The same as `stream`, under the name that specification 002 uses. */
-  astream(message: string, options: AgentCallOptions = {}): AnswerStream {
+  astream(message: AgentInput, options: AgentCallOptions = {}): AnswerStream {
     return this.stream(message, options);
   }
 
@@ -202,11 +203,11 @@ export class Agent {
    * ```
    */
   events<Schema extends StandardSchema>(
-    message: string,
+    message: AgentInput,
     options: AgentCallOptions & { readonly output: Schema },
   ): EventStream<AgentEvent | OutputEvent<OutputOf<Schema>>>;
-  events(message: string, options?: AgentCallOptions): EventStream<AgentEvent>;
-  events(message: string, options: AgentCallOptions = {}): EventStream<AgentEvent | OutputEvent<unknown>> {
+  events(message: AgentInput, options?: AgentCallOptions): EventStream<AgentEvent>;
+  events(message: AgentInput, options: AgentCallOptions = {}): EventStream<AgentEvent | OutputEvent<unknown>> {
     const begin = this.#prepareCall(message, { source: "stream", isAnswerable: true }, options);
     return streamRun<AgentEvent | OutputEvent<unknown>>(begin, (call) => {
       const output = call.output === undefined ? undefined : new OutputProjection(call.output);
@@ -222,7 +223,7 @@ export class Agent {
    * Creates a call when its first event is requested. That may happen in another async context; the run belongs to the
    * context of this method's caller.
    */
-  #prepareCall(message: string, how: CallManner, options: AgentCallOptions): StartCall {
+  #prepareCall(message: AgentInput, how: CallManner, options: AgentCallOptions): StartCall {
     const inCallersContext = AsyncLocalStorage.snapshot();
     return (begin) => inCallersContext(() => begin(this.#calls.create(message, how, options)));
   }
@@ -406,6 +407,7 @@ export class Agent {
     });
     const host = {
       agent: this.#runName,
+      files: this.#strategy.files,
       acquire: (sessionId: string, isNamed: boolean) => sessions.acquire(sessionId, isNamed),
       expectRun: (run: { readonly sessionId: string; readonly runId: string }) => this.#observation.expectRun(run),
       executeRun: (into: Log, run: Run, runOptions: ExecuteRunOptions) => this.executeRun(into, run, runOptions),

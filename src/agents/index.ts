@@ -12,6 +12,7 @@ export type {
   ApproveOptions,
   EventPosition,
 } from "./agent-event.ts";
+export type { AgentInput, InputAttachment, InputMessage, InputPart } from "./agent-input.ts";
 export type { GotOptions } from "./got/got.ts";
 export type { OutputEvent, PartialOutput } from "./output-event.ts";
 export type { OutputOptions } from "./output-format.ts";

@@ -24,6 +24,7 @@ import { LONG_HISTORY } from "./conversation.ts";
 import { Conversations } from "./conversations.ts";
 import { createFit } from "./create-fit.ts";
 import { createKind } from "./create-kind.ts";
+import type { FileStorage } from "./load-attachments.ts";
 import { flattenTools } from "./flatten-tools.ts";
 import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
 import { withStage } from "./think.ts";
@@ -63,6 +64,11 @@ export class ModelStrategy implements AgentStrategy {
 
   get kind(): AgentKind["name"] {
     return this.#kind.name;
+  }
+
+  get files(): FileStorage {
+    const { blobs, attachments: options } = this.#options;
+    return { blobs, options };
   }
 
   get toolNames(): readonly string[] {

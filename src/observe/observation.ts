@@ -124,6 +124,11 @@ export class Observation {
     };
   }
 
+  /** Claims a run without observing it, so that taps of other observations skip it. Returns a function that ends it. */
+  claimRun(log: Log, { sessionId, runId }: { readonly sessionId: string; readonly runId: string }): () => void {
+    return this.#claim(log, sessionId, runId);
+  }
+
   /** Announces a run. Call it in the asynchronous context of the caller that starts the run. */
   expectRun(run: ObservedRun & { readonly runId: string }): void {
     this.#observers.expectRun(run);
