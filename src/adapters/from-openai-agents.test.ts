@@ -8,7 +8,7 @@ import {
   setTracingDisabled,
   tool,
 } from "@openai/agents";
-import { assistantMessage, functionCall, modelStreamResponder, ScriptedModel } from "@openai/agents-core/testing";
+import { assistantMessage, functionCall, modelStreamResponder, ScriptedModel } from "@openai/agents/testing";
 import OpenAI from "openai";
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";

@@ -183,7 +183,7 @@ const MAX_CALL_ID = 40;
 
 class CallIds {
   readonly #used = new Set<string>();
-  /** The ID that stands for the latest call with an ID. */
+  /** The ID that replaces that of the latest call with an ID. */
   readonly #current = new Map<string, string>();
 
   choose(id: string): string {
