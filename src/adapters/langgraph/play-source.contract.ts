@@ -1,4 +1,4 @@
-/** Records a source in a log of its own, as tests of adapters need it. */
+/** Records a source in a new log, for tests of adapters. */
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { sendCommand } from "../../engine/send-command.ts";
