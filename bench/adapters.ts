@@ -43,7 +43,7 @@ async function runRecorded(words: number): Promise<number> {
 async function runServed(words: number): Promise<number> {
   const log = new MemoryLog();
   const run = await record(log, { sessionId: "s", message: "Talk" }, fromAISDK(stream(words)));
-  const bytes = await readBody(run.toResponse({ dialect: "loom" }));
+  const bytes = await readBody(run.toResponse({ dialect: "ai-sdk" }));
   await run.ended;
   await log.close();
   return bytes;

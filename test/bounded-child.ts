@@ -108,6 +108,12 @@ const FOREIGN: { readonly [N in Exclude<DialectName, "loom">]: (i: number) => ob
     status: "awaiting_approval",
     error: null,
   }),
+  "ai-sdk": (i) => ({
+    type: "tool-input-available",
+    toolCallId: `t-${i}`,
+    toolName: "t",
+    input: { text: "y".repeat(100) },
+  }),
   "stream-event": (i) => ({
     type: "tool_calls_start",
     ts: 1,

@@ -20,7 +20,7 @@ import {
   type LoomEvent,
   type StampedRecord,
 } from "../src/protocol/index.ts";
-import { isTerminal } from "../src/protocol/record.ts";
+import { isTerminal, mayLackRun } from "../src/protocol/record.ts";
 import { sessionArbitrary } from "./run-arbitrary.ts";
 import { SAMPLES } from "./sampling.ts";
 
@@ -77,6 +77,8 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
   const called = new Set<string>();
   const started = new Set<string>();
   const rejected = new Set<string>();
+  let isUnnamed = false;
+  const lists = new Map<string, EventOf<"todo_list">>();
   for (const { envelope, event } of records) {
     if (!isKnownEvent(event)) {
       if (carriesUnknown) expected.push(event);
@@ -107,6 +109,46 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
       if (isTerminal(event)) answered = new Map();
       if (event.type === "tool_call") called.add(callKey(event));
       else if (back?.type === "tool_end" && !called.has(callKey(event))) back = { ...back, name: "unknown" };
+    }
+    if (dialect === "ai-sdk") {
+      if (event.type === "message_chunk" && event.channel !== "thought") {
+        appendText(answered, envelope.node_id, event.content);
+        streamed += event.content;
+      }
+      // A change is sent as the whole list, if the run has it.
+      if (event.type === "todo_list") lists.set(`${envelope.run_id ?? ""} ${event.list_id}`, event);
+      const key = event.type === "todo_update" ? `${envelope.run_id ?? ""} ${event.list_id}` : "";
+      const list = lists.get(key);
+      if (event.type === "todo_update" && list !== undefined) {
+        const items = list.items.map((item) =>
+          item.id === event.item_id
+            ? { ...item, text: event.text ?? item.text, completed: event.completed ?? item.completed }
+            : item,
+        );
+        lists.set(key, { ...list, items });
+        back = { ...list, items };
+      }
+      if (event.type === "run_start") isUnnamed = envelope.run_id === undefined;
+      // A record outside a run has no message.
+      if (mayLackRun(event) && envelope.run_id === undefined && !isUnnamed) back = undefined;
+      // What belongs to a call that was not sent is encoded with the call.
+      const { call_id = "", name = "" } = event as { readonly call_id?: string; readonly name?: string };
+      if (/^tool_(approval|output|progress|end)$/.test(event.type) && !called.has(call_id)) {
+        const given = event.type === "tool_approval" ? event.arguments : {};
+        expected.push({ type: "tool_call", call_id, name, arguments: given });
+      }
+      if (event.type.startsWith("tool_") && event.type !== "tool_call_chunk" && event.type !== "tool_start")
+        called.add(call_id);
+      if (event.type === "reply") {
+        const rest = findUnsent(answered, envelope.node_id, event.reply);
+        if (rest !== "") expected.push({ type: "message_chunk", content: rest, id: "agent" });
+        back = { type: "reply", reply: streamed + rest };
+      }
+      if (isTerminal(event)) {
+        answered = new Map();
+        streamed = "";
+        isUnnamed = false;
+      }
     }
     if (dialect === "engine" || dialect === "lumine") {
       if (event.type === "message_chunk" && event.channel !== "thought") {
@@ -192,6 +234,8 @@ function callKey(event: LoomEvent): string {
 const UNCHECKED_TYPES: { readonly [D in DialectName]?: readonly string[] } = {
   lumine: ["reasoning_end", "tool_approval_result"],
   engine: [],
+  // A part ends when another follows, a call starts with its first output, and the start of its arguments is a piece.
+  "ai-sdk": ["reasoning_end", "tool_start", "tool_call_chunk"],
 };
 
 function expectLedger(records: readonly EventRecord[], dialect: DialectName): EventRecord[] {

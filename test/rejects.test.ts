@@ -178,6 +178,9 @@ const BEYOND_SCHEMAS: { readonly [name: string]: string } = {
 const OUTSIDE_SCHEMAS: { readonly [frames: string]: string } = {
   "002-retrieval-complete-metadata: 0":
     "doc_count is only in `metadata`, which decoders accept and encoders never write",
+  "ai-sdk-other-parts: 7": "a data part of another program",
+  "ai-sdk-other-parts: 8": "a data part of another program",
+  "ai-sdk-other-parts: 9": "a chunk of an unknown type",
   "003-1.2-message-format": "the placeholder type in 003 §1.2",
   "003-6-dataframe-data": "an old type of 003 §6",
   "003-6-done": "an old type",

@@ -58,6 +58,8 @@ export function createRunResponse(
       "cache-control": "no-store",
       "x-loom-session": encodeURIComponent(sessionId),
       "x-loom-run": encodeURIComponent(runId),
+      // Clients of the AI SDK recognize the stream by it.
+      ...(dialect === "ai-sdk" ? { "x-vercel-ai-ui-message-stream": "v1" } : {}),
     },
   });
 }

@@ -57,7 +57,8 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   const lost = new Map<string, number>();
   /** By run, from the first unpaired surrogate on. */
   let texts: BoundedMap<TextJoiner> | undefined;
-  const hasNodes = ({ ledger }: Dialect) => ledger.node_enter.support !== "omitted";
+  const hasNodes = ({ ledger: { node_enter } }: Dialect) =>
+    node_enter.support !== "omitted" && node_enter.roundTrip({ type: "node_enter", id: "" }) !== undefined;
   const enterNode = hasNodes(to) && !hasNodes(from) ? createNodeEntry() : undefined;
   return {
     lost,

@@ -5,6 +5,7 @@
 import type { JsonObject } from "../protocol/json.ts";
 import { detectAmong } from "./detect.ts";
 import type { Decoding, DialectName } from "./dialect.ts";
+import { AI_SDK_DECODING } from "./ai-sdk/decode.ts";
 import { ENGINE_DECODING } from "./engine/decode.ts";
 import { EXPORT_DECODING } from "./export/decode.ts";
 import { LOOM_DECODING } from "./loom/decode.ts";
@@ -20,6 +21,7 @@ export const DECODERS: { readonly [N in DialectName]: Decoding } = {
   engine: ENGINE_DECODING,
   lumine: LUMINE_DECODING,
   "stream-event": STREAM_EVENT_DECODING,
+  "ai-sdk": AI_SDK_DECODING,
   loom: LOOM_DECODING,
 };
 

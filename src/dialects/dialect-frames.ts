@@ -4,6 +4,7 @@
  */
 import type { Envelope, LoomEventMap } from "../protocol/events.generated.ts";
 import type { JsonObject } from "../protocol/json.ts";
+import type { AiSdkFrame } from "./ai-sdk/frames.generated.ts";
 import type { EngineFrame } from "./engine/frames.generated.ts";
 import type { LegacyEngineFrame } from "./engine/legacy.ts";
 import type { LumineFrame } from "./lumine/frames.generated.ts";
@@ -30,4 +31,5 @@ export interface DialectFrames {
   readonly "stream-event": StreamEventFrame;
   readonly engine: EngineFrame | LegacyEngineFrame;
   readonly lumine: LumineFrame;
+  readonly "ai-sdk": AiSdkFrame;
 }

@@ -14,7 +14,7 @@ import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
 /** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `dialects.ts`. */
-export const DIALECT_NAMES = ["loom", "export", "engine", "lumine", "stream-event"] as const;
+export const DIALECT_NAMES = ["loom", "export", "engine", "lumine", "stream-event", "ai-sdk"] as const;
 
 /** Name of a dialect. */
 export type DialectName = (typeof DIALECT_NAMES)[number];

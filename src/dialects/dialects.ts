@@ -1,4 +1,5 @@
 /** The table of all dialects. */
+import { aiSdk } from "./ai-sdk/index.ts";
 import { type Dialect, DIALECT_NAMES, type DialectName } from "./dialect.ts";
 import { engine } from "./engine/index.ts";
 import { exportDialect } from "./export/index.ts";
@@ -13,6 +14,7 @@ export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   engine,
   lumine,
   "stream-event": streamEvent,
+  "ai-sdk": aiSdk,
 };
 
 /** True for the name of a dialect. */

@@ -102,7 +102,12 @@ export class ChunkReader {
         this.#approvals.set(textOf(chunk["approvalId"]), call_id);
         return [
           ...this.#ensureCall(call_id, name, chunk),
-          { type: "tool_approval", call_id, name, arguments: known?.input ?? {} },
+          {
+            type: "tool_approval",
+            call_id,
+            name,
+            arguments: isJsonObject(chunk["input"]) ? chunk["input"] : (known?.input ?? {}),
+          },
         ];
       }
       case "tool-approval-response": {
@@ -139,7 +144,10 @@ export class ChunkReader {
 
   #end(call_id: string, name: string, about: EndOfCall, is_error = true): AnyEvent {
     const call = this.#calls.get(call_id);
-    if (call !== undefined) call.state = "ended";
+    if (call !== undefined) {
+      call.state = "ended";
+      call.input = {};
+    }
     return { type: "tool_end", call_id, name, is_error, ...about };
   }
 

@@ -1,0 +1,37 @@
+/** Names of the data parts that carry events without a chunk: `data-loom-` and the event type with hyphens. */
+import type { EventType } from "../../protocol/index.ts";
+
+const PREFIX = "data-loom-";
+
+/** Events that are sent as data parts with all their fields. */
+const DATA_EVENTS: readonly EventType[] = [
+  "todo_list",
+  "todo_update",
+  "data",
+  "custom",
+  "usage",
+  "error",
+  "tool_progress",
+  "retrieval_complete",
+  "compression_applied",
+  "tot_expand",
+  "tot_evaluate",
+  "tot_backtrack",
+  "got_plan",
+  "got_node_start",
+  "got_node_complete",
+  "got_node_failed",
+  "got_expand",
+  "foreign",
+];
+
+const BY_PART: ReadonlyMap<string, EventType> = new Map(DATA_EVENTS.map((type) => [namePart(type), type]));
+
+export function namePart(type: string): string {
+  return PREFIX + type.replaceAll("_", "-");
+}
+
+/** Returns the type of the event that a data part carries; undefined for other parts. */
+export function findPartEvent(part: string): EventType | undefined {
+  return BY_PART.get(part);
+}

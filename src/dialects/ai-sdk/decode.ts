@@ -1,0 +1,190 @@
+/** Decodes UI message chunks of the AI SDK, one message at a time. `ChunkReader` knows what each chunk means. */
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { findLoomEventFault } from "../../protocol/events.generated.ts";
+import type { Envelope } from "../../protocol/index.ts";
+import { type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Decoder, Decoding } from "../dialect.ts";
+import { dropMissing } from "../drop-missing.ts";
+import { collectExtra, withExtra } from "../extra.ts";
+import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { ReplyText } from "../reply-text.ts";
+import { AI_SDK, ChunkReader } from "./chunk-reader.ts";
+import { findPartEvent } from "./data-parts.ts";
+import { findAiSdkFrameForm } from "./frames.generated.ts";
+import { AI_SDK_RULE_INFO } from "./rules.generated.ts";
+
+const createIssue = /* @__PURE__ */ createIssueFactory(AI_SDK_RULE_INFO);
+const MAX_PARTS = 10_000;
+/** What servers of the AI SDK send last. */
+const DONE = "[DONE]";
+/** Chunks that may follow the end of a run that did not complete. */
+const ENDINGS: ReadonlySet<string> = new Set(["finish-step", "finish"]);
+/** Events of a call that has started. */
+const STARTED: ReadonlySet<unknown> = new Set(["tool_output", "tool_progress", "tool_end"]);
+/** Chunks about something that an earlier chunk sent. Clients stop at an unknown part or call. */
+const NEEDS_PART = /^(text|reasoning)-(delta|end)$/;
+const NEEDS_CALL = /^tool-(input-delta|approval-request|output-.*)$/;
+
+export const AI_SDK_DECODING: Decoding = {
+  createDecoder: createAiSdkDecoder,
+  confidence(frame) {
+    const { type } = frame;
+    const form = findAiSdkFrameForm(type);
+    if (form === undefined) return typeof type === "string" && type.startsWith("data-") && "data" in frame ? 1 : 0;
+    return confidenceByForm(form, frame, true);
+  },
+  traits: { ...PLAIN_FRAMES, endText: DONE },
+};
+
+function createAiSdkDecoder(): Decoder {
+  let runId: string | undefined;
+  let state: "new" | "live" | "over" = "new";
+  let isCut = false;
+  let reader = new ChunkReader();
+  const reply = new ReplyText({ held: 0 });
+  /** Open text and reasoning parts, and calls with their approvals. */
+  const parts = new BoundedMap<true>(MAX_PARTS);
+  const calls = new BoundedMap<true>(MAX_PARTS);
+  const started = new BoundedMap<true>(MAX_PARTS);
+
+  const envelope = (): Envelope => dropMissing({ run_id: runId });
+
+  function begin(messageId: string | undefined): EventRecord[] {
+    state = "live";
+    isCut = false;
+    runId = messageId;
+    reader = new ChunkReader();
+    reply.clear();
+    for (const known of [parts, calls, started]) known.clear();
+    return [{ envelope: envelope(), event: dropMissing({ type: "run_start", run_id: runId }) }];
+  }
+
+  /** Starts a run if none is live. */
+  function ensureRun(type: string, issues: Issue[]): EventRecord[] {
+    if (state === "live") return [];
+    issues.push(
+      state === "over"
+        ? createIssue("ai-sdk-after-finish", `\`${type}\` follows the end of its message`)
+        : createIssue("ai-sdk-start-first", `the message starts with \`${type}\` instead of \`start\``),
+    );
+    return begin(undefined);
+  }
+
+  function end(status: "completed" | "error" | "cancelled", reason: string | undefined, issues: Issue[]): AnyEvent[] {
+    state = "over";
+    isCut = status !== "completed";
+    const last = [...reader.takeSources(), dropMissing({ type: "run_end", status, reason })];
+    if (status !== "completed") return last;
+    if (reply.overflowed)
+      issues.push(createIssue("ai-sdk-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+    return [...last, { type: "reply", reply: reply.toString() }];
+  }
+
+  function checkReferences(type: string, frame: JsonObject, issues: Issue[]): void {
+    const { id, toolCallId, approvalId } = frame;
+    const part = `${type.split("-", 1)[0] ?? ""}:${String(id)}`;
+    if (NEEDS_PART.test(type) && !parts.has(part))
+      issues.push(createIssue("ai-sdk-part-unknown", `there is no open part ${String(id)}`));
+    if (type === "text-start" || type === "reasoning-start") parts.set(part, true);
+    if (type === "text-end" || type === "reasoning-end") parts.delete(part);
+    if (type === "reset-step") parts.clear();
+    if (NEEDS_CALL.test(type) && !calls.has(`call:${String(toolCallId)}`))
+      issues.push(createIssue("ai-sdk-call-unknown", `there is no call ${String(toolCallId)}`));
+    if (type === "tool-approval-response" && !calls.has(`approval:${String(approvalId)}`))
+      issues.push(createIssue("ai-sdk-call-unknown", `there is no approval ${String(approvalId)}`));
+    if (type.startsWith("tool-input-")) calls.set(`call:${String(toolCallId)}`, true);
+    if (type === "tool-approval-request") calls.set(`approval:${String(approvalId)}`, true);
+  }
+
+  /** Adds the `tool_start` of a call that has its first output or result. The AI SDK does not report it. */
+  function addStart(event: AnyEvent): readonly AnyEvent[] {
+    const { type, call_id, name, error_code, decision } = event as { readonly [field: string]: string | undefined };
+    // A call that was rejected or has invalid arguments never starts.
+    if (decision === "rejected" && type === "tool_approval_result") started.set(call_id ?? "", true);
+    if (error_code === "tool_rejected" || error_code === "invalid_arguments") return [event];
+    if (!STARTED.has(type) || started.has(call_id ?? "")) return [event];
+    started.set(call_id ?? "", true);
+    return [dropMissing({ type: "tool_start", call_id, name: name ?? "unknown" }) as AnyEvent, event];
+  }
+
+  function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    switch (type) {
+      case "start":
+      case "finish": {
+        const { messageMetadata, finishReason } = frame;
+        const kept: AnyEvent[] =
+          messageMetadata === undefined || messageMetadata === null
+            ? []
+            : [{ type: "foreign", dialect: AI_SDK, frame: { type: "message-metadata", messageMetadata } }];
+        if (type === "start") return kept;
+        return [...kept, ...end(finishReason === "error" ? "error" : "completed", undefined, issues)];
+      }
+      case "error":
+        return end("error", readText(frame["errorText"]), issues);
+      case "abort":
+        return end("cancelled", readText(frame["reason"]), issues);
+      case "start-step":
+        reply.mark();
+        return [];
+      case "finish-step":
+        return reader.takeSources();
+      case "reset-step":
+        reply.rollBack();
+        return [];
+      case "data-loom-node":
+      case "data-loom-superseded":
+        return [];
+      case "source-url":
+      case "source-document":
+        // A data part has the same source with all its fields.
+        return frame["repeats"] === undefined ? reader.read(frame) : [];
+      case "text-delta":
+        reply.add(String(frame["delta"]));
+        return reader.read(frame);
+      default: {
+        const carried = findPartEvent(type);
+        if (carried === undefined) return reader.read(frame).flatMap(addStart);
+        const event = { ...toJsonObject(frame["data"]), type: carried } as AnyEvent;
+        return findLoomEventFault(event) === undefined ? addStart(event) : reader.read(frame);
+      }
+    }
+  }
+
+  const frames = createTypedDecoder("chunk", (frame, type, issues) => {
+    const form = findAiSdkFrameForm(type);
+    // JSON has no undefined, so a tool without a result has no output.
+    const whole = type === "tool-output-available" && !("output" in frame) ? { ...frame, output: null } : frame;
+    if (form !== undefined && !checkFrame(form, whole, issues)) return [];
+    if (state === "over" && isCut && ENDINGS.has(type)) return [];
+    let records: EventRecord[];
+    if (type === "start" && state !== "live") records = begin(readText(frame["messageId"]));
+    else {
+      if (type === "start") issues.push(createIssue("ai-sdk-start-once", "the message has a second `start`"));
+      records = ensureRun(type, issues);
+    }
+    checkReferences(type, whole, issues);
+    const extra = form === undefined ? undefined : collectExtra(frame, form.fields, "type");
+    const events = readEvents(type, whole, issues);
+    const at = envelope();
+    for (const [index, event] of events.entries()) {
+      const isKept = event.type === "foreign" || event.type === "custom";
+      records.push({ envelope: index === 0 && !isKept ? withExtra(at, AI_SDK, extra) : at, event });
+    }
+    return records;
+  });
+
+  return {
+    decode(text, given) {
+      if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
+      if (state === "over") return { records: [], issues: [] };
+      if (state === "new")
+        return { records: [], issues: [createIssue("ai-sdk-start-first", "the stream has no message before [DONE]")] };
+      const issues = [createIssue("ai-sdk-finish-missing", "[DONE] comes before `finish`")];
+      const records = end("completed", undefined, issues).map((event) => ({ envelope: envelope(), event }));
+      return { records, issues };
+    },
+  };
+}

@@ -1,0 +1,432 @@
+/**
+ * Encodes records as UI message chunks of the AI SDK. Only types of its schema are sent, because clients stop at any
+ * other: what has no chunk is a data part. Every run ends with `finish`.
+ */
+import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
+import { findFault } from "../../protocol/check-form.ts";
+import { isJsonObject } from "../../protocol/json.ts";
+import { trackCall, type TrackedCall } from "../call-tracker.ts";
+import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { createFoldEncoder } from "../fold-encoder.ts";
+import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { addAnswerText, findUnsentText } from "../reply-text.ts";
+import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
+import { AI_SDK } from "./chunk-reader.ts";
+import { namePart } from "./data-parts.ts";
+import { findAiSdkFrameForm } from "./frames.generated.ts";
+import type { AiSdkFrameType } from "./frames.ts";
+import {
+  addToStep,
+  appendText,
+  changeList,
+  createMessageFold,
+  endPart,
+  endParts,
+  endStep,
+  enterNode,
+  exitNode,
+  isOtherNode,
+  type MessageFold,
+  noteCall,
+  showCall,
+  startStep,
+  supersede,
+  writeChunk,
+} from "./message-fold.ts";
+
+const FAILED = "The run failed";
+const GRAPH_STATE = "clients of the AI SDK do not show graph state";
+const FINISH_REASONS: { readonly [reason: string]: string } = {
+  stop: "stop",
+  length: "length",
+  content_filter: "content-filter",
+};
+/** Media type of an image without one; the chunk must have it. */
+const ANY_IMAGE = "image/*";
+/** Chunks without an event that can be sent again as they came. */
+const KEPT_CHUNKS: ReadonlySet<unknown> = new Set([
+  "custom",
+  "message-metadata",
+  "steering-message",
+  "reasoning-file",
+  "file",
+]);
+
+export function createAiSdkEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
+  return createFoldEncoder<MessageFold>(
+    {
+      table: AI_SDK_TABLE,
+      create: createMessageFold,
+      before(fold) {
+        if (fold.isOpen) return NO_FRAMES;
+        fold.isOpen = true;
+        return [writeChunk("start", { messageId: fold.runId })];
+      },
+    },
+    saved,
+  );
+}
+
+/** A row for an event that is sent as a data part with all its fields. */
+function dataPart<T extends EventType>(
+  type: T,
+  options: {
+    readonly isKept?: boolean;
+    readonly note?: string;
+    readonly also?: (event: EventOf<T>, record: StampedRecord) => readonly string[];
+  } = {},
+): LedgerRow<MessageFold, T> {
+  const { isKept = true, note, also } = options;
+  return carried(
+    namePart(type),
+    (fold, event, record) => {
+      const { node_id, event_id } = record.envelope;
+      const frames = [
+        ...endParts(fold, node_id),
+        writeData(event, `event-${event_id}`),
+        ...(also?.(event, record) ?? NO_FRAMES),
+      ];
+      return addToStep(fold, frames, isKept);
+    },
+    note === undefined ? {} : { note },
+  );
+}
+
+function writeData(event: LoomEvent, id: string): string {
+  const { type, ...data } = event;
+  return writeChunk(namePart(type) as AiSdkFrameType, { id, data: data as unknown as JsonObject });
+}
+
+export const AI_SDK_TABLE: LedgerTable<MessageFold> = {
+  run_start: carried("start", () => NO_FRAMES, {
+    lostFields: [
+      "message",
+      "agent",
+      "contiguous",
+      "source",
+      "request_id",
+      "context",
+      "attachments",
+      "reasoning",
+      "actor",
+      "tool_rules",
+      "on_interruption",
+      "capabilities",
+    ],
+    note: "the ID of the message is the ID of the run",
+  }),
+  llm_start: converted(
+    "start-step",
+    (fold, { purpose = "answer" }, { envelope }) => {
+      if (purpose !== "answer" || fold.models++ > 0) return NO_FRAMES;
+      return startStep(fold, envelope.node_id);
+    },
+    {
+      note: "a step is a model call and its tools; calls that run in parallel share one, and summaries have none. It is not read back",
+      roundTrip: () => undefined,
+    },
+  ),
+  llm_end: omitted("a step ends when the next one starts; the reason of the last one is in `finish`", (fold, event) => {
+    const { purpose = "answer", finish_reason = "" } = event;
+    if (purpose !== "answer") return;
+    fold.models = Math.max(0, fold.models - 1);
+    fold.finishReason = FINISH_REASONS[finish_reason] ?? fold.finishReason;
+  }),
+  node_enter: converted(
+    "data-loom-node",
+    (fold, event, { envelope: { node_id = event.id } }) => {
+      const taken = event.supersedes === undefined ? NO_FRAMES : supersede(fold, event.supersedes);
+      return [...taken, enterNode(fold, node_id, event)];
+    },
+    {
+      note: "if the node run repeats an interrupted one, `reset-step` takes back the text of that one, or `data-loom-superseded` says that it no longer counts. It is not read back",
+      roundTrip: () => undefined,
+    },
+  ),
+  node_exit: converted(
+    "data-loom-node",
+    (fold, event, { envelope: { node_id } }) => [
+      ...endParts(fold, node_id),
+      exitNode(fold, node_id ?? event.id, event),
+    ],
+    { note: "replaces the part of its `node_enter`. It is not read back", roundTrip: () => undefined },
+  ),
+  message_chunk: carried(
+    "text-delta",
+    (fold, { content, channel }, { envelope }) => {
+      if (content === "") return NO_FRAMES;
+      if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
+      addAnswerText(fold.answered, envelope.node_id, content);
+      return appendText(fold, "text", envelope, content);
+    },
+    {
+      lostFields: ["id", "channel", "format", "is_complete"],
+      note: "text of thoughts is sent as reasoning",
+      roundTrip: ({ content, channel }) =>
+        channel === "thought"
+          ? { type: "reasoning_chunk", content }
+          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
+    },
+  ),
+  reasoning_chunk: carried(
+    "reasoning-delta",
+    (fold, { content }, { envelope }) =>
+      content === "" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
+    { lostFields: ["id", "stage"] },
+  ),
+  reasoning_end: carried(
+    "reasoning-end",
+    (fold, _event, { envelope: { node_id = "" } }) => endPart(fold, "reasoning", node_id),
+    { lostFields: ["id", "duration_ms"], note: "also sent when something else follows the reasoning" },
+  ),
+  tool_call_chunk: carried("tool-input-delta", encodeArguments, {
+    lostFields: ["index"],
+    note: "after a `tool-input-start`; pieces without a call ID are omitted, as the call follows with all arguments",
+  }),
+  tool_call: carried(
+    "tool-input-available",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "call");
+      call.description = event.description;
+      if (isOtherNode(fold, envelope.node_id)) keepStep(fold);
+      return [...endParts(fold, envelope.node_id), ...showCall(fold, call, event.raw_arguments ?? event.arguments)];
+    },
+    {
+      lostFields: ["index"],
+      note: "arguments that are not a JSON object are sent as the text of the model",
+      roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
+        dropUndefined({
+          type: "tool_call",
+          call_id,
+          name,
+          arguments: raw_arguments === undefined ? args : {},
+          description: description === "" ? undefined : description,
+          raw_arguments,
+        }) as unknown as LoomEvent,
+    },
+  ),
+  tool_start: omitted("a call with its arguments counts as started", keepStep),
+  tool_output: carried(
+    "tool-output-available",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "running");
+      const output = writeChunk("tool-output-available", {
+        toolCallId: call.id,
+        output: event.content,
+        preliminary: true,
+      });
+      return [...showCall(fold, call, {}), ...addToStep(fold, [output], true)];
+    },
+    { note: "preliminary; clients show the last piece" },
+  ),
+  tool_progress: carried(
+    "data-loom-tool-progress",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "running");
+      const chunk = writeData({ ...event, call_id: call.id, name: call.name }, `progress-${call.id}`);
+      return [...showCall(fold, call, {}), ...addToStep(fold, [chunk], true)];
+    },
+    { note: "replaces the progress before" },
+  ),
+  tool_end: carried("tool-output-available", encodeToolEnd, {
+    lostFields: ["error_code", "duration_ms"],
+    note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected",
+    roundTrip(event) {
+      const { call_id, name, result, is_error, error_code } = event;
+      const call = { type: "tool_end", ...(call_id === undefined ? {} : { call_id }), name, is_error } as const;
+      if (!is_error) return { ...call, ...splitResult(resultValue(event)) };
+      return { ...call, result, ...(error_code === "tool_rejected" ? { error_code } : {}) };
+    },
+  }),
+  tool_approval: carried(
+    "tool-approval-request",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "before");
+      const shown = [...endParts(fold, envelope.node_id), ...showCall(fold, call, event.arguments)];
+      noteCall(fold.asked, call.id);
+      const request = { approvalId: call.id, toolCallId: call.id, input: event.arguments };
+      return [...shown, ...addToStep(fold, [writeChunk("tool-approval-request", request)], true)];
+    },
+    { lostFields: ["expires_at", "digest"], note: "the ID of the approval is the ID of the call" },
+  ),
+  tool_approval_result: carried(
+    "tool-approval-response",
+    (fold, event, { envelope }) => {
+      const { id } = trackCall(fold.calls, event, envelope, "before");
+      if (!fold.asked.delete(id)) return NO_FRAMES;
+      const { decision, reason } = event;
+      return [writeChunk("tool-approval-response", { approvalId: id, approved: decision === "approved", reason })];
+    },
+    {
+      lostFields: ["arguments", "actor", "code"],
+      note: "an approval that expired counts as rejected",
+      roundTrip: ({ call_id, name, decision, reason }) =>
+        dropUndefined({
+          type: "tool_approval_result",
+          call_id,
+          name,
+          decision: decision === "approved" ? decision : "rejected",
+          reason,
+        }) as unknown as LoomEvent,
+    },
+  ),
+  todo_list: carried("data-loom-todo-list", encodeList),
+  todo_update: converted("data-loom-todo-list", encodeList, {
+    note: "the whole list with the change; `data-loom-todo-update` if the run does not have the list",
+  }),
+  image: carried(
+    "file",
+    (fold, { url, media_type = ANY_IMAGE }, { envelope }) => [
+      ...endParts(fold, envelope.node_id),
+      ...addToStep(fold, [writeChunk("file", { url, mediaType: media_type })], true),
+    ],
+    {
+      lostFields: ["alt"],
+      roundTrip: ({ url, media_type }) =>
+        media_type === undefined || media_type.startsWith("image/")
+          ? { type: "image", url, ...(media_type === undefined ? {} : { media_type }) }
+          : { type: "foreign", dialect: AI_SDK, frame: { type: "file", url, mediaType: media_type } },
+    },
+  ),
+  retrieval_complete: dataPart("retrieval_complete", {
+    also: encodeSources,
+    note: "and a `source-url` for each source with a web address",
+  }),
+  error: dataPart("error", {
+    isKept: false,
+    note: "clients stop at the chunk `error`, so it is sent only if the run fails",
+  }),
+  custom: converted(
+    "data-loom-custom",
+    (fold, event, { envelope: { node_id, event_id } }) => {
+      const chunk = isDataChunk(event.value) ? JSON.stringify(event.value) : writeData(event, `event-${event_id}`);
+      return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
+    },
+    { note: "a data part of another program is sent unchanged" },
+  ),
+  foreign: converted(
+    "data-loom-foreign",
+    (fold, event, { envelope: { node_id, event_id } }) => {
+      const { dialect, frame } = event;
+      const chunk =
+        dialect === AI_SDK && isKeptChunk(frame) ? JSON.stringify(frame) : writeData(event, `event-${event_id}`);
+      return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
+    },
+    { note: "chunks that this package has no event for are sent unchanged, if clients know them" },
+  ),
+  usage: dataPart("usage", { isKept: false }),
+  data: dataPart("data"),
+  compression_applied: dataPart("compression_applied", { isKept: false }),
+  tot_expand: dataPart("tot_expand"),
+  tot_evaluate: dataPart("tot_evaluate"),
+  tot_backtrack: dataPart("tot_backtrack"),
+  got_plan: dataPart("got_plan"),
+  got_node_start: dataPart("got_node_start"),
+  got_node_complete: dataPart("got_node_complete"),
+  got_node_failed: dataPart("got_node_failed"),
+  got_expand: dataPart("got_expand"),
+  values: omitted(GRAPH_STATE),
+  updates: omitted(GRAPH_STATE),
+  checkpoint: omitted(GRAPH_STATE),
+  run_end: carried(
+    "finish",
+    (fold, { status, reason }) => {
+      if (status === "completed") return NO_FRAMES;
+      const last =
+        status === "error"
+          ? [writeChunk("error", { errorText: reason ?? FAILED }), writeChunk("finish", { finishReason: "error" })]
+          : [writeChunk("abort", { reason }), writeChunk("finish", { finishReason: "interrupted" })];
+      return [...endStep(fold), ...last];
+    },
+    {
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "code"],
+      note: "after `error` or `abort` if the run did not complete",
+      roundTrip: ({ status, reason = status === "error" ? FAILED : undefined }) =>
+        status === "completed" || reason === undefined || reason === ""
+          ? { type: "run_end", status }
+          : { type: "run_end", status, reason },
+    },
+  ),
+  reply: carried(
+    "finish",
+    (fold, { reply }, { envelope }) => {
+      const rest = findUnsentText(fold.answered, envelope.node_id, reply);
+      const frames = rest === "" ? NO_FRAMES : appendText(fold, "text", envelope, rest);
+      return [...frames, ...endStep(fold), writeChunk("finish", { finishReason: fold.finishReason ?? "stop" })];
+    },
+    { note: "text that was not streamed is sent before it; read back as all text of the message" },
+  ),
+};
+
+function encodeArguments(
+  fold: MessageFold,
+  { call_id, name, arguments_delta }: EventOf<"tool_call_chunk">,
+  { envelope }: StampedRecord,
+): readonly string[] {
+  if (call_id === undefined || (name === undefined && !fold.calls.byKey.has(call_id))) return NO_FRAMES;
+  const call = trackCall(fold.calls, { call_id, ...(name === undefined ? {} : { name }) }, envelope, "before");
+  if (call.shown) return NO_FRAMES;
+  const frames = [...endParts(fold, envelope.node_id)];
+  const toolCallId = call.id;
+  if (noteCall(fold.streaming, toolCallId))
+    frames.push(writeChunk("tool-input-start", { toolCallId, toolName: call.name }));
+  if (arguments_delta !== "")
+    frames.push(writeChunk("tool-input-delta", { toolCallId, inputTextDelta: arguments_delta }));
+  return frames.length === 0 ? NO_FRAMES : addToStep(fold, frames, false);
+}
+
+/** A tool that ran has effects, so its call stays even if the step is repeated. */
+function keepStep(fold: MessageFold): void {
+  if (fold.step !== undefined) fold.step.isKept = true;
+}
+
+function encodeToolEnd(fold: MessageFold, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
+  const call = trackCall(fold.calls, event, envelope, "end");
+  const frames = [...endParts(fold, envelope.node_id), ...showCall(fold, call, {})];
+  fold.asked.delete(call.id);
+  // A call of an interrupted model call that never started is made again.
+  return [...frames, ...addToStep(fold, [writeResult(call, event)], event.error_code !== "interrupted")];
+}
+
+function writeResult({ id: toolCallId }: TrackedCall, event: EventOf<"tool_end">): string {
+  const { is_error, result, error_code } = event;
+  if (!is_error) return writeChunk("tool-output-available", { toolCallId, output: resultValue(event) });
+  if (error_code === "tool_rejected") return writeChunk("tool-output-denied", { toolCallId, reason: result });
+  return writeChunk("tool-output-error", { toolCallId, errorText: result });
+}
+
+function encodeList(
+  fold: MessageFold,
+  event: EventOf<"todo_list"> | EventOf<"todo_update">,
+  { envelope: { node_id, event_id } }: StampedRecord,
+): readonly string[] {
+  const list = changeList(fold, event);
+  const chunk = list === undefined ? writeData(event, `event-${event_id}`) : writeData(list, list.list_id);
+  return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
+}
+
+function encodeSources(
+  { sources = [] }: EventOf<"retrieval_complete">,
+  { envelope: { event_id } }: StampedRecord,
+): readonly string[] {
+  return sources.flatMap(({ title, uri = "" }, index) => {
+    if (!/^https?:/i.test(uri)) return [];
+    const repeats = namePart("retrieval_complete");
+    return [writeChunk("source-url", { sourceId: `source-${event_id}-${index}`, url: uri, title, repeats })];
+  });
+}
+
+/** True for a data part of another program, as its decoder read it. */
+function isDataChunk(value: unknown): boolean {
+  if (!isJsonObject(value) || !("data" in value)) return false;
+  const { type, id = "", transient = false } = value;
+  if (typeof type !== "string" || !type.startsWith("data-") || type.startsWith(namePart(""))) return false;
+  return typeof id === "string" && typeof transient === "boolean";
+}
+
+function isKeptChunk(frame: unknown): boolean {
+  if (!isJsonObject(frame) || !KEPT_CHUNKS.has(frame["type"])) return false;
+  const form = findAiSdkFrameForm(frame["type"]);
+  return form !== undefined && findFault(form.fields, frame) === undefined;
+}

@@ -1,0 +1,219 @@
+/**
+ * The state of one message of the AI SDK while it is encoded: its step, its open parts and its calls. Plain data within
+ * fixed limits, because encoders are saved. The functions return the chunks that change it, as JSON.
+ *
+ * Invariant: a chunk names only parts and calls that the message has. Clients of the AI SDK stop at any other.
+ */
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import type { StampedEnvelope } from "../../protocol/record.ts";
+import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
+import type { AiSdkFrameType } from "./frames.ts";
+
+/** Maximum open text parts, and open reasoning parts. Beyond it, the oldest is closed. */
+const MAX_OPEN_PARTS = 1000;
+const MAX_LISTS = 100;
+const MAX_LIST_ITEMS = 1000;
+const MAX_CALLS = 10_000;
+const MAX_NODES = 10_000;
+
+type PartKind = "text" | "reasoning";
+type TodoList = EventOf<"todo_list">;
+
+export interface MessageFold {
+  readonly runId: string | undefined;
+  isOpen: boolean;
+  /** The open step; undefined before the first. */
+  step: MessageStep | undefined;
+  /** Number of running model calls. Only the first of them starts a step. */
+  models: number;
+  finishReason: string | undefined;
+  /** Open parts by node run. */
+  readonly text: Map<string, string>;
+  readonly reasoning: Map<string, string>;
+  readonly calls: TrackedCalls;
+  /** Calls whose arguments are streamed, and calls with an approval request. */
+  readonly streaming: Set<string>;
+  readonly asked: Set<string>;
+  readonly lists: Map<string, TodoList>;
+  /** Open node runs: what their end repeats. */
+  readonly nodes: Map<string, JsonObject>;
+  readonly answered: StreamedAnswer;
+}
+
+export interface MessageStep {
+  /** Node run of the model call that started it. */
+  readonly node: string | undefined;
+  isEmpty: boolean;
+  /** True if the step has parts that count even if its model call is repeated. */
+  isKept: boolean;
+}
+
+export function createMessageFold({ envelope, event }: StampedRecord): MessageFold {
+  const { run_id } = event as Partial<EventOf<"run_start">>;
+  return {
+    runId: envelope.run_id ?? run_id,
+    isOpen: false,
+    step: undefined,
+    models: 0,
+    finishReason: undefined,
+    text: new Map(),
+    reasoning: new Map(),
+    calls: createTrackedCalls(),
+    streaming: new Set(),
+    asked: new Set(),
+    lists: new Map(),
+    nodes: new Map(),
+    answered: createStreamedAnswer(),
+  };
+}
+
+/** Writes a chunk. Fields that are undefined are left out. */
+export function writeChunk(type: AiSdkFrameType, fields: { readonly [name: string]: Json | undefined } = {}): string {
+  return JSON.stringify({ type, ...fields });
+}
+
+/** Starts a step, if the open one has parts. A model call of another node run in the same step keeps it. */
+export function startStep(fold: MessageFold, node: string | undefined): readonly string[] {
+  const isFresh = fold.step?.isEmpty === true;
+  const frames = isFresh ? [] : [...endStep(fold), writeChunk("start-step")];
+  fold.step = { node, isEmpty: true, isKept: false };
+  return frames;
+}
+
+/** Ends all open parts, and the step. */
+export function endStep(fold: MessageFold): readonly string[] {
+  const frames = [...endAll(fold, "text"), ...endAll(fold, "reasoning")];
+  if (fold.step === undefined) return frames;
+  fold.step = undefined;
+  return [...frames, writeChunk("finish-step")];
+}
+
+/**
+ * Adds chunks to the open step, and starts one if none is open. `isKept` says that they count even if the model call of
+ * the step is repeated.
+ */
+export function addToStep(fold: MessageFold, frames: readonly string[], isKept: boolean): readonly string[] {
+  const opening = openStep(fold, isKept);
+  return opening.length === 0 ? frames : [...opening, ...frames];
+}
+
+function openStep(fold: MessageFold, isKept: boolean): readonly string[] {
+  const opening = fold.step === undefined ? startStep(fold, undefined) : [];
+  const step = fold.step as MessageStep;
+  step.isEmpty = false;
+  step.isKept ||= isKept;
+  return opening;
+}
+
+/** True for a node run other than that of the step's model call: its parts are not repeated with the step. */
+export function isOtherNode({ step }: MessageFold, node: string | undefined): boolean {
+  return step !== undefined && step.node !== node;
+}
+
+/** Appends to the open part of a node run, and opens it if needed. */
+export function appendText(
+  fold: MessageFold,
+  kind: PartKind,
+  { node_id, event_id }: StampedEnvelope,
+  delta: string,
+): readonly string[] {
+  const node = node_id ?? "";
+  const frames = [
+    ...openStep(fold, isOtherNode(fold, node_id)),
+    ...endPart(fold, kind === "text" ? "reasoning" : "text", node),
+  ];
+  let id = fold[kind].get(node);
+  if (id === undefined) {
+    id = `${kind}-${event_id}`;
+    const close = (oldest: string): void => void frames.push(writeChunk(`${kind}-end`, { id: oldest }));
+    new BoundedMap<string>(MAX_OPEN_PARTS, close, fold[kind]).set(node, id);
+    frames.push(writeChunk(`${kind}-start`, { id }));
+  }
+  frames.push(writeChunk(`${kind}-delta`, { id, delta }));
+  return frames;
+}
+
+export function endPart(fold: MessageFold, kind: PartKind, node: string): readonly string[] {
+  const id = fold[kind].get(node);
+  if (id === undefined) return [];
+  fold[kind].delete(node);
+  return [writeChunk(`${kind}-end`, { id })];
+}
+
+/** Ends the parts of a node run: what follows is shown after them. */
+export function endParts(fold: MessageFold, node = ""): readonly string[] {
+  return [...endPart(fold, "reasoning", node), ...endPart(fold, "text", node)];
+}
+
+function endAll(fold: MessageFold, kind: PartKind): string[] {
+  const frames = [...fold[kind].values()].map((id) => writeChunk(`${kind}-end`, { id }));
+  fold[kind].clear();
+  return frames;
+}
+
+/** Sends a call with its arguments, unless it was sent. */
+export function showCall(fold: MessageFold, call: TrackedCall, input: Json): readonly string[] {
+  if (call.shown) return [];
+  call.shown = true;
+  fold.streaming.delete(call.id);
+  const { id: toolCallId, name: toolName, description: title } = call;
+  return addToStep(fold, [writeChunk("tool-input-available", { toolCallId, toolName, input, title })], false);
+}
+
+/** Adds to a set of calls, within its limit. Returns false if the call was in it. */
+export function noteCall(calls: Set<string>, id: string): boolean {
+  if (calls.has(id)) return false;
+  if (calls.size < MAX_CALLS) calls.add(id);
+  return true;
+}
+
+/**
+ * A node run repeats an interrupted one. If the step has only the text of that one, it is taken back. Otherwise a data
+ * part says that the text no longer counts: a message cannot lose single parts.
+ */
+export function supersede(fold: MessageFold, node: string): readonly string[] {
+  const { step } = fold;
+  if (step?.node !== node || step.isKept) return [writeChunk("data-loom-superseded", { id: node, data: { node } })];
+  for (const open of [fold.text, fold.reasoning, fold.streaming]) open.clear();
+  for (const [key, call] of fold.calls.byKey) if (call.shown) fold.calls.byKey.delete(key);
+  if (step.isEmpty) return [];
+  step.isEmpty = true;
+  return [writeChunk("reset-step")];
+}
+
+/** Remembers a to-do list, or a change of one. Returns the whole list; undefined if it is not known. */
+export function changeList(fold: MessageFold, event: TodoList | EventOf<"todo_update">): TodoList | undefined {
+  const lists = new BoundedMap<TodoList>(MAX_LISTS, undefined, fold.lists);
+  if (event.type === "todo_list") {
+    if (event.items.length <= MAX_LIST_ITEMS) lists.set(event.list_id, event);
+    else lists.delete(event.list_id);
+    return event;
+  }
+  const list = lists.get(event.list_id);
+  if (list === undefined) return undefined;
+  const { item_id, text, completed } = event;
+  const items = list.items.map((item) =>
+    item.id === item_id ? { ...item, text: text ?? item.text, completed: completed ?? item.completed } : item,
+  );
+  const changed = { ...list, items };
+  lists.set(event.list_id, changed);
+  return changed;
+}
+
+/** Remembers a node run until it ends, and returns its data part. */
+export function enterNode(fold: MessageFold, id: string, event: EventOf<"node_enter">): string {
+  const { id: name, parent, supersedes, attempt } = event;
+  const about = dropUndefined({ name, parent, supersedes, attempt });
+  new BoundedMap<JsonObject>(MAX_NODES, undefined, fold.nodes).set(id, about);
+  return writeChunk("data-loom-node", { id, data: { ...about, state: "running" } });
+}
+
+export function exitNode(fold: MessageFold, id: string, { id: name, result }: EventOf<"node_exit">): string {
+  const about = fold.nodes.get(id) ?? { name };
+  fold.nodes.delete(id);
+  const end = result === "Ok" ? { state: "done" } : { state: "failed", error: result.Err };
+  return writeChunk("data-loom-node", { id, data: { ...about, ...end } });
+}
