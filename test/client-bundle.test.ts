@@ -14,8 +14,8 @@ import { packageRoot } from "./source-files.ts";
  */
 const ENTRIES = [
   ["receiver for loom", join("test", "browser", "receiver-page.ts"), 26_000],
-  ["receiver for all dialects", join("test", "browser", "any-receiver-page.ts"), 33_200],
-  ["whole client", join("src", "client", "index.ts"), 45_600],
+  ["receiver for all dialects", join("test", "browser", "any-receiver-page.ts"), 36_200],
+  ["whole client", join("src", "client", "index.ts"), 48_600],
 ] as const;
 
 describe("the client bundle", () => {

@@ -83,20 +83,21 @@ function createAiSdkDecoder(): Decoder {
     return [...last, { type: "reply", reply: reply.toString() }];
   }
 
+  /** Reports parts, calls and approvals that were not sent. Chunks of a known type have these fields. */
   function checkReferences(type: string, frame: JsonObject, issues: Issue[]): void {
-    const { id, toolCallId, approvalId } = frame;
-    const part = `${type.split("-", 1)[0] ?? ""}:${String(id)}`;
+    const { id = "", toolCallId = "", approvalId = "" } = frame as { readonly [name: string]: string | undefined };
+    const part = `${type.startsWith("text") ? "text" : "reasoning"}:${id}`;
     if (NEEDS_PART.test(type) && !parts.has(part))
-      issues.push(createIssue("ai-sdk-part-unknown", `there is no open part ${String(id)}`));
+      issues.push(createIssue("ai-sdk-part-unknown", `there is no open part ${id}`));
     if (type === "text-start" || type === "reasoning-start") parts.set(part, true);
     if (type === "text-end" || type === "reasoning-end") parts.delete(part);
     if (type === "reset-step") parts.clear();
-    if (NEEDS_CALL.test(type) && !calls.has(`call:${String(toolCallId)}`))
-      issues.push(createIssue("ai-sdk-call-unknown", `there is no call ${String(toolCallId)}`));
-    if (type === "tool-approval-response" && !calls.has(`approval:${String(approvalId)}`))
-      issues.push(createIssue("ai-sdk-call-unknown", `there is no approval ${String(approvalId)}`));
-    if (type.startsWith("tool-input-")) calls.set(`call:${String(toolCallId)}`, true);
-    if (type === "tool-approval-request") calls.set(`approval:${String(approvalId)}`, true);
+    if (NEEDS_CALL.test(type) && !calls.has(`call:${toolCallId}`))
+      issues.push(createIssue("ai-sdk-call-unknown", `there is no call ${toolCallId}`));
+    if (type === "tool-approval-response" && !calls.has(`approval:${approvalId}`))
+      issues.push(createIssue("ai-sdk-call-unknown", `there is no approval ${approvalId}`));
+    if (type.startsWith("tool-input-")) calls.set(`call:${toolCallId}`, true);
+    if (type === "tool-approval-request") calls.set(`approval:${approvalId}`, true);
   }
 
   /** Adds the `tool_start` of a call that has its first output or result. The AI SDK does not report it. */
@@ -107,7 +108,7 @@ function createAiSdkDecoder(): Decoder {
     if (error_code === "tool_rejected" || error_code === "invalid_arguments") return [event];
     if (!STARTED.has(type) || started.has(call_id ?? "")) return [event];
     started.set(call_id ?? "", true);
-    return [dropMissing({ type: "tool_start", call_id, name: name ?? "unknown" }) as AnyEvent, event];
+    return [dropMissing({ type: "tool_start", call_id, name: name ?? "unknown" }), event];
   }
 
   function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
@@ -142,7 +143,7 @@ function createAiSdkDecoder(): Decoder {
         // A data part has the same source with all its fields.
         return frame["repeats"] === undefined ? reader.read(frame) : [];
       case "text-delta":
-        reply.add(String(frame["delta"]));
+        reply.add(readText(frame["delta"]) ?? "");
         return reader.read(frame);
       default: {
         const carried = findPartEvent(type);
@@ -165,7 +166,7 @@ function createAiSdkDecoder(): Decoder {
       if (type === "start") issues.push(createIssue("ai-sdk-start-once", "the message has a second `start`"));
       records = ensureRun(type, issues);
     }
-    checkReferences(type, whole, issues);
+    if (form !== undefined) checkReferences(type, whole, issues);
     const extra = form === undefined ? undefined : collectExtra(frame, form.fields, "type");
     const events = readEvents(type, whole, issues);
     const at = envelope();

@@ -136,7 +136,7 @@ describe("ai-sdk: messages", () => {
       "step-start",
       "text",
     ]);
-    expect(message.parts).toContainEqual({ type: "data-loom-superseded", id: "step-1", data: { node: "step-1" } });
+    expect(message.parts).toContainEqual({ type: "data-loom-superseded", id: "step-1", data: { node_id: "step-1" } });
   });
 
   test("takes back a call that an interrupted step made but did not start", async () => {

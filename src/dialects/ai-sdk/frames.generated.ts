@@ -254,7 +254,7 @@ export interface DataLoomSupersededFrame {
   /** ID of the part */
   readonly id?: string;
   /** The fields of the event */
-  readonly data: { readonly node: string };
+  readonly data: { readonly node_id: string };
   /** True if clients do not keep the part */
   readonly transient?: boolean;
 }
@@ -622,7 +622,7 @@ export const AI_SDK_FRAME_FORMS = {
   "steering-message": "AI SDK 7#id:s parts:j",
   "message-metadata": "AI SDK 7#messageMetadata:j",
   "data-loom-node": "AI SDK 7#id?s data:{name:s state:=running|done|failed parent?s error?s} transient?b",
-  "data-loom-superseded": "AI SDK 7#id?s data:{node:s} transient?b",
+  "data-loom-superseded": "AI SDK 7#id?s data:{node_id:s} transient?b",
   "data-loom-todo-list": "AI SDK 7#id?s data:m transient?b",
   "data-loom-todo-update": "AI SDK 7#id?s data:m transient?b",
   "data-loom-data": "AI SDK 7#id?s data:m transient?b",

@@ -130,7 +130,7 @@ export const AI_SDK_FRAMES = {
   "data-loom-superseded": part(
     "The text of this step so far no longer counts: the process died, and the node runs again",
     "该步骤此前的文本不再有效：进程异常退出，节点重新运行",
-    objectOf({ node: required(string, "ID of the interrupted node run", "被中断的节点运行 ID") }),
+    objectOf({ node_id: required(string, "ID of the interrupted node run", "被中断的节点运行 ID") }),
   ),
   "data-loom-todo-list": part("A to-do list, with all changes so far", "待办列表，包含此前的全部修改"),
   "data-loom-todo-update": part("A change of a list that the stream does not have", "对流中未出现的列表的修改"),

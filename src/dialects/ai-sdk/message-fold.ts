@@ -176,7 +176,8 @@ export function noteCall(calls: Set<string>, id: string): boolean {
  */
 export function supersede(fold: MessageFold, node: string): readonly string[] {
   const { step } = fold;
-  if (step?.node !== node || step.isKept) return [writeChunk("data-loom-superseded", { id: node, data: { node } })];
+  if (step?.node !== node || step.isKept)
+    return [writeChunk("data-loom-superseded", { id: node, data: { node_id: node } })];
   for (const open of [fold.text, fold.reasoning, fold.streaming]) open.clear();
   for (const [key, call] of fold.calls.byKey) if (call.shown) fold.calls.byKey.delete(key);
   if (step.isEmpty) return [];
