@@ -19,8 +19,8 @@ const MAX_LIST_ITEMS = 1000;
 const MAX_CALLS = 10_000;
 const MAX_NODES = 10_000;
 
-type PartKind = "text" | "reasoning";
-type TodoList = EventOf<"todo_list">;
+type StreamedPartKind = "text" | "reasoning";
+type SentTodoList = EventOf<"todo_list">;
 
 export interface MessageFold {
   readonly runId: string | undefined;
@@ -37,7 +37,7 @@ export interface MessageFold {
   /** Calls whose arguments are streamed, and calls with an approval request. */
   readonly streaming: Set<string>;
   readonly asked: Set<string>;
-  readonly lists: Map<string, TodoList>;
+  readonly lists: Map<string, SentTodoList>;
   /** Open node runs: what their end repeats. */
   readonly nodes: Map<string, JsonObject>;
   readonly answered: StreamedAnswer;
@@ -116,7 +116,7 @@ export function isOtherNode({ step }: MessageFold, node: string | undefined): bo
 /** Appends to the open part of a node run, and opens it if needed. */
 export function appendText(
   fold: MessageFold,
-  kind: PartKind,
+  kind: StreamedPartKind,
   { node_id, event_id }: StampedEnvelope,
   delta: string,
 ): readonly string[] {
@@ -136,7 +136,7 @@ export function appendText(
   return frames;
 }
 
-export function endPart(fold: MessageFold, kind: PartKind, node: string): readonly string[] {
+export function endPart(fold: MessageFold, kind: StreamedPartKind, node: string): readonly string[] {
   const id = fold[kind].get(node);
   if (id === undefined) return [];
   fold[kind].delete(node);
@@ -148,7 +148,7 @@ export function endParts(fold: MessageFold, node = ""): readonly string[] {
   return [...endPart(fold, "reasoning", node), ...endPart(fold, "text", node)];
 }
 
-function endAll(fold: MessageFold, kind: PartKind): string[] {
+function endAll(fold: MessageFold, kind: StreamedPartKind): string[] {
   const frames = [...fold[kind].values()].map((id) => writeChunk(`${kind}-end`, { id }));
   fold[kind].clear();
   return frames;
@@ -186,8 +186,8 @@ export function supersede(fold: MessageFold, node: string): readonly string[] {
 }
 
 /** Remembers a to-do list, or a change of one. Returns the whole list; undefined if it is not known. */
-export function changeList(fold: MessageFold, event: TodoList | EventOf<"todo_update">): TodoList | undefined {
-  const lists = new BoundedMap<TodoList>(MAX_LISTS, undefined, fold.lists);
+export function changeList(fold: MessageFold, event: SentTodoList | EventOf<"todo_update">): SentTodoList | undefined {
+  const lists = new BoundedMap<SentTodoList>(MAX_LISTS, undefined, fold.lists);
   if (event.type === "todo_list") {
     if (event.items.length <= MAX_LIST_ITEMS) lists.set(event.list_id, event);
     else lists.delete(event.list_id);
