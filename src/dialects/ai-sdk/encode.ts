@@ -20,20 +20,20 @@ import {
   addToStep,
   appendText,
   changeList,
-  createMessageFold,
+  createSentMessage,
   endPart,
   endParts,
   endStep,
   enterNode,
   exitNode,
   isOtherNode,
-  type MessageFold,
+  type SentMessage,
   noteCall,
   showCall,
   startStep,
   supersede,
   writeChunk,
-} from "./message-fold.ts";
+} from "./sent-message.ts";
 
 const FAILED = "The run failed";
 const GRAPH_STATE = "clients of the AI SDK do not show graph state";
@@ -54,10 +54,10 @@ const KEPT_CHUNKS: ReadonlySet<unknown> = new Set([
 ]);
 
 export function createAiSdkEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
-  return createFoldEncoder<MessageFold>(
+  return createFoldEncoder<SentMessage>(
     {
       table: AI_SDK_TABLE,
-      create: createMessageFold,
+      create: createSentMessage,
       before(fold) {
         if (fold.isOpen) return NO_FRAMES;
         fold.isOpen = true;
@@ -76,7 +76,7 @@ function dataPart<T extends EventType>(
     readonly note?: string;
     readonly also?: (event: EventOf<T>, record: StampedRecord) => readonly string[];
   } = {},
-): LedgerRow<MessageFold, T> {
+): LedgerRow<SentMessage, T> {
   const { isKept = true, note, also } = options;
   return carried(
     namePart(type),
@@ -98,7 +98,7 @@ function writeData(event: LoomEvent, id: string): string {
   return writeChunk(namePart(type) as AiSdkFrameType, { id, data: data as unknown as JsonObject });
 }
 
-export const AI_SDK_TABLE: LedgerTable<MessageFold> = {
+export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   run_start: carried("start", () => NO_FRAMES, {
     lostFields: [
       "message",
@@ -360,7 +360,7 @@ export const AI_SDK_TABLE: LedgerTable<MessageFold> = {
 };
 
 function encodeArguments(
-  fold: MessageFold,
+  fold: SentMessage,
   { call_id, name, arguments_delta }: EventOf<"tool_call_chunk">,
   { envelope }: StampedRecord,
 ): readonly string[] {
@@ -377,11 +377,11 @@ function encodeArguments(
 }
 
 /** A tool that ran has effects, so its call stays even if the step is repeated. */
-function keepStep(fold: MessageFold): void {
+function keepStep(fold: SentMessage): void {
   if (fold.step !== undefined) fold.step.isKept = true;
 }
 
-function encodeToolEnd(fold: MessageFold, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
+function encodeToolEnd(fold: SentMessage, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
   const call = trackCall(fold.calls, event, envelope, "end");
   const frames = [...endParts(fold, envelope.node_id), ...showCall(fold, call, {})];
   fold.asked.delete(call.id);
@@ -397,7 +397,7 @@ function writeResult({ id: toolCallId }: TrackedCall, event: EventOf<"tool_end">
 }
 
 function encodeList(
-  fold: MessageFold,
+  fold: SentMessage,
   event: EventOf<"todo_list"> | EventOf<"todo_update">,
   { envelope: { node_id, event_id } }: StampedRecord,
 ): readonly string[] {

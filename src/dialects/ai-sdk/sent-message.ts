@@ -22,7 +22,7 @@ const MAX_NODES = 10_000;
 type StreamedPartKind = "text" | "reasoning";
 type SentTodoList = EventOf<"todo_list">;
 
-export interface MessageFold {
+export interface SentMessage {
   readonly runId: string | undefined;
   isOpen: boolean;
   /** The open step; undefined before the first. */
@@ -51,7 +51,7 @@ export interface MessageStep {
   isKept: boolean;
 }
 
-export function createMessageFold({ envelope, event }: StampedRecord): MessageFold {
+export function createSentMessage({ envelope, event }: StampedRecord): SentMessage {
   const { run_id } = event as Partial<EventOf<"run_start">>;
   return {
     runId: envelope.run_id ?? run_id,
@@ -76,7 +76,7 @@ export function writeChunk(type: AiSdkFrameType, fields: { readonly [name: strin
 }
 
 /** Starts a step, if the open one has parts. A model call of another node run in the same step keeps it. */
-export function startStep(fold: MessageFold, node: string | undefined): readonly string[] {
+export function startStep(fold: SentMessage, node: string | undefined): readonly string[] {
   const isFresh = fold.step?.isEmpty === true;
   const frames = isFresh ? [] : [...endStep(fold), writeChunk("start-step")];
   fold.step = { node, isEmpty: true, isKept: false };
@@ -84,7 +84,7 @@ export function startStep(fold: MessageFold, node: string | undefined): readonly
 }
 
 /** Ends all open parts, and the step. */
-export function endStep(fold: MessageFold): readonly string[] {
+export function endStep(fold: SentMessage): readonly string[] {
   const frames = [...endAll(fold, "text"), ...endAll(fold, "reasoning")];
   if (fold.step === undefined) return frames;
   fold.step = undefined;
@@ -95,12 +95,12 @@ export function endStep(fold: MessageFold): readonly string[] {
  * Adds chunks to the open step, and starts one if none is open. `isKept` says that they count even if the model call of
  * the step is repeated.
  */
-export function addToStep(fold: MessageFold, frames: readonly string[], isKept: boolean): readonly string[] {
+export function addToStep(fold: SentMessage, frames: readonly string[], isKept: boolean): readonly string[] {
   const opening = openStep(fold, isKept);
   return opening.length === 0 ? frames : [...opening, ...frames];
 }
 
-function openStep(fold: MessageFold, isKept: boolean): readonly string[] {
+function openStep(fold: SentMessage, isKept: boolean): readonly string[] {
   const opening = fold.step === undefined ? startStep(fold, undefined) : [];
   const step = fold.step as MessageStep;
   step.isEmpty = false;
@@ -109,13 +109,13 @@ function openStep(fold: MessageFold, isKept: boolean): readonly string[] {
 }
 
 /** True for a node run other than that of the step's model call: its parts are not repeated with the step. */
-export function isOtherNode({ step }: MessageFold, node: string | undefined): boolean {
+export function isOtherNode({ step }: SentMessage, node: string | undefined): boolean {
   return step !== undefined && step.node !== node;
 }
 
 /** Appends to the open part of a node run, and opens it if needed. */
 export function appendText(
-  fold: MessageFold,
+  fold: SentMessage,
   kind: StreamedPartKind,
   { node_id, event_id }: StampedEnvelope,
   delta: string,
@@ -136,7 +136,7 @@ export function appendText(
   return frames;
 }
 
-export function endPart(fold: MessageFold, kind: StreamedPartKind, node: string): readonly string[] {
+export function endPart(fold: SentMessage, kind: StreamedPartKind, node: string): readonly string[] {
   const id = fold[kind].get(node);
   if (id === undefined) return [];
   fold[kind].delete(node);
@@ -144,18 +144,18 @@ export function endPart(fold: MessageFold, kind: StreamedPartKind, node: string)
 }
 
 /** Ends the parts of a node run: what follows is shown after them. */
-export function endParts(fold: MessageFold, node = ""): readonly string[] {
+export function endParts(fold: SentMessage, node = ""): readonly string[] {
   return [...endPart(fold, "reasoning", node), ...endPart(fold, "text", node)];
 }
 
-function endAll(fold: MessageFold, kind: StreamedPartKind): string[] {
+function endAll(fold: SentMessage, kind: StreamedPartKind): string[] {
   const frames = [...fold[kind].values()].map((id) => writeChunk(`${kind}-end`, { id }));
   fold[kind].clear();
   return frames;
 }
 
 /** Sends a call with its arguments, unless it was sent. */
-export function showCall(fold: MessageFold, call: TrackedCall, input: Json): readonly string[] {
+export function showCall(fold: SentMessage, call: TrackedCall, input: Json): readonly string[] {
   if (call.shown) return [];
   call.shown = true;
   fold.streaming.delete(call.id);
@@ -174,7 +174,7 @@ export function noteCall(calls: Set<string>, id: string): boolean {
  * A node run repeats an interrupted one. If the step has only the text of that one, it is taken back. Otherwise a data
  * part says that the text no longer counts: a message cannot lose single parts.
  */
-export function supersede(fold: MessageFold, node: string): readonly string[] {
+export function supersede(fold: SentMessage, node: string): readonly string[] {
   const { step } = fold;
   if (step?.node !== node || step.isKept)
     return [writeChunk("data-loom-superseded", { id: node, data: { node_id: node } })];
@@ -186,7 +186,7 @@ export function supersede(fold: MessageFold, node: string): readonly string[] {
 }
 
 /** Remembers a to-do list, or a change of one. Returns the whole list; undefined if it is not known. */
-export function changeList(fold: MessageFold, event: SentTodoList | EventOf<"todo_update">): SentTodoList | undefined {
+export function changeList(fold: SentMessage, event: SentTodoList | EventOf<"todo_update">): SentTodoList | undefined {
   const lists = new BoundedMap<SentTodoList>(MAX_LISTS, undefined, fold.lists);
   if (event.type === "todo_list") {
     if (event.items.length <= MAX_LIST_ITEMS) lists.set(event.list_id, event);
@@ -205,14 +205,14 @@ export function changeList(fold: MessageFold, event: SentTodoList | EventOf<"tod
 }
 
 /** Remembers a node run until it ends, and returns its data part. */
-export function enterNode(fold: MessageFold, id: string, event: EventOf<"node_enter">): string {
+export function enterNode(fold: SentMessage, id: string, event: EventOf<"node_enter">): string {
   const { id: name, parent, supersedes, attempt } = event;
   const about = dropUndefined({ name, parent, supersedes, attempt });
   new BoundedMap<JsonObject>(MAX_NODES, undefined, fold.nodes).set(id, about);
   return writeChunk("data-loom-node", { id, data: { ...about, state: "running" } });
 }
 
-export function exitNode(fold: MessageFold, id: string, { id: name, result }: EventOf<"node_exit">): string {
+export function exitNode(fold: SentMessage, id: string, { id: name, result }: EventOf<"node_exit">): string {
   const about = fold.nodes.get(id) ?? { name };
   fold.nodes.delete(id);
   const end = result === "Ok" ? { state: "done" } : { state: "failed", error: result.Err };
