@@ -321,7 +321,7 @@ describe("fromLangGraph", () => {
         fromLangGraph(createScriptedAgent({ turns: [WEATHER, WEATHER, COLD] }), INPUT),
       );
       expect(end).toMatchObject({ status: "completed" });
-      expect(find("tool_end").map(({ call_id }) => call_id)).toEqual(["call-Oslo", "call-Oslo-2"]);
+      expect(new Set(find("tool_end").map(({ call_id }) => call_id)).size).toBe(2);
     });
   });
 });

@@ -171,7 +171,9 @@ class SourceRecorder {
   #trackCall(event: AnyEvent, nodeId: string): AnyEvent {
     const { call_id: callId, name } = event as { readonly call_id?: unknown; readonly name?: unknown };
     if (typeof callId !== "string") return event;
-    const call = BEGINS_CALL.has(event.type) ? this.#openCall(callId) : this.#calls.get(callId);
+    const call = BEGINS_CALL.has(event.type)
+      ? this.#openCall(callId, event.type !== "tool_start")
+      : this.#calls.get(callId);
     if (call === undefined) return event;
     if (typeof name === "string") call.name ??= name;
     if (event.type === "tool_start") call.isStarted = true;
@@ -185,12 +187,17 @@ class SourceRecorder {
     return call.id === callId ? event : { ...event, call_id: call.id };
   }
 
-  /** Some frameworks repeat their call IDs in each answer, or when they answer again; a run has each ID once. */
-  #openCall(callId: string): OpenCall {
+  /**
+   * Some frameworks repeat their call IDs in each answer, or when they answer again; a run has each ID once. An event
+   * that does not make a call can belong to one that an earlier process of the run left open.
+   */
+  #openCall(callId: string, isMade: boolean): OpenCall {
     let call = this.#calls.get(callId);
     if (call !== undefined) return call;
-    const id = this.#run.work.hasUsedCallId(callId) ? `call_${crypto.randomUUID()}` : callId;
-    this.#calls.set(callId, (call = { id, name: undefined, isStarted: false }));
+    const { work } = this.#run;
+    const left = isMade ? undefined : work.findCall(callId);
+    const id = left === undefined && work.hasUsedCallId(callId) ? `call_${crypto.randomUUID()}` : callId;
+    this.#calls.set(callId, (call = { id, name: left?.name, isStarted: left?.state === "started" }));
     return call;
   }
 
@@ -224,7 +231,7 @@ class SourceRecorder {
       const code = "approval_unavailable";
       return { callId, decision: "rejected", arguments: asked, reason, code };
     };
-    const { id } = this.#openCall(callId);
+    const { id } = this.#openCall(callId, false);
     if (this.#source.resume === undefined) {
       this.#run.closeCalls([id], { reason: NO_ANSWERS });
       this.#calls.delete(callId);

@@ -1,6 +1,6 @@
 /**
  * The tool calls of a LangGraph run. Events come out in an order that a run accepts, whatever the framework repeats:
- * interrupted nodes run again, and models may use an ID twice.
+ * interrupted nodes run again.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../protocol/index.ts";
@@ -8,7 +8,7 @@ import type { SourceCall, SourceEvent } from "../source.ts";
 import { kindOf, type MessageFields, textOf, toPlainJson } from "./langchain-message.ts";
 
 export interface GraphCall {
-  /** ID in the log. */
+  /** ID in the events of the source. */
   readonly callId: string;
   readonly name: string;
   readonly input: JsonObject;
@@ -30,24 +30,13 @@ export class GraphCalls {
   readonly #emit: (event: SourceEvent, node: string | undefined) => void;
   /** Calls without a result, by the ID of the framework. */
   readonly #open = new Map<string, GraphCall>();
-  readonly #used = new Set<string>();
 
   constructor(emit: (event: SourceEvent, node: string | undefined) => void) {
     this.#emit = emit;
   }
 
-  /** Returns the ID for a new call: that of the framework, with a suffix if the run has used it. */
-  claim(id: string | undefined): string {
-    const wanted = id ?? crypto.randomUUID();
-    let callId = wanted;
-    for (let count = 2; this.#used.has(callId); count++) callId = `${wanted}-${count}`;
-    this.#used.add(callId);
-    return callId;
-  }
-
   /** Takes over a call that an earlier process of the run left open. */
   adopt({ callId, name, arguments: input }: SourceCall): void {
-    this.#used.add(callId);
     this.#open.set(callId, { callId, name, input: input ?? {}, isStarted: false, isAsked: false, isRejected: false });
   }
 

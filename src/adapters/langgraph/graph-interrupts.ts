@@ -123,7 +123,7 @@ export class GraphInterrupts {
   ) {
     let call = this.#calls.findUnasked(name, input);
     if (call === undefined) {
-      const callId = this.#calls.claim(undefined);
+      const callId = crypto.randomUUID();
       call = this.#calls.add(callId, { callId, name, input, description, node });
     }
     call.isAsked = true;

@@ -199,7 +199,7 @@ export class MessageEvents {
     }
     for (const { id, name, input } of callsOf(message)) {
       this.#endReasoning(open);
-      const callId = this.#calls.claim(id);
+      const callId = id ?? crypto.randomUUID();
       open.calls.push({ id, callId, index: open.calls.length, name, text: JSON.stringify(input) });
     }
   }
@@ -214,7 +214,7 @@ export class MessageEvents {
     if (call === undefined) {
       const own = typeof id === "string" && id !== "" ? id : undefined;
       const at = typeof index === "number" ? index : open.calls.length;
-      call = { id: own, callId: this.#calls.claim(own), index: at, name: named, text };
+      call = { id: own, callId: own ?? crypto.randomUUID(), index: at, name: named, text };
       open.calls.push(call);
     } else {
       call.name += call.name === "" ? named : "";
