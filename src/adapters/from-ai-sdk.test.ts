@@ -224,7 +224,9 @@ describe("fromAISDK", () => {
       { type: "raw", rawValue: { n: 1 } },
       { type: "from-the-future", n: 1 },
     ]);
-    expect(events.slice(2, -3)).toMatchObject([
+    // Frames and data need no node run; the image has one.
+    const recorded = events.slice(1, -2).filter(({ type }) => !type.startsWith("node_"));
+    expect(recorded).toMatchObject([
       { type: "foreign", dialect: "ai-sdk", frame: { type: "start", messageMetadata: { by: "me" } } },
       { type: "image", url: "data:image/png;base64,AAAA", media_type: "image/png" },
       { type: "foreign", dialect: "ai-sdk", frame: { type: "file", url: "https://x.test/a.pdf" } },
