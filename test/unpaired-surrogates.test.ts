@@ -252,6 +252,7 @@ describe("a foreign stream", () => {
       engine: { type: "content", data: { content: HIGH }, metadata: { request_id: "r", timestamp: 1, sequence: 1 } },
       lumine: { type: "chunk", id: "m", message: HIGH },
       "stream-event": { type: "text_delta", ts: 1, source: "stream", content: HIGH },
+      "ai-sdk": { type: "text-delta", id: "1", delta: HIGH },
     };
     for (const name of DIALECT_NAMES) {
       const check = createStreamCheck(DIALECTS[name], { frames: true });
