@@ -70,8 +70,11 @@ export interface CommonOptions extends AgentLifeOptions {
   /**
    * Model name at `provider`, a `provider/model` name such as `openai/gpt-5`, or an AI SDK model object. Default: the
    * default model of `provider`. An agent needs `model` or `provider`; code `unknown_model`.
+   *
+   * A list of up to 10 is a fallback chain: if a model refuses, fails or times out before its first token, the next one is
+   * called. The switch is recorded.
    */
-  readonly model?: ModelChoice;
+  readonly model?: ModelChoice | readonly ModelChoice[];
   /** Base URL of the provider's API. Default: the provider's environment variable, then its public URL. */
   readonly baseURL?: string;
   /** API key. Default: the provider's environment variable, such as `OPENAI_API_KEY`. */
@@ -103,6 +106,11 @@ export interface CommonOptions extends AgentLifeOptions {
    * none. A provider that refuses is asked again without it. Default: `auto`.
    */
   readonly reasoning?: ReasoningLevel;
+  /**
+   * Marks tools, system prompt and earlier messages for the prompt cache, where a provider needs marks (Anthropic).
+   * Default: true.
+   */
+  readonly caching?: boolean;
   /** Temperature, output tokens and other settings of every model call. Default: the provider's. */
   readonly settings?: ModelSettings;
   /** Retries, timeouts and limits of every model call. Defaults: see `ModelCallOptions`. */
@@ -156,6 +164,7 @@ const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unkno
   maxCalls: [isCount, "an integer from 1"],
   maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
   reasoning: [isReasoningLevel, `one of ${REASONING_LEVELS.join(", ")}`],
+  caching: [(value) => typeof value === "boolean", "true or false"],
   exposeToolErrors: [(value) => typeof value === "boolean", "true or false"],
   onError: [(value) => typeof value === "function", "a function"],
 };
@@ -187,8 +196,30 @@ function createOptionError(what: string, form: string, value: unknown): LoomErro
   return new LoomError("invalid_arguments", `${what} must be ${form}, not ${given}`);
 }
 
-/** Returns the model that the options choose. Throws `unknown_model`. */
-export function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions): ModelChoice {
+const MAX_MODELS = 10;
+
+/** Returns the models that the options choose: the first, and those to fall back on. Throws `unknown_model`. */
+export function chooseModels({ model, ...options }: CommonOptions): readonly [ModelChoice, ...ModelChoice[]] {
+  if (!isList(model)) return [chooseModel({ ...options, ...(model === undefined ? {} : { model }) })];
+  const { provider, baseURL, apiKey } = options;
+  if (provider !== undefined || baseURL !== undefined || apiKey !== undefined)
+    throw new LoomError(
+      "unknown_model",
+      "Each model of a list names its own provider; remove `provider`, `baseURL` and `apiKey`",
+    );
+  const [first, ...others] = model;
+  if (first === undefined || others.length >= MAX_MODELS)
+    throw new LoomError("unknown_model", `A list of models must have 1 to ${MAX_MODELS} entries, not ${model.length}`);
+  return [chooseModel({ model: first }), ...others.map((other) => chooseModel({ model: other }))];
+}
+
+function isList(model: CommonOptions["model"]): model is readonly ModelChoice[] {
+  return Array.isArray(model);
+}
+
+type OneModel = Pick<CommonOptions, "provider" | "baseURL" | "apiKey"> & { readonly model?: ModelChoice };
+
+function chooseModel({ provider, model, baseURL, apiKey }: OneModel): ModelChoice {
   const where = {
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(apiKey === undefined || apiKey === "" ? {} : { apiKey }),

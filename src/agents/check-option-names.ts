@@ -45,6 +45,7 @@ const COMMON: OptionNames<CommonOptions & Pick<AgentOptions, "kind">> = {
   blobs: true,
   attachments: true,
   reasoning: true,
+  caching: true,
   settings: true,
   callOptions: true,
   exposeToolErrors: true,

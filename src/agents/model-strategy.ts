@@ -8,14 +8,14 @@ import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
 import type { ErrorReporter } from "../engine/error-reporter.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
-import type { LanguageModel, ModelChoice } from "../models/model.ts";
+import type { LanguageModel } from "../models/model.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import { detectLanguage } from "../protocol/detect-language.ts";
 import { LoomError, type ToolRules } from "../protocol/index.ts";
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import type { AgentContext, AgentKind } from "./agent-kind.ts";
-import { type AgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
+import { type AgentOptions, chooseModels, type CommonOptions } from "./agent-options.ts";
 import type { AgentStrategy, AnswerOptions } from "./agent-strategy.ts";
 import { Attachments, bindSaveBlob } from "./attachments.ts";
 import { canResume } from "./can-resume.ts";
@@ -32,24 +32,27 @@ import { withStage } from "./think.ts";
 /** The answer is stored in one record, which has at most 1 MiB. */
 const MAX_OUTPUT_CHARACTERS = 900_000;
 
+/** The model of the agent, and those to fall back on. */
+type LoadedModels = readonly [LanguageModel, ...LanguageModel[]];
+
 export class ModelStrategy implements AgentStrategy {
   readonly isAdaptive: boolean;
   readonly hasOutput: boolean;
   readonly #kind: AgentKind;
   readonly #options: CommonOptions;
   readonly #retrieval: RetrievalOptions | undefined;
-  readonly #choice: ModelChoice;
+  readonly #choices: ReturnType<typeof chooseModels>;
   readonly #toolbox: Toolbox;
   readonly #reporter: ErrorReporter;
   readonly #compressor: Compressor | undefined;
   readonly #conversations: Conversations;
-  #model: Promise<LanguageModel> | undefined;
+  #models: Promise<LoadedModels> | undefined;
 
   constructor(options: AgentOptions, reporter: ErrorReporter) {
     this.#options = options;
     this.#reporter = reporter;
     this.#retrieval = options.retriever === undefined ? undefined : readRetrievalOptions(options.retriever);
-    this.#choice = chooseModel(options);
+    this.#choices = chooseModels(options);
     this.#kind = createKind(options);
     this.isAdaptive = options.kind === "got" && options.adaptive === true;
     const { kind = "react" } = options;
@@ -109,17 +112,18 @@ export class ModelStrategy implements AgentStrategy {
     { source, blobs = this.#options.blobs, output }: AnswerOptions,
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
-    const { settings = {}, reasoning = "auto", callOptions = {}, exposeToolErrors, onError } = this.#options;
+    const { settings = {}, reasoning = "auto", caching = true, callOptions = {} } = this.#options;
+    const { exposeToolErrors, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const language = detectLanguage(question);
     const conversation = await this.#conversations.recall(log, sessionId);
     const toolbox = this.#limitTools(run.toolRules);
     const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     const stage = source === "execute" ? executed : "llm_stream";
-    const loading = this.#loadModel().catch((error: unknown) => {
+    const loading = this.#loadModels().catch((error: unknown) => {
       throw withStage(error, stage);
     });
-    const [model, before] = await Promise.all([loading, conversation.readBefore(run.runId)]);
+    const [[model, ...fallbacks], before] = await Promise.all([loading, conversation.readBefore(run.runId)]);
     const { isWhole } = conversation;
     this.#conversations.trim();
     const system = await this.#composeSystem(log, run);
@@ -140,11 +144,12 @@ export class ModelStrategy implements AgentStrategy {
       system,
       history,
       ...(output === undefined ? {} : { output }),
-      settings: { reasoning: run.reasoning ?? reasoning, ...settings },
+      settings: { reasoning: run.reasoning ?? reasoning, caching, ...settings },
       callOptions: {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
         files,
+        ...(fallbacks.length === 0 ? {} : { fallbacks }),
         describeCall: (name) => this.#toolbox.summarize(name, language),
         ...(compressor === undefined
           ? {}
@@ -186,15 +191,16 @@ export class ModelStrategy implements AgentStrategy {
     return parts.length === 0 ? undefined : parts.join("\n\n");
   }
 
-  /** Loads the model once. If that fails, the next run tries again. */
-  #loadModel(): Promise<LanguageModel> {
-    if (this.#model === undefined) {
-      const loading = resolveModel(this.#choice);
+  /** Loads the models once. If that fails, the next run tries again. */
+  #loadModels(): Promise<LoadedModels> {
+    if (this.#models === undefined) {
+      const [first, ...others] = this.#choices;
+      const loading = Promise.all([resolveModel(first), ...others.map((other) => resolveModel(other))]);
       loading.catch(() => {
-        if (this.#model === loading) this.#model = undefined;
+        if (this.#models === loading) this.#models = undefined;
       });
-      this.#model = loading;
+      this.#models = loading;
     }
-    return this.#model;
+    return this.#models;
   }
 }

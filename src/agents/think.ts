@@ -12,6 +12,7 @@ import type { Attachments } from "./attachments.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
 import { hasStructuredOutput, recordRejectedFormat } from "./create-format.ts";
 import { callModel } from "../models/call-model.ts";
+import { formatModel } from "../models/model-fault.ts";
 import { joinUserMessages } from "../models/join-user-messages.ts";
 import type {
   AssistantPart,
@@ -40,6 +41,8 @@ export interface ThinkCallOptions extends ModelCallOptions {
   /** Makes a prompt fit the context window and records what it did within the span. */
   readonly fit?: (prompt: Prompt, context: FitContext) => Promise<readonly ModelMessage[]>;
   readonly files?: Pick<Attachments, "resolve" | "omitFiles">;
+  /** Models to call in turn if a model refuses, fails or times out before it has sent anything. Default: none. */
+  readonly fallbacks?: readonly LanguageModel[];
   /** Describes a tool for the user. Undefined for tools that the model made up. */
   readonly describeCall?: (name: string) => string | undefined;
 }
@@ -70,7 +73,7 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, channel, label, fit, files, describeCall, ...options }: ThinkOptions,
+  { stage, run, channel, label, fit, files, fallbacks = [], describeCall, ...options }: ThinkOptions,
 ): Promise<ThinkResult> {
   const { name: id } = span;
   const target = { nodeId: span.nodeId };
@@ -89,7 +92,7 @@ export async function think(
     return undefined;
   };
   const callName = label === undefined ? span.nodeId : `${span.nodeId}.${label}`;
-  const call = new ModelCallSpan(write, () => run.now(), callName, `${model.provider}/${model.modelId}`);
+  const call = new ModelCallSpan(write, () => run.now(), callName, formatModel(model));
   const ids = new Map<string, string>();
   const idOf = (callId: string): string => {
     let id = ids.get(callId);
@@ -98,28 +101,37 @@ export async function think(
   };
   const spoken = channel === undefined ? undefined : { channel };
   const { responseFormat, ...unformatted } = request;
-  let format = responseFormat !== undefined && hasStructuredOutput(model) ? { responseFormat } : {};
+  let format: Pick<ModelRequest, "responseFormat"> = {};
   /** Structured thoughts are not text for users; the events of the search have their values. */
   const isData = (): boolean => channel === "thought" && "responseFormat" in format;
   const calls: ModelToolCall[] = [];
   let attempts = 0;
+  let hasOutput = false;
   const listener: ModelListener = {
     onStart: async () => {
       if (run.isBehind) await waitForRoom();
       await call.start(attempts++);
     },
-    onText: (delta) =>
-      isData() ? undefined : postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken })),
-    onReasoning: (delta) => postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id })),
+    onText: (delta) => {
+      hasOutput = true;
+      if (isData()) return undefined;
+      return postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken }));
+    },
+    onReasoning: (delta) => {
+      hasOutput = true;
+      return postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id }));
+    },
     // Written immediately, because the next event must come after it.
     onReasoningEnd: () => void write({ type: "reasoning_end", id }),
     onToolInput: ({ callId, name, index }, delta) => {
+      hasOutput = true;
       const call_id = idOf(callId);
       return postPieces(delta, (arguments_delta) =>
         post({ type: "tool_call_chunk", call_id, name: cutName(name), arguments_delta, index }),
       );
     },
     onToolCall: (made) => {
+      hasOutput = true;
       const { index, input, rawInput } = made;
       const name = cutName(made.name);
       const callId = idOf(made.callId);
@@ -130,11 +142,14 @@ export async function think(
       return post({ type: "tool_call", call_id: callId, name, arguments: input ?? {}, ...about, index, ...raw });
     },
   };
-  try {
-    const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
-    const joined = model.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
+  /** Calls one model. A format or a file that its provider rejects is left out. */
+  const ask = async (asked: LanguageModel, fitted: readonly ModelMessage[], next: LanguageModel | undefined) => {
+    format = responseFormat !== undefined && hasStructuredOutput(asked) ? { responseFormat } : {};
+    const joined = asked.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
+    // With another model to call, it is not worth waiting for this one.
+    const own = next === undefined ? options : { maxRetries: 0, ...options };
     const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
-      callModel(model, { ...unformatted, ...format, messages }, listener, options);
+      callModel(asked, { ...unformatted, ...format, messages }, listener, own);
     const resolved = files?.resolve(joined) ?? joined;
     // Awaiting only a real promise keeps the order of parallel node runs the same with and without files.
     const attached = resolved instanceof Promise ? await resolved : resolved;
@@ -142,16 +157,39 @@ export async function think(
       if (!("responseFormat" in format) || !isRefusal(error)) throw error;
       format = {};
       const result = await callWith(attached);
-      recordRejectedFormat(model);
+      recordRejectedFormat(asked);
       return result;
     };
-    const answered = callWith(attached).catch(callWithoutFormat);
-    const result = await answered.catch(async (error: unknown) => {
-      if (files === undefined || !isRefusal(error) || !attached.some(hasFile)) throw error;
-      // Otherwise the rejected file would be sent again with every later turn.
-      files.omitFiles();
-      return callWith(await files.resolve(joined));
-    });
+    return callWith(attached)
+      .catch(callWithoutFormat)
+      .catch(async (error: unknown) => {
+        if (files === undefined || !isRefusal(error) || !attached.some(hasFile)) throw error;
+        // Otherwise the rejected file would be sent again with every later turn.
+        files.omitFiles();
+        return callWith(await files.resolve(joined));
+      });
+  };
+  /** Calls the models in turn until one answers. */
+  const askInTurn = async (fitted: readonly ModelMessage[]): Promise<ModelResult> => {
+    let asked = model;
+    for (const next of [...fallbacks, undefined]) {
+      try {
+        const result = await ask(asked, fitted, next);
+        if (next === undefined || hasOutput || result.finishReason !== "content_filter") return result;
+        throw new LoomError("model_failed", `${formatModel(asked)} refused to answer`);
+      } catch (error) {
+        if (next === undefined || hasOutput || !isLoomError(error, ...FALLBACK_CODES)) throw error;
+        call.fail(error);
+        write(describeSwitch(error, next, stage));
+        call.model = formatModel(next);
+        asked = next;
+      }
+    }
+    throw new LoomError("internal_error", "There is no model to call");
+  };
+  try {
+    const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
+    const result = await askInTurn(fitted);
     if (run.isBehind) await waitForRoom();
     call.end(result);
     const content = result.content.map((part) =>
@@ -168,6 +206,14 @@ export async function think(
 
 const REFUSALS: ReadonlySet<unknown> = new Set([400, 404, 413, 415, 422]);
 
+/** Failures of one model that another may not have. */
+const FALLBACK_CODES = ["model_failed", "model_timeout", "model_stream_cut"] as const;
+
+function describeSwitch({ message, code }: LoomError, next: LanguageModel, stage: string): LoomEvent {
+  const text = `${message.replace(/\.$/, "")}; continuing with ${formatModel(next)}`;
+  return { type: "error", message: text, code, stage, recoverable: true };
+}
+
 /** The provider rejects the request itself; sending it again would not help. */
 function isRefusal(error: unknown): boolean {
   return isLoomError(error, "model_failed") && REFUSALS.has(error.details["status"]);
@@ -182,14 +228,14 @@ class ModelCallSpan {
   readonly #post: (event: LoomEvent) => PushResult;
   readonly #now: () => number;
   readonly #name: string;
-  readonly #model: string;
+  model: string;
   #open: { readonly id: string; readonly since: number } | undefined;
 
   constructor(post: (event: LoomEvent) => PushResult, now: () => number, name: string, model: string) {
     this.#post = post;
     this.#now = now;
     this.#name = name;
-    this.#model = model;
+    this.model = model;
   }
 
   /** Resolves when the event is durable. */
@@ -197,7 +243,7 @@ class ModelCallSpan {
     if (this.#open !== undefined) this.#end("error", "retried");
     const id = `${this.#name}.${attempt}`;
     this.#open = { id, since: this.#now() };
-    await this.#post({ type: "llm_start", llm_call_id: id, model: this.#model, attempt }).durable;
+    await this.#post({ type: "llm_start", llm_call_id: id, model: this.model, attempt }).durable;
   }
 
   end({ usage, finishReason }: ModelResult): void {
@@ -231,7 +277,7 @@ class ModelCallSpan {
     this.#post({
       type: "llm_end",
       llm_call_id: id,
-      model: this.#model,
+      model: this.model,
       finish_reason,
       duration_ms: Math.max(0, Math.round(this.#now() - since)),
       ...(error === undefined ? {} : { error }),

@@ -1,15 +1,20 @@
 /** Converts a request to the call options of AI SDK providers. The versions differ only in how files are passed. */
 import { describeFile } from "./describe-file.ts";
+import { createCacheMarks } from "./mark-cache.ts";
 import type { LanguageModel, ModelMessage, ModelRequest, ModelTool, UserPart } from "./model.ts";
 import { translateReasoning } from "./request-reasoning.ts";
 
 export function createCallOptions(request: ModelRequest, abortSignal: AbortSignal, model: LanguageModel): object {
   const { messages, tools = [], toolChoice, responseFormat } = request;
   const { specificationVersion: version } = model;
+  const { caching: _, ...settings } = translateReasoning(model, request);
+  const marks = createCacheMarks(model, request);
+  const converted = messages.some(hasFiles) ? messages.map((message) => convertFiles(message, version)) : messages;
+  const described = tools.map((tool, index) => marks.tool(index)(describeTool(tool)));
   return {
-    ...translateReasoning(model, request),
-    prompt: messages.some(hasFiles) ? messages.map((message) => convertFiles(message, version)) : messages,
-    ...(tools.length === 0 ? {} : { tools: tools.map(describeTool), toolChoice: describeChoice(toolChoice) }),
+    ...settings,
+    prompt: converted.map((message, index) => marks.message(index)(message)),
+    ...(tools.length === 0 ? {} : { tools: described, toolChoice: describeChoice(toolChoice) }),
     ...(responseFormat === undefined ? {} : { responseFormat: { type: "json", ...responseFormat } }),
     abortSignal,
   };

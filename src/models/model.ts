@@ -96,7 +96,7 @@ export interface ModelRequest {
   readonly settings?: ModelSettings;
 }
 
-/** Sampling settings. Except for the levels of `reasoning`, they are passed to the provider unchanged. */
+/** Sampling settings. Except for the levels of `reasoning` and for `caching`, they are passed to the provider unchanged. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
@@ -110,6 +110,11 @@ export interface ModelSettings {
    * requested.
    */
   readonly reasoning?: string;
+  /**
+   * Marks tools, system prompt and earlier messages for the prompt cache of Anthropic. Other providers need no marks.
+   * Default: false.
+   */
+  readonly caching?: boolean;
   readonly providerOptions?: ProviderOptions;
 }
 

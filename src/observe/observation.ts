@@ -124,7 +124,7 @@ export class Observation {
     };
   }
 
-  /** Claims a run without observing it, so that taps of other observations skip it. Returns a function that ends it. */
+  /** Claims a run without observing it, so that taps of other observations skip it. Returns a function that ends it. @internal */
   claimRun(log: Log, { sessionId, runId }: { readonly sessionId: string; readonly runId: string }): () => void {
     return this.#claim(log, sessionId, runId);
   }
