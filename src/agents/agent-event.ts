@@ -30,9 +30,9 @@ export interface ApproveOptions {
  * `already_answered`, or with `run_ended` if the run is over.
  */
 export interface ApprovalMethods {
-  approve(options?: ApproveOptions): Promise<void>;
+  readonly approve: (options?: ApproveOptions) => Promise<void>;
   /** Rejects the call. The model receives the reason. */
-  reject(reason?: string): Promise<void>;
+  readonly reject: (reason?: string) => Promise<void>;
 }
 
 /** An approval request of `events`. */
@@ -55,7 +55,7 @@ export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall
   };
   if (!isKnownEvent(event)) return { type: "foreign", dialect: "loom", frame: event, ...position };
   const made = { ...event, ...position };
-  return made.type === "tool_approval" ? addMethods(made, call) : (made as AgentEvent);
+  return made.type === "tool_approval" ? addMethods(made, call) : made;
 }
 
 /** The methods are not enumerable, so that the event can be copied and printed as data. */

@@ -36,8 +36,8 @@ describe("attachments", () => {
     expect(content).toMatchObject([
       { type: "text", text: "What is this?" },
       { type: "file", mediaType: "image/png", filename: "pixel.png" },
-      { type: "text", text: expect.stringContaining("# Notes") },
-      { type: "text", text: expect.stringContaining("a,b") },
+      { type: "text", text: expect.stringContaining("# Notes") as string },
+      { type: "text", text: expect.stringContaining("a,b") as string },
     ]);
     const { records } = await log.read("chat-1", { after: 0 });
     expect(records[0]?.event).toMatchObject({

@@ -102,7 +102,7 @@ function checkMessages(messages: readonly unknown[]): CheckedAgentInput {
     }
   }
   const last = turns.pop();
-  if (last === undefined || last.parts.length > 0 || Object(messages.at(-1)).role !== "user")
+  if (last === undefined || last.parts.length > 0 || readField(messages.at(-1), "role") !== "user")
     throw invalid("The last message must be the user's");
   return { ...last.question, earlier: turns };
 }
@@ -135,9 +135,11 @@ function checkPart(part: unknown, path: string): InputPart {
   throw invalid(`${path} is not a text, file, image, reasoning, tool-call or tool-result part`);
 }
 
+const readField = (value: unknown, name: string): unknown =>
+  (Object(value) as { readonly [name: string]: unknown })[name];
 const isData = (value: unknown): boolean =>
   typeof value === "string" || value instanceof URL || value instanceof Uint8Array;
-const isOutput = (value: unknown): boolean => typeof Object(value).type === "string";
+const isOutput = (value: unknown): boolean => typeof readField(value, "type") === "string";
 
 function isAnswerPart(part: InputPart): part is EarlierTurn["parts"][number] {
   return part.type !== "file" && part.type !== "image";
@@ -161,7 +163,7 @@ function toAttachment(data: Uint8Array | string | URL, mediaType?: string, name?
 
 /** The arguments of a call as an object; other values are kept as `input`. */
 export function toArguments(input: unknown): JsonObject {
-  return isJsonObject(input) ? input : { input: String(JSON.stringify(input)) };
+  return isJsonObject(input) ? input : { input: JSON.stringify(input ?? null) };
 }
 
 function invalid(message: string): LoomError {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { LoomError } from "../protocol/index.ts";
-import { agent, type AgentOptions } from "./agent.ts";
+import { agent } from "./agent.ts";
 
 function refusalOf(options: object): LoomError {
   try {
-    agent({ provider: "offline", ...options } as AgentOptions);
+    agent({ provider: "offline", ...options });
   } catch (error) {
     if (error instanceof LoomError) return error;
     throw error;
@@ -42,6 +42,7 @@ describe("agent()", () => {
   });
 
   it("accepts options that are undefined", () => {
-    expect(agent({ provider: "offline", beam: undefined } as AgentOptions).kind).toBe("react");
+    const others = { beam: undefined };
+    expect(agent({ provider: "offline", ...others }).kind).toBe("react");
   });
 });

@@ -39,11 +39,11 @@ describe("a list of models", () => {
     const events = await ask({ model: [first, second], callOptions: { idleTimeoutMs: 40, connectTimeoutMs: 40 } });
     const calls = events.filter(({ type }) => ["llm_start", "llm_end", "error"].includes(type));
     expect(calls).toMatchObject([
-      { type: "llm_start", model: expect.stringContaining("first"), attempt: 0 },
-      { type: "llm_end", model: expect.stringContaining("first"), error_code: code },
-      { type: "error", code, recoverable: true, message: expect.stringMatching(/continuing with .*second/) },
-      { type: "llm_start", model: expect.stringContaining("second"), attempt: 1 },
-      { type: "llm_end", model: expect.stringContaining("second"), finish_reason: "stop" },
+      { type: "llm_start", model: expect.stringContaining("first") as string, attempt: 0 },
+      { type: "llm_end", model: expect.stringContaining("first") as string, error_code: code },
+      { type: "error", code, recoverable: true, message: expect.stringMatching(/continuing with .*second/) as string },
+      { type: "llm_start", model: expect.stringContaining("second") as string, attempt: 1 },
+      { type: "llm_end", model: expect.stringContaining("second") as string, finish_reason: "stop" },
     ]);
     expect(events.at(-1)).toMatchObject({ type: "reply", reply: "Hi" });
     expect(first.requests).toHaveLength(1);
@@ -71,7 +71,7 @@ describe("a list of models", () => {
   });
 
   it("names each provider, and has 1 to 10 entries", () => {
-    const make = (options: object) => () => agent(options as AgentOptions);
+    const make = (options: object) => () => agent(options);
     expect(make({ model: [] })).toThrow("1 to 10");
     expect(make({ model: Array.from({ length: 11 }, () => "offline") })).toThrow("1 to 10");
     expect(make({ model: ["offline"], provider: "openai" })).toThrow("names its own provider");

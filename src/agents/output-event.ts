@@ -12,7 +12,7 @@ export type PartialOutput<Value> = Value extends (infer Item)[]
 
 /** Structured output in `events`. These events are not in the log. */
 export type OutputEvent<Output> =
-  /** What the model has written so far. It is not validated. A reply that is asked for again starts anew. */
+  /** What the model has written so far. It is not validated. When the model is asked again, it starts over. */
   | { readonly type: "partial_output"; readonly output: PartialOutput<Output> }
   /** The validated output, before the `run_end` of a completed run. */
   | { readonly type: "output"; readonly output: Output };

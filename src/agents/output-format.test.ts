@@ -33,7 +33,7 @@ describe("run with `output`", () => {
     });
     expect(model.prompts[0]?.[0]).toMatchObject({
       role: "system",
-      content: expect.stringMatching(/^Be brief\.\n\n.*"city"/s),
+      content: expect.stringMatching(/^Be brief\.\n\n.*"city"/s) as string,
     });
     await actor.run("Capital?");
     expect(model.requests[1]?.responseFormat).toBeUndefined();
@@ -51,8 +51,8 @@ describe("run with `output`", () => {
       {
         role: "user",
         content: [
-          { text: expect.stringMatching(/does not match.*`people`/s) },
-          { text: expect.stringMatching(/again/) },
+          { text: expect.stringMatching(/does not match.*`people`/s) as string },
+          { text: expect.stringMatching(/again/) as string },
         ],
       },
     ]);
@@ -68,7 +68,7 @@ describe("run with `output`", () => {
     const asking = actor.run("Capital?", { output: City, ...(outputRetries === undefined ? {} : { outputRetries }) });
     expect(await failureOf(asking)).toMatchObject({
       code: "model_output_invalid",
-      message: expect.stringContaining("not JSON"),
+      message: expect.stringContaining("not JSON") as string,
     });
     expect(model.requests).toHaveLength(calls);
     await expectNothingLeft(log);

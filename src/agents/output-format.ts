@@ -97,7 +97,7 @@ export class OutputFormat {
 
 /** Forbids unknown fields in all objects that do not say otherwise, as strict providers demand. */
 function closeObjects(schema: Json): Json {
-  if (Array.isArray(schema)) return (schema as readonly Json[]).map(closeObjects);
+  if (Array.isArray(schema)) return (schema as readonly Json[]).map((inner) => closeObjects(inner));
   if (!isJsonObject(schema)) return schema;
   const closed = Object.fromEntries(Object.entries(schema).map(([name, inner]) => [name, closeObjects(inner)]));
   const isOpen =
@@ -107,7 +107,10 @@ function closeObjects(schema: Json): Json {
 
 function* listCandidates(text: string): Generator<Json> {
   const whole = parseJson(text.trim());
-  if (whole !== undefined) return yield whole as Json;
+  if (whole !== undefined) {
+    yield whole as Json;
+    return;
+  }
   let left = MAX_CANDIDATES;
   for (const json of listJson(text)) {
     yield json;

@@ -72,7 +72,7 @@ describe("defineTool", () => {
       },
     });
     // @ts-expect-error The schema has no such field.
-    defineTool({ name: "x", description: "X", input, execute: ({ currency }) => currency });
+    defineTool({ name: "x", description: "X", input, execute: ({ currency }) => void currency });
     expect(await tool.needsApproval({ to: "Ann", amount: 5 })).toBe(false);
     expect(await tool.needsApproval({ to: "Ann", amount: 50 })).toBe(true);
     expect(await define(() => 1, { needsApproval: true }).needsApproval({ n: 1 })).toBe(true);

@@ -17,7 +17,7 @@ async function converse(name: ModelName, caching?: boolean): Promise<readonly Js
   await using helper = agent({ model, ...options, ...(caching === undefined ? {} : { caching }) });
   await helper.run("Add", { sessionId: "chat-1" });
   await helper.run("Sure?", { sessionId: "chat-1" });
-  return server.requests.map(({ body }) => body as JsonObject);
+  return server.requests.map(({ body }) => body);
 }
 
 /** Indexes of the marked items. */
