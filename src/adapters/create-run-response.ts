@@ -4,7 +4,7 @@ import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Log, RunInfo } from "../log/index.ts";
 import { openStreamSteps, type StreamFrame } from "../log/stream.ts";
 
-/** Options of `RecordedRun.toResponse`. */
+/** Options of `RunRecording.toResponse`. */
 export interface RunResponseOptions {
   /** Dialect of the frames. Default: `loom`. */
   readonly dialect?: DialectName;

@@ -11,8 +11,8 @@ import type { Log } from "../log/index.ts";
 import { LoomError, type ReasoningLevel } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { type ConversationHistory, conversation } from "./conversation.ts";
-import { createSourceContext, type Source, type SourceContext } from "./source.ts";
-import { recordSource, type SourceOptions } from "./source-recorder.ts";
+import { createSourceContext, type RunSource, type SourceContext } from "./source.ts";
+import { recordSource, type RunSourceOptions } from "./source-recorder.ts";
 
 /** What a foreign agent knows about the run it answers. */
 export interface ForeignContext extends SourceContext {
@@ -31,10 +31,10 @@ export interface ForeignContext extends SourceContext {
 }
 
 /** Creates the source of a run. */
-export type CreateSource = (message: string, context: ForeignContext) => Source | Promise<Source>;
+export type CreateSource = (message: string, context: ForeignContext) => RunSource | Promise<RunSource>;
 
 /** Options of `foreignAgent`. */
-export interface ForeignAgentOptions extends AgentLifeOptions, SourceOptions {
+export interface ForeignAgentOptions extends AgentLifeOptions, RunSourceOptions {
   /** Names of the tools of the agent, for lists of agents. Default: none. */
   readonly toolNames?: readonly string[];
 }
@@ -70,7 +70,7 @@ class ForeignStrategy implements AgentStrategy {
   readonly isAdaptive = false;
   readonly toolNames: readonly string[];
   readonly #create: CreateSource;
-  readonly #options: SourceOptions;
+  readonly #options: RunSourceOptions;
 
   constructor(create: CreateSource, { toolNames = [], ...options }: ForeignAgentOptions) {
     this.#create = create;

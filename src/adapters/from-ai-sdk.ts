@@ -6,7 +6,7 @@ import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { AISDKMessage } from "./ai-sdk-messages.ts";
 import { AISDKParts, type AISDKPart } from "./ai-sdk-parts.ts";
-import type { Source, SourceAnswer, SourceContext, SourceItem } from "./source.ts";
+import type { RunSource, SourceAnswer, SourceContext, SourceItem } from "./source.ts";
 
 /** A stream of parts: the full stream of a result, or UI message chunks. */
 export type AISDKStream = ReadableStream<unknown> | AsyncIterable<unknown>;
@@ -44,11 +44,11 @@ export type AISDKInput = AISDKOutput | ((context: AISDKContext) => AISDKOutput);
  * );
  * ```
  */
-export function fromAISDK(input: AISDKInput): Source {
+export function fromAISDK(input: AISDKInput): RunSource {
   return new AISDKSource(input);
 }
 
-class AISDKSource implements Source {
+class AISDKSource implements RunSource {
   readonly framework = "ai-sdk";
   readonly #input: AISDKInput;
   readonly #parts = new AISDKParts();
@@ -65,7 +65,7 @@ class AISDKSource implements Source {
   }
 
   /** Defined if the framework can be called again, with the messages of the run so far. */
-  get resume(): Source["resume"] {
+  get resume(): RunSource["resume"] {
     if (typeof this.#input !== "function" || !hasMessages(this.#output)) return undefined;
     return (answers, context) => ({
       [Symbol.asyncIterator]: () =>

@@ -1,7 +1,7 @@
 /** A source from a loop of one's own: pieces of text, events of this protocol, or both. */
 import { LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
-import type { Source, SourceContext, SourceItem } from "./source.ts";
+import type { RunSource, SourceContext, SourceItem } from "./source.ts";
 
 /** What to record: an iterable, or a function that creates one and receives the signal of the run. */
 export type IterableSource =
@@ -18,7 +18,7 @@ export type IterableSource =
  * }));
  * ```
  */
-export function fromAsyncIterable(items: IterableSource, framework = "custom"): Source {
+export function fromAsyncIterable(items: IterableSource, framework = "custom"): RunSource {
   return {
     framework,
     async *start(context) {

@@ -6,7 +6,7 @@ import { ChatReader } from "./chat-reader.ts";
 import { assertIterable } from "./from-async-iterable.ts";
 import { ModelAnswers } from "./model-answers.ts";
 import { createCut, createFailure, describeOutput, ResponseReader, toText } from "./response-reader.ts";
-import type { Source, SourceContext, SourceEvent } from "./source.ts";
+import type { RunSource, SourceContext, SourceEvent } from "./source.ts";
 
 /** The result of a function call, as a tool loop passes it to the next request. */
 export interface OpenAICallOutput {
@@ -55,7 +55,7 @@ export type OpenAIInput =
  * tools yields the events of every answer and a `function_call_output` per call. A stream that ends before its answer
  * is complete fails the run with `model_stream_cut`.
  */
-export function fromOpenAI(input: OpenAIInput): Source {
+export function fromOpenAI(input: OpenAIInput): RunSource {
   // The rejection is handled when the source starts.
   if (typeof input !== "function") void Promise.resolve(input).then(undefined, () => undefined);
   return {

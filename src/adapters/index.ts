@@ -28,9 +28,9 @@ export {
 export { fromLangGraph, type LangGraph, type LangGraphConfig, type LangGraphStreamOptions } from "./from-langgraph.ts";
 export type { ToResume } from "./langgraph/graph-interrupts.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
-export { record, type RecordedRun, type RecordRequest } from "./record.ts";
-export type { Source, SourceAnswer, SourceCall, SourceContext, SourceEvent, SourceItem } from "./source.ts";
-export type { SourceOptions } from "./source-recorder.ts";
+export { record, type RunRecording, type RecordRequest } from "./record.ts";
+export type { RunSource, SourceAnswer, SourceCall, SourceContext, SourceEvent, SourceItem } from "./source.ts";
+export type { RunSourceOptions } from "./source-recorder.ts";
 export type {
   OpenAIAgentsItem,
   OpenAIAgentsPart,

@@ -9,11 +9,11 @@ import type { FinishOptions, Run, RunEnd } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
-import type { Source } from "./source.ts";
-import { recordSource, type SourceOptions } from "./source-recorder.ts";
+import type { RunSource } from "./source.ts";
+import { recordSource, type RunSourceOptions } from "./source-recorder.ts";
 
 /** The message that a recorded run answers. Only `sessionId` and `message` are required. */
-export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onInterruption">, SourceOptions {
+export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onInterruption">, RunSourceOptions {
   readonly sessionId: string;
   /** The message of the user. */
   readonly message: string;
@@ -28,7 +28,7 @@ export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onI
 }
 
 /** A run that is being recorded. */
-export interface RecordedRun {
+export interface RunRecording {
   readonly sessionId: string;
   readonly runId: string;
   /** Resolves when the end of the run is durable. */
@@ -52,15 +52,15 @@ const recorders = new WeakMap<Log, Recorder>();
  * return run.toResponse({ dialect: "loom" });
  * ```
  */
-export async function record(log: Log, request: RecordRequest, source: Source): Promise<RecordedRun> {
+export async function record(log: Log, request: RecordRequest, source: RunSource): Promise<RunRecording> {
   let recorder = recorders.get(log);
   if (recorder === undefined) recorders.set(log, (recorder = new Recorder(log)));
   return recorder.record(request, source);
 }
 
 interface Expected {
-  readonly source: Source;
-  readonly options: SourceOptions;
+  readonly source: RunSource;
+  readonly options: RunSourceOptions;
 }
 
 /** Records the runs of one log. */
@@ -76,7 +76,7 @@ class Recorder {
     this.#agent = new Agent({ log, approve: "wait", metrics: false }, () => createStrategy(answer));
   }
 
-  async record({ message, agent, waitUntil, ...request }: RecordRequest, source: Source): Promise<RecordedRun> {
+  async record({ message, agent, waitUntil, ...request }: RecordRequest, source: RunSource): Promise<RunRecording> {
     const { maxIdleMs, approvalMs, ...options } = request;
     const requestId = options.requestId ?? crypto.randomUUID();
     if (this.#expected.has(requestId))
@@ -99,7 +99,7 @@ class Recorder {
     }
   }
 
-  #describe(call: AgentCall): RecordedRun {
+  #describe(call: AgentCall): RunRecording {
     const { sessionId, runId } = call.ids;
     const log = this.#log;
     const firstId = call.firstEventId;

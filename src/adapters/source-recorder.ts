@@ -13,7 +13,7 @@ import type { NodeExitEvent, ToolApprovalEvent } from "../protocol/events.genera
 import { limitTimer } from "../protocol/limit-timer.ts";
 import {
   createSourceContext,
-  type Source,
+  type RunSource,
   type SourceAnswer,
   type SourceContext,
   type SourceEvent,
@@ -21,7 +21,7 @@ import {
 } from "./source.ts";
 
 /** Options for reading a source. */
-export interface SourceOptions {
+export interface RunSourceOptions {
   /** Milliseconds that a source may yield nothing, except while it waits for approvals; code `source_timeout`. Default: 600,000. */
   readonly maxIdleMs?: number;
   /** Milliseconds until an approval of the source expires. Default: one hour. */
@@ -40,7 +40,11 @@ const NEEDS_START: ReadonlySet<string> = new Set(["tool_output", "tool_progress"
 const NO_ANSWERS = "The framework cannot receive the answer to an approval here; the call was not run";
 
 /** Reads a source until it ends, and returns how to finish the run. Rejects with the error of the source. */
-export async function recordSource(run: Run, source: Source, options: SourceOptions = {}): Promise<FinishOptions> {
+export async function recordSource(
+  run: Run,
+  source: RunSource,
+  options: RunSourceOptions = {},
+): Promise<FinishOptions> {
   const recorder = new SourceRecorder(run, source, options);
   await recorder.read();
   return {};
@@ -62,15 +66,15 @@ interface Reading {
 
 class SourceRecorder {
   readonly #run: Run;
-  readonly #source: Source;
-  readonly #options: SourceOptions;
+  readonly #source: RunSource;
+  readonly #options: RunSourceOptions;
   readonly #context: SourceContext;
   readonly #nodes = new Map<string | undefined, NodeRun>();
   /** Open calls, by the ID that the source gave them. */
   readonly #calls = new Map<string, OpenCall>();
   #approvals: Promise<SourceAnswer>[] = [];
 
-  constructor(run: Run, source: Source, options: SourceOptions) {
+  constructor(run: Run, source: RunSource, options: RunSourceOptions) {
     this.#run = run;
     this.#source = source;
     this.#options = options;

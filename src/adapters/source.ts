@@ -53,7 +53,7 @@ export interface SourceAnswer extends ApprovalAnswer {
 }
 
 /** A run of another framework. It can be read once. */
-export interface Source {
+export interface RunSource {
   /** Name of the framework, such as `ai-sdk`. The agent of the run has this name unless the caller chooses another. */
   readonly framework: string;
   /** Starts the run. The items end when the run ends, or when it can only go on after its approvals are answered. */

@@ -13,7 +13,10 @@ import type { ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
 export type ServedAgents = { readonly [name: string]: Agent | ServedAgent };
 
 type SessionHandlers = Required<
-  Pick<SessionOptions, "agent" | "onRun" | "canResume" | "resume" | "restart" | "canRestart" | "mayWait" | "isIdempotent">
+  Pick<
+    SessionOptions,
+    "agent" | "onRun" | "canResume" | "resume" | "restart" | "canRestart" | "mayWait" | "isIdempotent"
+  >
 >;
 
 export interface AgentRegistryOptions {
