@@ -215,7 +215,7 @@ export function describeAdapter(name: string, { create, lacks = [] }: AdapterFix
         const text = Array.from({ length: pieces }, () => "x".repeat(1000));
         const run = await start(slow, { turns: [{ text }], onPiece: () => void sent++ });
         await setTimeout(200);
-        // The backlog of the session has 1 MiB; frameworks buffer some pieces of their own.
+        // The backlog of the session has 1 MiB; frameworks buffer some pieces too.
         expect(sent).toBeLessThan(pieces / 2);
         appended.resolve();
         await run.ended;

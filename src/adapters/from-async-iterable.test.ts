@@ -5,7 +5,7 @@ import { fromAsyncIterable } from "./from-async-iterable.ts";
 import { record } from "./record.ts";
 import type { SourceContext, SourceItem } from "./source.ts";
 
-/** A loop of one's own that plays the script. */
+/** A hand-written loop that plays the script. */
 async function* play(script: AdapterScript, signal: AbortSignal): AsyncGenerator<SourceItem> {
   for (const [index, { reasoning = [], text = [], cities = [], hangs, error }] of script.turns.entries()) {
     const node = `turn-${index}`;

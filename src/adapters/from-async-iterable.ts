@@ -1,4 +1,4 @@
-/** A source from a loop of one's own: pieces of text, events of this protocol, or both. */
+/** A source from a hand-written loop: pieces of text, events of this protocol, or both. */
 import { LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { RunSource, SourceContext, SourceItem } from "./source.ts";

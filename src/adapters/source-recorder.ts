@@ -3,7 +3,7 @@
  * no further while the log is behind.
  *
  * Invariants:
- * - When `read` settles, the source has ended or was told to stop: a run that has ended aborts its source.
+ * - When `read` settles, the source has ended or was asked to stop: a run that has ended aborts its source.
  * - A source that yields nothing for `maxIdleMs` fails, unless it waits for the user.
  */
 import type { FinishOptions, NodeRun, Run } from "../engine/index.ts";
