@@ -93,7 +93,9 @@ describe("record", () => {
     let reason: unknown;
     const source = fromAsyncIterable(async function* ({ signal }) {
       yield "Wait";
-      signal.addEventListener("abort", () => (reason = signal.reason));
+      signal.addEventListener("abort", () => {
+        reason = signal.reason;
+      });
       await new Promise(() => undefined);
     });
     const run = await record(log, REQUEST, source);

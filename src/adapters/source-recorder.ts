@@ -16,7 +16,6 @@ import {
   type RunSource,
   type SourceAnswer,
   type SourceContext,
-  type SourceEvent,
   type SourceItem,
 } from "./source.ts";
 
@@ -122,11 +121,11 @@ class SourceRecorder {
   async #writeAll(reading: Reading): Promise<void> {
     const { iterator, timer } = reading;
     for (;;) {
-      const { done, value } = await iterator.next();
+      const next = await iterator.next();
       // What arrives after the run has stopped is not written.
-      if (done === true || !reading.isActive) return;
+      if (next.done === true || !reading.isActive) return;
       timer.refresh();
-      this.#write(value);
+      this.#write(next.value);
       if (this.#run.isBehind) await this.#run.ready();
     }
   }
@@ -136,7 +135,7 @@ class SourceRecorder {
       if (item !== "") this.#post({ type: "message_chunk", content: item, id: OWN_NODE }, undefined);
       return;
     }
-    const { node, ...event } = item as SourceEvent;
+    const { node, ...event } = item;
     switch (event.type) {
       case "node_enter":
         this.#enter(node, event);
@@ -222,7 +221,7 @@ class SourceRecorder {
     const node = this.#nodes.get(key);
     this.#nodes.delete(key);
     const { result } = event as Partial<NodeExitEvent>;
-    if (isJsonObject(result)) void node?.fail(new LoomError("node_failed", String(result["Err"])));
+    if (isJsonObject(result)) void node?.fail(new LoomError("node_failed", result["Err"]));
     else void node?.done();
   }
 
