@@ -20,8 +20,8 @@ import { RUN_FIELDS } from "./session-shapes.ts";
 const VIEW_FIELDS = {
   dialect: optional(
     string,
-    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine` or `lumine`",
-    "帧的方言：loom（默认）、export、stream-event、engine 或 lumine",
+    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine` or `ai-sdk`",
+    "帧的方言：loom（默认）、export、stream-event、engine、lumine 或 ai-sdk",
   ),
   modes: optional(
     listOf(string),
