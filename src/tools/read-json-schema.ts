@@ -9,9 +9,15 @@ export type JsonSchemaReading =
   | { readonly ok: true; readonly schema: JsonObject }
   | { readonly ok: false; readonly reason: string; readonly cause?: unknown };
 
+/** The conversion of Valibot is a separate package. */
+const VALIBOT_HINT = "; install `@valibot/to-json-schema` and pass `toStandardJsonSchema(schema)`";
+
 export function readJsonSchema(input: StandardSchema): JsonSchemaReading {
   const { jsonSchema, vendor } = input["~standard"];
-  if (jsonSchema === undefined) return { ok: false, reason: `${vendor} does not produce JSON Schema` };
+  if (jsonSchema === undefined) {
+    const hint = vendor === "valibot" ? VALIBOT_HINT : "";
+    return { ok: false, reason: `${vendor} does not produce JSON Schema${hint}` };
+  }
   try {
     // The schema version is of no use to models.
     const { $schema: _, ...schema } = toJson(jsonSchema.input({ target: "draft-07" })).value as JsonObject;
