@@ -104,6 +104,8 @@ function plainFormSchema({ tag, values, fields, of, min, max }: FormSchema): obj
       return ["nullable", inner()];
     case "/":
       return ["union", [["enum", values], inner()]];
+    case "&":
+      return ["union", [["string"], inner()]];
   }
 }
 
@@ -140,6 +142,8 @@ describe("forms", () => {
         tie("schema").map(nullable),
         tie("fields").map(objectOf),
         fc.tuple(texts, tie("fields")).map(([values, inner]) => either(oneOf(...values), objectOf(inner))),
+        tie("fields").map((inner) => either(string, objectOf(inner))),
+        tie("schema").map((items) => either(string, listOf(items))),
       ),
       fields: fc.dictionary(
         word.filter((name) => !(name in Object.prototype)),
@@ -191,7 +195,7 @@ describe("forms", () => {
 
 describe("findFault", () => {
   const { fields } = parseForm(
-    "001#s:s b?b j?j m?m n?n d?n0 p?n0,100 c?i0,9007199254740991 e?=a|b one?=a o?~a|b l?[[s x?{y:s z?[{w:~k}} q?!s u?/Ok{Err:s}",
+    "001#s:s b?b j?j m?m n?n d?n0 p?n0,100 c?i0,9007199254740991 e?=a|b one?=a o?~a|b l?[[s x?{y:s z?[{w:~k}} q?!s u?/Ok{Err:s} t?&{k:s} r?&[s",
   );
   const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
   const messageOf = (value: object) => findFault(fields, { s: "", ...value })?.message;
@@ -224,6 +228,11 @@ describe("findFault", () => {
     [{ u: "No" }, '`u` must be "Ok" or an object, not "No"'],
     [{ u: 1 }, "`u` must be an object, not 1"],
     [{ u: {} }, "`u.Err` is missing; it must be a string"],
+    [{ t: 1 }, "`t` must be a string or an object, not 1"],
+    [{ t: [] }, "`t` must be an object, not an array"],
+    [{ t: {} }, "`t.k` is missing; it must be a string"],
+    [{ r: true }, "`r` must be a string or an array, not true"],
+    [{ r: ["a", 1] }, "`r[1]` must be a string, not 1"],
   ])("%j: %s", (value, message) => {
     expect(messageOf(value)).toBe(message);
   });
@@ -236,7 +245,7 @@ describe("findFault", () => {
 
   test("accepts matching values, null for optional fields, and unknown fields", () => {
     const fit = { b: true, j: deep(256), n: -1, d: 0, p: 100, c: 2 ** 53 - 1, e: "b", one: "a", o: "c", l: [[]] };
-    expect(messageOf({ ...fit, x: { y: "", z: null }, u: { Err: "" }, more: [1] })).toBeUndefined();
+    expect(messageOf({ ...fit, x: { y: "", z: null }, u: { Err: "" }, t: "", r: ["a"], more: [1] })).toBeUndefined();
     expect(messageOf({ b: null, j: null, l: null, u: null, x: undefined, q: null })).toBeUndefined();
   });
 

@@ -64,10 +64,13 @@ function emitSchema(schema: Schema): string {
       return `!${emitSchema(schema.of)}`;
     case "union": {
       if (schema === stringOrNumber) return "x";
+      const [first, second, ...rest] = schema.options;
+      const isStructure = second?.kind === "object" || second?.kind === "array";
+      if (first?.kind === "string" && isStructure && rest.length === 0) return `&${emitSchema(second)}`;
       const texts = schema.options.flatMap((option) => (option.kind === "enum" ? option.values : []));
       const [other, ...more] = schema.options.filter((option) => option.kind !== "enum");
       if (other?.kind !== "object" || more.length > 0)
-        throw new Error("A form supports only unions of strings and one object");
+        throw new Error("A form supports only unions of strings and one object, or of any string and one structure");
       return `/${emitTexts(texts)}${emitSchema(other)}`;
     }
   }

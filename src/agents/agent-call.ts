@@ -203,7 +203,7 @@ export class AgentCall {
     const { files = { blobs: undefined, options: undefined } } = this.#host;
     const loader = new AttachmentLoader(session.sessionId, files, this.#loading.signal);
     if (earlier.length > 0 && ((await session.log.getSession(session.sessionId))?.lastId ?? 0) === 0)
-      await writeHistory(session, earlier, { agent, loader });
+      await writeHistory(session, earlier, { agent, load: (question) => loader.load(question.attachments) });
     return { attachments: await loader.load(attachments), blobs: loader.blobs };
   }
 

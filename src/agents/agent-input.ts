@@ -90,20 +90,22 @@ function checkAttachment(given: unknown): InputAttachment {
 
 function checkMessages(messages: readonly unknown[]): CheckedAgentInput {
   if (messages.length > MAX_MESSAGES)
-    throw invalid(`At most ${MAX_MESSAGES} messages are allowed, not ${messages.length}`);
+    throw invalid(`At most ${MAX_MESSAGES} messages are allowed, not ${messages.length}`, "messages");
   const turns: { question: InputQuestion; parts: EarlierTurn["parts"][number][] }[] = [];
+  const calls = new Set<string>();
   for (const [index, message] of messages.entries()) {
     const { role, parts } = checkMessage(message, `messages[${index}]`);
-    if (role === "user") turns.push({ question: toQuestion(parts), parts: [] });
+    if (role === "user") turns.push({ question: toQuestion(parts, `messages[${index}].content`), parts: [] });
     else {
       // A conversation may begin with a greeting of the assistant.
-      if (turns.length === 0) turns.push({ question: toQuestion([]), parts: [] });
+      if (turns.length === 0) turns.push({ question: { text: "", attachments: [] }, parts: [] });
+      for (const [at, part] of parts.entries()) checkCallOrder(part, calls, `messages[${index}].content[${at}]`);
       turns.at(-1)?.parts.push(...parts.filter(isAnswerPart));
     }
   }
   const last = turns.pop();
   if (last === undefined || last.parts.length > 0 || readField(messages.at(-1), "role") !== "user")
-    throw invalid("The last message must be the user's");
+    throw invalid("The last message must be the user's", "messages");
   return { ...last.question, earlier: turns };
 }
 
@@ -113,27 +115,40 @@ function checkMessage(
 ): { readonly role: unknown; readonly parts: readonly InputPart[] } {
   const { role, content } = Object(message) as { readonly role?: unknown; readonly content?: unknown };
   if (role === "system")
-    throw invalid(`${path} is a system message; use the option \`systemInstructions\` of the agent`);
+    throw invalid(`${path} is a system message; use the option \`systemInstructions\` of the agent`, path);
   if (role !== "user" && role !== "assistant" && role !== "tool")
-    throw invalid(`${path} must have the role user, assistant or tool, not ${describeValue(role)}`);
+    throw invalid(`${path} must have the role user, assistant or tool, not ${describeValue(role)}`, path);
   if (typeof content === "string") return { role, parts: [{ type: "text", text: content }] };
-  if (!Array.isArray(content)) throw invalid(`${path} needs \`content\`: a string or a list of parts`);
+  if (!Array.isArray(content)) throw invalid(`${path} needs \`content\`: a string or a list of parts`, path);
   return { role, parts: (content as unknown[]).map((part, index) => checkPart(part, `${path}.content[${index}]`)) };
 }
 
 function checkPart(part: unknown, path: string): InputPart {
   const fields = Object(part) as { readonly [name: string]: unknown };
-  const isKnown = {
-    text: () => typeof fields["text"] === "string",
-    reasoning: () => typeof fields["text"] === "string",
-    file: () => isData(fields["data"]),
-    image: () => isData(fields["image"]),
-    "tool-call": () => typeof fields["toolCallId"] === "string" && typeof fields["toolName"] === "string",
-    "tool-result": () => typeof fields["toolCallId"] === "string" && isOutput(fields["output"]),
-  }[String(fields["type"])];
-  if (isKnown?.() === true) return part as InputPart;
-  throw invalid(`${path} is not a text, file, image, reasoning, tool-call or tool-result part`);
+  const isCall = typeof fields["toolCallId"] === "string" && typeof fields["toolName"] === "string";
+  const isNamed = isOptionalText(fields["mediaType"]) && isOptionalText(fields["filename"]);
+  const known = new Map([
+    ["text", typeof fields["text"] === "string"],
+    ["reasoning", typeof fields["text"] === "string"],
+    ["file", isData(fields["data"]) && isNamed],
+    ["image", isData(fields["image"]) && isNamed],
+    ["tool-call", isCall],
+    ["tool-result", isCall && isOutput(fields["output"])],
+  ]);
+  if (known.get(String(fields["type"])) === true) return part as InputPart;
+  throw invalid(`${path} is not a text, file, image, reasoning, tool-call or tool-result part`, path);
 }
+
+/** `open` has the calls without a result. */
+function checkCallOrder(part: InputPart, open: Set<string>, path: string): void {
+  if (part.type === "tool-call") {
+    if (open.has(part.toolCallId)) throw invalid(`${path} repeats a call that has no result`, path);
+    open.add(part.toolCallId);
+  } else if (part.type === "tool-result" && !open.delete(part.toolCallId))
+    throw invalid(`${path} is the result of a call that is not among the messages`, path);
+}
+
+const isOptionalText = (value: unknown): boolean => value === undefined || typeof value === "string";
 
 const readField = (value: unknown, name: string): unknown =>
   (Object(value) as { readonly [name: string]: unknown })[name];
@@ -145,20 +160,33 @@ function isAnswerPart(part: InputPart): part is EarlierTurn["parts"][number] {
   return part.type !== "file" && part.type !== "image";
 }
 
-function toQuestion(parts: readonly InputPart[]): InputQuestion {
+function toQuestion(parts: readonly InputPart[], path: string): InputQuestion {
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const attachments = parts.flatMap((part): InputAttachment[] => {
-    if (part.type === "file") return [toAttachment(part.data, part.mediaType, part.filename)];
-    return part.type === "image" ? [toAttachment(part.image, part.mediaType)] : [];
+  const attachments = parts.flatMap((part, index): InputAttachment[] => {
+    if (part.type !== "file" && part.type !== "image") return [];
+    const place = `${path}[${index}].${part.type === "file" ? "data" : "image"}`;
+    if (part.type === "image") return [toAttachment(place, part.image, part.mediaType)];
+    return [toAttachment(place, part.data, part.mediaType, part.filename)];
   });
   return { text: texts.join("\n"), attachments };
 }
 
-function toAttachment(data: Uint8Array | string | URL, mediaType?: string, name?: string): InputAttachment {
+function toAttachment(
+  path: string,
+  data: Uint8Array | string | URL,
+  mediaType?: string,
+  name?: string,
+): InputAttachment {
   const about = { ...(mediaType === undefined ? {} : { mediaType }), ...(name === undefined ? {} : { name }) };
   if (data instanceof Uint8Array) return { data, ...about };
   const isUrl = data instanceof URL || /^(?:https?|data):/i.test(data);
-  return isUrl ? { url: data, ...about } : { data: Buffer.from(data, "base64"), ...about };
+  return isUrl ? { url: data, ...about } : { data: readBase64(data, path), ...about };
+}
+
+/** Decodes Base64, with or without padding. Throws `invalid_command` for any other text, such as a path. */
+export function readBase64(text: string, path: string): Uint8Array {
+  if (text.length % 4 === 1 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw invalid(`${path} must be Base64`, path);
+  return Buffer.from(text, "base64");
 }
 
 /** The arguments of a call as an object; other values are kept as `input`. */
@@ -166,6 +194,7 @@ export function toArguments(input: unknown): JsonObject {
   return isJsonObject(input) ? input : { input: JSON.stringify(input ?? null) };
 }
 
-function invalid(message: string): LoomError {
-  return new LoomError("invalid_command", message);
+/** `path` is the place of the fault in the input, for clients that show it. */
+function invalid(message: string, path?: string): LoomError {
+  return new LoomError("invalid_command", message, path === undefined ? {} : { path });
 }

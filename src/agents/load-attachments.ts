@@ -20,7 +20,9 @@ import type { RunAttachments } from "./compose-question.ts";
 /** Where the files of an agent are stored, and how many it accepts. */
 export interface FileStorage {
   readonly blobs: AgentBlobs | undefined;
-  readonly options: AttachmentOptions | undefined;
+  readonly options: Pick<AttachmentOptions, "maxBytes"> | undefined;
+  /** Hosts whose files can be fetched although their addresses are not public. Default: none. */
+  readonly allow?: readonly string[];
 }
 
 interface LoadedFile {
@@ -31,7 +33,7 @@ interface LoadedFile {
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const FETCH_MS = 30_000;
-const URL_RULES = { allow: [], ports: [80, 443], maxUrlLength: 4096 };
+const URL_RULES = { ports: [80, 443], maxUrlLength: 4096 };
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   [".pdf", "application/pdf"],
@@ -102,6 +104,7 @@ export class AttachmentLoader {
     }
     const rules = {
       ...URL_RULES,
+      allow: this.#storage.allow ?? [],
       resolve: async (host: string) => lookup(host, { all: true, order: "verbatim" as const }),
     };
     const page = await withDeadline(FETCH_MS, this.#signal, (signal) =>

@@ -3,25 +3,42 @@
  * the log like any other run, and every process has them.
  */
 import { randomUUID } from "node:crypto";
+import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { NodeRun, Session } from "../engine/index.ts";
 import { Observation } from "../observe/observation.ts";
-import { type EarlierTurn, toArguments } from "./agent-input.ts";
-import type { AttachmentLoader } from "./load-attachments.ts";
+import { type EarlierTurn, type InputQuestion, toArguments } from "./agent-input.ts";
+import type { RunAttachments } from "./compose-question.ts";
 
 /** Observers of the agent are not called for these runs, which happened elsewhere. */
 const UNOBSERVED = new Observation([]);
 
+export interface HistoryOptions {
+  readonly agent: string;
+  readonly actor?: string | undefined;
+  /** Stores the files of a question. */
+  load(question: InputQuestion): Promise<RunAttachments> | RunAttachments;
+  /** Returns the ID of the run for a turn, by its index. Default: random IDs. */
+  readonly createRunId?: (index: number) => string;
+}
+
 export async function writeHistory(
   session: Session,
   turns: readonly EarlierTurn[],
-  { agent, loader }: { readonly agent: string; readonly loader: AttachmentLoader },
+  { agent, actor, load, createRunId = () => randomUUID() }: HistoryOptions,
 ): Promise<void> {
-  for (const { question, parts } of turns) {
-    const runId = randomUUID();
+  for (const [index, { question, parts }] of turns.entries()) {
+    const runId = createRunId(index);
     const unclaim = UNOBSERVED.claimRun(session.log, { sessionId: session.sessionId, runId });
     try {
-      const attachments = await loader.load(question.attachments);
-      const run = await session.startRun({ agent, runId, message: question.text, attachments, whenBusy: "reject" });
+      const attachments = await load(question);
+      const run = await session.startRun({
+        agent,
+        runId,
+        message: question.text,
+        attachments,
+        ...dropUndefined({ actor }),
+        whenBusy: "reject",
+      });
       await run.span("history", (node) => writeParts(node, parts));
       await run.finish();
     } finally {

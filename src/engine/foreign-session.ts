@@ -407,7 +407,7 @@ async function endDeadRuns(log: Log, sessionId: string): Promise<void> {
 }
 
 /** Throws `quota_exceeded` before a run is stored; the append of a run reports it only afterwards. */
-async function assertQuota(log: Log, { sessionId, epoch, lastId }: AcquiredLease): Promise<void> {
+export async function assertQuota(log: Log, { sessionId, epoch, lastId }: AcquiredLease): Promise<void> {
   const { maxOwnerBytes } = log.limits;
   if (maxOwnerBytes === Infinity) return;
   const { isOverQuota = false } = await log.append({ sessionId, epoch, expectedLastId: lastId, entries: [] });
@@ -417,7 +417,12 @@ async function assertQuota(log: Log, { sessionId, epoch, lastId }: AcquiredLease
 /** Milliseconds between two attempts to take the lease. */
 const PAUSE_MS = 20;
 
-async function acquireIdle(log: Log, sessionId: string, options: ForeignSessionOptions): Promise<AcquiredLease> {
+/** Takes the lease of a session without a live run. Throws `run_live` or `lease_held`. */
+export async function acquireIdle(
+  log: Log,
+  sessionId: string,
+  options: Pick<ForeignSessionOptions, "ttlMs" | "holder" | "waitMs" | "signal">,
+): Promise<AcquiredLease> {
   const { ttlMs = SESSION_DEFAULTS.ttlMs, holder = describeHolder(), waitMs = 0, signal } = options;
   const patience = performance.now() + waitMs;
   for (;;) {

@@ -65,6 +65,10 @@ function checkValue(schema: FormSchema, value: unknown, path: string, hints: Hin
     case "!":
       if (value === undefined) return typeFault(path, "present (null is allowed)", value);
       return value === null ? undefined : checkValue(of as FormSchema, value, path, hints);
+    case "&":
+      if (typeof value === "string") return undefined;
+      if (typeof value === "object" && value !== null) return checkValue(of as FormSchema, value, path, hints);
+      return typeFault(path, `a string or ${of?.tag === "[" ? "an array" : "an object"}`, value);
     case "/":
       if (typeof value !== "string") return checkValue(of as FormSchema, value, path, hints);
       if (values.includes(value)) return undefined;

@@ -16,8 +16,9 @@
  * - `=a|b` one of these strings, `~a|b` one of these or any other string
  * - `[` array of the schema that follows, `{…}` object with these fields
  * - `!` null or the schema that follows, `/a|b` one of these strings or the schema that follows
+ * - `&` any string or the schema that follows, which is an array or an object
  */
-type FormTag = "s" | "b" | "x" | "j" | "m" | "n" | "i" | "=" | "~" | "[" | "{" | "!" | "/";
+type FormTag = "s" | "b" | "x" | "j" | "m" | "n" | "i" | "=" | "~" | "[" | "{" | "!" | "/" | "&";
 
 export interface FormSchema {
   readonly tag: FormTag;
@@ -25,7 +26,7 @@ export interface FormSchema {
   readonly values: readonly string[];
   /** The fields of `{`. */
   readonly fields: FormFields;
-  /** The inner schema of `[`, `!` and `/`. */
+  /** The inner schema of `[`, `!`, `/` and `&`. */
   readonly of: FormSchema | undefined;
   /** Bounds of a number. */
   readonly min: number;
@@ -82,7 +83,7 @@ function parseSchema(next: Next): FormSchema {
     tag,
     values: /[=~/]/.test(tag) ? next().split("|") : [],
     fields: tag === "{" ? parseFields(next) : new Map<string, FormField>(),
-    of: /[[!/]/.test(tag) ? parseSchema(next) : undefined,
+    of: /[[!/&]/.test(tag) ? parseSchema(next) : undefined,
     min: Number(min || -Infinity),
     max: Number(max || (tag === "i" ? Number.MAX_SAFE_INTEGER : Infinity)),
   };

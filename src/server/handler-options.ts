@@ -92,6 +92,12 @@ export interface LoomHandlerOptions {
   readonly page?: ((request: Request) => Response | Promise<Response>) | undefined;
   /** Fetch images from other sites for the server's own pages (`/v1/images`). Default: true. */
   readonly images?: boolean | undefined;
+  /**
+   * Fetch files from the http and https URLs in messages of clients. Only hosts with public addresses are fetched, and
+   * those in `allow`: `host`, or `host:port` to also allow that port. Default: false; such messages are refused with
+   * `url_refused`.
+   */
+  readonly fetchAttachments?: boolean | { readonly allow: readonly string[] } | undefined;
   /** How many sessions the server holds, and how it finds sessions without a holder. */
   readonly runs?:
     | Pick<RunDispatcherOptions, "maxSessions" | "maxOpening" | "lingerMs" | "sweepMs" | "session">
@@ -108,6 +114,9 @@ const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const isText = (value: unknown): boolean => typeof value === "string";
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+
+const isFetchRules = (value: unknown): boolean =>
+  isBoolean(value) || (isObject(value) && isListOf((value as { readonly allow?: unknown }).allow, isText));
 
 const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } = {
   log: [(value) => hasMethods(value, "append", "read"), "a log"],
@@ -135,6 +144,7 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   strict: [isBoolean, "true or false"],
   page: [isFunction, "a function from Request to Response"],
   images: [isBoolean, "true or false"],
+  fetchAttachments: [isFetchRules, "true, false, or an object with `allow`, a list of hosts"],
   runs: [isObject, "an object"],
 };
 

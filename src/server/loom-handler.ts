@@ -204,7 +204,7 @@ function createCore(
   lifecycle: Required<Pick<ServerCore, "closing" | "report" | "isReady" | "isDraining">>,
 ): ServerCore {
   const { log, agents, defaultAgent, blobs, authorize, meter, register, onError, debug = false } = options;
-  const { observers = [], knowledge, strict } = options;
+  const { observers = [], knowledge, strict, fetchAttachments = false } = options;
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
   const onFault = (error: unknown): void => void lifecycle.report(error);
@@ -232,6 +232,7 @@ function createCore(
     streams: createStreams({ log, limits, meter, debug, strict, onError: lifecycle.report }),
     runs,
     blobs,
+    fetchedHosts: fetchAttachments === true ? [] : fetchAttachments === false ? undefined : fetchAttachments.allow,
     knowledge,
     commands: createCommandHost({
       log,

@@ -116,6 +116,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     notify: createNotifier(logger, values),
     debug: values.debug,
     images: values.images,
+    fetchAttachments: values["allow-fetch"],
     runs: {
       maxSessions: values["max-sessions"],
       session: { maxAttempts: values["max-run-attempts"], onInterruption: values["on-interruption"] },

@@ -34,6 +34,34 @@ export function createGates(limits: ServerLimits): Gates {
   };
 }
 
+/** The slot of a request among the uploads. A request has at most one, however many files it brings. */
+export class UploadSlot {
+  readonly #enter: () => Promise<Release>;
+  #entering: Promise<void> | undefined;
+  #release: Release | undefined;
+  #isReleased = false;
+
+  constructor(enter: () => Promise<Release>) {
+    this.#enter = enter;
+  }
+
+  /** Waits for the slot. Further calls return the same promise. Throws `too_many_uploads`. */
+  enter(): Promise<void> {
+    this.#entering ??= this.#enter().then((release) => {
+      this.#release = release;
+      if (this.#isReleased) release();
+    });
+    return this.#entering;
+  }
+
+  /** Gives the slot back, also one that is still waited for. Further calls do nothing. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#release?.();
+  }
+}
+
 /** Waits for a slot of the caller, until the client disconnects or the server shuts down. */
 export async function enterGate(
   { gates, access, closing }: GateHost,

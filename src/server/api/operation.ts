@@ -7,6 +7,7 @@ import type { Caller } from "../auth/authorize.ts";
 import type { AuditAction } from "../auth/audit/audit-actions.ts";
 import type { NoteAudit } from "../auth/audit/auditor.ts";
 import type { Action } from "../auth/scopes.ts";
+import type { UploadSlot } from "./gates.ts";
 import type { ServerCore } from "./server-core.ts";
 import type { ApiShapeMap, ApiShapeName } from "./shapes.generated.ts";
 
@@ -32,6 +33,8 @@ export interface ApiCall<Q extends ApiShapeName, B extends ApiShapeName> {
   readonly node: NodeBindings;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
+  /** For handlers that store files. Released when the handler returns. */
+  readonly upload: UploadSlot;
   /** Adds to the entry of the audit log, if the operation has one. */
   readonly noteAudit: NoteAudit;
 }
@@ -60,6 +63,8 @@ export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeN
   readonly body?: B;
   /** False: the body may be absent and is then `{}`. Default: true. */
   readonly isBodyRequired?: boolean;
+  /** True: the JSON body can have files in it, up to `maxInlineBytes`. Default: false. */
+  readonly hasInlineFiles?: boolean;
   /** Media types of a body that the handler reads itself. */
   readonly rawBodyTypes?: readonly string[];
   /** Authorized before `handle`, for the session in the path parameter `id` if there is one. */

@@ -2,6 +2,7 @@
 import {
   boolean,
   count,
+  either,
   type Fields,
   listOf,
   map,
@@ -57,22 +58,57 @@ const agent = optional(
   "智能体名称；默认为服务器的默认智能体",
 );
 
+const attachments = optional(
+  listOf(
+    objectOf({
+      blob_id: optional(string, "Id of a blob of this session", "本会话中图片或文件的 ID"),
+      data: optional(
+        string,
+        "Content of a file in Base64, which the server stores as a blob",
+        "文件内容（Base64），由服务器保存",
+      ),
+      url: optional(
+        string,
+        "`data:` URL, or URL of a file that the server fetches and stores. `url_refused` unless the server allows it",
+        "`data:` URL，或由服务器获取并保存的文件的 URL；服务器不允许时返回 url_refused",
+      ),
+      media_type: optional(
+        string,
+        "Media type of `data` or `url`; default: derived from the content and the name",
+        "data 或 url 的媒体类型；默认根据内容和文件名判断",
+      ),
+      name: optional(string, "File name; default: the name of the blob", "文件名；默认为上传时的名称"),
+    }),
+  ),
+  "Attached files, at most 20. Each has one of `blob_id`, `data` and `url`",
+  "附件，最多 20 个；每个附件包含 blob_id、data、url 三者之一",
+);
+
 const MESSAGE_FIELDS = {
-  message: required(string, "Text of the message", "消息内容"),
+  message: optional(
+    either(string, objectOf({ text: optional(string, "Text of the message", "消息内容"), attachments })),
+    "Text of the message, or text and files. Required unless `messages` is given",
+    "消息内容，或消息内容与附件；未提供 messages 时必填",
+  ),
+  messages: optional(
+    listOf(
+      objectOf({
+        role: required(string, "`user`, `assistant` or `tool`", "user、assistant 或 tool"),
+        content: required(
+          either(string, listOf(map)),
+          "Text, or parts: `text`, `file`, `image`, `reasoning`, `tool-call`, `tool-result`",
+          "文本，或由 text、file、image、reasoning、tool-call、tool-result 组成的列表",
+        ),
+      }),
+    ),
+    "Messages of a conversation in the form of the AI SDK, instead of `message`. The last one is the user's. Those before it become the history of a new session; `session_exists` if the session already has records",
+    "AI SDK 格式的对话消息，代替 message。最后一条为用户消息；之前的消息成为新会话的历史，会话已有记录时返回 session_exists",
+  ),
   agent,
   run_id: optional(string, "Id of the run; default: derived from the idempotency key", "运行 ID；默认由幂等键生成"),
   request_id: optional(string, "Id chosen by the caller; included in the stream", "调用方指定的请求 ID，包含在流中"),
   context: optional(map, "Data of the caller, passed to observers of the run", "调用方提供的数据，传给运行的观察者"),
-  attachments: optional(
-    listOf(
-      objectOf({
-        blob_id: required(string, "Id of a blob of this session", "本会话中图片或文件的 ID"),
-        name: optional(string, "File name; default: the name of the blob", "文件名；默认为上传时的名称"),
-      }),
-    ),
-    "Attached files",
-    "附件",
-  ),
+  attachments,
   reasoning: optional(
     oneOf(...REASONING_LEVELS),
     "How much the model reasons before it answers; default: the setting of the agent",

@@ -21,6 +21,8 @@ export interface ServerCore {
   readonly streams: Streams;
   readonly runs: RunDispatcher;
   readonly blobs: BlobStore | undefined;
+  /** Hosts without a public address that files of messages can be fetched from. Undefined: no file is fetched. */
+  readonly fetchedHosts?: readonly string[] | undefined;
   readonly knowledge: ServedKnowledge | undefined;
   /** Executes the commands of clients: messages, cancels, approvals, to-do changes. */
   readonly commands: CommandHost;

@@ -211,8 +211,10 @@ export interface Run {
 
 /** Message for an agent (HTTP). */
 export interface StartRun {
-  /** Text of the message */
-  readonly message: string;
+  /** Text of the message, or text and files. Required unless `messages` is given */
+  readonly message?: string | { readonly text?: string; readonly attachments?: readonly { readonly blob_id?: string; readonly data?: string; readonly url?: string; readonly media_type?: string; readonly name?: string }[] };
+  /** Messages of a conversation in the form of the AI SDK, instead of `message`. The last one is the user's. Those before it become the history of a new session; `session_exists` if the session already has records */
+  readonly messages?: readonly ({ readonly role: string; readonly content: string | readonly JsonObject[] })[];
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
   /** Id of the run; default: derived from the idempotency key */
@@ -221,8 +223,8 @@ export interface StartRun {
   readonly request_id?: string;
   /** Data of the caller, passed to observers of the run */
   readonly context?: JsonObject;
-  /** Attached files */
-  readonly attachments?: readonly { readonly blob_id: string; readonly name?: string }[];
+  /** Attached files, at most 20. Each has one of `blob_id`, `data` and `url` */
+  readonly attachments?: readonly { readonly blob_id?: string; readonly data?: string; readonly url?: string; readonly media_type?: string; readonly name?: string }[];
   /** How much the model reasons before it answers; default: the setting of the agent */
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high";
   /** What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once; default: they wait for an answer */
@@ -691,7 +693,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),
   Runs: parseForm("HTTP#runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} next?s"),
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
-  StartRun: parseForm("HTTP#message:s agent?s run_id?s request_id?s context?m attachments?[{blob_id:s name?s} reasoning?=auto|off|low|medium|high capabilities?[s on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
+  StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high capabilities?[s on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
   StartedRun: parseForm("HTTP#session_id:s run_id:s command_id:s status:=queued|live|completed|error|cancelled cursor:s events:s"),
   StreamView: parseForm("HTTP#dialect?s modes?[s strict?b"),
   ReadEvents: parseForm("HTTP#dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0 run?s"),

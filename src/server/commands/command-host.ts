@@ -25,6 +25,8 @@ export interface CommandHost {
   readonly dispatch?: (sessionId: string) => Promise<boolean>;
   /** Returns the name of the agent that answers; throws `unknown_agent`. Default: every name is accepted. */
   readonly resolveAgent?: (name: string | undefined) => string;
+  /** Called with the name of the agent before a new message is stored. Rejects to refuse the message. Default: none. */
+  readonly beforeSubmit?: ((agent: string) => Promise<void>) | undefined;
   /** Store of attached files. Default: none; attachments are taken as the caller describes them. */
   readonly blobs?: Pick<BlobStore, "get">;
   /** Maximum messages that wait in a session; code `queue_full`. Default: 100. */

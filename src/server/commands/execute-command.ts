@@ -133,6 +133,7 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     const interrupt = isNew ? await createInterrupt(host, command) : undefined;
     const newRun = { agent: agent ?? command.agent ?? "", session, run: readRunId(message), command: command.id };
     if (isNew) await author.admitRun?.(newRun);
+    if (isNew) await host.beforeSubmit?.(newRun.agent);
     const owner = requiredOwner(host);
     const title = deriveTitle(command.message);
     // The first message creates the session and gives it a title.
@@ -149,7 +150,7 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
 }
 
 /** Returns undefined if the session or the command does not exist. */
-async function findCommand(log: Log, session: string, id: string): Promise<CommandState | undefined> {
+export async function findCommand(log: Log, session: string, id: string): Promise<CommandState | undefined> {
   try {
     return await log.getCommand(session, id);
   } catch (error) {

@@ -7,15 +7,12 @@ import { defineOperation } from "../api/operation.ts";
 import type { Blob as BlobShape } from "../api/shapes.generated.ts";
 import { blobUrl } from "../blobs/blob-url.ts";
 import { unknownBlob } from "../blobs/blob-rules.ts";
-import { reserveIn } from "../blobs/reserve-blobs.ts";
-import type { BlobInfo, BlobStore } from "../blobs/blob-store.ts";
+import type { BlobInfo } from "../blobs/blob-store.ts";
+import { openUpload, storeOf } from "./open-upload.ts";
 import { readRequestedContent, serveBytes } from "./serve-bytes.ts";
-import { ensureOwnSession } from "../commands/command-author.ts";
-import { authorOf } from "../commands/command-host.ts";
 import { createRevocableBody } from "./revocable-body.ts";
 import { readBody } from "../guard/read-body.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
-import { enterGate } from "../api/gates.ts";
 import type { ServerCore } from "../api/server-core.ts";
 
 export const putBlob = defineOperation<"PutBlob">({
@@ -41,9 +38,8 @@ export const putBlob = defineOperation<"PutBlob">({
     429: { description: "Too many uploads of this credential wait: `too_many_uploads`", shape: "Problem" },
     507: { description: "No space is left: `store_full`, `blobs_full` or `quota_exceeded`", shape: "Problem" },
   },
-  async handle(core, { request, caller, params, query, signal }) {
+  async handle(core, { request, caller, params, query, signal, upload }) {
     const { id = "" } = params;
-    const blobs = storeOf(core);
     const mediaType = request.headers.get("content-type") ?? "application/octet-stream";
     if (/^multipart\//i.test(mediaType.trim()))
       throw new LoomError("invalid_request", "Send the file itself as the body, not as multipart form data");
@@ -51,25 +47,14 @@ export const putBlob = defineOperation<"PutBlob">({
     if (Number(request.headers.get("content-length") ?? 0) > maxBlobBytes)
       throw new LoomError("blob_too_large", `A blob can have at most ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
     const name = query.name ?? readFileName(request.headers.get("content-disposition"));
-    const { incarnation } = await ensureOwnSession(core.log, authorOf(core, caller), id);
-    // The upload may take long. Reject it if the session was deleted or recreated meanwhile, or if the permission was
-    // revoked.
-    const confirm = async (): Promise<void> => {
-      await core.authorize({ caller, action: "blobs.write", session: id });
-      if ((await core.log.getSession(id))?.incarnation !== incarnation)
-        throw new LoomError("unknown_session", `Session "${id}" was deleted`, { session_id: id });
-    };
+    const put = await openUpload(core, caller, id);
     const { bodyTimeoutMs: idleMs, uploadTimeoutMs: totalMs } = core.limits;
-    const release = await enterGate(core, "uploads", caller, signal);
-    try {
-      const limits = { maxBytes: Infinity, idleMs, totalMs };
-      const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
-      const info = await blobs.put(id, bytes, { mediaType, name, signal, confirm, reserve: reserveIn(core.log, id) });
-      const blob = describeBlob(core, info);
-      return Response.json(blob, { status: 201, headers: { location: blob.url, "cache-control": "no-store" } });
-    } finally {
-      release();
-    }
+    await upload.enter();
+    const limits = { maxBytes: Infinity, idleMs, totalMs };
+    const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
+    const info = await put(bytes, { mediaType, name, signal });
+    const blob = describeBlob(core, info);
+    return Response.json(blob, { status: 201, headers: { location: blob.url, "cache-control": "no-store" } });
   },
 });
 
@@ -133,11 +118,6 @@ export const getBlob = defineOperation({
     return serveBytes(file, content, body as ReadableStream<Uint8Array<ArrayBuffer>>);
   },
 });
-
-function storeOf({ blobs }: ServerCore): BlobStore {
-  if (blobs === undefined) throw new LoomError("not_found", "This server has no blob store");
-  return blobs;
-}
 
 function describeBlob(core: ServerCore, info: BlobInfo): BlobShape {
   const { blobId, mediaType, name, bytes, createdAt } = info;

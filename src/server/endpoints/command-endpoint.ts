@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { AckControl, ControlCommand } from "../../protocol/control/index.ts";
 import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
 import { executeCommand } from "../commands/execute-command.ts";
-import { commandHostFor } from "../commands/command-host.ts";
+import { type CommandHost, commandHostFor } from "../commands/command-host.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../api/server-core.ts";
 
@@ -23,8 +23,13 @@ export function readIdempotencyKey(request: Request): string {
 type CommandCore = Pick<ServerCore, "commands" | "access" | "auditor">;
 
 /** Executes a command of an authorized caller. Throws the error of a refusal. */
-export async function executeOrThrow(core: CommandCore, caller: Caller, command: ControlCommand): Promise<AckControl> {
-  const answer = await executeCommand(commandHostFor(core, caller), command);
+export async function executeOrThrow(
+  core: CommandCore,
+  caller: Caller,
+  command: ControlCommand,
+  { beforeSubmit }: Pick<CommandHost, "beforeSubmit"> = {},
+): Promise<AckControl> {
+  const answer = await executeCommand({ ...commandHostFor(core, caller), beforeSubmit }, command);
   if (answer.type === "ack") return answer;
   const { code, message, details } = answer;
   throw new LoomError(toErrorCode(code), message, details);

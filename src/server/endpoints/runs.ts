@@ -2,13 +2,18 @@
 import { formatCursor } from "../../log/cursor.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import type { StartedRun, StartRun } from "../api/shapes.generated.ts";
+import type { StartedRun } from "../api/shapes.generated.ts";
+import type { CommandHost } from "../commands/command-host.ts";
+import { findCommand, type RunCommand } from "../commands/execute-command.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { runEventsPath, runPath } from "./resource-paths.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { cutPage, describeRun, readPageQuery } from "./describe-session.ts";
 import { findRun, findSession } from "./find-session.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
+import { isWebUrl, readRunInput } from "./read-run-input.ts";
+import { storeSentFiles } from "./store-sent-files.ts";
+import { needsHistory, writeRunHistory } from "./write-run-history.ts";
 import {
   assertStreamOptions,
   CURSOR_HEADERS,
@@ -44,6 +49,7 @@ const startInSession = defineOperation<"StreamView", "StartRun">({
   headers: HEADERS,
   query: "StreamView",
   body: "StartRun",
+  hasInlineFiles: true,
   action: "runs.start",
   responses: ANSWERS,
   handle: (core, call) => start(core, call, call.params["id"] ?? "", readIdempotencyKey(call.request)),
@@ -59,6 +65,7 @@ const startAnywhere = defineOperation<"StreamView", "StartRun">({
   headers: HEADERS,
   query: "StreamView",
   body: "StartRun",
+  hasInlineFiles: true,
   action: "runs.start",
   responses: ANSWERS,
   async handle(core, call) {
@@ -83,12 +90,38 @@ async function start(
     await core.authorize({ caller: call.caller, action: "sessions.read" });
     await assertStreamOptions(core, session, view, call.request);
   }
-  const run = await startRun(core, call.caller, { ...call.body, session, key });
+  const run = await startFromBody(core, call, session, key);
   if (framing !== "json") return sendRun(core, call, run, view, framing);
   const started = await describeStarted(core, run);
   const isOver = started.status !== "queued" && started.status !== "live";
   const location = runPath(core, session, run.run);
   return Response.json(started, { status: isOver ? 200 : 202, headers: { location } });
+}
+
+/** Stores what the message brings with it, then starts its run. */
+async function startFromBody(
+  core: ServerCore,
+  call: ApiCall<"StreamView", "StartRun">,
+  session: string,
+  key: string,
+): Promise<RequestedRun> {
+  const { messages = [], message: _message, attachments: _attachments, ...about } = call.body;
+  const input = readRunInput(call.body, { canFetch: core.fetchedHosts !== undefined });
+  const history = { session, key, messages };
+  const hasHistory = input.earlier.length > 0;
+  // Only these forms depend on what an earlier request with the same key did.
+  const isLookedUp = hasHistory || input.attachments.some(isWebUrl);
+  const known = isLookedUp ? await findCommand(core.log, session, key) : undefined;
+  const isWritten = !hasHistory || !(await needsHistory(core.log, history, known !== undefined));
+  const stored = await storeSentFiles(core, call, session, input, known);
+  // The bytes are stored, and the response may take as long as the run.
+  call.upload.release();
+  const { attachments } = stored;
+  const message = { ...about, message: input.text, ...(attachments.length === 0 ? {} : { attachments }) };
+  const beforeSubmit = async (agent: string): Promise<void> => {
+    if (!isWritten) await writeRunHistory(core, call.caller, history, input, { agent, stored });
+  };
+  return startRun(core, call.caller, { ...message, session, key }, { beforeSubmit });
 }
 
 /**
@@ -98,9 +131,10 @@ async function start(
 export async function startRun(
   core: ServerCore,
   caller: Caller,
-  { session, key, ...message }: StartRun & Pick<RequestedRun, "session" | "key">,
+  { session, key, ...message }: Omit<RunCommand, "type" | "id" | "session"> & Pick<RequestedRun, "session" | "key">,
+  options: Pick<CommandHost, "beforeSubmit"> = {},
 ): Promise<RequestedRun> {
-  const { result } = await executeOrThrow(core, caller, { ...message, type: "run", id: key, session });
+  const { result } = await executeOrThrow(core, caller, { ...message, type: "run", id: key, session }, options);
   // Every response to an accepted message names its run.
   return { session, key, run: result?.["run_id"] as string };
 }

@@ -36,6 +36,11 @@ export interface ServerLimits extends StreamLimits {
   /** Size of a JSON request body. Code `body_too_large`. Default: 256 KiB. */
   readonly maxBodyBytes: number;
   /**
+   * Size of the JSON body of a message with files in it. A body larger than `maxBodyBytes` counts as an upload. Code
+   * `body_too_large`. Default: 8 MiB.
+   */
+  readonly maxInlineBytes: number;
+  /**
    * Length of a WebSocket message in characters. Code `invalid_control`, or `body_too_large` on the socket of
    * specification 004. A message more than four times as long closes the socket. Default: 65,536.
    */
@@ -134,6 +139,7 @@ export const SERVER_LIMITS: ServerLimits = {
   maxCatchUps: 32,
   maxReaders: 10_000,
   maxBodyBytes: 256 * 1024,
+  maxInlineBytes: 8 * 1024 * 1024,
   maxInboundLength: 64 * 1024,
   maxInboundPieces: 4096,
   maxOutboundBytes: 1024 * 1024,

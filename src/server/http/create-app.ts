@@ -9,11 +9,12 @@ import { API_FORMS, type ApiShapeName } from "../api/shapes.generated.ts";
 import { sourceOf } from "../auth/audit/auditor.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { Action } from "../auth/scopes.ts";
+import { enterGate, UploadSlot } from "../api/gates.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { assertEncoding } from "./assert-encoding.ts";
 import { answerError, HttpRefusal, refuseRequest } from "../api/refuse-request.ts";
 import { findSlashRedirect } from "./slash-redirect.ts";
-import { readJsonBody } from "./read-json-body.ts";
+import { type JsonBodyOptions, readJsonBody } from "./read-json-body.ts";
 import { assertKnownQuery, readQuery } from "./read-query.ts";
 
 /** What the app receives with a request. */
@@ -112,35 +113,49 @@ async function runOperation(
   if (rawBodyTypes !== undefined) assertEncoding(request);
   const form = query === undefined ? undefined : API_FORMS[query];
   if (operation.path.startsWith("/v1/")) assertKnownQuery([...(form?.fields.keys() ?? [])], caller.url.searchParams);
-  const call: AnyCall = {
-    request,
-    url: caller.url,
-    caller,
-    params,
-    query: form === undefined ? {} : readQuery(form, caller.url.searchParams),
-    body:
-      body === undefined
-        ? {}
-        : await readJsonBody(request, {
-            form: API_FORMS[body],
-            isRequired: operation.isBodyRequired ?? true,
-            maxBytes: core.limits.maxBodyBytes,
-            timeoutMs: core.limits.bodyTimeoutMs,
-            node,
-          }),
-    // The body of a HEAD response is dropped here, so the operation must not write to the connection.
-    node: request.method === "HEAD" ? {} : node,
-    signal: request.signal,
-    noteAudit: () => undefined,
+  const upload = new UploadSlot(() => enterGate(core, "uploads", caller, request.signal));
+  try {
+    const call: AnyCall = {
+      request,
+      url: caller.url,
+      caller,
+      params,
+      query: form === undefined ? {} : readQuery(form, caller.url.searchParams),
+      body: body === undefined ? {} : await readJsonBody(request, bodyOptions(core, operation, body, node, upload)),
+      // The body of a HEAD response is dropped here, so the operation must not write to the connection.
+      node: request.method === "HEAD" ? {} : node,
+      signal: request.signal,
+      upload,
+      noteAudit: () => undefined,
+    };
+    if (performance.now() - authorizedAt > REAUTHORIZE_AFTER_MS) await core.authorize(authorization);
+    const { audit } = operation;
+    if (audit === undefined) return await operation.handle(core, call);
+    const { id: session, ...names } = params;
+    const target = session === undefined ? names : { session, ...names };
+    return await core.auditor.run({ action: audit, source: sourceOf(caller), target }, (noteAudit) =>
+      operation.handle(core, { ...call, noteAudit }),
+    );
+  } finally {
+    upload.release();
+  }
+}
+
+function bodyOptions(
+  { limits }: ServerCore,
+  { isBodyRequired = true, hasInlineFiles = false }: AnyOperation,
+  body: ApiShapeName,
+  node: NodeBindings,
+  upload: UploadSlot,
+): JsonBodyOptions {
+  return {
+    form: API_FORMS[body],
+    isRequired: isBodyRequired,
+    maxBytes: limits.maxBodyBytes,
+    timeoutMs: limits.bodyTimeoutMs,
+    node,
+    ...(hasInlineFiles ? { large: { maxBytes: limits.maxInlineBytes, enter: () => upload.enter() } } : {}),
   };
-  if (performance.now() - authorizedAt > REAUTHORIZE_AFTER_MS) await core.authorize(authorization);
-  const { audit } = operation;
-  if (audit === undefined) return operation.handle(core, call);
-  const { id: session, ...names } = params;
-  const target = session === undefined ? names : { session, ...names };
-  return core.auditor.run({ action: audit, source: sourceOf(caller), target }, (noteAudit) =>
-    operation.handle(core, { ...call, noteAudit }),
-  );
 }
 
 /** Cancels the body, so that its resources are released. */

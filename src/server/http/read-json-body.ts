@@ -1,7 +1,7 @@
 /**
  * Reads a JSON request body and validates it against a form. A null in an optional field counts as absent.
  *
- * Invariant: buffers at most `maxBytes`, for at most `timeoutMs`.
+ * Invariant: buffers at most `maxBytes`, for at most `timeoutMs`; a larger body only in a slot of `large`.
  */
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
@@ -18,6 +18,8 @@ export interface JsonBodyOptions {
   /** Time limit for receiving the body, in milliseconds. */
   readonly timeoutMs: number;
   readonly node: NodeBindings;
+  /** For bodies that can be larger than `maxBytes`: their limit, and what to wait for first. Default: none can. */
+  readonly large?: { readonly maxBytes: number; readonly enter: () => Promise<void> };
 }
 
 type JsonFields = { readonly [field: string]: unknown };
@@ -64,7 +66,8 @@ async function readValue(request: Request, options: JsonBodyOptions): Promise<un
   }
 }
 
-async function readText(request: Request, { maxBytes, timeoutMs }: JsonBodyOptions): Promise<string> {
+async function readText(request: Request, { maxBytes: usual, timeoutMs, large }: JsonBodyOptions): Promise<string> {
+  const maxBytes = Math.max(usual, large?.maxBytes ?? 0);
   const tooLarge = (): LoomError =>
     new LoomError("body_too_large", `The request body can have at most ${maxBytes} bytes`, { max_bytes: maxBytes });
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
@@ -83,6 +86,7 @@ async function readText(request: Request, { maxBytes, timeoutMs }: JsonBodyOptio
       if (done) return new TextDecoder("utf-8", { fatal: true }).decode(joinBytes(chunks, bytes));
       bytes += value.length;
       if (bytes > maxBytes) throw tooLarge();
+      if (bytes > usual) await Promise.race([large?.enter(), late]);
       chunks.push(value);
     }
   } catch (error) {
@@ -117,6 +121,7 @@ function dropNulls(fields: FormFields, value: JsonFields): JsonFields {
 }
 
 function dropInside({ tag, fields, of }: FormSchema, value: unknown): unknown {
+  if (tag === "&" && of !== undefined) return dropInside(of, value);
   if (tag === "{" && isJsonObject(value)) return dropNulls(fields, value);
   if (tag === "[" && of !== undefined && Array.isArray(value)) return value.map((item) => dropInside(of, item));
   return value;
