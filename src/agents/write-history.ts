@@ -12,11 +12,11 @@ import type { RunAttachments } from "./compose-question.ts";
 /** Observers of the agent are not called for these runs, which happened elsewhere. */
 const UNOBSERVED = new Observation([]);
 
-export interface HistoryOptions {
+export interface WriteHistoryOptions {
   readonly agent: string;
   readonly actor?: string | undefined;
   /** Stores the files of a question. */
-  load(question: InputQuestion): Promise<RunAttachments> | RunAttachments;
+  readonly load: (question: InputQuestion) => Promise<RunAttachments> | RunAttachments;
   /** Returns the ID of the run for a turn, by its index. Default: random IDs. */
   readonly createRunId?: (index: number) => string;
 }
@@ -24,7 +24,7 @@ export interface HistoryOptions {
 export async function writeHistory(
   session: Session,
   turns: readonly EarlierTurn[],
-  { agent, actor, load, createRunId = () => randomUUID() }: HistoryOptions,
+  { agent, actor, load, createRunId = () => randomUUID() }: WriteHistoryOptions,
 ): Promise<void> {
   for (const [index, { question, parts }] of turns.entries()) {
     const runId = createRunId(index);

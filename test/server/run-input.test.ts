@@ -167,7 +167,7 @@ describe("a message over HTTP", () => {
     const first = await send({ message: { text: "Look", attachments: [NOTE] } }, { path: "/v1/runs", key: "k" });
     const again = await send({ message: "Look", attachments: [NOTE] }, { path: "/v1/runs", key: "k" });
     expect(again.body["run_id"]).toBe(first.body["run_id"]);
-    const session = String(first.body["session_id"]);
+    const session = first.body["session_id"] as string;
     await finished(session);
     expect(await blobs.list(session)).toHaveLength(1);
     const other = await send(
@@ -315,7 +315,7 @@ describe("earlier messages over HTTP", () => {
     const options = { path: "/v1/runs", key: "k" };
     // At the same time, and again when the run has ended.
     const answers = await Promise.all([send(body, options), send(body, options)]);
-    const session = String(answers[0].body["session_id"]);
+    const session = answers[0].body["session_id"] as string;
     await finished(session, 2);
     const third = await send(body, options);
     expect(new Set([...answers, third].map((answer) => answer.body["run_id"])).size).toBe(1);
@@ -335,7 +335,7 @@ describe("earlier messages over HTTP", () => {
   it("are not written for a message that is refused", async () => {
     const { send, log } = await serve();
     const messages = [...CONVERSATION, QUESTION];
-    expect(await send({ messages, agent: "nobody" })).toMatchObject({ status: 404, body: { code: "unknown_agent" } });
+    expect(await send({ messages, agent: "unknown" })).toMatchObject({ status: 404, body: { code: "unknown_agent" } });
     expect(await log.getSession("s")).toBeUndefined();
     const poor = await serve({ scopes: ["run", "read"], logLimits: { maxOwnerBytes: 100 } });
     expect((await poor.send({ message: "a" }, { path: "/v1/sessions/first/runs" })).status).toBe(202);

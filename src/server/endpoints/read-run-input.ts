@@ -89,7 +89,8 @@ function checkMessages(messages: NonNullable<StartRun["messages"]>): CheckedAgen
     return checked;
   } catch (error) {
     if (!isLoomError(error, "invalid_command")) throw error;
-    throw refuse(error.message, String(error.details["path"] ?? "messages"));
+    const { path } = error.details;
+    throw refuse(error.message, typeof path === "string" ? path : "messages");
   }
 }
 

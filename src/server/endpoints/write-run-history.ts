@@ -1,6 +1,6 @@
 /**
  * Writes the messages before the question into a new session, as completed runs. The log is authoritative: a session
- * that has records of its own keeps them, and the request is refused.
+ * that already has records keeps them, and the request is refused.
  *
  * Invariant: the history is written with one append, before the message is stored. A request that is repeated after a
  * crash finds all of it or nothing.
