@@ -85,7 +85,7 @@ async function serve({ script, limits, logLimits, scopes, hasBlobs = true, ...op
       .toEqual(Array.from({ length: count }, () => "completed"));
     return (await log.read(session, { after: 0 })).records.map(({ event }) => event as unknown as JsonObject);
   };
-  return { log, model, blobs, send, finished };
+  return { log, model, blobs, send, finished, url: server.url };
 }
 
 describe("a message over HTTP", () => {
@@ -154,11 +154,13 @@ describe("a message over HTTP", () => {
     const gate = Promise.withResolvers<void>();
     const limits = { maxUploads: 1, maxUploadsPerToken: 1, maxBodyBytes: 1000 };
     const script = [{ text: "One.", until: gate.promise }, { text: "Two." }];
-    const { send, finished } = await serve({ limits, script });
+    const { send, finished, url } = await serve({ limits, script });
     const large = { message: "Look", attachments: [{ data: base64("x".repeat(5000)) }] };
-    expect((await send(large)).status).toBe(202);
+    const headers = { "content-type": "application/json", accept: "text/event-stream" };
+    const stream = await fetch(`${url}/v1/sessions/s/runs`, { method: "POST", headers, body: JSON.stringify(large) });
     expect((await send(large, { path: "/v1/sessions/other/runs" })).status).toBe(202);
     gate.resolve();
+    expect(await stream.text()).toContain("One.");
     await finished();
   });
 
@@ -265,6 +267,7 @@ describe("a message over HTTP", () => {
     });
     const runner = await serve({ scopes: ["run", "read"] });
     expect(await runner.send({ message: "a", attachments: [NOTE] })).toMatchObject({ status: 403 });
+    expect(await runner.log.getSession("s")).toBeUndefined();
     expect(await runner.send({ message: "a" })).toMatchObject({ status: 202 });
   });
 

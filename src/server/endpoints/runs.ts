@@ -114,8 +114,6 @@ async function startFromBody(
   const known = isLookedUp ? await findCommand(core.log, session, key) : undefined;
   const isWritten = !hasHistory || !(await needsHistory(core.log, history, known !== undefined));
   const stored = await storeSentFiles(core, call, session, input, known);
-  // The bytes are stored, and the response may take as long as the run.
-  call.upload.release();
   const { attachments } = stored;
   const message = { ...about, message: input.text, ...(attachments.length === 0 ? {} : { attachments }) };
   const beforeSubmit = async (agent: string): Promise<void> => {
