@@ -15,6 +15,7 @@ import { SERVER_LIMITS, type ServerLimits } from "../../src/server/guard/server-
 import type { LoomHandlerOptions } from "../../src/server/handler-options.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { checkResponse } from "./check-response.ts";
+import { createServerFixture } from "./server-fixture.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const NOTE = { data: base64("Tea at four"), media_type: "text/plain", name: "note.txt" };
@@ -148,6 +149,27 @@ describe("a message over HTTP", () => {
     const refused = await send({ message: "Look", attachments: [{ data: base64("x".repeat(20_000)) }] });
     expect([refused.status, refused.body["code"]]).toEqual([413, "body_too_large"]);
     expect(await send({ session_id: "x".repeat(3000) }, { path: "/v1/sessions" })).toMatchObject({ status: 413 });
+  });
+
+  it("is not read further than other bodies without a slot for uploads", async () => {
+    const limits = { maxBodyBytes: 2000, maxUploads: 1, maxUploadsPerToken: 1 };
+    const { core, fetch: ask } = await createServerFixture({ limits, script: [{ text: "Yes." }] });
+    const release = await core.gates.uploads.enter(undefined, new AbortController().signal);
+    const text = JSON.stringify({ message: "Look", attachments: [{ data: base64("x".repeat(50_000)) }] });
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (sent >= text.length) controller.close();
+        else controller.enqueue(Buffer.from(text.slice(sent, (sent += 1000))));
+      },
+    });
+    const headers = { "content-type": "application/json" };
+    const answer = ask("/v1/sessions/s/runs", { method: "POST", headers, body, duplex: "half" } as RequestInit);
+    await expect.poll(() => sent).toBeGreaterThan(2000);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(sent).toBeLessThan(6000);
+    release();
+    expect((await answer).status).toBe(202);
   });
 
   it("gives its slot for uploads back before the run ends", async () => {
