@@ -12,6 +12,7 @@ import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallReq
 import { type AgentInput, checkInput, type InputQuestion } from "./agent-input.ts";
 import { CallContext } from "./call-context.ts";
 import { inheritRules } from "./inherited-rules.ts";
+import { checkCallOptionNames } from "./check-option-names.ts";
 import { OutputFormat } from "./output-format.ts";
 import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
 
@@ -91,6 +92,7 @@ export class AgentCalls {
   ): AgentCallRequest {
     if (typeof options !== "object" || options === null)
       throw invalid(`The options must be an object, not ${describeValue(options)}`);
+    checkCallOptionNames(options);
     const { requestId = randomUUID(), context, signal, sessionId, whenBusy } = options;
     const output = OutputFormat.create(options);
     const { onInterruption = output === undefined ? undefined : "fail" } = options;

@@ -29,6 +29,9 @@ describe("agent()", () => {
     ],
     [{ system_instructions: "Be brief" }, "did you mean `systemInstructions`?", { option: "system_instructions" }],
     [{ quantumEntanglement: true }, "Unknown option `quantumEntanglement`", { option: "quantumEntanglement" }],
+    [{ systemPrompt: "Be brief" }, "did you mean `systemInstructions`?", { option: "systemPrompt" }],
+    [{ instructions: "Be brief" }, "did you mean `systemInstructions`?", { option: "instructions" }],
+    [{ maxSteps: 3 }, "did you mean `maxIterations`?", { option: "maxSteps" }],
     [{ beam: 3 }, "`beam` needs the kind tot, not react", { option: "beam" }],
     [{ kind: "react", maxDepth: 3 }, "`maxDepth` needs the kind tot or got, not react", { option: "maxDepth" }],
     [{ kind: "tot", answer: { schema: {} } }, "`answer` needs the kind react, not tot", { option: "answer" }],
@@ -39,6 +42,16 @@ describe("agent()", () => {
     expect(error.code).toBe("invalid_arguments");
     expect(error.message).toContain(message);
     expect(error.details).toMatchObject(details);
+  });
+
+  it.each<[object, string]>([
+    [{ sesionId: "chat-7" }, "Unknown option `sesionId`; did you mean `sessionId`?"],
+    [{ abortSignal: AbortSignal.abort() }, "Unknown option `abortSignal`; did you mean `signal`?"],
+    [{ temperature: 1 }, "Unknown option `temperature`"],
+  ])("explains a mistake in the options of a call: %o", async (options, message) => {
+    await using actor = agent({ provider: "offline" });
+    await expect(actor.run("Hi", options)).rejects.toThrow(message);
+    await expect(actor.events("Hi", options).next()).rejects.toThrow(message);
   });
 
   it("accepts options that are undefined", () => {

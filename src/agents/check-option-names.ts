@@ -3,6 +3,7 @@ import type { JsonObject } from "../protocol/index.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { findNearest } from "../protocol/find-nearest.ts";
+import type { AgentCallOptions } from "./agent-call.ts";
 import { AGENT_KINDS } from "./agent-kind.ts";
 import type { AgentLifeOptions, AgentOptions, CommonOptions } from "./agent-options.ts";
 import type { GotOptions } from "./got/got.ts";
@@ -90,6 +91,41 @@ const OF_KINDS: {
   },
 };
 
+/** Names that other frameworks have for an option. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["system", "systemInstructions"],
+  ["systemPrompt", "systemInstructions"],
+  ["instructions", "systemInstructions"],
+  ["prompt", "systemInstructions"],
+  ["maxSteps", "maxIterations"],
+  ["maxTurns", "maxIterations"],
+  ["stopWhen", "maxIterations"],
+]);
+
+const CALL_OPTION_NAMES: OptionNames<AgentCallOptions> = {
+  requestId: true,
+  context: true,
+  signal: true,
+  sessionId: true,
+  whenBusy: true,
+  approve: true,
+  onInterruption: true,
+  output: true,
+  outputSchema: true,
+  outputRetries: true,
+};
+
+/** Throws `invalid_arguments` for an option that `run`, `stream` and `events` do not have. */
+export function checkCallOptionNames(options: AgentCallOptions): void {
+  const other = new Map([["abortSignal", "signal"]]);
+  checkOptionNames(options, CALL_OPTION_NAMES, (name) => suggestOther(name, other));
+}
+
+function suggestOther(name: string, others: ReadonlyMap<string, string>): string | undefined {
+  const meant = others.get(name);
+  return meant === undefined ? undefined : `Unknown option \`${name}\`; did you mean \`${meant}\`?`;
+}
+
 /** Throws `invalid_arguments` for an unknown kind, and for an option that agents of this kind do not have. */
 export function checkAgentOptionNames(options: AgentOptions): void {
   const kind: string = options.kind ?? "react";
@@ -98,7 +134,9 @@ export function checkAgentOptionNames(options: AgentOptions): void {
   const own = { ...COMMON, ...OF_KINDS[kind as keyof typeof OF_KINDS] };
   checkOptionNames(options, own, (name) => {
     const owners = AGENT_KINDS.filter((other) => Object.hasOwn(OF_KINDS[other], name));
-    return owners.length === 0 ? undefined : `\`${name}\` needs the kind ${owners.join(" or ")}, not ${kind}`;
+    return owners.length === 0
+      ? suggestOther(name, OTHER_NAMES)
+      : `\`${name}\` needs the kind ${owners.join(" or ")}, not ${kind}`;
   });
 }
 

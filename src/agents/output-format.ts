@@ -57,7 +57,10 @@ export class OutputFormat {
       throw invalid("outputSchema", "must be a JSON Schema object");
     if (outputSchema !== undefined) return new OutputFormat(output, outputSchema, outputRetries);
     const read = readJsonSchema(output);
-    if (!read.ok) throw invalid("outputSchema", `is missing: ${read.reason}`, read.cause);
+    if (!read.ok) {
+      const hint = read.hint === undefined ? "" : `; ${read.hint}`;
+      throw invalid("outputSchema", `is missing: ${read.reason}${hint}`, read.cause);
+    }
     return new OutputFormat(output, closeObjects(read.schema) as JsonObject, outputRetries);
   }
 

@@ -3,6 +3,7 @@
  * so that a mistake shows at startup and not during a run.
  */
 import { setImmediate as turn } from "node:timers/promises";
+import { findNearest } from "../protocol/find-nearest.ts";
 import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { LocalizedText } from "../protocol/schema.ts";
@@ -46,6 +47,33 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
   readonly execute: (input: OutputOf<Schema>, context: ToolContext) => unknown;
 }
 
+/** The fields of a definition. A missing name does not compile. */
+const FIELDS: { readonly [name in keyof Required<ToolDefinition<StandardSchema>>]: true } = {
+  name: true,
+  title: true,
+  description: true,
+  input: true,
+  inputSchema: true,
+  approval: true,
+  needsApproval: true,
+  execute: true,
+  timeoutMs: true,
+  concurrency: true,
+  idempotent: true,
+  approvalMs: true,
+  maxResultCharacters: true,
+  maxPrintedCharacters: true,
+  maxEvents: true,
+  maxShownBytes: true,
+};
+/** Names that other frameworks have for a field. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["parameters", "input"],
+  ["schema", "input"],
+  ["func", "execute"],
+  ["handler", "execute"],
+]);
+
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
@@ -67,7 +95,18 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
   const refuse = (what: string): never => {
     throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
   };
-  if (!isStandardSchema(input)) return refuse("`input` must be a Standard Schema, such as a Zod object");
+  const [unknown] = Object.entries(definition).flatMap(([field, value]) =>
+    value === undefined || Object.hasOwn(FIELDS, field) ? [] : [field],
+  );
+  if (unknown !== undefined) {
+    // A misspelled `needsApproval` would run the tool without asking.
+    const nearest = OTHER_NAMES.get(unknown) ?? findNearest(unknown, Object.keys(FIELDS));
+    return refuse(`unknown field \`${unknown}\`${nearest === undefined ? "" : `; did you mean \`${nearest}\`?`}`);
+  }
+  if (!isStandardSchema(input)) {
+    const hint = isStandardSchema(given) ? "; `inputSchema` is for JSON Schema" : "";
+    return refuse(`\`input\` must be a Standard Schema, such as a Zod object${hint}`);
+  }
   const schema = input["~standard"];
   if (typeof execute !== "function") refuse("`execute` must be a function");
   if (approval !== undefined && needsApproval !== undefined)
@@ -144,13 +183,8 @@ const LIMITS = [
 function requireJsonSchema(name: string, input: StandardSchema): JsonObject {
   const read = readJsonSchema(input);
   if (read.ok) return read.schema;
-  const { reason, cause } = read;
-  throw new LoomError(
-    "tool_invalid",
-    `Tool ${describeValue(name)}: ${reason}; pass \`inputSchema\` too`,
-    {},
-    { cause },
-  );
+  const { reason, hint = "pass `inputSchema` too", cause } = read;
+  throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${reason}; ${hint}`, {}, { cause });
 }
 
 type StepIterator = AsyncIterator<unknown, unknown, void> | Iterator<unknown, unknown, void>;

@@ -7,16 +7,22 @@ import { toJson } from "./to-json.ts";
 /** The schema, or why there is none. */
 export type JsonSchemaReading =
   | { readonly ok: true; readonly schema: JsonObject }
-  | { readonly ok: false; readonly reason: string; readonly cause?: unknown };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** What the caller can do, if there is more than passing a JSON Schema. */
+      readonly hint?: string;
+      readonly cause?: unknown;
+    };
 
 /** The conversion of Valibot is a separate package. */
-const VALIBOT_HINT = "; install `@valibot/to-json-schema` and pass `toStandardJsonSchema(schema)`";
+const VALIBOT_HINT = "install `@valibot/to-json-schema` and pass `toStandardJsonSchema(schema)`";
 
 export function readJsonSchema(input: StandardSchema): JsonSchemaReading {
   const { jsonSchema, vendor } = input["~standard"];
   if (jsonSchema === undefined) {
-    const hint = vendor === "valibot" ? VALIBOT_HINT : "";
-    return { ok: false, reason: `${vendor} does not produce JSON Schema${hint}` };
+    const hint = vendor === "valibot" ? { hint: VALIBOT_HINT } : {};
+    return { ok: false, reason: `${vendor} does not produce JSON Schema`, ...hint };
   }
   try {
     // The schema version is of no use to models.
