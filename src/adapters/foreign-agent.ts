@@ -5,12 +5,13 @@
 import { Agent } from "../agents/agent.ts";
 import { type AgentLifeOptions, checkAgentOptions } from "../agents/agent-options.ts";
 import { checkOptionNames, LIFE_OPTION_NAMES } from "../agents/check-option-names.ts";
-import type { AgentStrategy } from "../agents/agent-strategy.ts";
+import type { AgentRun } from "../agents/agent-run.ts";
+import type { AgentStrategy, AnswerOptions } from "../agents/agent-strategy.ts";
 import type { FinishOptions, Run } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError, type ReasoningLevel } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
-import { type ConversationHistory, conversation } from "./conversation.ts";
+import { conversation, ConversationHistory } from "./conversation.ts";
 import { createSourceContext, type RunSource, type SourceContext } from "./source.ts";
 import { recordSource, type RunSourceOptions } from "./source-recorder.ts";
 
@@ -68,6 +69,8 @@ const OPTION_NAMES: { readonly [name in keyof ForeignAgentOptions]-?: true } = {
 class ForeignStrategy implements AgentStrategy {
   readonly kind = "foreign";
   readonly isAdaptive = false;
+  /** The effects of its tools are unknown. */
+  readonly isRepeatable = false;
   readonly toolNames: readonly string[];
   readonly #create: CreateSource;
   readonly #options: RunSourceOptions;
@@ -78,7 +81,7 @@ class ForeignStrategy implements AgentStrategy {
     this.toolNames = toolNames;
   }
 
-  async answer(log: Log, run: Run): Promise<FinishOptions> {
+  async answer(log: Log, run: AgentRun, { isNested = false }: AnswerOptions): Promise<FinishOptions> {
     const { sessionId, runId, attachments, reasoning, message = "" } = run;
     const { attempt } = run.work;
     const source = await this.#create(message, {
@@ -87,7 +90,10 @@ class ForeignStrategy implements AgentStrategy {
       attachments,
       reasoning,
       log,
-      conversation: () => conversation(log, sessionId, { through: runId }),
+      conversation: async () =>
+        isNested
+          ? new ConversationHistory([{ role: "user", content: [{ type: "text", text: message }] }])
+          : conversation(log, sessionId, { through: runId }),
     });
     return recordSource(run, source, this.#options);
   }

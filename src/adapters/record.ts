@@ -4,8 +4,9 @@
  */
 import { Agent } from "../agents/agent.ts";
 import type { AgentCall, AgentCallOptions } from "../agents/agent-call.ts";
+import type { AgentRun } from "../agents/agent-run.ts";
 import type { AgentStrategy } from "../agents/agent-strategy.ts";
-import type { FinishOptions, Run, RunEnd } from "../engine/index.ts";
+import type { FinishOptions, RunEnd } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
@@ -72,7 +73,7 @@ class Recorder {
 
   constructor(log: Log) {
     this.#log = log;
-    const answer = (run: Run): Promise<FinishOptions> => this.#answer(run);
+    const answer = (run: AgentRun): Promise<FinishOptions> => this.#answer(run);
     this.#agent = new Agent({ log, approve: "wait", metrics: false }, () => createStrategy(answer));
   }
 
@@ -112,7 +113,7 @@ class Recorder {
     };
   }
 
-  async #answer(run: Run): Promise<FinishOptions> {
+  async #answer(run: AgentRun): Promise<FinishOptions> {
     const expected = this.#expected.get(run.requestId ?? "");
     if (expected === undefined) throw new LoomError("interrupted", "The source of this run is gone");
     return recordSource(run, expected.source, expected.options);
@@ -131,10 +132,11 @@ function findWaitUntil(): RecordRequest["waitUntil"] {
   return undefined;
 }
 
-function createStrategy(answer: (run: Run) => Promise<FinishOptions>): AgentStrategy {
+function createStrategy(answer: (run: AgentRun) => Promise<FinishOptions>): AgentStrategy {
   return {
     kind: "foreign",
     isAdaptive: false,
+    isRepeatable: false,
     toolNames: [],
     answer: (_log, run) => answer(run),
     resume: (_log, { run }) => answer(run),

@@ -6,7 +6,8 @@
  * - When `read` settles, the source has ended or was asked to stop: a run that has ended aborts its source.
  * - A source that yields nothing for `maxIdleMs` fails, unless it waits for the user.
  */
-import type { FinishOptions, NodeRun, Run } from "../engine/index.ts";
+import type { AgentRun } from "../agents/agent-run.ts";
+import type { FinishOptions, NodeRun } from "../engine/index.ts";
 import { type AnyEvent, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import { keepFields } from "../protocol/json.ts";
 import type { NodeExitEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
@@ -40,7 +41,7 @@ const NO_ANSWERS = "The framework cannot receive the answer to an approval here;
 
 /** Reads a source until it ends, and returns how to finish the run. Rejects with the error of the source. */
 export async function recordSource(
-  run: Run,
+  run: AgentRun,
   source: RunSource,
   options: RunSourceOptions = {},
 ): Promise<FinishOptions> {
@@ -64,7 +65,7 @@ interface Reading {
 }
 
 class SourceRecorder {
-  readonly #run: Run;
+  readonly #run: AgentRun;
   readonly #source: RunSource;
   readonly #options: RunSourceOptions;
   readonly #context: SourceContext;
@@ -73,7 +74,7 @@ class SourceRecorder {
   readonly #calls = new Map<string, OpenCall>();
   #approvals: Promise<SourceAnswer>[] = [];
 
-  constructor(run: Run, source: RunSource, options: RunSourceOptions) {
+  constructor(run: AgentRun, source: RunSource, options: RunSourceOptions) {
     this.#run = run;
     this.#source = source;
     this.#options = options;

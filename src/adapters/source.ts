@@ -2,8 +2,8 @@
  * The contract of adapters. A source is the run of another framework, told in events of this protocol; an adapter
  * creates one. `record` and `foreignAgent` write sources into a log.
  */
+import type { AgentRun } from "../agents/agent-run.ts";
 import type { ApprovalAnswer } from "../engine/open-work.ts";
-import type { Run } from "../engine/index.ts";
 import type { AnyEvent, JsonObject } from "../protocol/index.ts";
 
 /** What a source can use while it runs. */
@@ -28,7 +28,7 @@ export interface SourceCall {
 }
 
 /** Returns what a source can use while it runs. @internal */
-export function createSourceContext({ sessionId, runId, signal, work }: Run): SourceContext {
+export function createSourceContext({ sessionId, runId, signal, work }: AgentRun): SourceContext {
   const openCalls = [...work.calls].flatMap(({ callId, name, approvalArguments }) =>
     callId === undefined || name === undefined ? [] : [{ callId, name, arguments: approvalArguments }],
   );

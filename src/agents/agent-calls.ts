@@ -11,8 +11,8 @@ import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
 import { type AgentInput, checkInput, type InputQuestion } from "./agent-input.ts";
 import { CallContext } from "./call-context.ts";
-import { inheritRules } from "./inherited-rules.ts";
 import { checkCallOptionNames } from "./check-option-names.ts";
+import { inheritRules } from "./parent-call.ts";
 import { OutputFormat } from "./output-format.ts";
 import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
 

@@ -2,12 +2,14 @@
  * The interface between an agent and its kind. The agent starts the run, reads the history, loads the model and ends
  * the run; the kind defines the graph and turns its final state into a reply.
  */
-import type { FinishOptions, Run } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/index.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
+import type { Log } from "../log/index.ts";
 import type { AttachmentPart, LanguageModel, ModelMessage, ModelSettings } from "../models/model.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
+import type { AgentRun } from "./agent-run.ts";
 import type { OutputFormat } from "./output-format.ts";
 import type { ThinkCallOptions } from "./think.ts";
 
@@ -20,10 +22,8 @@ export type AgentKindName = (typeof AGENT_KINDS)[number] | "foreign";
 export interface AgentContext {
   readonly sessionId: string;
   /** @internal */
-  readonly run: Pick<
-    Run,
-    "runId" | "toolRules" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work"
-  >;
+  readonly run: AgentRun;
+  readonly log: Log;
   /** The user's message. */
   readonly question: string;
   /** Files attached to the message. */

@@ -6,6 +6,7 @@ import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
 import type { RunOrigin } from "../engine/run-contract.ts";
 import type { Log } from "../log/index.ts";
 import type { AgentKindName } from "./agent-kind.ts";
+import type { AgentRun } from "./agent-run.ts";
 import type { AgentBlobs } from "./attachments.ts";
 import type { FileStorage } from "./load-attachments.ts";
 import type { OutputFormat } from "./output-format.ts";
@@ -16,6 +17,8 @@ export interface AnswerOptions extends Pick<RunOrigin, "source"> {
   readonly blobs?: AgentBlobs | undefined;
   /** The structured output that the caller asked for. */
   readonly output?: OutputFormat | undefined;
+  /** True for the work of an agent as a tool: it has no history. Default: false. */
+  readonly isNested?: boolean;
 }
 
 /** How an agent answers messages. */
@@ -30,7 +33,7 @@ export interface AgentStrategy {
   /** Where it keeps the files of messages. Default: it accepts no files from programs. */
   readonly files?: FileStorage;
   /** Answers the message of a started run and returns how to finish it. */
-  answer(log: Log, run: Run, options: AnswerOptions): Promise<FinishOptions>;
+  answer(log: Log, run: AgentRun, options: AnswerOptions): Promise<FinishOptions>;
   /** Continues the run of a dead process from its checkpoint. */
   resume(log: Log, dead: DeadRun, options: AnswerOptions): Promise<FinishOptions>;
   /** Whether it can continue the run of another process. It must not write. */
@@ -39,6 +42,8 @@ export interface AgentStrategy {
   canRestart(run: Run): boolean;
   /** Whether a tool may be run again after it had started. */
   isIdempotent(name: string): boolean;
+  /** Whether all its tools may be run again after they had started. */
+  readonly isRepeatable: boolean;
   /** Discards what it remembers of a session. */
   forget(sessionId: string): void;
 }

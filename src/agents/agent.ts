@@ -29,6 +29,7 @@ import { waitFor } from "../observe/wait-for.ts";
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import type { OutputOf, StandardSchema } from "../tools/standard-schema.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { AgentKindName } from "./agent-kind.ts";
 import { type AgentLifeOptions, type AgentOptions, checkAgentOptions, checkTime } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
@@ -38,9 +39,10 @@ import type { AgentCall, AgentCallOptions, ExecuteRunOptions } from "./agent-cal
 import type { AgentInput } from "./agent-input.ts";
 import { AgentCalls, type CallManner } from "./agent-calls.ts";
 import { type AgentEvent, toAgentEvent } from "./agent-event.ts";
+import { type AgentToolOptions, createAgentTool } from "./agent-tool.ts";
 import { ADAPTIVE } from "./can-resume.ts";
 import { checkAgentOptionNames } from "./check-option-names.ts";
-import { inheritRules } from "./inherited-rules.ts";
+import { inheritRules } from "./parent-call.ts";
 import { ModelStrategy } from "./model-strategy.ts";
 import { type OutputEvent, OutputProjection } from "./output-event.ts";
 import type { RunResult } from "./run-result.ts";
@@ -217,6 +219,35 @@ export class Agent {
         return event.type === "run_end" ? [...own, event] : [event, ...own];
       };
     });
+  }
+
+  /**
+   * Creates a tool with which another agent can give this agent a task. The result of a call is the reply; with `output`,
+   * also the value.
+   *
+   * The agent works inside the run of its caller. Its node runs, tool calls, approvals and tokens are part of that run,
+   * whose cancel, tool rules and `approve` apply to it. Its answer is streamed as output of the call. It has its own
+   * model, settings, tools and limits, and no history: it sees only the message that the model of its caller writes.
+   *
+   * The observers, callbacks and metrics of the caller receive everything. Those of this agent, and its `approve`,
+   * receive nothing; its `onError` does. `close` refuses further calls and does not cancel those that are running.
+   *
+   * If the process dies, a call is repeated only if all tools of this agent are idempotent. Otherwise it ends as
+   * `interrupted`, like that of any other tool.
+   *
+   * ```ts
+   * const researcher = agent({ model, tools: [search] });
+   * const writer = agent({
+   *   model,
+   *   tools: [researcher.asTool({ name: "research", description: "Finds facts about a topic." })],
+   * });
+   * ```
+   *
+   * Throws `tool_invalid` or `invalid_arguments` if an option is wrong.
+   */
+  asTool(options: AgentToolOptions): Tool {
+    const assertOpen = (): void => this.#assertOpen({ tool: options.name });
+    return createAgentTool({ strategy: this.#strategy, reporter: this.#reporter, assertOpen }, options);
   }
 
   /**

@@ -7,6 +7,7 @@ import type { Log, RunInfo } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import { type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import type { CompressionAppliedEvent } from "../protocol/events.generated.ts";
+import { NestedNodes } from "./nested-nodes.ts";
 import { RunMessages } from "./run-messages.ts";
 
 /** Limits on the history that a model receives. */
@@ -108,8 +109,10 @@ export class Conversation {
     const before = this.#runs;
     const info = await this.log.getRun(this.#sessionId, runId);
     const own: CompressionAppliedEvent[] = [];
+    const nested = new NestedNodes();
     if (info !== undefined)
-      for await (const record of this.#readRecords(info, info.lastId ?? Infinity)) own.push(...findCompression(record));
+      for await (const record of this.#readRecords(info, info.lastId ?? Infinity))
+        if (!nested.add(record)) own.push(...findCompression(record));
     return [...own, ...before.toReversed().flatMap(({ compressions }) => compressions)].toReversed();
   }
 
@@ -130,9 +133,10 @@ export class Conversation {
   async #read(info: RunInfo): Promise<RememberedRun> {
     const fold = new RunMessages();
     const compressions: CompressionAppliedEvent[] = [];
+    const nested = new NestedNodes();
     for await (const record of this.#readRecords(info, info.lastId ?? info.firstId)) {
       fold.add(record);
-      compressions.push(...findCompression(record));
+      if (!nested.add(record)) compressions.push(...findCompression(record));
     }
     const messages = fold.finish();
     const characters = JSON.stringify(messages).length + JSON.stringify(compressions).length;

@@ -4,7 +4,7 @@
  */
 import type { Compressor } from "../context/compression/compressor.ts";
 import { createCompressor } from "../context/compression/create-compressor.ts";
-import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
+import type { DeadRun, FinishOptions } from "../engine/index.ts";
 import type { ErrorReporter } from "../engine/error-reporter.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
@@ -15,6 +15,7 @@ import { LoomError, type ToolRules } from "../protocol/index.ts";
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import type { AgentContext, AgentKind } from "./agent-kind.ts";
+import type { AgentRun } from "./agent-run.ts";
 import { type AgentOptions, chooseModels, type CommonOptions } from "./agent-options.ts";
 import type { AgentStrategy, AnswerOptions } from "./agent-strategy.ts";
 import { Attachments, bindSaveBlob } from "./attachments.ts";
@@ -78,7 +79,7 @@ export class ModelStrategy implements AgentStrategy {
     return this.#limitTools(undefined).names;
   }
 
-  async answer(log: Log, run: Run, options: AnswerOptions): Promise<FinishOptions> {
+  async answer(log: Log, run: AgentRun, options: AnswerOptions): Promise<FinishOptions> {
     if (isBlank(run.message ?? "") && run.attachments.length === 0)
       throw new LoomError("invalid_command", "The message is empty");
     const executeGraph: AgentContext["executeGraph"] = (graph, input) => runGraph(graph, { run, input });
@@ -102,29 +103,34 @@ export class ModelStrategy implements AgentStrategy {
     return this.#toolbox.isIdempotent(name);
   }
 
+  /** The tools of the kind itself have no effects. */
+  get isRepeatable(): boolean {
+    return (this.#options.tools ?? []).every(({ name }) => this.isIdempotent(name));
+  }
+
   forget(sessionId: string): void {
     this.#conversations.forget(sessionId);
   }
 
   async #createContext(
     log: Log,
-    run: Run,
-    { source, blobs = this.#options.blobs, output }: AnswerOptions,
+    run: AgentRun,
+    { source, blobs = this.#options.blobs, output, isNested = false }: AnswerOptions,
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
     const { settings = {}, reasoning = "auto", caching = true, callOptions = {} } = this.#options;
     const { exposeToolErrors, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const language = detectLanguage(question);
-    const conversation = await this.#conversations.recall(log, sessionId);
+    const conversation = isNested ? undefined : await this.#conversations.recall(log, sessionId);
     const toolbox = this.#limitTools(run.toolRules);
     const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     const stage = source === "execute" ? executed : "llm_stream";
     const loading = this.#loadModels().catch((error: unknown) => {
       throw withStage(error, stage);
     });
-    const [[model, ...fallbacks], before] = await Promise.all([loading, conversation.readBefore(run.runId)]);
-    const { isWhole } = conversation;
+    const [[model, ...fallbacks], before = []] = await Promise.all([loading, conversation?.readBefore(run.runId)]);
+    const isWhole = conversation?.isWhole ?? true;
     this.#conversations.trim();
     const system = await this.#composeSystem(log, run);
     const compressor = this.#compressor;
@@ -136,6 +142,7 @@ export class ModelStrategy implements AgentStrategy {
     const files = new Attachments({ sessionId, model, blobs, options, signal: run.signal, onError: report });
     return {
       sessionId,
+      log,
       run,
       question,
       files: run.attachments.map(toPart),
@@ -157,11 +164,11 @@ export class ModelStrategy implements AgentStrategy {
               fit: createFit(compressor, {
                 sessionId,
                 // Summaries are discarded together with the conversation.
-                scope: conversation,
+                scope: conversation ?? run,
                 model,
                 turnStart: history.length,
                 isHistoryTruncated: !isWhole,
-                readEarlier: () => conversation.readCompressions(run.runId),
+                readEarlier: async () => (await conversation?.readCompressions(run.runId)) ?? [],
                 onError: (error) => void this.#reporter.report(error),
               }),
             }),
@@ -184,7 +191,7 @@ export class ModelStrategy implements AgentStrategy {
   }
 
   /** The system message: the instructions, then the passages found for the question. */
-  async #composeSystem(log: Log, run: Run): Promise<string | undefined> {
+  async #composeSystem(log: Log, run: AgentRun): Promise<string | undefined> {
     const { systemInstructions = "" } = this.#options;
     const found = this.#retrieval === undefined ? undefined : await retrieveContext(log, run, this.#retrieval);
     const parts = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));

@@ -7,7 +7,7 @@
  */
 import { cleanLine, cleanPassage, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
 import type { Retriever } from "../context/retriever.ts";
-import type { NodeRun, Run } from "../engine/index.ts";
+import type { NodeRun } from "../engine/index.ts";
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/index.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
@@ -15,6 +15,7 @@ import type { ErrorEvent, RetrievalCompleteEvent } from "../protocol/events.gene
 import { limitTimer } from "../protocol/limit-timer.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
 import { shorten } from "../protocol/cut-text.ts";
+import type { AgentRun } from "./agent-run.ts";
 
 /** A retriever with limits for its search. */
 export interface RetrievalOptions {
@@ -65,7 +66,7 @@ function isRetriever(value: unknown): value is Retriever {
 }
 
 /** Undefined if a resumed run began without a search. Throws only if the run has ended. */
-export async function retrieveContext(log: Log, run: Run, options: RetrievalOptions): Promise<string | undefined> {
+export async function retrieveContext(log: Log, run: AgentRun, options: RetrievalOptions): Promise<string | undefined> {
   const known = await readRetrieval(log, run);
   if (known !== undefined) return known.text;
   const node = run.enter(NODE);
@@ -81,7 +82,7 @@ export async function retrieveContext(log: Log, run: Run, options: RetrievalOpti
 }
 
 /** Reads what a process that died gave the model. A run that began without passages continues without them. */
-async function readRetrieval(log: Log, run: Run): Promise<{ readonly text: string | undefined } | undefined> {
+async function readRetrieval(log: Log, run: AgentRun): Promise<{ readonly text: string | undefined } | undefined> {
   // A run without node runs is new; there is nothing to read.
   if (run.work.nodeRuns === 0) return undefined;
   await run.settled();
@@ -103,7 +104,7 @@ async function readRetrieval(log: Log, run: Run): Promise<{ readonly text: strin
   return undefined;
 }
 
-async function retrieve(run: Run, options: RetrievalOptions): Promise<RetrievalCompleteEvent> {
+async function retrieve(run: AgentRun, options: RetrievalOptions): Promise<RetrievalCompleteEvent> {
   const { retriever, timeoutMs = DEFAULTS.timeoutMs } = options;
   const limit = Math.min(options.limit ?? DEFAULTS.limit, MAX_LIMIT);
   const query = readQuestion(run.message ?? "");

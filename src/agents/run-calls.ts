@@ -8,7 +8,8 @@ import { runToolCall } from "../tools/run-tool-call.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import type { AgentContext } from "./agent-kind.ts";
-import { runWithRules } from "./inherited-rules.ts";
+import type { AgentRun } from "./agent-run.ts";
+import { runInCall } from "./parent-call.ts";
 
 export interface RunCallsOptions extends Pick<NodeContext, "signal" | "ready" | "endedCalls"> {
   readonly span: PartContext["span"];
@@ -26,11 +27,15 @@ export interface ToolCallMonitor {
 }
 
 export async function runCalls(
-  { run, sessionId, toolbox, exposeToolErrors, onError, saveBlob }: AgentContext,
+  { log, run, sessionId, toolbox, exposeToolErrors, onError, saveBlob }: AgentContext,
   calls: readonly ToolCallPart[],
   { span, signal, ready, endedCalls, malformed = {}, monitor }: RunCallsOptions,
 ): Promise<readonly ToolOutcome[]> {
   const { nodeId } = span;
+  const requestApproval: AgentRun["requestApproval"] = (request, options) => {
+    const ask = () => run.requestApproval(request, options);
+    return monitor === undefined ? ask() : monitor.duringApproval(ask);
+  };
   const host: ToolHost = {
     sessionId,
     runId: run.runId,
@@ -44,10 +49,7 @@ export async function runCalls(
         : { approvalArguments: known.approvalArguments, started: known.state === "started" };
     },
     ready: () => ready(),
-    requestApproval: (request) => {
-      const ask = () => run.requestApproval(request, { nodeId });
-      return monitor === undefined ? ask() : monitor.duringApproval(ask);
-    },
+    requestApproval: (request) => requestApproval(request, { nodeId }),
     exposeErrors: exposeToolErrors,
     ...(onError === undefined ? {} : { onError }),
     ...(saveBlob === undefined ? {} : { saveBlob }),
@@ -60,7 +62,7 @@ export async function runCalls(
     }
     const raw = Object.hasOwn(malformed, callId) ? malformed[callId] : undefined;
     const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
-    return runWithRules(run.toolRules, () => runToolCall(call, toolbox, host));
+    return runInCall({ log, run, nodeId, requestApproval }, () => runToolCall(call, toolbox, host));
   };
   const running = calls.map((call) => perform(call).finally(() => monitor?.onCallEnd()));
   // Wait for all calls, because a call that is still running would write into a closed span.

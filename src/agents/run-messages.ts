@@ -9,6 +9,7 @@ import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/mode
 import { type EventRecord, isJsonObject, isKnownEvent, type Json } from "../protocol/index.ts";
 import { isInterrupted } from "../engine/interrupted-nodes.ts";
 import type { CheckpointEvent, RunStartEvent, ToolCallEvent, ToolEndEvent } from "../protocol/events.generated.ts";
+import { NestedNodes } from "./nested-nodes.ts";
 import { composeQuestion, isBlank } from "./compose-question.ts";
 
 /** Kinds whose tool calls are part of the search. Only the question and the answer enter the conversation. */
@@ -33,9 +34,14 @@ export class RunMessages {
   #later: Text[] = [];
   #hasAnswered = false;
   #isSearch = false;
+  readonly #nested = new NestedNodes();
 
-  add({ envelope: { node_id: nodeId }, event }: EventRecord): void {
-    if (!isKnownEvent(event)) return;
+  add(record: EventRecord): void {
+    const {
+      envelope: { node_id: nodeId },
+      event,
+    } = record;
+    if (!isKnownEvent(event) || this.#nested.add(record)) return;
     switch (event.type) {
       case "run_start":
         this.#isSearch = SEARCHES.has(event.agent?.split(":", 1)[0] ?? "");

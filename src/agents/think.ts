@@ -5,9 +5,10 @@
  * after its `llm_start` is durable, together with everything the prompt is made of, so finished work is not requested
  * again. Tool call IDs are unique within a run.
  */
-import type { NodeRun, Run } from "../engine/index.ts";
+import type { NodeRun } from "../engine/index.ts";
 import { describeError } from "../engine/node-run.ts";
 import type { PushResult } from "../engine/sequencer.ts";
+import type { AgentRun } from "./agent-run.ts";
 import type { Attachments } from "./attachments.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
 import { hasStructuredOutput, recordRejectedFormat } from "./create-format.ts";
@@ -65,7 +66,7 @@ export interface ThinkOptions extends ThinkCallOptions {
    *
    * @internal
    */
-  readonly run: Pick<Run, "post" | "isBehind" | "ready" | "now" | "work">;
+  readonly run: Pick<AgentRun, "post" | "isBehind" | "ready" | "now" | "work">;
 }
 
 /** Calls the model and writes its answer as events. @internal */
@@ -314,7 +315,7 @@ function cutName(name: string): string {
  * models number calls from the start in every answer. The number of the node run makes the ID unique; only a repeated
  * ID within one node run needs a further suffix.
  */
-function makeUnique(callId: string, nodeId: string, work: Run["work"]): string {
+function makeUnique(callId: string, nodeId: string, work: AgentRun["work"]): string {
   if (!work.hasUsedCallId(callId)) return callId;
   const own = `${callId}_${/\d+$/.exec(nodeId)?.[0] ?? ""}`;
   let id = own;

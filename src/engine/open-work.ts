@@ -50,6 +50,8 @@ export interface OpenToolCall {
   readonly answer: ApprovalAnswer | undefined;
   /** True if its `tool_call` was written. */
   readonly called: boolean;
+  /** True for a call of an agent that works as a tool. It belongs to the call of that tool. */
+  readonly isNested?: boolean;
 }
 
 /** A node run that has not ended. */
@@ -57,6 +59,8 @@ export interface OpenNodeRun {
   /** Undefined for records of other writers, which may have no `node_id`. */
   readonly nodeId: string | undefined;
   readonly name: string;
+  /** True if it, or a node run around it, carries out a tool call. */
+  readonly isNested?: boolean;
 }
 
 /** The last checkpoint of a run. */
@@ -88,6 +92,8 @@ export interface ClosingOptions {
 /** Maximum open node runs, and maximum tool calls of a run. Code `too_many_open`. */
 export const MAX_OPEN_SPANS = 10_000;
 export const MAX_CALLS = 10_000;
+
+const NESTED = { isNested: true };
 
 type MutableFields<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -245,7 +251,7 @@ export class OpenWork {
     switch (event.type) {
       case "node_enter":
         this.nodeRuns++;
-        this.#spans.set(nodeId ?? event.id, { nodeId, name: event.id });
+        this.#spans.set(nodeId ?? event.id, { nodeId, name: event.id, ...(this.#isNested(event) && NESTED) });
         if (nodeId !== undefined) this.#interrupted.enter(nodeId, event);
         return;
       case "node_exit":
@@ -343,6 +349,10 @@ export class OpenWork {
     }
   }
 
+  #isNested({ call_id, parent }: NodeEnterEvent): boolean {
+    return call_id !== undefined || (parent !== undefined && this.#spans.get(parent)?.isNested === true);
+  }
+
   #open(key: string, callId: string | undefined, name: string | undefined, nodeId: string | undefined) {
     let call = this.#calls.get(key);
     if (call === undefined) {
@@ -355,6 +365,7 @@ export class OpenWork {
         expiresAt: undefined,
         answer: undefined,
         called: false,
+        ...(nodeId !== undefined && this.#spans.get(nodeId)?.isNested === true && NESTED),
       };
       this.#calls.set(key, call);
     }

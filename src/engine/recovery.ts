@@ -167,10 +167,13 @@ export function recoverRun(
   return endInterrupted(run);
 }
 
-/** Returns which open calls may still be executed. */
+/**
+ * Returns which open calls may still be executed. A call inside another call is not one of them: if the outer call is
+ * executed again, it makes its calls again.
+ */
 function createFilter(run: Run, { isIdempotent = () => false }: RecoveryOptions): (call: OpenToolCall) => boolean {
-  return ({ state, name = "" }) =>
-    state === "started" ? isTrue(() => isIdempotent(name, run)) : state !== "streaming";
+  return ({ state, name = "", isNested }) =>
+    isNested === true ? false : state === "started" ? isTrue(() => isIdempotent(name, run)) : state !== "streaming";
 }
 
 /** Returns what continues the run. Undefined if nothing here can. */

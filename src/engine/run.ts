@@ -238,12 +238,12 @@ export class Run {
   }
 
   /**
-   * Starts a node run, optionally inside the node run `parent`. End it with `done` or `fail`; a `using` declaration
-   * ends it in any case.
+   * Starts a node run, optionally inside the node run `parent`, and to carry out the tool call `call_id`. End it with
+   * `done` or `fail`; a `using` declaration ends it in any case.
    */
-  enter(name: string, parent?: string): NodeRun {
+  enter(name: string, parent?: string, call_id?: string): NodeRun {
     this.#assertLive();
-    const checked = this.#writer.check({ type: "node_enter", id: name, ...dropUndefined({ parent }) });
+    const checked = this.#writer.check({ type: "node_enter", id: name, ...dropUndefined({ parent, call_id }) });
     const event = this.#work.linkRepeat(checked as NodeEnterEvent);
     const { id } = event;
     const nodeId = `run-${id}-${this.#work.nodeRuns + 1}`;

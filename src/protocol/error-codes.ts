@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   model_stream_cut: "execution",
   model_empty: "execution",
   iteration_limit: "execution",
+  nesting_limit: "execution",
   approval_expired: "timeout",
   approval_failed: "execution",
   approval_unavailable: "execution",

@@ -45,6 +45,8 @@ export interface NodeEnterEvent {
   readonly id: string;
   /** `node_id` of the enclosing node run */
   readonly parent?: string;
+  /** The tool call that this node run carries out: an agent that works as a tool. It and the node runs inside it are not part of the conversation */
+  readonly call_id?: string;
   /** `node_id` of the interrupted node run that this one repeats; the text of that one no longer counts */
   readonly supersedes?: string;
   /** Attempt of the run that repeats the node run, from 2 */
@@ -656,7 +658,7 @@ export interface LoomEventMap {
 /** Forms by type, as strings. */
 export const LOOM_EVENT_FORMS = {
   "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s",
-  "node_enter": "001 §4.2>TaskStart#id:s parent?s supersedes?s attempt?i0",
+  "node_enter": "001 §4.2>TaskStart#id:s parent?s call_id?s supersedes?s attempt?i0",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
   "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s",

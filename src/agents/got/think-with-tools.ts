@@ -99,9 +99,9 @@ function reportLimit(part: PartContext, maxIterations: number): void {
 export function closeCallsOf(run: GotContext["run"], name: string): void {
   const prefix = `run-${name}-`;
   const callIds: string[] = [];
-  for (const { callId, nodeId = "" } of run.work.calls) {
-    // Other names may begin with this one.
-    const isOwn = nodeId.startsWith(prefix) && /^\d+$/.test(nodeId.slice(prefix.length));
+  for (const { callId, nodeId = "", isNested = false } of run.work.calls) {
+    // Other names may begin with this one, and an agent that works as a tool may use the same names.
+    const isOwn = !isNested && nodeId.startsWith(prefix) && /^\d+$/.test(nodeId.slice(prefix.length));
     if (isOwn && callId !== undefined) callIds.push(callId);
   }
   if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted" });

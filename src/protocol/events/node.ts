@@ -32,6 +32,11 @@ export const node_enter = defineEvent({
   fields: {
     id: required(string, "Name of the node, such as `think`", "节点名，如 `think`"),
     parent: additional(string, "`node_id` of the enclosing node run", "外层节点运行的 `node_id`"),
+    call_id: additional(
+      string,
+      "The tool call that this node run carries out: an agent that works as a tool. It and the node runs inside it are not part of the conversation",
+      "本节点运行所执行的工具调用：作为工具的智能体。它及其内部的节点运行不属于对话",
+    ),
     supersedes: additional(
       string,
       "`node_id` of the interrupted node run that this one repeats; the text of that one no longer counts",
