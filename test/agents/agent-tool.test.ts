@@ -384,4 +384,35 @@ describe("agents of every kind as tools", () => {
     expect(ends.length).toBeGreaterThan(0);
     expect(ends.every(({ is_error }) => !is_error)).toBe(true);
   });
+
+  it("with thoughts of the same name as those of its caller", async () => {
+    const remove = { name: "remove", input: { path: "x" }, id: "n1" };
+    const { helper, ran } = createHelper(
+      playGot({
+        plan: listNodes([{ id: "a" }]),
+        work: ({ turn }) => (turn === 0 ? { calls: [remove] } : { text: "Gone." }),
+      }),
+      { kind: "got", retryMs: 0 },
+    );
+    const { promise: isAsked, resolve } = Promise.withResolvers<void>();
+    const later = listNodes([{ id: "b" }, { id: "c" }, { id: "a", needs: ["c"] }, { id: "end", needs: ["a", "b"] }]);
+    const script = playGot({
+      plan: later,
+      work: ({ id, turn }) => {
+        if (id === "b" && turn === 0) return { calls: [call("remove x", "p1")] };
+        return id === "c" ? { text: "c", until: isAsked } : { text: id };
+      },
+    });
+    const fixture = await createAgentFixture(script, { tools: [asTool(helper)], kind: "got", retryMs: 0 });
+    const asked = fixture.wait("tool_approval");
+    const hasOther = fixture.wait("got_node_complete", ({ id }) => id === "a");
+    const run = await fixture.ask("Go");
+    await asked;
+    resolve();
+    await hasOther;
+    run.answerApproval({ callId: "n1", decision: "approved" });
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(ran).toEqual([["remove", { path: "x" }]]);
+    await fixture.read();
+  });
 });
