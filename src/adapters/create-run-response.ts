@@ -1,10 +1,11 @@
 /** The stream of one run as a `Response`, for any server that speaks the web's Request and Response. */
 import type { DialectName } from "../dialects/index.ts";
+import { openSession } from "../engine/index.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Log, RunInfo } from "../log/index.ts";
 import { openStreamSteps, type StreamFrame } from "../log/stream.ts";
 
-/** Options of `RunRecording.toResponse`. */
+/** Options of `RunRecording.toResponse` and `resumeRun`. */
 export interface RunResponseOptions {
   /** Dialect of the frames. Default: `loom`. */
   readonly dialect?: DialectName;
@@ -12,22 +13,28 @@ export interface RunResponseOptions {
   readonly framing?: "sse" | "ndjson";
 }
 
+/** Milliseconds between checks whether the process of the run is alive. */
+const HOLDER_CHECK_MS = 1000;
+
 const MEDIA_TYPES = { sse: "text/event-stream", ndjson: "application/x-ndjson" } as const;
 
 /**
- * Sends a run from its start to its end, at the reader's pace. It reads only the log, so it does not matter which process
- * executes the run, and a reader that leaves does not affect it.
+ * Sends a run to its end, at the reader's pace: from its start, or after a cursor. It reads only the log, so it does not
+ * matter which process executes the run, and a reader that leaves does not affect it. A run whose process died ends as
+ * `interrupted`, unless another process can continue it.
  */
 export function createRunResponse(
   log: Log,
   sessionId: string,
   { runId, firstId }: Pick<RunInfo, "runId" | "firstId">,
   { dialect = "loom", framing = "sse" }: RunResponseOptions,
+  cursor?: string,
 ): Response {
   const left = new AbortController();
+  recoverOrphan(log, sessionId, runId, left.signal);
   const steps = openStreamSteps(log, sessionId, {
     dialect,
-    after: firstId - 1,
+    ...(cursor === undefined ? { after: firstId - 1 } : { cursor }),
     follow: true,
     signal: left.signal,
     detectRunEnds: true,
@@ -38,14 +45,19 @@ export function createRunResponse(
   let lastId = Number.POSITIVE_INFINITY;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      for (;;) {
-        const { done, value } = await steps.next();
-        if (done === true) break;
-        if (value.mayEndRun) lastId = (await log.getRun(sessionId, runId))?.lastId ?? lastId;
-        const text = value.frames.map(encode).join("");
-        if (text !== "") controller.enqueue(bytes.encode(text));
-        if ((value.through ?? 0) >= lastId) break;
-        if (text !== "") return;
+      try {
+        for (;;) {
+          const { done, value } = await steps.next();
+          if (done === true) break;
+          if (value.mayEndRun) lastId = (await log.getRun(sessionId, runId))?.lastId ?? lastId;
+          const text = value.frames.map(encode).join("");
+          if (text !== "") controller.enqueue(bytes.encode(text));
+          if ((value.through ?? 0) >= lastId) break;
+          if (text !== "") return;
+        }
+      } catch (error) {
+        left.abort();
+        throw error;
       }
       left.abort();
       controller.close();
@@ -62,4 +74,18 @@ export function createRunResponse(
       ...(dialect === "ai-sdk" ? { "x-vercel-ai-ui-message-stream": "v1" } : {}),
     },
   });
+}
+
+/** Opens the session if it loses its holder before the run ends, which recovers the run. Tried once. */
+function recoverOrphan(log: Log, sessionId: string, runId: string, signal: AbortSignal): void {
+  const check = async (): Promise<void> => {
+    if ((await log.getSession(sessionId))?.holder !== undefined) return;
+    if ((await log.getRun(sessionId, runId))?.status !== "live" || signal.aborted) return;
+    clearInterval(timer);
+    await using session = await openSession(log, sessionId, { deadRuns: "leave", create: false });
+    await session.idle();
+  };
+  // Another process may open the session first. If the store fails, so does the stream.
+  const timer = setInterval(() => void check().catch(() => undefined), HOLDER_CHECK_MS);
+  signal.addEventListener("abort", () => clearInterval(timer));
 }

@@ -29,6 +29,7 @@ export { fromLangGraph, type LangGraph, type LangGraphConfig, type LangGraphStre
 export type { ToResume } from "./langgraph/graph-interrupts.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
 export { record, type RunRecording, type RecordRequest } from "./record.ts";
+export { resumeRun, type ResumeRequest } from "./resume-run.ts";
 export type { RunSource, SourceAnswer, SourceCall, SourceContext, SourceEvent, SourceItem } from "./source.ts";
 export type { RunSourceOptions } from "./source-recorder.ts";
 export type {

@@ -85,6 +85,13 @@ export function assertCursorOf(sessionId: string, incarnation: string, { tag }: 
     );
 }
 
+/** Whether a reader at this position has all frames up to record `lastId`. False without a position or a last record. */
+export function isRead(position: Cursor | undefined, lastId: number | undefined): boolean {
+  if (position === undefined || lastId === undefined) return false;
+  const { eventId, frame } = position;
+  return eventId > lastId || (eventId === lastId && frame === undefined);
+}
+
 function readNumber(digits: string, what: string): number {
   const number = Number(digits);
   if (!Number.isSafeInteger(number)) throw invalid(`The number of ${what} must be at most 2^53-1, not ${digits}`);

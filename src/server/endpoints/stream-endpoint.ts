@@ -3,7 +3,7 @@
  * byte are thrown and become error responses.
  */
 import type { Framing } from "../../framing/index.ts";
-import { assertCursorOf, parseCursor } from "../../log/cursor.ts";
+import { assertCursorOf, isRead, parseCursor } from "../../log/cursor.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { streamResponse } from "../streams/stream-response.ts";
 import type { ServerCore } from "../api/server-core.ts";
@@ -118,7 +118,5 @@ export async function assertStreamOptions(
 /** True if the run has ended and the cursor is at or after its last frame. */
 export async function isRunRead({ log }: ServerCore, session: string, run: string, cursor: string): Promise<boolean> {
   const info = await log.getRun(session, run);
-  if (info?.lastId === undefined) return false;
-  const { eventId, frame } = parseCursor(cursor);
-  return eventId > info.lastId || (eventId === info.lastId && frame === undefined);
+  return info?.lastId !== undefined && isRead(parseCursor(cursor), info.lastId);
 }

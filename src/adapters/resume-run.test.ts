@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { openSession } from "../engine/index.ts";
+import { createSseDecoder } from "../framing/index.ts";
+import { MemoryLog, openSqliteLog } from "../log/index.ts";
+import { fromAsyncIterable } from "./from-async-iterable.ts";
+import { record } from "./record.ts";
+import { resumeRun } from "./resume-run.ts";
+
+const SESSION = { sessionId: "chat-7" };
+const REQUEST = { ...SESSION, message: "How cold is it?" };
+const DIALECT = { dialect: "ai-sdk" } as const;
+const folder = mkdtempSync(join(tmpdir(), "loom-resume-run-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface SentFrame {
+  readonly text: string;
+  readonly id: string | undefined;
+}
+
+/** Reads frames until `count` or the end. */
+async function readFrames(response: Response, count = Infinity): Promise<SentFrame[]> {
+  const decoder = createSseDecoder();
+  const frames: SentFrame[] = [];
+  for await (const bytes of response.body ?? []) {
+    for (const outcome of decoder.push(bytes)) if (outcome.ok) frames.push({ text: outcome.text, id: outcome.id });
+    if (frames.length >= count) break;
+  }
+  return frames;
+}
+
+/** A source that waits for permission to go on after its first words. */
+function createSlowSource() {
+  const gate = Promise.withResolvers<void>();
+  const source = fromAsyncIterable(async function* () {
+    yield "It is ";
+    await gate.promise;
+    yield "cold.";
+  });
+  return { source, finish: () => gate.resolve() };
+}
+
+describe("resumeRun", () => {
+  it("streams the live run from its start, also in another process", async () => {
+    const file = join(folder, "live.db");
+    const log = await openSqliteLog(file);
+    const { source, finish } = createSlowSource();
+    const run = await record(log, REQUEST, source);
+    const other = await openSqliteLog(file);
+    const response = await resumeRun(other, SESSION, DIALECT);
+    expect(Object.fromEntries(response.headers)).toMatchObject({ "x-loom-run": run.runId });
+    const resumed = readFrames(response);
+    finish();
+    expect(await resumed).toEqual(await readFrames(run.toResponse(DIALECT)));
+    await Promise.all([log.close(), other.close()]);
+  });
+
+  it("continues after every cursor of a run, whether it is live or has ended", async () => {
+    const log = new MemoryLog();
+    const { source, finish } = createSlowSource();
+    const run = await record(log, REQUEST, source);
+    const seen = await readFrames(run.toResponse(DIALECT), 4);
+    const rest = readFrames(await resumeRun(log, { ...SESSION, cursor: seen.at(-1)?.id }, DIALECT));
+    finish();
+    const frames = await readFrames(run.toResponse(DIALECT));
+    expect([...seen, ...(await rest)]).toEqual(frames);
+    for (const [index, { id }] of frames.slice(0, -1).entries()) {
+      const response = await resumeRun(log, { ...SESSION, cursor: id }, DIALECT);
+      expect(await readFrames(response)).toEqual(frames.slice(index + 1));
+    }
+  });
+
+  it("continues after every cursor in the dialect loom", async () => {
+    const log = new MemoryLog();
+    const run = await record(log, REQUEST, fromAsyncIterable(["It is ", "cold."]));
+    const frames = await readFrames(run.toResponse());
+    for (const [index, { id }] of frames.slice(0, -1).entries())
+      expect(await readFrames(await resumeRun(log, { ...SESSION, cursor: id }))).toEqual(frames.slice(index + 1));
+  });
+
+  it("answers 204 if there is nothing to stream", async () => {
+    const log = new MemoryLog();
+    expect((await resumeRun(log, SESSION)).status).toBe(204);
+    const run = await record(log, REQUEST, fromAsyncIterable(["Hi"]));
+    const frames = await readFrames(run.toResponse());
+    expect((await resumeRun(log, { ...SESSION, cursor: null })).status).toBe(204);
+    expect((await resumeRun(log, { ...SESSION, cursor: frames.at(-1)?.id })).status).toBe(204);
+  });
+
+  it("streams a run that has ended if it is named", async () => {
+    const log = new MemoryLog();
+    const run = await record(log, REQUEST, fromAsyncIterable(["Hi"]));
+    await run.ended;
+    await (
+      await record(log, REQUEST, fromAsyncIterable(["Ho"]))
+    ).ended;
+    const frames = await readFrames(await resumeRun(log, { ...SESSION, runId: run.runId }));
+    expect(frames).toEqual(await readFrames(run.toResponse()));
+  });
+
+  it.each([
+    [{ runId: "none" }, "unknown_run"],
+    [{ cursor: "x" }, "cursor_invalid"],
+    [{ cursor: "4.abcdefgh.1" }, "cursor_stale"],
+  ])("rejects %j before the response starts", async (request, code) => {
+    const log = new MemoryLog();
+    await (
+      await record(log, REQUEST, fromAsyncIterable(["Hi"]))
+    ).ended;
+    await expect(resumeRun(log, { ...SESSION, ...request })).rejects.toMatchObject({ code });
+  });
+
+  it("ends a run whose process died as interrupted", async () => {
+    const log = new MemoryLog();
+    const dead = await openSession(log, SESSION.sessionId);
+    await dead.startRun({ message: "Hi", onInterruption: "fail" });
+    // Its lease ends without the end of the run.
+    await log.release(await log.acquire(SESSION.sessionId, { holder: "other", ttlMs: 1, takeover: true }));
+    const frames = await readFrames(await resumeRun(log, SESSION));
+    expect(frames.map(({ text }) => text).join("")).toContain('"code":"interrupted"');
+  });
+});
