@@ -19,7 +19,7 @@ import { type LangChainMessage, toLangChainMessages } from "./to-langchain-messa
 /** Options of `conversation`. */
 export interface ConversationOptions extends HistoryOptions {
   /** ID of the last run to include; it may be live. Default: all runs that have ended. */
-  readonly through?: string;
+  readonly through?: string | undefined;
 }
 
 /** Reads the conversation of a session. A session that does not exist has an empty one. */
