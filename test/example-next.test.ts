@@ -94,12 +94,14 @@ describe.skipIf(!isLong || !hasChromium)("the example for Next.js, built (long s
   });
 });
 
-async function readUrl({ stdout }: ChildProcess): Promise<string> {
-  let out = "";
-  for await (const text of stdout?.setEncoding("utf8") ?? []) {
-    out += text as string;
-    const [found] = /http:\/\/localhost:\d+(?=\s)/.exec(out) ?? [];
-    if (found !== undefined) return found;
-  }
-  throw new Error(`The server ended\n${out}`);
+function readUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let out = "";
+    child.once("close", () => reject(new Error(`The server ended\n${out}`)));
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+      const [found] = /http:\/\/localhost:\d+(?=\s)/.exec(out) ?? [];
+      if (found !== undefined) resolve(found);
+    });
+  });
 }

@@ -94,17 +94,19 @@ afterAll(() => {
 });
 
 /** Starts a program and resolves when its output matches. */
-async function start(args: readonly string[], name: string, pattern: RegExp): Promise<[ChildProcess, string]> {
+function start(args: readonly string[], name: string, pattern: RegExp): Promise<[ChildProcess, string]> {
   const cwd = join(project, name);
   const env = { ...process.env, PORT: "0", STORE: join(cwd, "chats.db"), WORD_MS: String(WORD_MS) };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   children.add(child);
-  let out = "";
-  for await (const text of child.stdout.setEncoding("utf8")) {
-    out += text as string;
-    if (pattern.test(out)) return [child, out];
-  }
-  throw new Error(`${name} ended: ${out}`);
+  return new Promise((resolve, reject) => {
+    let out = "";
+    child.once("close", () => reject(new Error(`${name} ended: ${out}`)));
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+      if (pattern.test(out)) resolve([child, out]);
+    });
+  });
 }
 
 const urls = new Map<string, Promise<string>>();
