@@ -6,14 +6,13 @@ import type { FinishOptions } from "../engine/index.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { AttachmentPart, LanguageModel, ModelMessage, ModelSettings } from "../models/model.ts";
+import type { AGENT_KINDS } from "../protocol/agent-kinds.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { AgentRun } from "./agent-run.ts";
 import type { OutputFormat } from "./output-format.ts";
 import type { ThinkCallOptions } from "./think.ts";
-
-export const AGENT_KINDS = ["react", "tot", "got"] as const;
 
 /** Name of an agent kind. `foreign` is an agent of another framework. */
 export type AgentKindName = (typeof AGENT_KINDS)[number] | "foreign";

@@ -26,6 +26,7 @@ import {
 import { MetricsCollector } from "../observe/metrics/metrics-collector.ts";
 import { Observation } from "../observe/observation.ts";
 import { waitFor } from "../observe/wait-for.ts";
+import { ADAPTIVE } from "../protocol/agent-kinds.ts";
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import type { OutputOf, StandardSchema } from "../tools/standard-schema.ts";
@@ -40,7 +41,6 @@ import type { AgentInput } from "./agent-input.ts";
 import { AgentCalls, type CallManner } from "./agent-calls.ts";
 import { type AgentEvent, toAgentEvent } from "./agent-event.ts";
 import { type AgentToolOptions, createAgentTool } from "./agent-tool.ts";
-import { ADAPTIVE } from "./can-resume.ts";
 import { checkAgentOptionNames } from "./check-option-names.ts";
 import { inheritRules } from "./parent-call.ts";
 import { ModelStrategy } from "./model-strategy.ts";

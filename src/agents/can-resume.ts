@@ -1,12 +1,8 @@
 /** Whether an agent can continue a run of another process. */
 import type { DeadRun } from "../engine/index.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
-import { AGENT_KINDS, type AgentKindName } from "./agent-kind.ts";
-
-/** Name of adaptive `got` agents in `run_start`. */
-export const ADAPTIVE = "agot";
-
-const KINDS: ReadonlySet<string> = new Set(AGENT_KINDS);
+import { ADAPTIVE, isKindName } from "../protocol/agent-kinds.ts";
+import type { AgentKindName } from "./agent-kind.ts";
 
 /** A call that waits for approval needs its tool; without the tool, the run is left to an agent that has it. */
 export function canResume(
@@ -15,7 +11,7 @@ export function canResume(
 ): boolean {
   // A name that is not a kind is a custom agent name.
   const runKind = run.agent === ADAPTIVE ? "got" : run.agent;
-  if (KINDS.has(runKind ?? "") && runKind !== kind) return false;
+  if (isKindName(runKind) && runKind !== kind) return false;
   return calls.every(
     ({ approvalArguments, name = "" }) => approvalArguments === undefined || toolbox.find(name) !== undefined,
   );

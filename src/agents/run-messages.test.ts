@@ -27,6 +27,8 @@ const ended = (call_id: string, result = "ok", is_error = false): AnyEvent => ({
   is_error,
 });
 
+const checkpoint: AnyEvent = { type: "checkpoint", checkpoint_id: "c", timestamp: "", step: 0, state: {} };
+
 const user = { role: "user", content: [{ type: "text", text: "Hello" }] };
 const text = (value: string) => ({ type: "text", text: value });
 const call = (id: string) => ({ type: "tool-call", toolCallId: id, toolName: "t", input: { a: 1 } });
@@ -57,6 +59,7 @@ describe("RunMessages", () => {
     };
     const died: AnyEvent = { type: "node_exit", id: "think", result: { Err: "interrupted" } };
     messages.add({ envelope: {}, event: start });
+    messages.add({ envelope: {}, event: checkpoint });
     inside("n1", said("Half a "), called("a"), died);
     messages.add({ envelope: {}, event: ended("a", "not executed", true) });
     inside("n2", said("Look: "), called("b"), { type: "tool_start", call_id: "b", name: "t" }, ended("b"), died);
@@ -67,6 +70,29 @@ describe("RunMessages", () => {
       { role: "assistant", content: [call("b")] },
       { role: "tool", content: [result("b")] },
       { role: "assistant", content: [text("Done")] },
+    ]);
+  });
+
+  it("keeps calls of an interrupted agent of another framework, except those that wait for the user", () => {
+    const messages = new RunMessages();
+    const inside = (node_id: string, ...events: AnyEvent[]) => {
+      for (const event of events) messages.add({ envelope: { node_id }, event });
+    };
+    messages.add({ envelope: {}, event: start });
+    const asked: AnyEvent = { type: "tool_approval", call_id: "b", name: "t", arguments: {} };
+    const died: AnyEvent = { type: "node_exit", id: "step", result: { Err: "interrupted" } };
+    inside("n1", said("Half a "), called("a"), called("b"), asked, died);
+    const unknown = {
+      type: "tool-result",
+      toolCallId: "a",
+      toolName: "t",
+      output: { type: "error-text", value: "This call has no result. It may have been executed." },
+    };
+    inside("n2", ended("b"));
+    expect(messages.finish()).toEqual([
+      user,
+      { role: "assistant", content: [call("a"), call("b")] },
+      { role: "tool", content: [unknown, result("b")] },
     ]);
   });
 
@@ -100,7 +126,7 @@ describe("RunMessages", () => {
     expect(fold([start, called("a")])).toEqual([
       user,
       { role: "assistant", content: [call("a")] },
-      { role: "tool", content: [result("a", "The run ended before this call had a result.", "error-text")] },
+      { role: "tool", content: [result("a", "This call has no result. It may have been executed.", "error-text")] },
     ]);
   });
 

@@ -14,7 +14,7 @@ import { composeQuestion, isBlank } from "./compose-question.ts";
 
 /** Kinds whose tool calls are part of the search. Only the question and the answer enter the conversation. */
 const SEARCHES: ReadonlySet<string> = new Set(["tot", "got", "agot"]);
-const NO_RESULT = "The run ended before this call had a result.";
+const NO_RESULT = "This call has no result. It may have been executed.";
 
 interface Text {
   readonly text: string;
@@ -29,11 +29,16 @@ export class RunMessages {
   #calls: ToolCallEvent[] = [];
   /** Calls that have not started, and the node run that made them. */
   readonly #unstarted = new Map<string, string>();
+  /** Unstarted calls that need an approval. */
+  readonly #asked = new Set<string>();
+  /** Calls of an interrupted node run that wait for the user. The next attempt may execute them. */
+  readonly #waiting = new Map<string, ToolCallEvent>();
   readonly #results = new Map<string, ToolEndEvent>();
   /** Text streamed while calls were running. It follows their results. */
   #later: Text[] = [];
   #hasAnswered = false;
   #isSearch = false;
+  #hasCheckpoint = false;
   readonly #nested = new NestedNodes();
 
   add(record: EventRecord): void {
@@ -62,8 +67,12 @@ export class RunMessages {
         this.#calls.push(event);
         if (nodeId !== undefined) this.#unstarted.set(event.call_id, nodeId);
         return;
+      case "tool_approval":
+        this.#asked.add(event.call_id ?? "");
+        return;
       case "tool_start":
         this.#unstarted.delete(event.call_id ?? "");
+        this.#continue(event.call_id);
         return;
       case "tot_expand":
       case "got_plan":
@@ -73,10 +82,12 @@ export class RunMessages {
         this.#results.clear();
         return;
       case "tool_end":
+        this.#continue(event.call_id);
         if (event.call_id !== undefined && this.#knows(event.call_id) && !this.#results.has(event.call_id))
           this.#results.set(event.call_id, event);
         return;
       case "checkpoint":
+        this.#hasCheckpoint = true;
         this.#edit(event);
         return;
       case "reply":
@@ -136,16 +147,32 @@ export class RunMessages {
     this.#text.push({ text, nodeId });
   }
 
-  /** Drops what an interrupted node run said and called: the node runs again. Calls that have started are kept. */
+  /**
+   * Drops what an interrupted node run said and called: the node runs again. Calls that have started are kept. Without
+   * checkpoints, the agent belongs to another framework, which reports no starts: all its calls are kept, so that it
+   * does not repeat them, except those that wait for the user.
+   */
   #unsay(nodeId: string): void {
-    this.#calls = this.#calls.filter(({ call_id = "" }) => {
-      const isKept = this.#unstarted.get(call_id) !== nodeId;
-      if (!isKept) this.#results.delete(call_id);
-      return isKept;
+    this.#calls = this.#calls.filter((call) => {
+      const { call_id = "" } = call;
+      const isAsked = this.#asked.has(call_id);
+      if (this.#unstarted.get(call_id) !== nodeId || !(this.#hasCheckpoint || isAsked)) return true;
+      this.#results.delete(call_id);
+      if (isAsked) this.#waiting.set(call_id, call);
+      return false;
     });
     const isOther = (piece: Text): boolean => piece.nodeId !== nodeId;
     this.#text = this.#text.filter(isOther);
     this.#later = this.#later.filter(isOther);
+  }
+
+  /** Takes back a call that waited for the user while its node run was interrupted. */
+  #continue(callId = ""): void {
+    const call = this.#waiting.get(callId);
+    if (call === undefined) return;
+    this.#waiting.delete(callId);
+    if (this.#isAnswered()) this.#flush();
+    this.#calls.push(call);
   }
 
   #knows(callId: string): boolean {

@@ -2,7 +2,7 @@
  * Decides what happens to a run whose process died, from its records:
  *
  * - A foreign run ends as `interrupted`, because only its sender could continue it.
- * - A run with `onInterruption: "fail"` ends as `interrupted`, unless it only waits for the user.
+ * - A run with `onInterruption: "fail"` ends as `interrupted`, unless it has a checkpoint and only waits for the user.
  * - A run with a checkpoint is resumed, if `canResume` and `resume` accept it. Its interrupted node runs are run again, and
  *   their text no longer counts.
  * - A run without a checkpoint is executed from the beginning by `restart`, if it has called no tool and sent no answer,
@@ -16,6 +16,7 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/log.ts";
+import { isKindName } from "../protocol/agent-kinds.ts";
 import type { EventOf, ToolRules } from "../protocol/index.ts";
 import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
@@ -147,7 +148,8 @@ export function recoverRun(
   if (work.isForeign) return endInterrupted(run);
   run.expireApprovals();
   const { isWaiting } = work;
-  if (!isWaiting && (run.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);
+  const canWait = isWaiting && work.checkpoint !== undefined;
+  if (!canWait && (run.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);
   const keep = createFilter(run, options);
   const start = chooseStart(run, options, keep);
   if (start !== undefined) {
@@ -162,9 +164,14 @@ export function recoverRun(
     const completion = start();
     if (completion !== undefined) return { outcome: "resumed", completion };
   }
-  if (mayLeave && (work.checkpoint !== undefined || work.isFresh)) return { outcome: "left" };
+  if (mayLeave && (work.checkpoint !== undefined || work.isFresh || mayAnswerAgain(run))) return { outcome: "left" };
   if (mayWait && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
   return endInterrupted(run);
+}
+
+/** Whether the run may belong to an agent of another framework, which has no checkpoints and answers again. */
+function mayAnswerAgain({ agent }: Run): boolean {
+  return agent !== undefined && !isKindName(agent);
 }
 
 /**
