@@ -6,7 +6,7 @@ import { ChunkReader } from "../dialects/ai-sdk/chunk-reader.ts";
 import { isCount } from "../dialects/frame-traits.ts";
 import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
-import type { SourceEvent } from "./source.ts";
+import type { SourceCall, SourceEvent } from "./source.ts";
 
 /** A part as the framework sends it: its values need not be JSON. */
 export interface AISDKPart {
@@ -62,6 +62,13 @@ export class AISDKParts {
         if (IGNORED.has(type)) return NO_EVENTS;
     }
     return this.#place(this.#chunks.read(toChunk(part)));
+  }
+
+  /** Returns the approval request of a call that an earlier process of the run has made. */
+  askAgain({ callId, name, arguments: input = {} }: SourceCall): readonly SourceEvent[] {
+    this.approvals.set(callId, callId);
+    const request = { type: "tool-approval-request", approvalId: callId, toolCallId: callId, toolName: name, input };
+    return this.#chunks.read(request).filter(({ type }) => type !== "tool_call");
   }
 
   /** The event of a piece of text: the short way for what most parts are. */

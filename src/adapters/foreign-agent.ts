@@ -25,8 +25,9 @@ export interface ForeignContext extends SourceContext {
   readonly reasoning: ReasoningLevel | undefined;
   readonly log: Log;
   /**
-   * Reads the conversation up to and including the message of this run. After an interruption it also has the calls that
-   * this run has finished, so that the framework need not repeat them.
+   * Reads the conversation up to and including the message of this run. After an interruption it also has the calls of
+   * this run, so that the framework need not repeat them: those that have finished with their results, and those that
+   * had no result with an error that says so. Calls that wait for an approval are in `openCalls`.
    */
   conversation(): Promise<ConversationHistory>;
 }

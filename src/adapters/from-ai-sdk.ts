@@ -6,7 +6,7 @@ import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { AISDKMessage } from "./ai-sdk-messages.ts";
 import { AISDKParts, type AISDKPart } from "./ai-sdk-parts.ts";
-import type { RunSource, SourceAnswer, SourceContext, SourceItem } from "./source.ts";
+import type { RunSource, SourceAnswer, SourceCall, SourceContext, SourceItem } from "./source.ts";
 
 /** A stream of parts: the full stream of a result, or UI message chunks. */
 export type AISDKStream = ReadableStream<unknown> | AsyncIterable<unknown>;
@@ -26,7 +26,8 @@ export type AISDKOutput = AISDKResult | AISDKStream | PromiseLike<AISDKResult | 
 export interface AISDKContext extends SourceContext {
   /**
    * Model messages to append to the prompt. Empty at first. After approvals they are the messages of this run so far and
-   * the user's answers, so that the framework continues where it stopped.
+   * the user's answers, so that the framework continues where it stopped. If an earlier process of the run has asked,
+   * they are its calls and the answers.
    */
   readonly messages: readonly AISDKMessage[];
 }
@@ -55,18 +56,23 @@ class AISDKSource implements RunSource {
   /** Messages of the run up to its last approvals. */
   #messages: readonly AISDKMessage[] = [];
   #output: unknown;
+  /** Calls that an earlier process of the run has asked the user about. They are asked again before anything else. */
+  #asked: readonly SourceCall[] = [];
 
   constructor(input: AISDKInput) {
     this.#input = input;
   }
 
   start(context: SourceContext): AsyncIterable<SourceItem> {
+    this.#asked = typeof this.#input === "function" ? context.openCalls.filter(({ arguments: input }) => input) : [];
+    if (this.#asked.length > 0) return this.#askAgain();
     return { [Symbol.asyncIterator]: () => new PartIterator(() => this.#open(context), this.#parts) };
   }
 
   /** Defined if the framework can be called again, with the messages of the run so far. */
   get resume(): RunSource["resume"] {
-    if (typeof this.#input !== "function" || !hasMessages(this.#output)) return undefined;
+    if (typeof this.#input !== "function") return undefined;
+    if (this.#asked.length === 0 && !hasMessages(this.#output)) return undefined;
     return (answers, context) => ({
       [Symbol.asyncIterator]: () =>
         new PartIterator(async () => {
@@ -74,6 +80,11 @@ class AISDKSource implements RunSource {
           return this.#open(context);
         }, this.#parts),
     });
+  }
+
+  /** The recorder keeps answers that were given meanwhile. */
+  async *#askAgain(): AsyncGenerator<SourceItem> {
+    for (const call of this.#asked) yield* this.#parts.askAgain(call);
   }
 
   async #open(context: SourceContext): Promise<AsyncIterator<unknown>> {
@@ -87,7 +98,8 @@ class AISDKSource implements RunSource {
 
   /** Adds what the framework said since the last approvals, with edited arguments, and the answers. */
   async #addAnswers(answers: readonly SourceAnswer[]): Promise<void> {
-    const said = await readMessages(this.#output);
+    const said = this.#asked.length > 0 ? [createCallMessage(this.#asked)] : await readMessages(this.#output);
+    this.#asked = [];
     const inputs = new Map(answers.map((answer) => [answer.callId, answer.arguments]));
     const content = answers.map(({ callId, decision, reason }) => ({
       type: "tool-approval-response" as const,
@@ -180,6 +192,15 @@ function hasMessages(output: unknown): output is ResultMessages {
 async function readMessages(output: unknown): Promise<readonly AISDKMessage[]> {
   if (!hasMessages(output)) return [];
   return (await output.responseMessages) ?? (await output.response)?.messages ?? [];
+}
+
+/** The message of the model that made the calls, as far as it is known. */
+function createCallMessage(calls: readonly SourceCall[]): AISDKMessage {
+  const content = calls.flatMap(({ callId: toolCallId, name: toolName, arguments: input }) => [
+    { type: "tool-call" as const, toolCallId, toolName, input },
+    { type: "tool-approval-request" as const, approvalId: toolCallId, toolCallId },
+  ]);
+  return { role: "assistant", content };
 }
 
 /** Returns the message with the arguments that the user approved. */

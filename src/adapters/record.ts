@@ -45,8 +45,10 @@ const recorders = new WeakMap<Log, Recorder>();
 /**
  * Records a source as a run of a session. Resolves when the run has started.
  *
- * While another run of the session is live, the new one waits for its turn, unless `whenBusy` says otherwise. If the
- * process dies, the run ends as `interrupted`, because its source is gone.
+ * While another run of the session is live in this process, the new one waits for its turn, unless `whenBusy` says
+ * otherwise. Rejects with `lease_held`, and does not start the source, if another process holds the session: try again
+ * when its run has ended. If the process dies, the run ends as `interrupted`, because its source is gone, also when it
+ * waits for an approval.
  *
  * ```ts
  * const run = await record(log, { sessionId: "chat-7", message }, fromAISDK(streamText({ model, messages })));

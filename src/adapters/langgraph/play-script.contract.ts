@@ -81,7 +81,7 @@ function* createPieces({
 }
 
 /** A ReAct agent whose tool may need an approval, asked for like LangChain's human-in-the-loop middleware does. */
-export function createScriptedAgent(script: AdapterScript) {
+export function createScriptedAgent(script: AdapterScript, checkpointer = new MemorySaver()) {
   const weather = tool(
     ({ city }) => {
       script.onTool?.({ city });
@@ -103,7 +103,7 @@ export function createScriptedAgent(script: AdapterScript) {
       ["agent", "tools", END],
     )
     .addEdge("tools", "agent")
-    .compile({ checkpointer: new MemorySaver() });
+    .compile({ checkpointer });
 }
 
 interface Decision {
