@@ -44,6 +44,9 @@ export const PROGRAM_SAMPLES = LONG
 /** States that are larger than a frame: whether every transport is tested. */
 export const STATE_SAMPLES = { isWhole: LONG };
 
+/** Sources of other frameworks: random ones, and the bytes of one that is faster than the log. */
+export const SOURCE_SAMPLES = LONG ? { runs: 5000, bytes: 100_000_000 } : { runs: 60, bytes: 12_000_000 };
+
 /** Forks of a large session: their number, the size of the session, and the memory they may use together. */
 export const FORK_SAMPLES = LONG
   ? { forks: 30, sessionBytes: 50_000_000, maxMemoryBytes: 800_000_000, timeoutMs: 900_000 }

@@ -4,7 +4,7 @@
  */
 import { ChunkReader } from "../dialects/ai-sdk/chunk-reader.ts";
 import { isCount } from "../dialects/frame-traits.ts";
-import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
 import type { SourceCall, SourceEvent } from "./source.ts";
 
@@ -163,7 +163,7 @@ function toChunk(part: AISDKPart): JsonObject {
       if (part["invalid"] !== true) return asJson({ ...part, type: "tool-input-available" });
       return asJson({ ...part, type: "tool-input-error", errorText: describeFailure(part["error"]) });
     case "tool-result":
-      return asJson({ ...part, type: "tool-output-available" });
+      return asJson({ ...part, type: "tool-output-available", output: toOutput(part["output"]) });
     case "tool-error":
       return asJson({ ...part, type: "tool-output-error", errorText: describeFailure(part["error"]) });
     case "tool-approval-request": {
@@ -179,7 +179,7 @@ function toChunk(part: AISDKPart): JsonObject {
     case "file":
     case "reasoning-file": {
       const { file, ...rest } = part;
-      if (file === undefined) return asJson(part);
+      if (!isJsonObject(file)) return asJson(part);
       const { mediaType, base64 } = file as { readonly mediaType: string; readonly base64: string };
       return asJson({ ...rest, url: `data:${mediaType};base64,${base64}`, mediaType });
     }
@@ -191,6 +191,18 @@ function toChunk(part: AISDKPart): JsonObject {
 /** The recorder writes events as JSON, and rejects what JSON cannot represent. */
 function asJson(value: object): JsonObject {
   return value as JsonObject;
+}
+
+/** A tool may return a value that JSON cannot represent. */
+function toOutput(value: unknown): Json {
+  const replace = (_key: string, inner: unknown): unknown => (typeof inner === "bigint" ? String(inner) : inner);
+  try {
+    // Undefined for values that JSON cannot express.
+    const text: string | undefined = JSON.stringify(value, replace);
+    return text === undefined ? null : (JSON.parse(text) as Json);
+  } catch {
+    return "The result cannot be written as JSON";
+  }
 }
 
 function readField(value: unknown, name: string): Json | undefined {

@@ -85,7 +85,7 @@ class ForeignStrategy implements AgentStrategy {
   async answer(log: Log, run: AgentRun, { isNested = false }: AnswerOptions): Promise<FinishOptions> {
     const { sessionId, runId, attachments, reasoning, message = "" } = run;
     const { attempt } = run.work;
-    const source = await this.#create(message, {
+    const context = {
       ...createSourceContext(run),
       attempt,
       attachments,
@@ -95,8 +95,8 @@ class ForeignStrategy implements AgentStrategy {
         isNested
           ? new ConversationHistory([{ role: "user", content: [{ type: "text", text: message }] }])
           : conversation(log, sessionId, { through: runId }),
-    });
-    return recordSource(run, source, this.#options);
+    };
+    return recordSource(run, () => this.#create(message, context), this.#options);
   }
 
   resume(): Promise<FinishOptions> {

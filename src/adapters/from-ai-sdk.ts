@@ -61,6 +61,8 @@ class AISDKSource implements RunSource {
 
   constructor(input: AISDKInput) {
     this.#input = input;
+    // The rejection is handled when the source starts.
+    if ("then" in Object(input)) (input as PromiseLike<unknown>).then(undefined, () => undefined);
   }
 
   start(context: SourceContext): AsyncIterable<SourceItem> {
@@ -139,7 +141,7 @@ class PartIterator implements AsyncIterator<SourceItem> {
         this.#waiting = this.#parts.end();
         continue;
       }
-      const part = read.value as AISDKPart;
+      const part = Object(read.value) as AISDKPart;
       const text = part.type === "text-delta" ? (part["text"] ?? part["delta"]) : undefined;
       if (typeof text === "string") {
         this.#waiting = NOTHING;

@@ -1,7 +1,5 @@
 /** A source from a hand-written loop: pieces of text, events of this protocol, or both. */
-import { LoomError } from "../protocol/index.ts";
-import { describeValue } from "../protocol/fault.ts";
-import type { RunSource, SourceContext, SourceItem } from "./source.ts";
+import { assertIterable, type RunSource, type SourceContext, type SourceItem } from "./source.ts";
 
 /** What to record: an iterable, or a function that creates one and receives the signal of the run. */
 export type IterableSource =
@@ -27,14 +25,4 @@ export function fromAsyncIterable(items: IterableSource, framework = "custom"): 
       yield* opened;
     },
   };
-}
-
-/** Throws `invalid_arguments` unless the value can be iterated. */
-export function assertIterable(value: unknown): asserts value is AsyncIterable<SourceItem> {
-  const { [Symbol.asyncIterator]: isAsync, [Symbol.iterator]: isSync } = Object(value) as {
-    [Symbol.asyncIterator]?: unknown;
-    [Symbol.iterator]?: unknown;
-  };
-  if (typeof value !== "string" && (typeof isAsync === "function" || typeof isSync === "function")) return;
-  throw new LoomError("invalid_arguments", `A source must be iterable, not ${describeValue(value)}`);
 }

@@ -68,6 +68,8 @@ export function fromLangGraph(
 export function fromLangGraph(origin: unknown, second?: unknown, config: LangGraphConfig = {}): RunSource {
   if (isGraph(origin)) return new GraphSource(origin, second, config);
   const { streamMode } = (second ?? {}) as LangGraphStreamOptions;
+  // The rejection is handled when the source starts.
+  if ("then" in Object(origin)) (origin as PromiseLike<unknown>).then(undefined, () => undefined);
   const events = new LangGraphEvents(typeof streamMode === "string" ? { single: streamMode } : {});
   return {
     framework: "langgraph",

@@ -3,10 +3,9 @@ import { isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import { toJsonObject } from "../protocol/json.ts";
 import { isNetworkError } from "../models/model-fault.ts";
 import { ChatReader } from "./chat-reader.ts";
-import { assertIterable } from "./from-async-iterable.ts";
 import { ModelAnswers } from "./model-answers.ts";
 import { createCut, createFailure, describeOutput, ResponseReader, toText } from "./response-reader.ts";
-import type { RunSource, SourceContext, SourceEvent } from "./source.ts";
+import { assertIterable, type RunSource, type SourceContext, type SourceEvent } from "./source.ts";
 
 /** The result of a function call, as a tool loop passes it to the next request. */
 export interface OpenAICallOutput {

@@ -139,7 +139,7 @@ describe("record", () => {
     ],
   ] as const)("fails the run when the source %s", async (_what, items, code) => {
     const log = new MemoryLog();
-    const run = await record(log, { ...REQUEST, maxIdleMs: 50 }, fromAsyncIterable(items));
+    const run = await record(log, { ...REQUEST, maxIdleMs: 50, onError: () => undefined }, fromAsyncIterable(items));
     await expect(run.ended).resolves.toMatchObject({ status: "error", code });
     expect((await readTexts(run.toResponse())).join("")).not.toContain("secret");
   });

@@ -7,10 +7,11 @@ import type { AgentCall, AgentCallOptions } from "../agents/agent-call.ts";
 import type { AgentRun } from "../agents/agent-run.ts";
 import type { AgentStrategy } from "../agents/agent-strategy.ts";
 import type { FinishOptions, RunEnd } from "../engine/index.ts";
+import { showWarning } from "../engine/show-warning.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
-import type { RunSource } from "./source.ts";
+import { assertSource, type RunSource } from "./source.ts";
 import { recordSource, type RunSourceOptions } from "./source-recorder.ts";
 
 /** The message that a recorded run answers. Only `sessionId` and `message` are required. */
@@ -26,6 +27,11 @@ export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onI
    * be found.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void;
+  /**
+   * Called with errors of the source whose text users must not see. The run has `errorId` instead. Default: they are
+   * shown as process warnings.
+   */
+  readonly onError?: (error: unknown, errorId: string) => void;
 }
 
 /** A run that is being recorded. */
@@ -64,6 +70,7 @@ export async function record(log: Log, request: RecordRequest, source: RunSource
 interface Expected {
   readonly source: RunSource;
   readonly options: RunSourceOptions;
+  readonly onError: RecordRequest["onError"];
 }
 
 /** Records the runs of one log. */
@@ -72,14 +79,25 @@ class Recorder {
   readonly #agent: Agent;
   /** By request ID. */
   readonly #expected = new Map<string, Expected>();
+  /** Who receives the errors of sources. */
+  readonly #onErrors = new WeakMap<object, NonNullable<RecordRequest["onError"]>>();
 
   constructor(log: Log) {
     this.#log = log;
     const answer = (run: AgentRun): Promise<FinishOptions> => this.#answer(run);
-    this.#agent = new Agent({ log, approve: "wait", metrics: false }, () => createStrategy(answer));
+    const onError: RecordRequest["onError"] = (error, errorId) => {
+      const handler = this.#onErrors.get(Object(error) as object);
+      if (handler === undefined) showWarning(error);
+      else handler(error, errorId);
+    };
+    this.#agent = new Agent({ log, approve: "wait", metrics: false, onError }, () => createStrategy(answer));
   }
 
-  async record({ message, agent, waitUntil, ...request }: RecordRequest, source: RunSource): Promise<RunRecording> {
+  async record(
+    { message, agent, waitUntil, onError, ...request }: RecordRequest,
+    source: RunSource,
+  ): Promise<RunRecording> {
+    assertSource(source);
     const { maxIdleMs, approvalMs, ...options } = request;
     const requestId = options.requestId ?? crypto.randomUUID();
     if (this.#expected.has(requestId))
@@ -88,7 +106,7 @@ class Recorder {
       ...(maxIdleMs === undefined ? {} : { maxIdleMs }),
       ...(approvalMs === undefined ? {} : { approvalMs }),
     };
-    this.#expected.set(requestId, { source, options: limits });
+    this.#expected.set(requestId, { source, options: limits, onError });
     try {
       const call = await this.#agent.begin(
         message,
@@ -118,7 +136,13 @@ class Recorder {
   async #answer(run: AgentRun): Promise<FinishOptions> {
     const expected = this.#expected.get(run.requestId ?? "");
     if (expected === undefined) throw new LoomError("interrupted", "The source of this run is gone");
-    return recordSource(run, expected.source, expected.options);
+    const { source, options, onError } = expected;
+    try {
+      return await recordSource(run, source, options);
+    } catch (error) {
+      if (onError !== undefined && typeof error === "object" && error !== null) this.#onErrors.set(error, onError);
+      throw error;
+    }
   }
 }
 

@@ -4,7 +4,8 @@
  *
  * Invariants:
  * - When `read` settles, the source has ended or was asked to stop: a run that has ended aborts its source.
- * - A source that yields nothing for `maxIdleMs` fails, unless it waits for the user.
+ * - A source that yields nothing for `maxIdleMs` fails, unless it waits for the user. So does a function that creates
+ *   one and does not return.
  */
 import type { AgentRun } from "../agents/agent-run.ts";
 import type { FinishOptions, NodeRun } from "../engine/index.ts";
@@ -13,10 +14,14 @@ import { keepFields } from "../protocol/json.ts";
 import type { NodeExitEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import {
+  assertIterable,
+  assertSource,
   createSourceContext,
+  describeFound,
   type RunSource,
   type SourceAnswer,
   type SourceContext,
+  type SourceEvent,
   type SourceItem,
 } from "./source.ts";
 
@@ -29,6 +34,8 @@ export interface RunSourceOptions {
 }
 
 const MAX_IDLE_MS = 10 * 60 * 1000;
+/** Longer texts are written in pieces. A character has at most 6 bytes in JSON. */
+const MAX_TEXT_LENGTH = 128 * 1024;
 /** Name of the node run for events without a `node`. */
 const OWN_NODE = "answer";
 /** Events that can be the first of a call. */
@@ -39,15 +46,41 @@ const OUTSIDE: ReadonlySet<string> = new Set(["custom", "foreign", "values"]);
 const NEEDS_START: ReadonlySet<string> = new Set(["tool_output", "tool_progress", "tool_end"]);
 const NO_ANSWERS = "The framework cannot receive the answer to an approval here; the call was not run";
 
-/** Reads a source until it ends, and returns how to finish the run. Rejects with the error of the source. */
+/**
+ * Reads a source until it ends, and returns how to finish the run. Rejects with the error of the source. A source that
+ * exists is started at once, so that a run that is cancelled early aborts it.
+ */
 export async function recordSource(
   run: AgentRun,
-  source: RunSource,
+  given: RunSource | (() => RunSource | Promise<RunSource>),
   options: RunSourceOptions = {},
 ): Promise<FinishOptions> {
+  const source = typeof given === "function" ? await limitTime(run, options, async () => given()) : given;
+  assertSource(source);
   const recorder = new SourceRecorder(run, source, options);
   await recorder.read();
   return {};
+}
+
+/** Waits for work of the framework, but not longer than the run lives and `maxIdleMs` after the last `refresh`. */
+async function limitTime<T>(
+  { signal }: AgentRun,
+  { maxIdleMs = MAX_IDLE_MS }: RunSourceOptions,
+  work: (timer: NodeJS.Timeout) => Promise<T>,
+): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = (): void => stopped.reject(signal.reason);
+  const onIdle = (): void =>
+    stopped.reject(new LoomError("source_timeout", `The agent sent nothing for ${maxIdleMs} ms`, { limit: maxIdleMs }));
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const timer = setTimeout(onIdle, limitTimer(maxIdleMs));
+  try {
+    return await Promise.race([work(timer), stopped.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
 }
 
 interface OpenCall {
@@ -59,8 +92,6 @@ interface OpenCall {
 
 interface Reading {
   readonly iterator: AsyncIterator<SourceItem>;
-  /** Fires when the source has been silent for too long. */
-  readonly timer: NodeJS.Timeout;
   isActive: boolean;
 }
 
@@ -93,41 +124,33 @@ class SourceRecorder {
 
   /** Reads until the items end, the run ends, or the source has been silent for too long. */
   async #readItems(items: AsyncIterable<SourceItem>): Promise<void> {
-    const { signal } = this.#run;
-    const { maxIdleMs = MAX_IDLE_MS } = this.#options;
-    const iterator = items[Symbol.asyncIterator]();
-    const stopped = Promise.withResolvers<never>();
-    const onAbort = (): void => stopped.reject(signal.reason);
-    const onIdle = (): void =>
-      stopped.reject(
-        new LoomError("source_timeout", `The agent sent nothing for ${maxIdleMs} ms`, { limit: maxIdleMs }),
-      );
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    const timer = setTimeout(onIdle, limitTimer(maxIdleMs));
-    const reading: Reading = { iterator, timer, isActive: true };
+    assertIterable(items);
+    const reading: Reading = { iterator: openIterator(items), isActive: true };
     try {
-      await Promise.race([this.#writeAll(reading), stopped.promise]);
+      await limitTime(this.#run, this.#options, (timer) => this.#writeAll(reading, timer));
     } catch (error) {
       // Not awaited: a generator that hangs would never return.
-      void stop(iterator);
+      void stop(reading.iterator);
       throw error;
     } finally {
       reading.isActive = false;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
     }
   }
 
-  async #writeAll(reading: Reading): Promise<void> {
-    const { iterator, timer } = reading;
+  async #writeAll(reading: Reading, timer: NodeJS.Timeout): Promise<void> {
+    const { iterator } = reading;
     for (;;) {
-      const next = await iterator.next();
+      const next: unknown = await iterator.next();
+      if (!isJsonObject(next)) throw createItemError(next);
+      const { done, value } = next as unknown as IteratorResult<SourceItem>;
       // What arrives after the run has stopped is not written.
-      if (next.done === true || !reading.isActive) return;
+      if (done === true || !reading.isActive) return;
       timer.refresh();
-      this.#write(next.value);
-      if (this.#run.isBehind) await this.#run.ready();
+      for (const item of splitText(value)) {
+        if (!reading.isActive) return;
+        this.#write(item);
+        if (this.#run.isBehind) await this.#run.ready();
+      }
     }
   }
 
@@ -136,7 +159,8 @@ class SourceRecorder {
       if (item !== "") this.#post({ type: "message_chunk", content: item, id: OWN_NODE }, undefined);
       return;
     }
-    const { node, ...event } = item;
+    if (!isJsonObject(item)) throw createItemError(item);
+    const { node, ...event } = item as SourceEvent;
     switch (event.type) {
       case "node_enter":
         this.#enter(node, event);
@@ -254,6 +278,33 @@ class SourceRecorder {
     answer.catch(() => undefined);
     this.#approvals.push(answer);
   }
+}
+
+/** Returns a text that may be too large for one event in pieces, and any other item unchanged. */
+function splitText(item: SourceItem): Iterable<SourceItem> {
+  if (typeof item === "string") return item.length <= MAX_TEXT_LENGTH ? [item] : cut(item, (piece) => piece);
+  const { type, content } = Object(item) as { readonly type?: unknown; readonly content?: unknown };
+  const isLong = typeof content === "string" && content.length > MAX_TEXT_LENGTH;
+  if (!isLong || (type !== "message_chunk" && type !== "reasoning_chunk")) return [item];
+  return cut(content, (piece) => ({ ...item, content: piece }));
+}
+
+function* cut(text: string, create: (piece: string) => SourceItem): Generator<SourceItem> {
+  for (let at = 0; at < text.length; at += MAX_TEXT_LENGTH) yield create(text.slice(at, at + MAX_TEXT_LENGTH));
+}
+
+function createItemError(item: unknown): LoomError {
+  return new LoomError("invalid_event", `A source must yield texts and events, not ${describeFound(item)}`);
+}
+
+/** Also reads an iterable that is not asynchronous. */
+function openIterator(items: AsyncIterable<SourceItem> | Iterable<SourceItem>): AsyncIterator<SourceItem> {
+  if (Symbol.asyncIterator in items) return items[Symbol.asyncIterator]();
+  const iterator = items[Symbol.iterator]();
+  return {
+    next: async () => iterator.next(),
+    return: async () => iterator.return?.() ?? { done: true, value: undefined },
+  };
 }
 
 const KEPT: ReadonlySet<string> = new Set(["type", "call_id", "name", "is_error"]);

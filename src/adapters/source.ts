@@ -4,7 +4,8 @@
  */
 import type { AgentRun } from "../agents/agent-run.ts";
 import type { ApprovalAnswer } from "../engine/open-work.ts";
-import type { AnyEvent, JsonObject } from "../protocol/index.ts";
+import { type AnyEvent, type JsonObject, LoomError } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
 
 /** What a source can use while it runs. */
 export interface SourceContext {
@@ -65,4 +66,29 @@ export interface RunSource {
   readonly resume?:
     | ((answers: readonly SourceAnswer[], context: SourceContext) => AsyncIterable<SourceItem>)
     | undefined;
+}
+
+/** Throws `invalid_arguments` unless the value is a source. */
+export function assertSource(value: unknown): asserts value is RunSource {
+  const { framework, start } = Object(value) as { readonly framework?: unknown; readonly start?: unknown };
+  if (typeof framework === "string" && typeof start === "function") return;
+  const what = "A source is what an adapter such as `fromAISDK` creates";
+  throw new LoomError("invalid_arguments", `${what}, not ${describeFound(value)}`);
+}
+
+/** Describes a value in an error message. */
+export function describeFound(value: unknown): string {
+  if (value === undefined) return "undefined";
+  const { then } = Object(value) as { readonly then?: unknown };
+  return typeof then === "function" ? "a promise; await it" : describeValue(value);
+}
+
+/** Throws `invalid_arguments` unless the value can be iterated. */
+export function assertIterable(value: unknown): asserts value is AsyncIterable<SourceItem> {
+  const { [Symbol.asyncIterator]: isAsync, [Symbol.iterator]: isSync } = Object(value) as {
+    [Symbol.asyncIterator]?: unknown;
+    [Symbol.iterator]?: unknown;
+  };
+  if (typeof value !== "string" && (typeof isAsync === "function" || typeof isSync === "function")) return;
+  throw new LoomError("invalid_arguments", `A source must be iterable, not ${describeFound(value)}`);
 }

@@ -262,6 +262,20 @@ describe("a run that waits for an approval", () => {
     await expectValid(log);
   });
 
+  it("is left for an agent that has no checkpoints and may answer again", async () => {
+    const log = await createLog();
+    await die(log, ask, SESSION, { agent: "helper" });
+    expect((await sendCommand(log, approve())).outcome?.code).toBe("done");
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "live" });
+  });
+
+  it("ends if it must not be continued and has no checkpoint", async () => {
+    const log = await createLog();
+    await die(log, ask, SESSION, { agent: "helper", onInterruption: "fail" });
+    await (await openSession(log, SESSION)).close();
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "error", code: "interrupted" });
+  });
+
   it("is left waiting by an unrelated command", async () => {
     const log = await createLog();
     await die(log, ask);
