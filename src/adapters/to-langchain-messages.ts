@@ -9,8 +9,8 @@ import type { JsonObject } from "../protocol/index.ts";
 /** A tool call of a LangChain message. */
 export type LangChainToolCall = { type: "tool_call"; id: string; name: string; args: JsonObject };
 
-/** A message that LangChain accepts wherever it takes messages. */
 // Aliases, because LangChain expects an index signature, which interfaces do not have.
+/** A message that LangChain accepts wherever it takes messages. */
 export type LangChainMessage =
   | { role: "system" | "user"; content: string }
   | { role: "assistant"; content: string; tool_calls?: LangChainToolCall[] }

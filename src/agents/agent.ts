@@ -121,7 +121,7 @@ export class Agent {
     this.#calls = this.#createCalls();
   }
 
-  /** How the agent works: `react`, `tot` or `got`. */
+  /** How the agent works: `react`, `tot` or `got`; `foreign` for an agent of another framework. */
   get kind(): AgentKindName {
     return this.#strategy.kind;
   }

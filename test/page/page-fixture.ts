@@ -32,6 +32,8 @@ export interface PageFixtureOptions {
   readonly delayMs?: number;
   /** In addition to the built-in tools. */
   readonly tools?: readonly Tool[];
+  /** Default: one agent per kind and model. */
+  readonly agents?: { readonly [name: string]: ServedAgent };
   readonly log?: Log;
   readonly port?: number;
   /** Default: authentication is off. */
@@ -77,7 +79,7 @@ export async function createPageFixture(options: PageFixtureOptions = {}): Promi
   const [page, browser] = await Promise.all([buildPage(), shareChromium()]);
   const server = await startLoomServer({
     log,
-    agents: createServedAgents(options, knowledge),
+    agents: options.agents ?? createServedAgents(options, knowledge),
     blobs: createMemoryBlobStore(SERVER_LIMITS),
     knowledge,
     port: options.port ?? 0,

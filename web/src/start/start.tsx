@@ -24,7 +24,7 @@ export function Start(): ReactNode {
     <section className="page-start" aria-labelledby="page-start-title">
       <h2 id="page-start-title">{mayRun ? words.title : words.nothing}</h2>
       <p>{mayRun ? words.text : words.readOnly}</p>
-      {mayRun ? (
+      {mayRun && prompts.length > 0 ? (
         <ul className="page-prompts" aria-label={words.prompts}>
           {prompts.map(({ title, text, agent }) => (
             <li key={text}>
