@@ -91,18 +91,12 @@ describe.skipIf(!hasChromium)("agents of other frameworks on the page (skipped w
     ["zh", "dark", PHONE.width],
   ] as const)("asks for approval and shows the steps: %s %s %i", async (language, theme, width) => {
     const { page, context, complaints } = await openPage(fixture, { language, theme, width, height: 844 });
-    const shoot = (name: string) =>
-      process.env["LOOM_SHOTS"] === undefined
-        ? undefined
-        : page.screenshot({ path: `${process.env["LOOM_SHOTS"]}/${name}-${language}-${theme}-${width}.png` });
     await sendMessage(page, "How cold is it in Oslo?", language);
     const allow = page.getByRole("button", { name: language === "zh" ? "批准" : "Approve", exact: true });
     await allow.waitFor();
-    await shoot("ask");
     await allow.click();
     await waitForEnd(page, language);
     await findAnswer(page, language).getByText("−3 °C").waitFor();
-    await shoot("end");
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -119,8 +113,12 @@ describe.skipIf(!hasChromium)("agents of other frameworks on the page (skipped w
     await page.getByRole("button", { name: "Inspector" }).click();
     const inspector = page.getByRole("region", { name: "Run inspector" });
     for (const name of ["agent", "tools"])
-      await inspector.getByRole("option", { name: new RegExp(`${name} , done`) }).first().waitFor();
-    if (process.env["LOOM_SHOTS"] !== undefined) await page.screenshot({ path: `${process.env["LOOM_SHOTS"]}/inspect.png` });
+      await inspector
+        .getByRole("option", { name: new RegExp(`${name} , done`) })
+        .first()
+        .waitFor();
+    // The model of the calls is not known.
+    await expect.poll(() => inspector.innerText()).not.toContain("run-");
     expect(await page.getByRole("main").innerText()).not.toContain("foreign");
     expect(complaints).toEqual([]);
     await context.close();

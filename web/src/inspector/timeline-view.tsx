@@ -63,7 +63,7 @@ export function TimelineView({ recording, view, turnKey, frame, onSelect }: Time
               >
                 <Icon name={ICONS[row.kind]} />
                 <span className="loom-said">{words[row.kind]} </span>
-                <span className="page-inspector-timeline-label">{row.label === "" ? words.run : row.label}</span>
+                <span className="page-inspector-timeline-label">{row.label === "" ? words[row.kind] : row.label}</span>
                 <span className="loom-said">
                   {describe(row, words, (ms) => formatSpan(ms, language)).map((text) => `, ${text}`)}
                 </span>

@@ -58,13 +58,13 @@ export function buildTimeline(turn: TimelineTurn, index: RunIndex, turnKey: stri
       target,
     });
   }
-  for (const [i, { model, status, startedAt, durationMs, id }] of turn.modelCalls.entries()) {
+  for (const [i, { model, status, startedAt, durationMs }] of turn.modelCalls.entries()) {
     const { nodeKey, frame = 0 } = index.calls[i] ?? {};
     const span = spanOf(since(startedAt), durationMs);
     put(within(nodeKey), {
       key: `call:${i}`,
       kind: "call",
-      label: model === undefined ? id : nameModel(model),
+      label: model === undefined ? "" : nameModel(model),
       ...span,
       status: NODE[status],
       frame,

@@ -60,7 +60,7 @@ export function TokensView({ recording, count, turn, usageCount, frame, onSelect
                   <tr key={step.frame} data-ahead={step.frame > frame}>
                     <th scope="row">
                       <button type="button" className="page-inspector-link" onClick={() => onSelect(step.frame)}>
-                        {number(i + 1)} · {nameCall(step, models)}
+                        {number(i + 1)} · {nameCall(step, models, words.call)}
                       </button>
                     </th>
                     <td>{number(step.prompt)}</td>
@@ -98,10 +98,11 @@ export function TokensView({ recording, count, turn, usageCount, frame, onSelect
   );
 }
 
-function nameCall({ callId }: UsageStep, models: ReadonlyMap<string, string | undefined>): string {
+/** A call of an agent of another framework may not name its model. */
+function nameCall({ callId }: UsageStep, models: ReadonlyMap<string, string | undefined>, unnamed: string): string {
   if (callId === undefined) return "—";
   const model = models.get(callId);
-  return model === undefined ? callId : nameModel(model);
+  return model === undefined ? unnamed : nameModel(model);
 }
 
 interface UsageDrawingProps {
