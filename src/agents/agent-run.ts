@@ -3,6 +3,10 @@
  * such a run.
  */
 import type { Run } from "../engine/index.ts";
+import type { OpenWork } from "../engine/open-work.ts";
+import type { CloseCallsOptions, EmitOptions } from "../engine/run-contract.ts";
+import type { PushResult } from "../engine/sequencer.ts";
+import type { AnyEvent } from "../protocol/index.ts";
 
 export interface AgentRun extends Pick<
   Run,
@@ -20,11 +24,11 @@ export interface AgentRun extends Pick<
   | "settled"
   | "now"
   | "enter"
-  | "post"
-  | "postUnit"
   | "requestApproval"
-  | "closeCalls"
   | "fail"
 > {
-  readonly work: Pick<Run["work"], "calls" | "findCall" | "hasUsedCallId" | "checkpoint" | "attempt" | "nodeRuns">;
+  readonly work: Pick<OpenWork, "calls" | "findCall" | "hasUsedCallId" | "checkpoint" | "attempt" | "nodeRuns">;
+  post(event: AnyEvent, options?: EmitOptions): PushResult;
+  postUnit(events: readonly AnyEvent[], options?: EmitOptions & { readonly isHandled?: boolean }): PushResult;
+  closeCalls(callIds: Iterable<string>, options?: CloseCallsOptions): void;
 }

@@ -11,6 +11,7 @@
 import { AnswerText } from "../engine/answer-text.ts";
 import { describeError, type NodeHost, NodeRun } from "../engine/node-run.ts";
 import { OpenWork } from "../engine/open-work.ts";
+import type { CloseCallsOptions, EmitOptions } from "../engine/run-contract.ts";
 import { type PushResult, rejectHandled } from "../engine/sequencer.ts";
 import { type AnyEvent, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { MessageChunkEvent, NodeEnterEvent } from "../protocol/events.generated.ts";
@@ -29,11 +30,6 @@ export interface NestedWork {
   readonly print: (text: string) => void;
   /** Reports an unexpected error and returns its ID. */
   readonly report: (error: unknown) => string;
-}
-
-interface UnitOptions {
-  readonly nodeId?: string | undefined;
-  readonly isHandled?: boolean;
 }
 
 const MAX_ANSWER_CHARACTERS = 1024 * 1024;
@@ -129,14 +125,16 @@ export class NestedRun implements AgentRun {
   }
 
   /** Fails the whole run. */
-  fail: AgentRun["fail"] = (failure, options) => this.#parent.fail(failure, options);
+  fail(...failure: Parameters<AgentRun["fail"]>): ReturnType<AgentRun["fail"]> {
+    return this.#parent.fail(...failure);
+  }
 
-  closeCalls: AgentRun["closeCalls"] = (callIds, options) => {
+  closeCalls(callIds: Iterable<string>, options?: CloseCallsOptions): void {
     this.#assertOpen();
     const ids = [...callIds];
     this.#parent.closeCalls(ids, options);
     for (const call_id of ids) this.#note({ type: "tool_end", call_id, name: "", result: "", is_error: true });
-  };
+  }
 
   enter(name: string, parent = this.#root.nodeId, call_id?: string): NodeRun {
     this.#assertOpen();
@@ -173,13 +171,13 @@ export class NestedRun implements AgentRun {
     return node;
   }
 
-  post(event: AnyEvent, { nodeId }: UnitOptions = {}): PushResult {
+  post(event: AnyEvent, { nodeId }: EmitOptions = {}): PushResult {
     return this.postUnit([event], { nodeId });
   }
 
   postUnit(
     events: readonly AnyEvent[],
-    { nodeId = this.#root.nodeId, isHandled = false }: UnitOptions = {},
+    { nodeId = this.#root.nodeId, isHandled = false }: EmitOptions & { readonly isHandled?: boolean } = {},
   ): PushResult {
     this.#assertOpen();
     const kept = this.#take(events, nodeId);
