@@ -13,6 +13,11 @@ import { packageRoot } from "./source-files.ts";
 
 const WORD_MS = 120;
 const EXAMPLES = ["hono", "express"];
+const SERVERS = [...EXAMPLES, "short"];
+/** A busy machine needs longer than the default. */
+const TIMEOUT_MS = 60_000;
+/** Addresses of the servers by name. */
+const urls = new Map<string, string>();
 const project = realpathSync(mkdtempSync(join(tmpdir(), "loom-example-servers-")));
 const children = new Set<ChildProcess>();
 
@@ -86,6 +91,12 @@ beforeAll(async () => {
   for (const name of EXAMPLES) cpSync(join(packageRoot, "examples", name), join(project, name), { recursive: true });
   cpSync(join(project, "hono"), join(project, "short"), { recursive: true });
   writeFileSync(join(project, "short", "server.ts"), SHORT_SERVER);
+  await Promise.all(
+    SERVERS.map(async (name) => {
+      const [, out] = await start(["server.ts"], name, /^http:.*\n/);
+      urls.set(name, out.trim());
+    }),
+  );
 });
 
 afterAll(() => {
@@ -109,24 +120,15 @@ function start(args: readonly string[], name: string, pattern: RegExp): Promise<
   });
 }
 
-const urls = new Map<string, Promise<string>>();
-
-/** Starts the server of an example once and returns its address. */
-function startServer(name: string): Promise<string> {
-  const url = urls.get(name) ?? start(["server.ts"], name, /^http:.*\n/).then(([, out]) => out.trim());
-  urls.set(name, url);
-  return url;
-}
-
 const readAnswer = (stream: string): string =>
   [...stream.matchAll(/^data: (.*)$/gm)]
     .map(([, data = ""]) => JSON.parse(data) as { readonly delta?: string })
     .map(({ delta = "" }) => delta)
     .join("");
 
-describe.concurrent("a server in an empty project", () => {
-  it.each([...EXAMPLES, "short"])("gives the rest of an answer after its client was killed: %s", async (name) => {
-    const url = await startServer(name);
+describe.concurrent("a server in an empty project", { timeout: TIMEOUT_MS }, () => {
+  it.each(SERVERS)("gives the rest of an answer after its client was killed: %s", async (name) => {
+    const url = urls.get(name);
     const chat = `${url}/chats/killed`;
     const [client, seen] = await start(["--input-type=module", "-e", CLIENT, chat], name, /slowly,.*\n\n/);
     client.kill("SIGKILL");
@@ -143,7 +145,7 @@ describe.concurrent("a server in an empty project", () => {
   });
 });
 
-describe.skipIf(!hasChromium)("the page of an example (skipped without Chromium)", () => {
+describe.skipIf(!hasChromium)("the page of an example (skipped without Chromium)", { timeout: TIMEOUT_MS }, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await shareChromium();
@@ -158,8 +160,8 @@ describe.skipIf(!hasChromium)("the page of an example (skipped without Chromium)
   const waitForEnd = (page: Page): Promise<void> =>
     page.locator(".assistant").last().and(page.locator("[data-done]")).waitFor();
 
-  it.concurrent.each([...EXAMPLES, "short"])("shows the whole answer after a reload: %s", async (name) => {
-    const url = await startServer(name);
+  it.concurrent.each(SERVERS)("shows the whole answer after a reload: %s", async (name) => {
+    const url = urls.get(name);
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${url}/?chat=reloaded`);
     await ask(page, "Hello");
