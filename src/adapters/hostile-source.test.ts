@@ -52,7 +52,7 @@ async function recordBoth(source: RunSource, request: Partial<RecordRequest> = {
 const FAULTS: readonly (readonly [string, RunSource, string, RegExp])[] = [
   ["yields undefined", play(undefined), "invalid_event", /must yield texts and events, not undefined/],
   ["yields a number", play(5), "invalid_event", /not 5/],
-  ["yields a promise", play({ then: 5 }, [Promise.resolve()]), "invalid_event", /`type` is missing/],
+  ["yields an object without a type", play({}), "invalid_event", /`type` is missing/],
   ["yields an event without a field", play({ type: "message_chunk" }), "invalid_event", /`content` is missing/],
   ["writes the end itself", play({ type: "run_end", status: "completed" }), "invalid_event", /Only the engine/],
   ["ends an unknown call", play(END), "invalid_event", /there is no call c/],
@@ -83,9 +83,9 @@ const FAULTS: readonly (readonly [string, RunSource, string, RegExp])[] = [
   ],
   ["is a rejected promise of the AI SDK", fromAISDK(Promise.reject(new Error("key"))), "run_failed", /unexpectedly/],
   ["is a rejected promise of LangGraph", fromLangGraph(Promise.reject(new Error("key"))), "run_failed", /unexpected/],
-  ["is no result of the AI SDK", fromAISDK(5 as never), "invalid_arguments", /needs a result of the AI SDK/],
-  ["is no stream of OpenAI", fromOpenAI(5 as never), "invalid_arguments", /must be iterable/],
-  ["is no result of OpenAI agents", fromOpenAIAgents(5 as never), "invalid_arguments", /`stream: true`/],
+  ["is not a result of the AI SDK", fromAISDK(5 as never), "invalid_arguments", /needs a result of the AI SDK/],
+  ["is not a stream of OpenAI", fromOpenAI(5 as never), "invalid_arguments", /must be iterable/],
+  ["is not a result of OpenAI agents", fromOpenAIAgents(5 as never), "invalid_arguments", /`stream: true`/],
 ];
 
 function fail(): never {

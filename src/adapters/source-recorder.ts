@@ -142,7 +142,7 @@ class SourceRecorder {
     for (;;) {
       const next: unknown = await iterator.next();
       if (!isJsonObject(next)) throw createItemError(next);
-      const { done, value } = next as unknown as IteratorResult<SourceItem>;
+      const { done, value } = next as unknown as { readonly done?: boolean; readonly value: SourceItem };
       // What arrives after the run has stopped is not written.
       if (done === true || !reading.isActive) return;
       timer.refresh();

@@ -1,6 +1,6 @@
 // Agents of other frameworks on the page: an agent of the AI SDK with reasoning, a tool and an approval, and a graph.
-import { stepCountIs, streamText, tool } from "ai";
-import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { simulateReadableStream, stepCountIs, streamText, tool } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { foreignAgent, fromAISDK, fromLangGraph } from "../../src/adapters/index.ts";
