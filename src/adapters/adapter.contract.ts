@@ -12,8 +12,8 @@ import { Verifier } from "../protocol/verify/verifier.ts";
 import { overrideLog } from "../../test/log-sessions.ts";
 import { conversation } from "./conversation.ts";
 import { type ForeignAgentOptions, foreignAgent } from "./foreign-agent.ts";
-import { record, type RunRecording } from "./record.ts";
-import type { RunSource, SourceContext } from "./source.ts";
+import { record, type ForeignRecording } from "./record.ts";
+import type { ForeignSource, SourceContext } from "./source.ts";
 
 /** One answer of the mock model. */
 export interface ScriptedTurn {
@@ -45,7 +45,7 @@ export interface AdapterFixture {
    * Creates a source that plays the script. `context` has the signal of the run, as `foreignAgent` passes it; the model
    * must stop when it aborts.
    */
-  create(script: AdapterScript, context?: SourceContext): RunSource;
+  create(script: AdapterScript, context?: SourceContext): ForeignSource;
   /** What the framework has no notion of. Its tests are left out. */
   readonly lacks?: readonly ("reasoning" | "tools" | "approvals" | "usage" | "argumentPieces" | "backPressure")[];
 }
@@ -56,7 +56,7 @@ const WEATHER: ScriptedTurn = { text: ["I look."], cities: ["Oslo"] };
 const COLD: ScriptedTurn = { text: ["It is ", "cold."] };
 
 export function describeAdapter(name: string, { create, lacks = [] }: AdapterFixture): void {
-  const start = (log: Log, script: AdapterScript): Promise<RunRecording> => {
+  const start = (log: Log, script: AdapterScript): Promise<ForeignRecording> => {
     const source = create(script);
     return record(log, { sessionId: SESSION, message: QUESTION, onError: () => undefined }, source);
   };

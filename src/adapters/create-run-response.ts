@@ -5,7 +5,7 @@ import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Log, RunInfo } from "../log/index.ts";
 import { openStreamSteps, type StreamFrame } from "../log/stream.ts";
 
-/** Options of `RunRecording.toResponse` and `resumeRun`. */
+/** Options of `ForeignRecording.toResponse` and `resumeRun`. */
 export interface RunResponseOptions {
   /** Dialect of the frames. Default: `loom`. */
   readonly dialect?: DialectName;

@@ -12,8 +12,8 @@ import type { Log } from "../log/index.ts";
 import { LoomError, type ReasoningLevel } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { conversation, ConversationHistory } from "./conversation.ts";
-import { createSourceContext, type RunSource, type SourceContext } from "./source.ts";
-import { recordSource, type RunSourceOptions } from "./source-recorder.ts";
+import { createSourceContext, type ForeignSource, type SourceContext } from "./source.ts";
+import { recordSource, type ForeignSourceOptions } from "./source-recorder.ts";
 
 /** What a foreign agent knows about the run it answers. */
 export interface ForeignContext extends SourceContext {
@@ -33,10 +33,10 @@ export interface ForeignContext extends SourceContext {
 }
 
 /** Creates the source of a run. */
-export type CreateSource = (message: string, context: ForeignContext) => RunSource | Promise<RunSource>;
+export type CreateSource = (message: string, context: ForeignContext) => ForeignSource | Promise<ForeignSource>;
 
 /** Options of `foreignAgent`. */
-export interface ForeignAgentOptions extends AgentLifeOptions, RunSourceOptions {
+export interface ForeignAgentOptions extends AgentLifeOptions, ForeignSourceOptions {
   /** Names of the tools of the agent, for lists of agents. Default: none. */
   readonly toolNames?: readonly string[];
 }
@@ -74,7 +74,7 @@ class ForeignStrategy implements AgentStrategy {
   readonly isRepeatable = false;
   readonly toolNames: readonly string[];
   readonly #create: CreateSource;
-  readonly #options: RunSourceOptions;
+  readonly #options: ForeignSourceOptions;
 
   constructor(create: CreateSource, { toolNames = [], ...options }: ForeignAgentOptions) {
     this.#create = create;

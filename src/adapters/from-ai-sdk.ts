@@ -6,7 +6,7 @@ import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { AISDKMessage } from "./ai-sdk-messages.ts";
 import { AISDKParts, type AISDKPart } from "./ai-sdk-parts.ts";
-import type { RunSource, SourceAnswer, SourceCall, SourceContext, SourceItem } from "./source.ts";
+import type { ForeignSource, SourceAnswer, SourceCall, SourceContext, SourceItem } from "./source.ts";
 
 /** A stream of parts: the full stream of a result, or UI message chunks. */
 export type AISDKStream = ReadableStream<unknown> | AsyncIterable<unknown>;
@@ -45,11 +45,11 @@ export type AISDKInput = AISDKOutput | ((context: AISDKContext) => AISDKOutput);
  * );
  * ```
  */
-export function fromAISDK(input: AISDKInput): RunSource {
+export function fromAISDK(input: AISDKInput): ForeignSource {
   return new AISDKSource(input);
 }
 
-class AISDKSource implements RunSource {
+class AISDKSource implements ForeignSource {
   readonly framework = "ai-sdk";
   readonly #input: AISDKInput;
   readonly #parts = new AISDKParts();
@@ -72,7 +72,7 @@ class AISDKSource implements RunSource {
   }
 
   /** Defined if the framework can be called again, with the messages of the run so far. */
-  get resume(): RunSource["resume"] {
+  get resume(): ForeignSource["resume"] {
     if (typeof this.#input !== "function") return undefined;
     if (this.#asked.length === 0 && !hasMessages(this.#output)) return undefined;
     return (answers, context) => ({

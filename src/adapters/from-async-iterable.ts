@@ -1,5 +1,5 @@
 /** A source from a hand-written loop: pieces of text, events of this protocol, or both. */
-import { assertIterable, type RunSource, type SourceContext, type SourceItem } from "./source.ts";
+import { assertIterable, type ForeignSource, type SourceContext, type SourceItem } from "./source.ts";
 
 /** What to record: an iterable, or a function that creates one and receives the signal of the run. */
 export type IterableSource =
@@ -16,7 +16,7 @@ export type IterableSource =
  * }));
  * ```
  */
-export function fromAsyncIterable(items: IterableSource, framework = "custom"): RunSource {
+export function fromAsyncIterable(items: IterableSource, framework = "custom"): ForeignSource {
   return {
     framework,
     async *start(context) {

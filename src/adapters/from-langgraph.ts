@@ -8,7 +8,7 @@ import { loadPackage } from "../protocol/load-package.ts";
 import type { ToResume } from "./langgraph/graph-interrupts.ts";
 import { LangGraphEvents } from "./langgraph/langgraph-events.ts";
 import { ReadGate } from "./langgraph/read-gate.ts";
-import type { RunSource, SourceContext, SourceItem } from "./source.ts";
+import type { ForeignSource, SourceContext, SourceItem } from "./source.ts";
 
 /** A compiled graph, or an agent of LangChain. Only these members are used. */
 export interface LangGraph {
@@ -59,13 +59,13 @@ const READ = ["messages", "updates", "custom", "tasks", "tools"];
  * const run = await record(log, { sessionId: "chat-7", message }, fromLangGraph(graph, { messages }));
  * ```
  */
-export function fromLangGraph(graph: LangGraph, input: unknown, config?: LangGraphConfig): RunSource;
+export function fromLangGraph(graph: LangGraph, input: unknown, config?: LangGraphConfig): ForeignSource;
 /** Creates a source from a stream, in any mode. Its interrupts cannot be answered. */
 export function fromLangGraph(
   stream: AsyncIterable<unknown> | PromiseLike<AsyncIterable<unknown>>,
   options?: LangGraphStreamOptions,
-): RunSource;
-export function fromLangGraph(origin: unknown, second?: unknown, config: LangGraphConfig = {}): RunSource {
+): ForeignSource;
+export function fromLangGraph(origin: unknown, second?: unknown, config: LangGraphConfig = {}): ForeignSource {
   if (isGraph(origin)) return new GraphSource(origin, second, config);
   const { streamMode } = (second ?? {}) as LangGraphStreamOptions;
   // The rejection is handled when the source starts.
@@ -91,7 +91,7 @@ export function fromLangGraph(origin: unknown, second?: unknown, config: LangGra
   };
 }
 
-class GraphSource implements RunSource {
+class GraphSource implements ForeignSource {
   readonly framework = "langgraph";
   readonly #graph: LangGraph;
   readonly #input: unknown;
@@ -121,7 +121,7 @@ class GraphSource implements RunSource {
   }
 
   async *resume(
-    answers: Parameters<NonNullable<RunSource["resume"]>>[0],
+    answers: Parameters<NonNullable<ForeignSource["resume"]>>[0],
     context: SourceContext,
   ): AsyncGenerator<SourceItem> {
     const { resumption, events } = this.#events.answer(answers, this.#toResume);

@@ -2,7 +2,7 @@
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { AgentsReader } from "./agents-reader.ts";
-import type { RunSource, SourceAnswer, SourceContext, SourceEvent } from "./source.ts";
+import type { ForeignSource, SourceAnswer, SourceContext, SourceEvent } from "./source.ts";
 
 /** The part of a `StreamedRunResult` that is used. */
 export interface OpenAIAgentsResult {
@@ -42,7 +42,7 @@ export type OpenAIAgentsInput =
  * approvals of the run; the function is called again with the answered `state`. A result that was started by the caller
  * cannot be continued, so its approvals are rejected as `approval_unavailable`.
  */
-export function fromOpenAIAgents(input: OpenAIAgentsInput): RunSource {
+export function fromOpenAIAgents(input: OpenAIAgentsInput): ForeignSource {
   const reader = new AgentsReader();
   let result: OpenAIAgentsResult | undefined;
   const read = async function* (opened: unknown, signal: AbortSignal): AsyncGenerator<SourceEvent> {

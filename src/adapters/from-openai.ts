@@ -5,7 +5,7 @@ import { isNetworkError } from "../models/model-fault.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { ModelAnswers } from "./model-answers.ts";
 import { createCut, createFailure, describeOutput, ResponseReader, toText } from "./response-reader.ts";
-import { assertIterable, type RunSource, type SourceContext, type SourceEvent } from "./source.ts";
+import { assertIterable, type ForeignSource, type SourceContext, type SourceEvent } from "./source.ts";
 
 /** The result of a function call, as a tool loop passes it to the next request. */
 export interface OpenAICallOutput {
@@ -54,7 +54,7 @@ export type OpenAIInput =
  * tools yields the events of every answer and a `function_call_output` per call. A stream that ends before its answer
  * is complete fails the run with `model_stream_cut`.
  */
-export function fromOpenAI(input: OpenAIInput): RunSource {
+export function fromOpenAI(input: OpenAIInput): ForeignSource {
   // The rejection is handled when the source starts.
   if (typeof input !== "function") void Promise.resolve(input).then(undefined, () => undefined);
   return {

@@ -14,12 +14,12 @@ import { fromLangGraph } from "./from-langgraph.ts";
 import { fromOpenAI } from "./from-openai.ts";
 import { fromOpenAIAgents } from "./from-openai-agents.ts";
 import { record, type RecordRequest } from "./record.ts";
-import type { RunSource } from "./source.ts";
+import type { ForeignSource } from "./source.ts";
 
 const REQUEST = { sessionId: "s", message: "Hi", maxIdleMs: 2000, approvalMs: 20, onError: () => undefined };
 
 /** A source whose items are anything. */
-function play(...items: unknown[]): RunSource {
+function play(...items: unknown[]): ForeignSource {
   return { framework: "x", start: () => stream(...items) as never };
 }
 
@@ -32,7 +32,7 @@ const END = { type: "tool_end", call_id: "c", name: "t", result: "ok", is_error:
 const ASK = { type: "tool_approval", call_id: "c", name: "t", arguments: {} };
 
 /** Records a source and another one after it. Returns the events of the first run, and how it ended. */
-async function recordBoth(source: RunSource, request: Partial<RecordRequest> = {}) {
+async function recordBoth(source: ForeignSource, request: Partial<RecordRequest> = {}) {
   const log = new MemoryLog();
   const run = await record(log, { ...REQUEST, ...request }, source);
   const end = await run.ended;
@@ -49,7 +49,7 @@ async function recordBoth(source: RunSource, request: Partial<RecordRequest> = {
   return { end, events };
 }
 
-const FAULTS: readonly (readonly [string, RunSource, string, RegExp])[] = [
+const FAULTS: readonly (readonly [string, ForeignSource, string, RegExp])[] = [
   ["yields undefined", play(undefined), "invalid_event", /must yield texts and events, not undefined/],
   ["yields a number", play(5), "invalid_event", /not 5/],
   ["yields an object without a type", play({}), "invalid_event", /`type` is missing/],

@@ -28,10 +28,10 @@ export {
 export { fromLangGraph, type LangGraph, type LangGraphConfig, type LangGraphStreamOptions } from "./from-langgraph.ts";
 export type { ToResume } from "./langgraph/graph-interrupts.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
-export { record, type RunRecording, type RecordRequest } from "./record.ts";
+export { record, type ForeignRecording, type RecordRequest } from "./record.ts";
 export { resumeRun, type ResumeRequest } from "./resume-run.ts";
-export type { RunSource, SourceAnswer, SourceCall, SourceContext, SourceEvent, SourceItem } from "./source.ts";
-export type { RunSourceOptions } from "./source-recorder.ts";
+export type { ForeignSource, SourceAnswer, SourceCall, SourceContext, SourceEvent, SourceItem } from "./source.ts";
+export type { ForeignSourceOptions } from "./source-recorder.ts";
 export type {
   OpenAIAgentsItem,
   OpenAIAgentsPart,

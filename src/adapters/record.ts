@@ -11,11 +11,11 @@ import { showWarning } from "../engine/show-warning.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
-import { assertSource, type RunSource } from "./source.ts";
-import { recordSource, type RunSourceOptions } from "./source-recorder.ts";
+import { assertSource, type ForeignSource } from "./source.ts";
+import { recordSource, type ForeignSourceOptions } from "./source-recorder.ts";
 
 /** The message that a recorded run answers. Only `sessionId` and `message` are required. */
-export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onInterruption">, RunSourceOptions {
+export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onInterruption">, ForeignSourceOptions {
   readonly sessionId: string;
   /** The message of the user. */
   readonly message: string;
@@ -35,7 +35,7 @@ export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onI
 }
 
 /** A run that is being recorded. */
-export interface RunRecording {
+export interface ForeignRecording {
   readonly sessionId: string;
   readonly runId: string;
   /** Resolves when the end of the run is durable. */
@@ -61,15 +61,15 @@ const recorders = new WeakMap<Log, Recorder>();
  * return run.toResponse({ dialect: "loom" });
  * ```
  */
-export async function record(log: Log, request: RecordRequest, source: RunSource): Promise<RunRecording> {
+export async function record(log: Log, request: RecordRequest, source: ForeignSource): Promise<ForeignRecording> {
   let recorder = recorders.get(log);
   if (recorder === undefined) recorders.set(log, (recorder = new Recorder(log)));
   return recorder.record(request, source);
 }
 
 interface Expected {
-  readonly source: RunSource;
-  readonly options: RunSourceOptions;
+  readonly source: ForeignSource;
+  readonly options: ForeignSourceOptions;
   readonly onError: RecordRequest["onError"];
 }
 
@@ -95,8 +95,8 @@ class Recorder {
 
   async record(
     { message, agent, waitUntil, onError, ...request }: RecordRequest,
-    source: RunSource,
-  ): Promise<RunRecording> {
+    source: ForeignSource,
+  ): Promise<ForeignRecording> {
     assertSource(source);
     const { maxIdleMs, approvalMs, ...options } = request;
     const requestId = options.requestId ?? crypto.randomUUID();
@@ -120,7 +120,7 @@ class Recorder {
     }
   }
 
-  #describe(call: AgentCall): RunRecording {
+  #describe(call: AgentCall): ForeignRecording {
     const { sessionId, runId } = call.ids;
     const log = this.#log;
     const firstId = call.firstEventId;

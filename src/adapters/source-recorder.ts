@@ -18,7 +18,7 @@ import {
   assertSource,
   createSourceContext,
   describeFound,
-  type RunSource,
+  type ForeignSource,
   type SourceAnswer,
   type SourceContext,
   type SourceEvent,
@@ -26,7 +26,7 @@ import {
 } from "./source.ts";
 
 /** Options for reading a source. */
-export interface RunSourceOptions {
+export interface ForeignSourceOptions {
   /** Milliseconds that a source may yield nothing, except while it waits for approvals; code `source_timeout`. Default: 600,000. */
   readonly maxIdleMs?: number;
   /** Milliseconds until an approval of the source expires. Default: one hour. */
@@ -52,8 +52,8 @@ const NO_ANSWERS = "The framework cannot receive the answer to an approval here;
  */
 export async function recordSource(
   run: AgentRun,
-  given: RunSource | (() => RunSource | Promise<RunSource>),
-  options: RunSourceOptions = {},
+  given: ForeignSource | (() => ForeignSource | Promise<ForeignSource>),
+  options: ForeignSourceOptions = {},
 ): Promise<FinishOptions> {
   const source = typeof given === "function" ? await limitTime(run, options, async () => given()) : given;
   assertSource(source);
@@ -65,7 +65,7 @@ export async function recordSource(
 /** Waits for work of the framework, but not longer than the run lives and `maxIdleMs` after the last `refresh`. */
 async function limitTime<T>(
   { signal }: AgentRun,
-  { maxIdleMs = MAX_IDLE_MS }: RunSourceOptions,
+  { maxIdleMs = MAX_IDLE_MS }: ForeignSourceOptions,
   work: (timer: NodeJS.Timeout) => Promise<T>,
 ): Promise<T> {
   const stopped = Promise.withResolvers<never>();
@@ -97,15 +97,15 @@ interface Reading {
 
 class SourceRecorder {
   readonly #run: AgentRun;
-  readonly #source: RunSource;
-  readonly #options: RunSourceOptions;
+  readonly #source: ForeignSource;
+  readonly #options: ForeignSourceOptions;
   readonly #context: SourceContext;
   readonly #nodes = new Map<string | undefined, NodeRun>();
   /** Open calls, by the ID that the source gave them. */
   readonly #calls = new Map<string, OpenCall>();
   #approvals: Promise<SourceAnswer>[] = [];
 
-  constructor(run: AgentRun, source: RunSource, options: RunSourceOptions) {
+  constructor(run: AgentRun, source: ForeignSource, options: ForeignSourceOptions) {
     this.#run = run;
     this.#source = source;
     this.#options = options;

@@ -54,7 +54,7 @@ export interface SourceAnswer extends ApprovalAnswer {
 }
 
 /** A run of another framework. It can be read once. */
-export interface RunSource {
+export interface ForeignSource {
   /** Name of the framework, such as `ai-sdk`. The agent of the run has this name unless the caller chooses another. */
   readonly framework: string;
   /** Starts the run. The items end when the run ends, or when it can only go on after its approvals are answered. */
@@ -69,7 +69,7 @@ export interface RunSource {
 }
 
 /** Throws `invalid_arguments` unless the value is a source. */
-export function assertSource(value: unknown): asserts value is RunSource {
+export function assertSource(value: unknown): asserts value is ForeignSource {
   const { framework, start } = Object(value) as { readonly framework?: unknown; readonly start?: unknown };
   if (typeof framework === "string" && typeof start === "function") return;
   const what = "A source is what an adapter such as `fromAISDK` creates";

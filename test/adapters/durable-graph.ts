@@ -2,7 +2,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { deserialize, serialize } from "node:v8";
-import { fromLangGraph, type RunSource } from "../../src/adapters/index.ts";
+import { fromLangGraph, type ForeignSource } from "../../src/adapters/index.ts";
 import { createScriptedAgent } from "../../src/adapters/langgraph/play-script.contract.ts";
 
 /** Writes everything to its file after each change. */
@@ -38,7 +38,7 @@ export async function createDurableGraph(
   path: string,
   runId: string,
   say: (word: string, rest: string) => void,
-): Promise<RunSource> {
+): Promise<ForeignSource> {
   const isNew = !existsSync(path);
   const first = { text: ["I look."], cities: ["Oslo"] };
   const last = { text: ["It is ", "cold."] };

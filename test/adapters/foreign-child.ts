@@ -11,7 +11,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { ReadableStream as NodeReadableStream } from "node:stream/web";
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
-import { foreignAgent, type ForeignContext, fromAISDK, record, type RunSource } from "../../src/adapters/index.ts";
+import { foreignAgent, type ForeignContext, fromAISDK, record, type ForeignSource } from "../../src/adapters/index.ts";
 import { openSqliteLog } from "../../src/log/index.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { printLine } from "../durability/print-line.ts";
@@ -58,7 +58,7 @@ async function* hang(): AsyncGenerator<string> {
   }
 }
 
-async function createSource(plan: string, context: PlanContext): Promise<RunSource> {
+async function createSource(plan: string, context: PlanContext): Promise<ForeignSource> {
   const { sessionId, runId, attempt = 1, conversation } = context;
   const say = (word: string, rest: string): void => printLine(`${word} ${sessionId} ${rest}`);
   const watch = (signal: AbortSignal): void => signal.addEventListener("abort", () => say("aborted", ""));

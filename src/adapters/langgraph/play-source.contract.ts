@@ -7,7 +7,7 @@ import type { AnyEvent, EventRecord, JsonObject } from "../../protocol/index.ts"
 import { StateFold } from "../../protocol/state-fold.ts";
 import { Verifier } from "../../protocol/verify/verifier.ts";
 import { record } from "../record.ts";
-import type { RunSource } from "../source.ts";
+import type { ForeignSource } from "../source.ts";
 
 /** An event, its fields unchecked. */
 export type EventFields = AnyEvent & { readonly [name: string]: unknown };
@@ -15,7 +15,7 @@ export type EventFields = AnyEvent & { readonly [name: string]: unknown };
 export type AnswerApproval = (approval: EventFields) => JsonObject;
 
 /** Records a source, answers its approvals, checks the records and returns them. */
-export async function playSource(source: RunSource, answer?: AnswerApproval) {
+export async function playSource(source: ForeignSource, answer?: AnswerApproval) {
   const log = new MemoryLog();
   const run = await record(log, { sessionId: "s", message: "Hi" }, source);
   const answered = new Set<unknown>();
