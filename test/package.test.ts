@@ -34,6 +34,7 @@ const NEEDED: { readonly [entryPoint: string]: readonly string[] } = {
   "./context": READS_HTML,
   "./tools": READS_HTML,
   "./agents": [...READS_HTML, "jsonrepair"],
+  "./adapters": [...READS_HTML, "jsonrepair"],
   "./react": ["react", "marked", "@tanstack/virtual-core"],
   "./server": Object.keys(manifest.dependencies),
 };

@@ -1,4 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
+import { MemoryLog } from "../log/index.ts";
 import { foreignAgent } from "./foreign-agent.ts";
 import { fromAsyncIterable } from "./from-async-iterable.ts";
 
@@ -16,4 +18,31 @@ describe("foreignAgent", () => {
     expect(make).toThrow(expect.objectContaining({ code: "invalid_arguments" }));
     expect(make).toThrow("did you mean `maxIdleMs`?");
   });
+
+  it("does not read the answer of an attempt that was interrupted, also from a slow log", async () => {
+    const log = new MemoryLog();
+    const roles: string[] = [];
+    const helper = foreignAgent(async (_message, { attempt, conversation }) => {
+      roles.push((await conversation()).messages.map(({ role }) => role).join());
+      return fromAsyncIterable(attempt === 1 ? hang("Half an answer") : ["An answer"]);
+    });
+    const first = await helper.openSession(log, "s");
+    await log.submit({ commandId: "c", sessionId: "s", kind: "enqueue", body: { message: "Hi", run_id: "r" } });
+    await vi.waitFor(async () => expect((await log.read("s", { after: 0 })).texts.join()).toContain("Half"), 10_000);
+    await log.release(await log.acquire("s", { holder: "other", ttlMs: 1000, takeover: true }));
+    await first.closed;
+    const append = log.append.bind(log);
+    vi.spyOn(log, "append").mockImplementation(async (batch) => {
+      await setTimeout(50);
+      return append(batch);
+    });
+    await using _second = await helper.openSession(log, "s");
+    await vi.waitFor(async () => expect(await log.getRun("s", "r")).toMatchObject({ status: "completed" }), 10_000);
+    expect(roles).toEqual(["user", "user"]);
+  });
 });
+
+async function* hang(text: string): AsyncGenerator<string> {
+  yield text;
+  await new Promise(() => undefined);
+}

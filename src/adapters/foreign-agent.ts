@@ -91,10 +91,12 @@ class ForeignStrategy implements AgentStrategy {
       attachments,
       reasoning,
       log,
-      conversation: async () =>
-        isNested
-          ? new ConversationHistory([{ role: "user", content: [{ type: "text", text: message }] }])
-          : conversation(log, sessionId, { through: runId }),
+      async conversation() {
+        if (isNested) return new ConversationHistory([{ role: "user", content: [{ type: "text", text: message }] }]);
+        // What the run has written, for example that the answer of an earlier attempt no longer counts.
+        await run.settled();
+        return conversation(log, sessionId, { through: runId });
+      },
     };
     return recordSource(run, () => this.#create(message, context), this.#options);
   }
