@@ -67,6 +67,8 @@ function runCommand() {
     .then(({ main }) => main(process.argv.slice(2)))
     .then((code) => {
       process.exitCode = code;
+      // A module of `--agents` may have left timers or connections open. The timer does not keep the process alive.
+      process.stdout.write("", () => setTimeout(() => process.exit(), 1000).unref());
     })
     .catch((error) => {
       // The command reports its own errors; anything else is a bug (70 is EX_SOFTWARE).

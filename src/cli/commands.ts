@@ -5,6 +5,7 @@ import { DETECTION_FRAMES } from "../dialects/detect.ts";
 import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
 import { STREAM_MODES } from "../protocol/stream-modes.ts";
 import type { CliCommand } from "./command.ts";
+import { AGENTS_NOTE } from "./load-agents.ts";
 
 const INPUT = {
   framing: { value: "F", about: "framing of the input: ndjson, sse or auto (default: auto)" },
@@ -69,7 +70,14 @@ export const RUN: CliCommand = {
   summary: "Run an agent on a message and show its progress.",
   argument: "MESSAGE",
   options: {
-    agent: { value: "KIND", about: "kind of agent: react, tot, got or agot (default: react)" },
+    agent: {
+      value: "NAME",
+      about: "agent: react, tot, got, agot or one of --agents (default: the first of --agents, or react)",
+    },
+    agents: {
+      value: "FILE",
+      about: "JavaScript or TypeScript module with agents of your own (default: $LOOM_AGENTS, or none)",
+    },
     model: { value: "P/M", about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)" },
     "list-models": { about: "print the models that the provider of --model, or each provider with a key, reports" },
     "base-url": { value: "URL", about: "base URL of an OpenAI-compatible provider" },
@@ -138,6 +146,7 @@ export const RUN: CliCommand = {
   },
   notes: [
     "Agents: react reasons and calls tools until it can answer. tot searches a tree of thoughts: it scores them, keeps the best and backtracks from dead ends. got plans a graph of tasks and runs independent tasks in parallel. agot also splits complex tasks into their own graphs.",
+    AGENTS_NOTE,
     "MESSAGE is read from standard input if it is `-`, or if it is absent and standard input is not a terminal. The answer goes to standard output. Progress goes to standard error if that is a terminal.",
     "Every event is stored before it is shown. To continue a run that was killed or waits for approval, use --resume with the same options: model, tools and limits are not stored. If another process holds the session, that process runs the message and this one shows it.",
     "Approval is requested on the terminal. Without a terminal, the run is left waiting. --approve always and --approve never apply to this run only: if an earlier run of the session waits for approval, the message waits too.",
@@ -149,6 +158,7 @@ export const RUN: CliCommand = {
     'loom run --model anthropic/claude-sonnet-4-5 --workspace . "Write a poem to poem.txt"',
     'loom run --agent tot "Game of 24: 4 9 10 13"',
     'loom run --agent agot "Write a report on solar power"',
+    'loom run --agents agents.ts --agent helper "Hello"',
     'loom run "How do I deploy Loom?"',
     'loom run --json "What is 6*7?" | loom check',
     "loom run --session ID --resume",

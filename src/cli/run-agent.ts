@@ -8,8 +8,10 @@
 import { randomUUID } from "node:crypto";
 import { LOG_LIMITS, type Log } from "../log/index.ts";
 import { isLoomError } from "../protocol/index.ts";
-import { CliError, type ParsedCommand } from "./command.ts";
+import { CliError, type ParsedCommand, textOption } from "./command.ts";
+import { readVariable } from "./find-store.ts";
 import { cutColumns } from "./fit-text.ts";
+import { loadAgents } from "./load-agents.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
 import { printModels } from "./run/print-models.ts";
@@ -24,7 +26,9 @@ const LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_M
 
 export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   if (parsed.options["list-models"] === true) return printModels(parsed, terminal);
-  const options = await readRunOptions(parsed, terminal);
+  const file = textOption(parsed, "agents") ?? readVariable(process.env, "LOOM_AGENTS");
+  const own = file === undefined ? {} : await loadAgents(file);
+  const options = await readRunOptions(parsed, terminal, process.env, own);
   try {
     return await runInStore(options, terminal);
   } catch (error) {
@@ -48,6 +52,7 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
     await using holder = new SessionHolder({ log, sessionId, agent, onError, onHeld });
     return await new WatchedRun(log, options, target, holder, terminal).watch();
   } finally {
+    await agent.close();
     await log.close();
   }
 }

@@ -17,6 +17,10 @@ export async function assembleAgent(
   onWarning: (warning: string) => void = () => undefined,
 ): Promise<AssembledAgent> {
   const { system, reasoning } = options;
+  if (options.agent.kind === "own") {
+    const { agent: own } = options.agent;
+    return { agent: own, warnings: [], [Symbol.asyncDispose]: async () => undefined };
+  }
   const resources = await openAgentResources(options, onWarning);
   const { model, tools, retriever, warnings } = resources;
   return {

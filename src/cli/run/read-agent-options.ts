@@ -1,12 +1,15 @@
-/** Reads the options of `loom run` that choose and configure the agent. Rejects options of another kind of agent. */
-import type { GotOptions, ReactOptions, TotOptions } from "../../agents/index.ts";
+/** Reads the options of `loom run` that choose and configure the agent. Rejects options of other agents. */
+import type { Agent, GotOptions, ReactOptions, TotOptions } from "../../agents/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import type { LoadedAgents } from "../load-agents.ts";
 
 /** Options given by the user; the agent has defaults for the others. */
 export type RunAgentOptions =
   | ({ readonly kind: "react" } & Pick<ReactOptions, "maxIterations">)
   | ({ readonly kind: "tot" } & TotOptions)
-  | ({ readonly kind: "got" } & GotOptions);
+  | ({ readonly kind: "got" } & GotOptions)
+  /** An agent of `--agents`. */
+  | { readonly kind: "own"; readonly name: string; readonly agent: Agent };
 
 /** `agot` is a `got` agent with the option `adaptive`. */
 const AGENTS = ["react", "tot", "got", "agot"] as const;
@@ -46,10 +49,31 @@ const OPTIONS: { readonly [flag: string]: AgentFlag } = {
   "max-layers": { key: "maxLayers", agents: GOT, range: [1, 50] },
 };
 /** Options to repeat when a run is resumed. */
-export const AGENT_OPTIONS: readonly string[] = ["agent", ...Object.keys(OPTIONS)];
+export const AGENT_OPTIONS: readonly string[] = ["agents", "agent", ...Object.keys(OPTIONS)];
+/** Options of all built-in agents. */
+const RESOURCE_OPTIONS = "model base-url reasoning system workspace mcp allow-fetch kb no-kb retrieve".split(" ");
 
-export function readAgentOptions(parsed: ParsedCommand): RunAgentOptions {
-  const name = readChoice("agent", textOption(parsed, "agent") ?? "react", AGENTS) as RunAgentName;
+/** `own`: the agents of `--agents`. */
+export function readAgentOptions(parsed: ParsedCommand, own: LoadedAgents = {}): RunAgentOptions {
+  const known = [...new Set([...Object.keys(own), ...AGENTS])];
+  const [first = "react"] = Object.keys(own);
+  const chosen = readChoice("agent", textOption(parsed, "agent") ?? first, known);
+  const served = Object.hasOwn(own, chosen) ? own[chosen] : undefined;
+  if (served === undefined) return readBuiltInAgent(parsed, chosen as RunAgentName);
+  assertNoOtherOptions(parsed, chosen);
+  return { kind: "own", name: chosen, agent: served.agent };
+}
+
+function assertNoOtherOptions(parsed: ParsedCommand, name: string): void {
+  for (const flag of [...RESOURCE_OPTIONS, ...Object.keys(OPTIONS)])
+    if (parsed.options[flag] !== undefined)
+      throw new CliError(
+        `\`--${flag}\` does not apply to \`--agent ${name}\`, an agent of \`--agents\``,
+        "set it in the module, or choose a built-in agent with `--agent`",
+      );
+}
+
+function readBuiltInAgent(parsed: ParsedCommand, name: RunAgentName): RunAgentOptions {
   const options: { [key: string]: unknown } = name === "agot" ? { kind: "got", adaptive: true } : { kind: name };
   for (const [flag, option] of Object.entries(OPTIONS)) {
     const given = parsed.options[flag];
@@ -71,6 +95,7 @@ export function readAgentOptions(parsed: ParsedCommand): RunAgentOptions {
 
 /** The name of the agent in `run_start`. */
 export function nameAgent(options: RunAgentOptions): string {
+  if (options.kind === "own") return options.name;
   return options.kind === "got" && options.adaptive === true ? "agot" : options.kind;
 }
 

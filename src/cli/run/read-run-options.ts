@@ -4,6 +4,7 @@ import { isLoomError, type StreamModes } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import { readStreamModes, STREAM_MODES } from "../../protocol/stream-modes.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
@@ -45,6 +46,7 @@ export async function readRunOptions(
   parsed: ParsedCommand,
   terminal: Terminal,
   env: Environment = process.env,
+  own: LoadedAgents = {},
 ): Promise<RunOptions> {
   const text = (name: string): string | undefined => textOption(parsed, name);
   const resume = parsed.options["resume"] === true;
@@ -56,7 +58,7 @@ export async function readRunOptions(
   const options = {
     sessionId,
     isNewSession: session === undefined,
-    agent: readAgentOptions(parsed),
+    agent: readAgentOptions(parsed, own),
     model: text("model") ?? readVariable(env, "LOOM_MODEL") ?? "offline",
     baseURL: text("base-url"),
     reasoning: readChoice("reasoning", text("reasoning") ?? "auto", REASONING_LEVELS) as ReasoningLevel,

@@ -59,9 +59,10 @@ export class SessionHolder implements AsyncDisposable {
     this.#onHolding = listener;
   }
 
-  /** Returns the tools that the agent does not have. */
+  /** Returns the tools that the agent does not have. An agent of another framework need not name its tools. */
   findMissing(tools: readonly string[]): readonly string[] {
-    const { toolNames } = this.#options.agent;
+    const { kind, toolNames } = this.#options.agent;
+    if (kind === "foreign") return [];
     return tools.filter((name) => !toolNames.includes(name));
   }
 

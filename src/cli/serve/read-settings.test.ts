@@ -106,7 +106,7 @@ describe("readSettings", () => {
     [[], { LOOM_PORT: "70000" }, "LOOM_PORT: 70000 is not a port number from 0 to 65535"],
     [["--port", "http"], {}, "--port: http is not a port number from 0 to 65535"],
     [["--port", "1.5"], {}, "--port: 1.5 is not a port number from 0 to 65535"],
-    [["--agent", "x"], {}, "--agent: x is not one of react, tot, got, agot"],
+    [["--agent", "a b"], {}, "--agent: a b is not the name of an agent"],
     [
       ["--origins", "https://a.example/path"],
       {},

@@ -14,6 +14,7 @@ import { type AgentResources, openAgentResources } from "../agent-resources.ts";
 import { findStore } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
+import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";
@@ -26,7 +27,7 @@ import { describeServer } from "./describe-server.ts";
 import { openAdditionalModels } from "./additional-models.ts";
 import { openAuth } from "./open-auth.ts";
 import { startRetention } from "./retention.ts";
-import { LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
+import { AGENT_NAMES, LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
 
 /** Throws a CliError for errors that the user can fix. */
@@ -71,6 +72,8 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => auth.close());
   for (const warning of auth.warnings) terminal.warn(warning);
+  const own = values.agents === undefined ? {} : await loadAgents(values.agents);
+  const defaultAgent = chooseDefaultAgent(values.agent, own);
   const logger = await createLogger(values, terminal);
   const audit = await openServerAudit(values, terminal, { hasAuth: auth.options !== undefined });
   stack.defer(() => audit?.close());
@@ -88,6 +91,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     ...(prometheus === undefined ? {} : { meter: prometheus }),
   });
   stack.defer(() => log.close());
+  stack.defer(async () => void (await Promise.all(Object.values(own).map(({ agent }) => agent.close()))));
   if (signal.isStopping) return 0;
   // Named after the store, since several stores may share a folder.
   const blobs = await openBlobStore(`${store}-blobs`, limits);
@@ -95,8 +99,9 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const onError = createReporter(logger, values.debug);
   const server = await startLoomServer({
     log,
-    agents: createAgents(resources, [first, ...additional], values, onError),
-    defaultAgent: values.agent,
+    // The agents of the user come first in lists, and replace built-in ones of the same name.
+    agents: { ...own, ...createAgents(resources, [first, ...additional], values, onError), ...own },
+    defaultAgent,
     host: values.host,
     port: values.port,
     allowPublic: values["allow-public"],
@@ -144,6 +149,14 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const isInteractive = reason === "SIGINT" && terminal.stdin.isTTY;
   await server.close(isInteractive ? { drainMs: 0 } : {});
   return 0;
+}
+
+/** Throws a CliError if no built-in agent and none of the user's has this name. */
+function chooseDefaultAgent(name: string | undefined, own: LoadedAgents): string {
+  const known = [...new Set([...Object.keys(own), ...AGENT_NAMES])];
+  const [first = "react"] = known;
+  if (name === undefined || known.includes(name)) return name ?? first;
+  throw new CliError(`agent: ${name} is not one of ${known.join(", ")}`);
 }
 
 function openResources(values: Settings, onWarning: (warning: string) => void): Promise<AgentResources> {

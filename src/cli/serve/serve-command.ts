@@ -1,6 +1,7 @@
 /** Declares `loom serve`, and prints its settings for `--print-config` and docs/configuration.md. */
 import type { CliCommand, CliOption } from "../command.ts";
 import { listRows } from "../command.ts";
+import { AGENTS_NOTE } from "../load-agents.ts";
 import type { Environment } from "../find-store.ts";
 import type { ReadSettings } from "./read-settings.ts";
 import type { Setting } from "./setting.ts";
@@ -51,6 +52,7 @@ export const SERVE: CliCommand = {
     `Secrets have no flag, because other users of this machine can see flags: set ${SECRETS.map((key) => `${variableOf(key)}, or "${key}" in the file`).join("; ")}. Provider keys are also read from their own variables, such as OPENAI_API_KEY.`,
     "Sizes: 64KB, 10MB. Durations: 500ms, 15s, 10m, 24h, 30d. Lists: comma-separated. Boolean settings are true or false in the environment and in the file, and have a second flag for the opposite, such as --no-debug or --metrics.",
     "Without --model, the offline model answers: it needs no key and is not a language model. Agents: react, tot, got, and agot (adaptive got).",
+    AGENTS_NOTE,
     "By default the server listens on localhost without authentication. Authentication turns on once you create a token (`loom token create NAME`) or set --jwks. A public --host requires one of these; --allow-public serves a public address without authentication.",
     "SIGINT, SIGTERM and SIGHUP shut the server down: it answers 503 on /readyz for the --drain period, then accepts no new requests, gives live runs the --grace period to finish and asks clients to reconnect. Unfinished runs continue at the next start. A second signal exits immediately.",
     "Exit codes: 0 stopped, 1 the store can no longer be written, 2 could not start, 130 stopped by a second signal.",
@@ -58,6 +60,7 @@ export const SERVE: CliCommand = {
   examples: [
     "loom serve",
     "loom serve --port 8080 --model anthropic/claude-sonnet-4-5 --workspace .",
+    "loom serve --agents agents.ts",
     "loom token create me && loom serve --host 0.0.0.0 --hosts agents.example.com",
     "LOOM_STORE=/var/lib/loom/loom.db loom serve --retention-age 30d",
     "loom serve --config loom.json --print-config",

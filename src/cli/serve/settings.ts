@@ -15,6 +15,7 @@ import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
 import { findKnowledgeBase, findStore } from "../find-store.ts";
 import { AUDIT_WORDS } from "../audit-command.ts";
+import { isAgentName } from "../load-agents.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
 import { listDefaultModels } from "./list-default-models.ts";
 import {
@@ -251,7 +252,17 @@ export const SETTINGS = {
   ),
   "retention-every": define(STORE, timer, 600_000, "interval between two deletions of old runs"),
 
-  agent: define(AGENTS, chooseOf(...AGENT_NAMES), "react", "agent for messages that name none"),
+  agents: defineOptional(
+    AGENTS,
+    path,
+    "JavaScript or TypeScript module whose default export has agents of your own by name",
+  ),
+  agent: defineOptional(
+    AGENTS,
+    textOf("NAME", "the name of an agent", isAgentName),
+    "agent for messages that name none: react, tot, got, agot or one of `agents`",
+    "the first of `agents`, or `react`",
+  ),
   model: define(AGENTS, text, "offline", "provider and model, such as openai/gpt-5"),
   models: {
     ...defineOptional(
@@ -291,7 +302,7 @@ export const SETTINGS = {
     AGENTS,
     listOf("rules such as write_file=ask or react:http_fetch=deny", isToolRule),
     [],
-    "tool permissions, such as write_file=ask,http_fetch=deny; * matches all other tools, a prefix such as react: limits a rule to one agent",
+    "tool permissions of the built-in agents, such as write_file=ask,http_fetch=deny; * matches all other tools, a prefix such as react: limits a rule to one agent",
   ),
   "expose-tool-errors": define(
     AGENTS,
