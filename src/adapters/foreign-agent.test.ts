@@ -13,6 +13,21 @@ describe("foreignAgent", () => {
     expect(types).toEqual(["run_start", "node_enter", ...chunks, "node_exit", "run_end", "reply"]);
   });
 
+  it.each([true, false])("reports errors to the session, unless it has its own `onError`: %s", async (hasOwn) => {
+    const [own, onError] = [vi.fn(), vi.fn()];
+    const fail = (): never => {
+      throw new Error("the cable is loose");
+    };
+    await using helper = foreignAgent(fail, hasOwn ? { onError: own } : {});
+    await using session = await helper.openSession(new MemoryLog(), "s", { onError });
+    await (
+      await helper.answer(session, "Hi")
+    ).ended;
+    const [called, other] = hasOwn ? [own, onError] : [onError, own];
+    expect(called).toHaveBeenCalledExactlyOnceWith(new Error("the cable is loose"), expect.any(String));
+    expect(other).not.toHaveBeenCalled();
+  });
+
   it("suggests the option that was probably meant", () => {
     const make = (): unknown => foreignAgent(() => fromAsyncIterable([] as never), { maxIdelMs: 10 } as object);
     expect(make).toThrow(expect.objectContaining({ code: "invalid_arguments" }));

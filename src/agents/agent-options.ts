@@ -55,7 +55,7 @@ export interface AgentLifeOptions {
   readonly maxAttempts?: number;
   /**
    * Called with errors whose text users must not see. They receive `errorId` instead. The return value is ignored.
-   * Default: none.
+   * Default: the `onError` of the server or session in which the agent works, or none.
    */
   readonly onError?: (error: unknown, errorId: string) => void;
 }

@@ -305,7 +305,7 @@ export class Agent {
   /** Opens a session in which this agent answers messages from any client and resumes dead runs. */
   async openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
     this.#assertOpen({ session_id: sessionId });
-    const own = this.sessionOptions(log);
+    const own = this.sessionOptions(log, { onError: options.onError });
     return openSession(log, sessionId, {
       ...own,
       ...options,
@@ -314,11 +314,18 @@ export class Agent {
     });
   }
 
-  /** Session options that let this agent execute the runs of a session. Also for `recoverOrphans`. */
+  /**
+   * Session options that let this agent execute the runs of a session. Also for `recoverOrphans`. If the agent has no
+   * `onError`, it reports errors to the given one from now on.
+   */
   sessionOptions(
     log: Log,
-    { blobs }: Pick<ExecuteRunOptions, "blobs"> = {},
+    {
+      blobs,
+      onError,
+    }: Pick<ExecuteRunOptions, "blobs"> & { readonly onError?: AgentLifeOptions["onError"] | undefined } = {},
   ): RecoveryHandlers & Required<Pick<SessionOptions, "onRun">> {
+    this.#reporter.adopt(onError);
     return {
       ...this.#createRecoveryOptions(log, blobs),
       onRun: async (run, { source }) => {

@@ -10,13 +10,18 @@ export type OnError = (error: unknown, errorId: string) => unknown;
 
 /** Reports errors to an `onError` callback, each error object once. */
 export class ErrorReporter {
-  readonly #onError: OnError | undefined;
+  #onError: OnError | undefined;
   #hasWarned = false;
   /** Several layers may report the same error object; it is reported once. */
   readonly #ids = new WeakMap<object, string>();
 
   constructor(onError: OnError | undefined) {
     this.#onError = onError;
+  }
+
+  /** Sets `onError` if there is none. */
+  adopt(onError: OnError | undefined): void {
+    this.#onError ??= onError;
   }
 
   /** Calls `onError` and returns the ID of the report. */

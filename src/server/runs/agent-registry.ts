@@ -24,6 +24,8 @@ export interface AgentRegistryOptions {
   readonly defaultAgent?: string | undefined;
   /** The files of messages and tools. */
   readonly blobs?: AgentBlobs | undefined;
+  /** Receives the errors of agents that have no `onError`. */
+  readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
   /** Called before a new run is executed. If it rejects, the run fails with that error. */
   readonly admit?: ((run: Run) => Promise<void>) | undefined;
 }
@@ -41,7 +43,7 @@ export class AgentRegistry {
   constructor(
     log: Log,
     agents: ServedAgents,
-    { defaultAgent, blobs, admit = async () => undefined }: AgentRegistryOptions = {},
+    { defaultAgent, blobs, onError, admit = async () => undefined }: AgentRegistryOptions = {},
   ) {
     this.#admit = admit;
     const [first] = Object.keys(agents);
@@ -60,7 +62,7 @@ export class AgentRegistry {
         tools: agent.toolNames,
         isDefault: name === this.#default,
       };
-      this.#agents.set(name, { info, handlers: agent.sessionOptions(log, { blobs }) });
+      this.#agents.set(name, { info, handlers: agent.sessionOptions(log, { blobs, onError }) });
     }
     this.resolve(this.#default);
   }

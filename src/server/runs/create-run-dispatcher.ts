@@ -55,6 +55,7 @@ export function createRunDispatcher(options: RunDispatcherOptions): RunDispatche
   const registry = new AgentRegistry(log, options.agents, {
     defaultAgent: options.defaultAgent,
     blobs: options.blobs,
+    onError: options.onError,
     admit: options.admit,
   });
   const reporter = new ErrorReporter(options.onError);
