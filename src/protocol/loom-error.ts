@@ -20,7 +20,9 @@ export class LoomError extends Error {
 
 /** True if `error` is a `LoomError` with one of these codes, or with any code if none is given. */
 export function isLoomError(error: unknown, ...codes: readonly ErrorCode[]): error is LoomError {
-  return error instanceof LoomError && (codes.length === 0 || codes.includes(error.code));
+  // Not `instanceof`: an agent may come from another copy of this package.
+  if (!(error instanceof Error) || error.name !== "LoomError") return false;
+  return codes.length === 0 || codes.includes((error as LoomError).code);
 }
 
 /** A `LoomError` as plain data, to be sent between threads. */
