@@ -76,7 +76,7 @@ export const RUN: CliCommand = {
     },
     agents: {
       value: "FILE",
-      about: "JavaScript or TypeScript module with agents of your own (default: $LOOM_AGENTS, or none)",
+      about: "JavaScript or TypeScript module with your own agents (default: $LOOM_AGENTS, or none)",
     },
     model: { value: "P/M", about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)" },
     "list-models": { about: "print the models that the provider of --model, or each provider with a key, reports" },

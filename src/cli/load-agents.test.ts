@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -39,6 +39,19 @@ describe("loadAgents", () => {
   test("names a single agent after its file, and reads CommonJS", async () => {
     expect(Object.keys(await loadAgents(write(`export default ${AGENT}`, "helper.mjs")))).toEqual(["helper"]);
     expect(Object.keys(await loadAgents(write(`module.exports = { old: ${AGENT} }`, "old.cjs")))).toEqual(["old"]);
+  });
+
+  test("loads the module of the guide", async () => {
+    const guide = readFileSync(new URL("../../docs/guides/command-line.md", import.meta.url), "utf8");
+    const program = /^```ts\n(\/\/ agents\.ts\n.*?)^```$/ms.exec(guide)?.[1] ?? "";
+    const text = program.replaceAll(
+      /"loom-agent\/(\w+)"/g,
+      (_, name: string) => `"${new URL(`../${name}/index.ts`, import.meta.url).href}"`,
+    );
+    expect(await loadAgents(write(text, "guide.ts"))).toMatchObject({
+      echo: { agent: { kind: "foreign" } },
+      writer: { agent: { kind: "react" }, description: "Writes poems" },
+    });
   });
 
   test.each([

@@ -12,7 +12,7 @@ import { CliError } from "./command.ts";
 
 /** Paragraph of the help texts. */
 export const AGENTS_NOTE =
-  "--agents FILE adds agents of your own. FILE is a JavaScript or TypeScript module with `export default { NAME: AGENT }`, where AGENT comes from `agent` or `foreignAgent` of loom-agent, which must be installed for the folder of FILE. The first one is the default agent, and one named react replaces the built-in one. Options for models, prompts and tools apply to the built-in agents only.";
+  "--agents FILE adds your own agents. FILE is a JavaScript or TypeScript module with `export default { NAME: AGENT }`, where AGENT comes from `agent` or `foreignAgent` of loom-agent, which must be installed for the folder of FILE. The first one is the default agent, and one named react replaces the built-in one. Options for models, prompts and tools apply to the built-in agents only.";
 
 /** The agents of a module by name, in its order. */
 export type LoadedAgents = { readonly [name: string]: ServedAgent };

@@ -255,7 +255,7 @@ export const SETTINGS = {
   agents: defineOptional(
     AGENTS,
     path,
-    "JavaScript or TypeScript module whose default export has agents of your own by name",
+    "JavaScript or TypeScript module whose default export has your own agents by name",
   ),
   agent: defineOptional(
     AGENTS,
