@@ -71,6 +71,14 @@ describe("loom serve", () => {
     expect(missing.err).toContain("audit-required: there is no audit log");
   });
 
+  it("does not start with an unknown agent or without the module of its agents", async () => {
+    const start = async (...args: readonly string[]) => (await serveInProcess(["--port", "0", ...args])).err;
+    expect(await start("--store", newStore(), "--agent", "x")).toContain(
+      "agent: x is not one of react, tot, got, agot",
+    );
+    expect(await start("--store", newStore(), "--agents", "none.ts")).toContain("agents: no file `none.ts`");
+  });
+
   it("serves HTTP, resumes streams, shares its store and shuts down", async () => {
     const store = newStore();
     const [first, second] = await Promise.all([
