@@ -122,6 +122,16 @@ describe("RunMessages", () => {
     });
   });
 
+  it("does not repeat the text of a run that ends with its calls", () => {
+    expect(
+      fold([start, said("I will look."), called("a"), ended("a"), { type: "reply", reply: "I will look." }]),
+    ).toEqual([
+      user,
+      { role: "assistant", content: [text("I will look."), call("a")] },
+      { role: "tool", content: [result("a")] },
+    ]);
+  });
+
   it("adds an error result to a call without a result", () => {
     expect(fold([start, called("a")])).toEqual([
       user,

@@ -37,6 +37,8 @@ export class RunMessages {
   /** Text streamed while calls were running. It follows their results. */
   #later: Text[] = [];
   #hasAnswered = false;
+  /** Text of the latest assistant message that has some. */
+  #said = "";
   #isSearch = false;
   #hasCheckpoint = false;
   readonly #nested = new NestedNodes();
@@ -92,8 +94,8 @@ export class RunMessages {
         return;
       case "reply":
         if (this.#isAnswered()) this.#flush();
-        // If nothing was streamed, the reply is the whole answer.
-        if (!this.#hasAnswered || this.#text.length === 0) this.#say(event.reply);
+        // If nothing was streamed, the reply is the whole answer. A run that ends with calls repeats their text.
+        if ((!this.#hasAnswered || this.#text.length === 0) && event.reply !== this.#said) this.#say(event.reply);
         return;
       default:
     }
@@ -192,6 +194,7 @@ export class RunMessages {
       content.push({ type: "tool-call", toolCallId: call_id, toolName: name, input });
       results.push(toResult(call_id, name, this.#results.get(call_id)));
     }
+    if (!isBlank(text)) this.#said = text;
     if (content.length > 0) this.#messages.push({ role: "assistant", content });
     if (results.length > 0) this.#messages.push({ role: "tool", content: results });
     this.#text = this.#later;
