@@ -328,7 +328,14 @@ describe("fromAISDK", () => {
     const run = await record(log, REQUEST, fromAISDK(result));
     await expect(run.ended).resolves.toMatchObject({ status: "completed" });
     expect((await readEvents(log)).filter(({ type }) => type === "tool_end" || type === "tool_approval")).toMatchObject(
-      [{ type: "tool_end", call_id: "call-Oslo", is_error: true }],
+      [
+        {
+          type: "tool_end",
+          call_id: "call-Oslo",
+          result: expect.stringMatching(/; the call was not run$/) as unknown,
+          error_code: "approval_unavailable",
+        },
+      ],
     );
   });
 

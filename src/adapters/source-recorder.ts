@@ -261,8 +261,10 @@ class SourceRecorder {
     };
     const { id } = this.#openCall(callId, false);
     if (this.#source.resume === undefined) {
-      this.#run.closeCalls([id], { reason: NO_ANSWERS });
       this.#calls.delete(callId);
+      if (this.#run.work.findCall(id) === undefined) return;
+      const about = { result: NO_ANSWERS, is_error: true, error_code: "approval_unavailable" };
+      this.#store({ type: "tool_end", call_id: id, name, ...about }, nodeId);
       return;
     }
     const answer = this.#run
