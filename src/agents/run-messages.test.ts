@@ -132,6 +132,17 @@ describe("RunMessages", () => {
     ]);
   });
 
+  it("separates the texts of node runs, also if they run in parallel", () => {
+    const messages = new RunMessages();
+    const say = (node_id: string, content: string) => messages.add({ envelope: { node_id }, event: said(content) });
+    say("a", "Hel");
+    say("b", "Good");
+    say("a", "lo");
+    say("b", " day");
+    messages.add({ envelope: { node_id: "b" }, event: { type: "reply", reply: "Good day" } });
+    expect(messages.finish()).toEqual([{ role: "assistant", content: [text("Hello\n\nGood day")] }]);
+  });
+
   it("adds an error result to a call without a result", () => {
     expect(fold([start, called("a")])).toEqual([
       user,

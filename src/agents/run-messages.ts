@@ -95,7 +95,7 @@ export class RunMessages {
       case "reply":
         if (this.#isAnswered()) this.#flush();
         // If nothing was streamed, the reply is the whole answer. A run that ends with calls repeats their text.
-        if ((!this.#hasAnswered || this.#text.length === 0) && event.reply !== this.#said) this.#say(event.reply);
+        if (!this.#hasAnswered || (this.#text.length === 0 && !this.#hasSaid(event.reply))) this.#say(event.reply);
         return;
       default:
     }
@@ -149,6 +149,11 @@ export class RunMessages {
     this.#text.push({ text, nodeId });
   }
 
+  /** True if the latest assistant message with text ends with this text of a node run. */
+  #hasSaid(text: string): boolean {
+    return `${BETWEEN_NODES}${this.#said}`.endsWith(`${BETWEEN_NODES}${text}`);
+  }
+
   /**
    * Drops what an interrupted node run said and called: the node runs again. Calls that have started are kept. Without
    * checkpoints, the agent belongs to another framework, which reports no starts: all its calls are kept, so that it
@@ -187,7 +192,7 @@ export class RunMessages {
   }
 
   #flush(): void {
-    const text = this.#text.map((piece) => piece.text).join("");
+    const text = joinText(this.#text);
     const content: AssistantPart[] = isBlank(text) ? [] : [{ type: "text", text }];
     const results: ToolResultPart[] = [];
     for (const { call_id = "", name, arguments: input } of this.#calls) {
@@ -202,6 +207,18 @@ export class RunMessages {
     this.#calls = [];
     this.#results.clear();
   }
+}
+
+const BETWEEN_NODES = "\n\n";
+
+/** Joins what each node run said. Node runs that run in parallel say it piece by piece, in any order. */
+function joinText(pieces: readonly Text[]): string {
+  const texts: string[] = [];
+  for (const said of Map.groupBy(pieces, ({ nodeId }) => nodeId).values()) {
+    const text = said.map((piece) => piece.text).join("");
+    if (!isBlank(text)) texts.push(text);
+  }
+  return texts.join(BETWEEN_NODES);
 }
 
 /** True for messages of an agent's state. System messages are not part of it. */
