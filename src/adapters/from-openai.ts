@@ -5,7 +5,7 @@ import { isNetworkError } from "../models/model-fault.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { ModelAnswers } from "./model-answers.ts";
 import { createCut, createFailure, describeOutput, ResponseReader, toText } from "./response-reader.ts";
-import { assertIterable, type ForeignSource, type SourceContext, type SourceEvent } from "./source.ts";
+import { describeFound, type ForeignSource, type SourceContext, type SourceEvent } from "./source.ts";
 
 /** The result of a function call, as a tool loop passes it to the next request. */
 export interface OpenAICallOutput {
@@ -65,7 +65,7 @@ export function fromOpenAI(input: OpenAIInput): ForeignSource {
       let stop: (() => void) | undefined;
       try {
         const stream: unknown = await (typeof input === "function" ? input(context) : input);
-        assertIterable(stream);
+        assertStream(stream);
         stop = () => abortRequest(stream);
         signal.addEventListener("abort", stop, { once: true });
         for await (const item of stream) {
@@ -81,6 +81,13 @@ export function fromOpenAI(input: OpenAIInput): ForeignSource {
       }
     },
   };
+}
+
+function assertStream(value: unknown): asserts value is AsyncIterable<unknown> {
+  const isObject = typeof value === "object" && value !== null;
+  if (isObject && (Symbol.asyncIterator in value || Symbol.iterator in value)) return;
+  const what = "`fromOpenAI` needs a stream, such as that of `responses.create` with `stream: true`";
+  throw new LoomError("invalid_arguments", `${what}, not ${describeFound(value)}`);
 }
 
 /** Ends the request of a stream that was created without the signal of the run. */

@@ -84,7 +84,7 @@ const FAULTS: readonly (readonly [string, ForeignSource, string, RegExp])[] = [
   ["is a rejected promise of the AI SDK", fromAISDK(Promise.reject(new Error("key"))), "run_failed", /unexpectedly/],
   ["is a rejected promise of LangGraph", fromLangGraph(Promise.reject(new Error("key"))), "run_failed", /unexpected/],
   ["is not a result of the AI SDK", fromAISDK(5 as never), "invalid_arguments", /needs a result of the AI SDK/],
-  ["is not a stream of OpenAI", fromOpenAI(5 as never), "invalid_arguments", /must be iterable/],
+  ["is not a stream of OpenAI", fromOpenAI(5 as never), "invalid_arguments", /`stream: true`/],
   ["is not a result of OpenAI agents", fromOpenAIAgents(5 as never), "invalid_arguments", /`stream: true`/],
 ];
 

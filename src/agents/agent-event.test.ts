@@ -68,6 +68,16 @@ describe("events", () => {
     expect(JSON.stringify(events)).toContain("erased b.txt");
   });
 
+  it("does not approve if the edited arguments are passed in the wrong place", async () => {
+    const { agent: actor } = await createFacadeFixture(erases, { tools: [erase] });
+    const events = await collectEvents(actor.events("Erase"), async (event) => {
+      const wrong: object = { path: "b.txt" };
+      expect(await failureOf(event.approve(wrong))).toMatchObject({ code: "invalid_arguments" });
+      await event.reject();
+    });
+    expect(events.find(({ type }) => type === "tool_end")).toMatchObject({ error_code: "tool_rejected" });
+  });
+
   it("tells the model why the reader rejected a call", async () => {
     const { agent: actor, model } = await createFacadeFixture(erases, { tools: [erase] });
     await collectEvents(actor.events("Erase"), (event) => event.reject("It is needed"));

@@ -4,6 +4,7 @@
  */
 import { type EventOf, type EventType, isKnownEvent, type JsonObject, type StampedRecord } from "../protocol/index.ts";
 import type { AgentCall } from "./agent-call.ts";
+import { checkOptionNames } from "./check-option-names.ts";
 
 /** Where an event belongs: the fields of its envelope. */
 export interface EventPosition {
@@ -25,9 +26,11 @@ export interface ApproveOptions {
   readonly reason?: string;
 }
 
+const APPROVE_OPTION_NAMES: { readonly [name in keyof ApproveOptions]-?: true } = { arguments: true, reason: true };
+
 /**
  * Answers an approval request. The first answer counts. Both methods resolve when the answer is durable, and reject with
- * `already_answered`, or with `run_ended` if the run is over.
+ * `already_answered`, with `run_ended` if the run is over, or with `invalid_arguments` for an unknown option.
  */
 export interface ApprovalMethods {
   readonly approve: (options?: ApproveOptions) => Promise<void>;
@@ -62,9 +65,18 @@ export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall
 function addMethods(event: EventOf<"tool_approval"> & EventPosition, call: AgentCall): ApprovalRequestEvent {
   const { call_id: callId = "" } = event;
   const methods: ApprovalMethods = {
-    approve: ({ arguments: edited, reason } = {}) =>
+    approve: async (options = {}) => {
+      // The bare arguments instead of `{ arguments }` would approve the original ones.
+      checkOptionNames(options, APPROVE_OPTION_NAMES);
+      const { arguments: edited, reason } = options;
       // A copy, because the caller may change the object before the answer is written.
-      call.answerApproval({ callId, decision: "approved", arguments: edited && structuredClone(edited), reason }),
+      await call.answerApproval({
+        callId,
+        decision: "approved",
+        arguments: edited && structuredClone(edited),
+        reason,
+      });
+    },
     reject: (reason) => call.answerApproval({ callId, decision: "rejected", reason }),
   };
   return Object.defineProperties(event, {
