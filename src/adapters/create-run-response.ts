@@ -1,9 +1,11 @@
 /** The stream of one run as a `Response`, for any server that speaks the web's Request and Response. */
-import type { DialectName } from "../dialects/index.ts";
+import { type DialectName, isDialectName } from "../dialects/index.ts";
 import { openSession } from "../engine/index.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Log, RunInfo } from "../log/index.ts";
 import { openStreamSteps, type StreamFrame } from "../log/stream.ts";
+import { describeValue } from "../protocol/fault.ts";
+import { LoomError } from "../protocol/index.ts";
 
 /** Options of `ForeignRecording.toResponse` and `resumeRun`. */
 export interface RunResponseOptions {
@@ -21,7 +23,7 @@ const MEDIA_TYPES = { sse: "text/event-stream", ndjson: "application/x-ndjson" }
 /**
  * Sends a run to its end, at the reader's pace: from its start, or after a cursor. It reads only the log, so it does not
  * matter which process executes the run, and a reader that leaves does not affect it. A run whose process died ends as
- * `interrupted`, unless another process can continue it.
+ * `interrupted`, unless another process can continue it. Throws `invalid_arguments` for an unknown dialect or framing.
  */
 export function createRunResponse(
   log: Log,
@@ -30,6 +32,9 @@ export function createRunResponse(
   { dialect = "loom", framing = "sse" }: RunResponseOptions,
   cursor?: string,
 ): Response {
+  if (!isDialectName(dialect)) throw new LoomError("invalid_arguments", `Unknown dialect ${describeValue(dialect)}`);
+  if (!Object.hasOwn(MEDIA_TYPES, framing))
+    throw new LoomError("invalid_arguments", `\`framing\` must be sse or ndjson, not ${describeValue(framing)}`);
   const left = new AbortController();
   recoverOrphan(log, sessionId, runId, left.signal);
   const steps = openStreamSteps(log, sessionId, {

@@ -163,4 +163,11 @@ describe("record", () => {
     ]);
     expect(texts.find(({ type }) => type === "tool_end")?.["result"]).toMatch(/^2097\d+ bytes were left out/);
   });
+
+  it("refuses an unknown dialect or framing before there is a response", async () => {
+    const run = await record(new MemoryLog(), REQUEST, fromAsyncIterable(["Hi"]));
+    const wrong = expect.objectContaining({ code: "invalid_arguments" }) as Error;
+    expect(() => run.toResponse({ dialect: "aisdk" as never })).toThrow(wrong);
+    expect(() => run.toResponse({ framing: "json" as never })).toThrow(wrong);
+  });
 });
