@@ -73,6 +73,21 @@ describe("RunMessages", () => {
     ]);
   });
 
+  it("keeps what an interrupted run said if there is no other attempt", () => {
+    const died: AnyEvent = { type: "node_exit", id: "think", result: { Err: "interrupted" } };
+    const over: AnyEvent = { type: "run_end", status: "error", code: "interrupted" };
+    const answer = (...events: readonly AnyEvent[]) => {
+      const messages = new RunMessages();
+      messages.add({ envelope: {}, event: start });
+      for (const event of events) messages.add({ envelope: { node_id: "a" }, event });
+      return messages.finish();
+    };
+    const half = { role: "assistant", content: [text("Half")] };
+    expect(answer(said("Half"), died, over)).toEqual([user, half]);
+    const again: AnyEvent = { type: "node_enter", id: "think", supersedes: "a", attempt: 2 };
+    expect(answer(said("Half"), died, again, over)).toEqual([user]);
+  });
+
   it("keeps calls of an interrupted agent of another framework, except those that wait for the user", () => {
     const messages = new RunMessages();
     const inside = (node_id: string, ...events: AnyEvent[]) => {

@@ -36,6 +36,8 @@ export class RunMessages {
   readonly #results = new Map<string, ToolEndEvent>();
   /** Text streamed while calls were running. It follows their results. */
   #later: Text[] = [];
+  /** Text of interrupted node runs. It counts if the run ends without another attempt. */
+  #unsaid: Text[] = [];
   #hasAnswered = false;
   /** Text of the latest assistant message that has some. */
   #said = "";
@@ -59,9 +61,13 @@ export class RunMessages {
         return;
       case "node_enter":
         if (event.supersedes !== undefined) this.#unsay(event.supersedes);
+        this.#unsaid = [];
         return;
       case "node_exit":
         if (nodeId !== undefined && isInterrupted(event.result)) this.#unsay(nodeId);
+        return;
+      case "run_end":
+        for (const piece of this.#unsaid) this.#say(piece.text, piece.nodeId);
         return;
       case "tool_call":
         if (this.#isSearch || event.call_id === undefined || this.#knows(event.call_id)) return;
@@ -169,6 +175,7 @@ export class RunMessages {
       return false;
     });
     const isOther = (piece: Text): boolean => piece.nodeId !== nodeId;
+    this.#unsaid.push(...[...this.#text, ...this.#later].filter((piece) => !isOther(piece)));
     this.#text = this.#text.filter(isOther);
     this.#later = this.#later.filter(isOther);
   }

@@ -149,7 +149,7 @@ describe("a process that records runs", () => {
       const message = await readMessage(await replay(log, "shown", "ai-sdk"));
       expect(JSON.stringify(message?.parts)).toContain("It is 0 1 2 3 4 5 6 7 8 ");
       const { messages } = await conversation(log, "shown");
-      expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+      expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
       // The session is free again.
       const next = await record(log, { sessionId: "asked", message: "Hi" }, fromAsyncIterable(["Hello"]));
       await expect(next.ended).resolves.toMatchObject({ status: "completed" });
