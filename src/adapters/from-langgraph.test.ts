@@ -28,6 +28,12 @@ describe("fromLangGraph", () => {
     expectTypeOf(createScriptedAgent({ turns: [] })).toExtend<LangGraph>();
   });
 
+  it("names a graph that is not compiled", async () => {
+    const source = fromLangGraph(new StateGraph(MessagesAnnotation) as never, {});
+    const run = await record(new MemoryLog(), { sessionId: "s", message: "Hi" }, source);
+    expect(await run.ended).toMatchObject({ reason: expect.stringContaining("compile()") as string });
+  });
+
   it("records subgraphs as nested and parallel nodes as parallel node runs", async () => {
     const inner = createScriptedAgent({ turns: [WEATHER, COLD] });
     const graph = new StateGraph(MessagesAnnotation)

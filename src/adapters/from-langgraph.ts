@@ -78,7 +78,9 @@ export function fromLangGraph(origin: unknown, second?: unknown, config: LangGra
       if (!isStream(stream))
         throw new LoomError(
           "invalid_arguments",
-          `\`fromLangGraph\` needs a graph or a stream, not ${describeValue(stream)}`,
+          "compile" in Object(stream)
+            ? "`fromLangGraph` needs a compiled graph: call `compile()` first"
+            : `\`fromLangGraph\` needs a graph or a stream, not ${describeValue(stream)}`,
         );
       const stop = (): void => void stopStream(stream, signal.reason);
       signal.addEventListener("abort", stop, { once: true });

@@ -55,6 +55,14 @@ describe("record", () => {
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
+  it("names the log that is missing", async () => {
+    const source = fromAsyncIterable(["Hello"]);
+    await expect(record({} as never, { sessionId: "s", message: "Hi" }, source)).rejects.toMatchObject({
+      code: "invalid_arguments",
+      message: expect.stringContaining("openSqliteLog") as string,
+    });
+  });
+
   it("gives calls with a repeated ID a new one", async () => {
     const log = new MemoryLog();
     const source = fromAsyncIterable(async function* (): AsyncGenerator<SourceItem> {

@@ -10,6 +10,7 @@ import type { FinishOptions, RunEnd } from "../engine/index.ts";
 import { showWarning } from "../engine/show-warning.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
 import { assertSource, type ForeignSource } from "./source.ts";
 import { recordSource, type ForeignSourceOptions } from "./source-recorder.ts";
@@ -62,6 +63,11 @@ const recorders = new WeakMap<Log, Recorder>();
  * ```
  */
 export async function record(log: Log, request: RecordRequest, source: ForeignSource): Promise<ForeignRecording> {
+  if (typeof (Object(log) as Partial<Log>).acquire !== "function")
+    throw new LoomError(
+      "invalid_arguments",
+      `\`record\` needs a log, such as \`await openSqliteLog(file)\`, not ${describeValue(log)}`,
+    );
   let recorder = recorders.get(log);
   if (recorder === undefined) recorders.set(log, (recorder = new Recorder(log)));
   return recorder.record(request, source);
