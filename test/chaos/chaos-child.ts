@@ -53,7 +53,10 @@ function answer({ prompt }: ScriptedRequest) {
   if (prompt.at(-1)?.role === "tool") return { text: ANSWER };
   const message = prompt.findLast(({ role }) => role === "user");
   // A message without an answer, for example a cancelled one, is joined with the next one. The last key counts.
-  const key = JSON.stringify(message?.content).match(/m-[\w-]+/g)?.at(-1) ?? "?";
+  const key =
+    JSON.stringify(message?.content)
+      .match(/m-[\w-]+/g)
+      ?.at(-1) ?? "?";
   const name = key.endsWith("-ask") ? "note_if_allowed" : "note";
   return { text: "I note it. ", calls: [{ name, input: { key } }] };
 }
