@@ -10,7 +10,7 @@
 import { createUIMessageStreamResponse, streamText, toUIMessageStream } from "ai";
 import { fromAISDK, record } from "../src/adapters/index.ts";
 import { MemoryLog } from "../src/log/index.ts";
-import { median, print, report, times } from "./measure.ts";
+import { median, print, report, times, timeTokens } from "./measure.ts";
 import { WordyModel } from "./wordy-model.ts";
 
 const QUICK = process.argv.includes("--quick");
@@ -49,21 +49,12 @@ async function runServed(words: number): Promise<number> {
   return bytes;
 }
 
-/** Processor time per token, in microseconds. */
-async function timeOf(run: (words: number) => Promise<number>, words: number): Promise<number> {
-  const before = process.cpuUsage();
-  const bytes = await run(words);
-  const { user, system } = process.cpuUsage(before);
-  if (bytes < words * 20) throw new Error(`only ${bytes} bytes for ${words} tokens`);
-  return (user + system) / words;
-}
-
 const turns: { alone: number; recorded: number; served: number; twice: number }[] = [];
 for (let turn = -2; turn < TURNS; turn++) {
-  const alone = await timeOf(runAlone, TOKENS);
-  const recorded = await timeOf(runRecorded, TOKENS);
-  const served = await timeOf(runServed, TOKENS);
-  const twice = await timeOf(runServed, 2 * TOKENS);
+  const alone = await timeTokens(runAlone, TOKENS);
+  const recorded = await timeTokens(runRecorded, TOKENS);
+  const served = await timeTokens(runServed, TOKENS);
+  const twice = await timeTokens(runServed, 2 * TOKENS);
   if (turn >= 0) turns.push({ alone, recorded, served, twice });
 }
 const cost = (name: "alone" | "recorded" | "served"): string =>

@@ -59,3 +59,12 @@ export function report(what: string, figure: string, goal: string, reached: bool
 export function times(ratio: number): string {
   return `${ratio.toFixed(2)} ×`;
 }
+
+/** Runs once and returns the processor time per token, in microseconds. `run` returns the bytes that it produced. */
+export async function timeTokens(run: (words: number) => Promise<number>, words: number): Promise<number> {
+  const before = process.cpuUsage();
+  const bytes = await run(words);
+  const { user, system } = process.cpuUsage(before);
+  if (bytes < words * 20) throw new Error(`only ${bytes} bytes for ${words} tokens`);
+  return (user + system) / words;
+}

@@ -11,7 +11,7 @@ import { createUIMessageStreamResponse, streamText, toUIMessageStream } from "ai
 import { agent } from "../src/agents/index.ts";
 import { encodeSse } from "../src/framing/index.ts";
 import { MemoryLog, openStream } from "../src/log/index.ts";
-import { median, print, report, times } from "./measure.ts";
+import { median, print, report, times, timeTokens } from "./measure.ts";
 import { WordyModel } from "./wordy-model.ts";
 
 const QUICK = process.argv.includes("--quick");
@@ -73,21 +73,12 @@ async function runPeer(words: number): Promise<number> {
   return bytes;
 }
 
-/** Processor time per token, in microseconds. */
-async function timeOf(run: (words: number) => Promise<number>, words: number): Promise<number> {
-  const before = process.cpuUsage();
-  const bytes = await run(words);
-  const { user, system } = process.cpuUsage(before);
-  if (bytes < words * 20) throw new Error(`only ${bytes} bytes for ${words} tokens`);
-  return (user + system) / words;
-}
-
 const turns: { ours: number; plain: number; peer: number; few: number }[] = [];
 for (let turn = -2; turn < TURNS; turn++) {
-  const ours = await timeOf(runAgent, TOKENS);
-  const plain = await timeOf(runPlain, TOKENS);
-  const peer = turn < 0 ? 0 : await timeOf(runPeer, TOKENS);
-  const few = await timeOf(runAgent, TOKENS / 10);
+  const ours = await timeTokens(runAgent, TOKENS);
+  const plain = await timeTokens(runPlain, TOKENS);
+  const peer = turn < 0 ? 0 : await timeTokens(runPeer, TOKENS);
+  const few = await timeTokens(runAgent, TOKENS / 10);
   if (turn >= 0) turns.push({ ours, plain, peer, few });
 }
 const cost = (name: "ours" | "plain" | "peer"): string => `${median(turns.map((turn) => turn[name])).toFixed(2)} µs`;

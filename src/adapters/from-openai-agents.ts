@@ -19,8 +19,7 @@ export interface OpenAIAgentsResult {
 /** What the function of `fromOpenAIAgents` receives. */
 export interface OpenAIAgentsContext extends SourceContext {
   /** After approvals were answered: the `RunState` to pass to `run` instead of the input. */
-  // The function passes it to `run`, whose types are not known here.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- the caller passes it to `run`, whose types are not known here
   readonly state?: any;
 }
 

@@ -1,3 +1,4 @@
+// Runs the log contract for the log in memory.
 import { describeLog } from "./log.contract.ts";
 import { MemoryLog } from "./memory-log.ts";
 

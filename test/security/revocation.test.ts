@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import type { Script } from "../../src/models/scripted-model.ts";
 import type { ServedKnowledge } from "../../src/server/api/server-core.ts";
 import { createEntry } from "../../src/log/entry.ts";
@@ -300,6 +300,7 @@ testThreat("revoked-credentials", "does not execute requests whose body was stil
     ["/v1/knowledge?name=x.md", "text/markdown", "# a", "b"],
   ];
   const revoked = Promise.withResolvers<void>();
+  const find = vi.spyOn(fixture.credentials, "find");
   const asked = sends.map(async ([path, type, first, rest]) => {
     async function* body(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(first);
@@ -315,7 +316,10 @@ testThreat("revoked-credentials", "does not execute requests whose body was stil
     } as const;
     return (await fetch(fixture.server.url + path, request)).status;
   });
-  await setTimeout(1200);
+  // A busy machine needs a while until the server has seen all requests. Only then does the time start after which it
+  // checks the credential again.
+  await expect.poll(() => find.mock.calls.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(sends.length);
+  await setTimeout(1500);
   fixture.credentials.revokeToken(info.tokenId);
   revoked.resolve();
   for (const [at, [path]] of sends.entries()) await attempt(path, async () => expect(await asked[at]).toBe(401));
