@@ -11,6 +11,7 @@ import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
+import { changeList } from "../todo-lists.ts";
 import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
 import { AI_SDK } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
@@ -19,7 +20,6 @@ import type { AiSdkFrameType } from "./frames.ts";
 import {
   addToStep,
   appendText,
-  changeList,
   createSentMessage,
   endPart,
   endParts,
@@ -401,7 +401,7 @@ function encodeList(
   event: EventOf<"todo_list"> | EventOf<"todo_update">,
   { envelope: { node_id, event_id } }: StampedRecord,
 ): readonly string[] {
-  const list = changeList(fold, event);
+  const list = changeList(fold.lists, event);
   const chunk = list === undefined ? writeData(event, `event-${event_id}`) : writeData(list, list.list_id);
   return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
 }

@@ -14,13 +14,10 @@ import type { AiSdkFrameType } from "./frames.ts";
 
 /** Maximum open text parts, and open reasoning parts. Beyond it, the oldest is closed. */
 const MAX_OPEN_PARTS = 1000;
-const MAX_LISTS = 100;
-const MAX_LIST_ITEMS = 1000;
 const MAX_CALLS = 10_000;
 const MAX_NODES = 10_000;
 
 type StreamedPartKind = "text" | "reasoning";
-type SentTodoList = EventOf<"todo_list">;
 
 export interface SentMessage {
   readonly runId: string | undefined;
@@ -37,7 +34,7 @@ export interface SentMessage {
   /** Calls whose arguments are streamed, and calls with an approval request. */
   readonly streaming: Set<string>;
   readonly asked: Set<string>;
-  readonly lists: Map<string, SentTodoList>;
+  readonly lists: Map<string, EventOf<"todo_list">>;
   /** Open node runs: what their end repeats. */
   readonly nodes: Map<string, JsonObject>;
   readonly answered: StreamedAnswer;
@@ -183,25 +180,6 @@ export function supersede(fold: SentMessage, node: string): readonly string[] {
   if (step.isEmpty) return [];
   step.isEmpty = true;
   return [writeChunk("reset-step")];
-}
-
-/** Remembers a to-do list, or a change of one. Returns the whole list; undefined if it is not known. */
-export function changeList(fold: SentMessage, event: SentTodoList | EventOf<"todo_update">): SentTodoList | undefined {
-  const lists = new BoundedMap<SentTodoList>(MAX_LISTS, undefined, fold.lists);
-  if (event.type === "todo_list") {
-    if (event.items.length <= MAX_LIST_ITEMS) lists.set(event.list_id, event);
-    else lists.delete(event.list_id);
-    return event;
-  }
-  const list = lists.get(event.list_id);
-  if (list === undefined) return undefined;
-  const { item_id, text, completed } = event;
-  const items = list.items.map((item) =>
-    item.id === item_id ? { ...item, text: text ?? item.text, completed: completed ?? item.completed } : item,
-  );
-  const changed = { ...list, items };
-  lists.set(event.list_id, changed);
-  return changed;
 }
 
 /** Remembers a node run until it ends, and returns its data part. */
