@@ -106,7 +106,8 @@ export function constantCase(name: string): string {
 }
 
 export function pascalCase(name: string): string {
-  return name
+  const parts = /[a-z]/.test(name) ? name : name.toLowerCase();
+  return parts
     .split(/[_-]/)
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join("");
