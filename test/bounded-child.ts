@@ -114,6 +114,7 @@ const FOREIGN: { readonly [N in Exclude<DialectName, "loom">]: (i: number) => ob
     toolName: "t",
     input: { text: "y".repeat(100) },
   }),
+  "ag-ui": (i) => ({ type: "TOOL_CALL_START", toolCallId: `t-${i}-${"x".repeat(40)}`, toolCallName: "t" }),
   "stream-event": (i) => ({
     type: "tool_calls_start",
     ts: 1,

@@ -58,7 +58,7 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       return { issues: found.filter((issue) => !dialect.ignoredRules.includes(issue.rule)), eventId, records };
     },
     end() {
-      if (frames) return [];
+      if (frames || decoder.isWaiting === true) return [];
       const { name, rule } = dialect.unendedRule;
       return [...verifier.liveRuns()].map(({ sessionId, runId }) => ({
         rule: name,

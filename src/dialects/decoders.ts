@@ -5,6 +5,7 @@
 import type { JsonObject } from "../protocol/json.ts";
 import { detectAmong } from "./detect.ts";
 import type { Decoding, DialectName } from "./dialect.ts";
+import { AG_UI_DECODING } from "./ag-ui/decode.ts";
 import { AI_SDK_DECODING } from "./ai-sdk/decode.ts";
 import { ENGINE_DECODING } from "./engine/decode.ts";
 import { EXPORT_DECODING } from "./export/decode.ts";
@@ -22,6 +23,7 @@ export const DECODERS: { readonly [N in DialectName]: Decoding } = {
   lumine: LUMINE_DECODING,
   "stream-event": STREAM_EVENT_DECODING,
   "ai-sdk": AI_SDK_DECODING,
+  "ag-ui": AG_UI_DECODING,
   loom: LOOM_DECODING,
 };
 

@@ -4,6 +4,7 @@
  */
 import type { Envelope, LoomEventMap } from "../protocol/events.generated.ts";
 import type { JsonObject } from "../protocol/json.ts";
+import type { AgUiFrame } from "./ag-ui/frames.generated.ts";
 import type { AiSdkFrame } from "./ai-sdk/frames.generated.ts";
 import type { EngineFrame } from "./engine/frames.generated.ts";
 import type { LegacyEngineFrame } from "./engine/legacy.ts";
@@ -32,4 +33,5 @@ export interface DialectFrames {
   readonly engine: EngineFrame | LegacyEngineFrame;
   readonly lumine: LumineFrame;
   readonly "ai-sdk": AiSdkFrame;
+  readonly "ag-ui": AgUiFrame;
 }

@@ -14,7 +14,7 @@ import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
 /** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `dialects.ts`. */
-export const DIALECT_NAMES = ["loom", "export", "engine", "lumine", "stream-event", "ai-sdk"] as const;
+export const DIALECT_NAMES = ["loom", "export", "engine", "lumine", "stream-event", "ai-sdk", "ag-ui"] as const;
 
 /** Name of a dialect. */
 export type DialectName = (typeof DIALECT_NAMES)[number];
@@ -29,6 +29,8 @@ export interface Decoded {
 export interface Decoder {
   /** Decodes one frame. `parsed` is the same frame, if the caller has already parsed it. */
   decode(text: string, parsed?: JsonObject): Decoded;
+  /** True if the stream may end here although a run has not: the run waits for an answer. */
+  readonly isWaiting?: boolean;
 }
 
 /** Encodes the records of one stream. */
@@ -82,6 +84,11 @@ export interface EncoderOptions {
   readonly follow?: boolean;
   /** `engine` only: send `details.stack_trace`. For servers in debug mode. Default: false. */
   readonly debug?: boolean;
+  /**
+   * `ag-ui` only: for clients before version 1.0. They refuse the outcome `cancelled`, so a cancelled run ends with
+   * `RUN_ERROR`. Default: false.
+   */
+  readonly legacy?: boolean;
 }
 
 /** The decoding part of a dialect; all that a receiver needs. */

@@ -1,4 +1,5 @@
 /** The table of all dialects. */
+import { agUi } from "./ag-ui/index.ts";
 import { aiSdk } from "./ai-sdk/index.ts";
 import { type Dialect, DIALECT_NAMES, type DialectName } from "./dialect.ts";
 import { engine } from "./engine/index.ts";
@@ -15,6 +16,7 @@ export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   lumine,
   "stream-event": streamEvent,
   "ai-sdk": aiSdk,
+  "ag-ui": agUi,
 };
 
 /** True for the name of a dialect. */

@@ -23,6 +23,7 @@ export {
   type EncoderOptions,
 } from "./dialect.ts";
 export type { DialectFrames, LoomFrame } from "./dialect-frames.ts";
+export type { AgUiFrame } from "./ag-ui/frames.generated.ts";
 export type { AiSdkFrame } from "./ai-sdk/frames.generated.ts";
 export type { EngineFrame } from "./engine/frames.generated.ts";
 export type { LegacyEngineFrame } from "./engine/legacy.ts";

@@ -1,0 +1,199 @@
+/**
+ * Decodes events of AG-UI, one run at a time. A run that ends with interrupts waits: `RUN_STARTED` with its ID continues
+ * it. `FrameReader` knows what each event means, `OrderChecker` what clients refuse.
+ */
+import type { Envelope } from "../../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Decoder, Decoding } from "../dialect.ts";
+import { dropMissing } from "../drop-missing.ts";
+import { collectExtra, withExtra } from "../extra.ts";
+import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { AG_UI } from "./carried-events.ts";
+import { ChunkExpander } from "./chunk-expander.ts";
+import { FrameReader, keep } from "./frame-reader.ts";
+import { findAgUiFrameForm } from "./frames.generated.ts";
+import { OrderChecker } from "./order-checker.ts";
+import { AG_UI_RULE_INFO } from "./rules.generated.ts";
+
+const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
+const CANCELLED = "cancelled";
+/** Fields that no event has. */
+const KEPT_FIELDS = ["rawEvent", "subagentRunId", "parentRunId", "input"] as const;
+
+export const AG_UI_DECODING: Decoding = {
+  createDecoder: createAgUiDecoder,
+  confidence: (frame) => confidenceByForm(findAgUiFrameForm(frame["type"]), frame, true),
+  traits: {
+    ...PLAIN_FRAMES,
+    readSession: ({ type, threadId }) =>
+      type === "RUN_STARTED" || type === "RUN_FINISHED" ? readText(threadId) : undefined,
+  },
+};
+
+function createAgUiDecoder(): Decoder {
+  let sessionId: string | undefined;
+  let runId: string | undefined;
+  let state: "new" | "live" | "waiting" | "over" = "new";
+  let reader = new FrameReader();
+  let order = new OrderChecker();
+  let chunks = new ChunkExpander();
+
+  const envelope = (timestamp?: Json): Envelope =>
+    dropMissing({
+      session_id: sessionId,
+      run_id: runId,
+      ts: typeof timestamp === "number" && timestamp >= 0 ? timestamp : undefined,
+    });
+
+  function begin(frame: JsonObject): AnyEvent[] {
+    state = "live";
+    reader = new FrameReader();
+    order = new OrderChecker();
+    chunks = new ChunkExpander();
+    runId = readText(frame["runId"]);
+    return [dropMissing({ type: "run_start", run_id: runId, message: readMessage(frame["input"]) })];
+  }
+
+  /** Starts a run, or continues the one that waits. */
+  function start(frame: JsonObject, issues: Issue[]): EventRecord[] {
+    const isSame = state === "waiting" && readText(frame["runId"]) === runId;
+    const ended = state === "waiting" && !isSame ? complete(reader.answer) : [];
+    const records = ended.map((event) => ({ envelope: envelope(), event }));
+    if (state === "live") issues.push(createIssue("ag-ui-started-twice", "`RUN_STARTED` while a run is active"));
+    sessionId = readText(frame["threadId"]) ?? sessionId;
+    if (isSame) {
+      state = "live";
+      order = new OrderChecker();
+      return records;
+    }
+    return [...records, ...begin(frame).map((event) => ({ envelope: envelope(frame["timestamp"]), event }))];
+  }
+
+  /** Starts a run if none is live. */
+  function ensureRun(type: string, issues: Issue[]): AnyEvent[] {
+    if (state === "live") return [];
+    if (state !== "new") issues.push(createIssue("ag-ui-after-end", `\`${type}\` follows the end of its run`));
+    else if (type !== "RUN_ERROR")
+      issues.push(createIssue("ag-ui-started-first", `the stream starts with \`${type}\` instead of \`RUN_STARTED\``));
+    if (state !== "waiting") return begin({});
+    state = "live";
+    return [];
+  }
+
+  function complete(reply: string): AnyEvent[] {
+    return [
+      { type: "run_end", status: "completed" },
+      { type: "reply", reply },
+    ];
+  }
+
+  function finish(frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    const { outcome, result, usage, metadata } = frame;
+    const { type = "success", interrupts } = toJsonObject(outcome);
+    if (type === "interrupt") {
+      state = "waiting";
+      if (!Array.isArray(interrupts) || interrupts.length === 0)
+        issues.push(createIssue("ag-ui-interrupt-empty", "the outcome `interrupt` has no interrupts"));
+      return reader.readInterrupts(frame);
+    }
+    state = "over";
+    const used = readUsage(usage);
+    if (type !== CANCELLED) return [...used, ...complete(typeof result === "string" ? result : reader.answer)];
+    const { reason, code } = toJsonObject(toJsonObject(metadata)["loom"]);
+    return [...used, endRun(CANCELLED, reason, code)];
+  }
+
+  function fail({ message, code, usage }: JsonObject): readonly AnyEvent[] {
+    state = "over";
+    return [...readUsage(usage), code === CANCELLED ? endRun(CANCELLED, message) : endRun("error", message, code)];
+  }
+
+  function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    if (type === "RUN_FINISHED") return finish(frame, issues);
+    if (type === "RUN_ERROR") return fail(frame);
+    return findAgUiFrameForm(type) === undefined ? [keep(frame)] : reader.read(type, frame, issues);
+  }
+
+  /** Reads one event: a frame, or one that a chunk stands for. */
+  function readOne(frame: JsonObject, issues: Issue[]): EventRecord[] {
+    const type = frame["type"] as string;
+    if (type === "RUN_STARTED") return start(frame, issues);
+    const records: EventRecord[] = ensureRun(type, issues).map((event) => ({ envelope: envelope(), event }));
+    order.check(type, frame, issues);
+    for (const event of readEvents(type, frame, issues))
+      records.push({ envelope: envelope(frame["timestamp"]), event });
+    return records;
+  }
+
+  const frames = createTypedDecoder("event", (frame, type, issues) => {
+    const form = findAgUiFrameForm(type);
+    if (form !== undefined && !checkFrame(form, frame, issues)) return [];
+    if (form === undefined) issues.push(createIssue("ag-ui-type-unknown", `there is no event \`${type}\``));
+    if (type.startsWith("THINKING_"))
+      issues.push(createIssue("ag-ui-thinking", `\`${type}\` was replaced with \`REASONING_*\``));
+    const expanded = chunks.expand(type, frame, issues);
+    const records = expanded?.flatMap((each) => readOne(each, issues)) ?? [
+      ...ensureRun(type, issues).map((event) => ({ envelope: envelope(), event })),
+      { envelope: envelope(), event: keep(frame) },
+    ];
+    if (form === undefined) return records;
+    const extra = { ...collectExtra(frame, form.fields, "type"), ...collectUnread(frame) };
+    return Object.keys(extra).length === 0 ? records : addExtra(records, extra, type === "RUN_STARTED");
+  });
+
+  return {
+    decode: (text, given) => frames.decode(text, given),
+    get isWaiting() {
+      return state === "waiting";
+    },
+  };
+}
+
+function endRun(status: "error" | "cancelled", reason?: Json, code?: Json): AnyEvent {
+  return dropMissing({
+    type: "run_end",
+    status,
+    reason: typeof reason === "string" ? reason : undefined,
+    code: typeof code === "string" ? code : undefined,
+  });
+}
+
+/** Adds extra fields to the first record of the frame that does not have the whole frame. */
+function addExtra(records: readonly EventRecord[], extra: JsonObject, isStart: boolean): EventRecord[] {
+  const at = records.findIndex(({ event: { type } }) =>
+    isStart ? type === "run_start" : type !== "foreign" && type !== "custom" && type !== "run_start",
+  );
+  return records.map((record, index) =>
+    index === at ? { ...record, envelope: withExtra(record.envelope, AG_UI, extra) } : record,
+  );
+}
+
+/** Fields of the frame that are declared, but have no place in an event. The metadata of Loom is read. */
+function collectUnread(frame: JsonObject): JsonObject {
+  const kept: [string, Json][] = [];
+  for (const name of KEPT_FIELDS) if (frame[name] != null) kept.push([name, frame[name]]);
+  const { loom: _, ...metadata } = toJsonObject(frame["metadata"]);
+  if (Object.keys(metadata).length > 0) kept.push(["metadata", metadata]);
+  if (frame["result"] != null && typeof frame["result"] !== "string") kept.push(["result", frame["result"]]);
+  return Object.fromEntries(kept);
+}
+
+function readUsage(usage: Json | undefined): AnyEvent[] {
+  const list = Array.isArray(usage) ? (usage as readonly JsonObject[]) : [];
+  return list.map(({ inputTokens = 0, outputTokens = 0, totalTokens }) => {
+    const [prompt_tokens, completion_tokens] = [Number(inputTokens), Number(outputTokens)];
+    const total_tokens = typeof totalTokens === "number" ? totalTokens : prompt_tokens + completion_tokens;
+    return { type: "usage", prompt_tokens, completion_tokens, total_tokens };
+  });
+}
+
+/** The last message of the request, if the user sent it. */
+function readMessage(input: Json | undefined): string | undefined {
+  const { messages } = toJsonObject(input);
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isJsonObject(last) || last["role"] !== "user") return undefined;
+  return typeof last["content"] === "string" ? last["content"] : undefined;
+}

@@ -1,0 +1,388 @@
+/**
+ * Encodes records as events of AG-UI. Only event types that clients of 0.0.59 and 1.0 know are sent: what has no event is
+ * `CUSTOM` with the fields of the event. Fields that AG-UI does not define are in `metadata.loom`.
+ *
+ * A client can answer an approval only after the run has ended. While a run waits, each record therefore ends with a
+ * `RUN_FINISHED` that names the open approvals, and the next one starts the run again, under the same ID.
+ */
+import { findFault } from "../../protocol/check-form.ts";
+import {
+  type EventOf,
+  type EventType,
+  isKnownEvent,
+  type LoomEvent,
+  type StampedRecord,
+} from "../../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../protocol/json.ts";
+import { isTerminal } from "../../protocol/record.ts";
+import { trackCall, type TrackedCall } from "../call-tracker.ts";
+import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { createFoldEncoder } from "../fold-encoder.ts";
+import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { addAnswerText, findUnsentText } from "../reply-text.ts";
+import { changeList } from "../todo-lists.ts";
+import { DEFAULT_NODE_NAME } from "../tool-values.ts";
+import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
+import { findAgUiFrameForm } from "./frames.generated.ts";
+import { readArguments } from "./read-arguments.ts";
+import {
+  addInterrupt,
+  appendText,
+  closeRun,
+  createSentRun,
+  endMessage,
+  endMessages,
+  enterStep,
+  exitStep,
+  finishRun,
+  nameCall,
+  pauseRun,
+  renameCall,
+  type SentRun,
+  showCall,
+  startRun,
+  streamArguments,
+  supersede,
+  writeFrame,
+} from "./sent-run.ts";
+
+const FAILED = "The run failed";
+const CANCELLED = "The run was cancelled";
+const GRAPH_STATE = "the state after each step is sent as `STATE_SNAPSHOT`";
+/** The last time that `Date` can represent. */
+const MAX_TIME = 8.64e15;
+/** Frames without an event that can be sent again as they came: they name no message, call or step. */
+const KEPT_FRAMES: ReadonlySet<unknown> = new Set(["ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "STATE_DELTA", "RAW"]);
+
+export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved?: unknown): Encoder {
+  return createFoldEncoder<SentRun>(
+    {
+      table: AG_UI_TABLE,
+      create: (record) => createSentRun(record, legacy),
+      before: (fold, { event }) => (fold.state === "active" || !isKnownEvent(event) ? NO_FRAMES : startRun(fold)),
+      after(fold, { event }) {
+        const waits = fold.interrupts.size > 0 && fold.state === "active" && !isTerminal(event);
+        return waits ? pauseRun(fold) : NO_FRAMES;
+      },
+    },
+    saved,
+  );
+}
+
+/** A row for an event that is sent as `CUSTOM` with all its fields. */
+function custom<T extends EventType>(note?: string): LedgerRow<SentRun, T> {
+  return carried("CUSTOM", (_fold, event) => [writeCustom(event)], note === undefined ? {} : { note });
+}
+
+function writeCustom(event: LoomEvent): string {
+  const { type, ...value } = event;
+  return writeFrame("CUSTOM", { name: nameEvent(type), value });
+}
+
+/** A row for an event that is sent as an activity with all its fields. */
+function activity<T extends EventType>(): LedgerRow<SentRun, T> {
+  return carried("ACTIVITY_SNAPSHOT", (fold, event, { envelope: { node_id, event_id } }) => [
+    ...endMessages(fold, node_id),
+    writeActivity(event, `activity-${event_id}`),
+  ]);
+}
+
+function writeActivity(event: LoomEvent, messageId: string): string {
+  const { type, ...content } = event;
+  const fields = { messageId, activityType: nameEvent(type), content: content as unknown as JsonObject };
+  return writeFrame("ACTIVITY_SNAPSHOT", fields);
+}
+
+/** A row for an event of a running call: `CUSTOM` with the ID of the call. */
+function callEvent<T extends "tool_start" | "tool_output" | "tool_progress">(
+  phase: "start" | "running",
+): LedgerRow<SentRun, T> {
+  return carried("CUSTOM", (fold, event, { envelope }) => {
+    const call = trackCall(fold.calls, event, envelope, phase);
+    const named = { ...event, call_id: nameCall(fold, call), name: call.name } as LoomEvent;
+    return [...showCall(fold, call, "{}"), writeCustom(named)];
+  });
+}
+
+export const AG_UI_TABLE: LedgerTable<SentRun> = {
+  run_start: carried("RUN_STARTED", () => NO_FRAMES, {
+    lostFields: [
+      "message",
+      "agent",
+      "contiguous",
+      "source",
+      "request_id",
+      "context",
+      "attachments",
+      "reasoning",
+      "actor",
+      "tool_rules",
+      "on_interruption",
+      "capabilities",
+    ],
+    note: "the thread is the session. Sent again when a run that waited goes on",
+  }),
+  llm_start: custom(),
+  llm_end: custom(),
+  node_enter: converted(
+    "STEP_STARTED",
+    (fold, event, { envelope: { node_id = event.id } }) => [
+      ...(event.supersedes === undefined ? NO_FRAMES : supersede(fold, event.supersedes)),
+      ...enterStep(fold, node_id, event),
+    ],
+    {
+      note: "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count: a client cannot take back single messages. A step has the name of its node, with the ID of the node run if a step with this name is open. It is not read back",
+      roundTrip: () => undefined,
+    },
+  ),
+  node_exit: converted(
+    "STEP_FINISHED",
+    (fold, event, { envelope }) => exitStep(fold, envelope.node_id ?? event.id, event, envelope),
+    { note: "steps also end when the run waits. It is not read back", roundTrip: () => undefined },
+  ),
+  message_chunk: carried(
+    "TEXT_MESSAGE_CONTENT",
+    (fold, { content, channel }, { envelope }) => {
+      if (content === "") return NO_FRAMES;
+      if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
+      addAnswerText(fold.answered, envelope.node_id, content);
+      return appendText(fold, "text", envelope, content);
+    },
+    {
+      lostFields: ["id", "channel", "format", "is_complete"],
+      note: "text of thoughts is sent as reasoning",
+      roundTrip: ({ content, channel }) =>
+        channel === "thought"
+          ? { type: "reasoning_chunk", content }
+          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
+    },
+  ),
+  reasoning_chunk: carried(
+    "REASONING_MESSAGE_CONTENT",
+    (fold, { content }, { envelope }) =>
+      content === "" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
+    { lostFields: ["id", "stage"] },
+  ),
+  reasoning_end: carried(
+    "REASONING_END",
+    (fold, _event, { envelope: { node_id = "" } }) => endMessage(fold, "reasoning", node_id),
+    { lostFields: ["id", "duration_ms"], note: "also sent when something else follows the reasoning" },
+  ),
+  tool_call_chunk: carried("TOOL_CALL_ARGS", encodeArguments, {
+    lostFields: ["index"],
+    note: "after a `TOOL_CALL_START`; pieces without a call ID are omitted, as the call follows with all arguments",
+  }),
+  tool_call: carried(
+    "TOOL_CALL_END",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "call");
+      call.description = event.description;
+      const text = event.raw_arguments ?? JSON.stringify(event.arguments);
+      return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, text)];
+    },
+    {
+      lostFields: ["index"],
+      note: "with a `TOOL_CALL_START` and the arguments, unless they were streamed",
+      roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
+        dropUndefined({
+          type: "tool_call",
+          call_id,
+          name,
+          ...readArguments(raw_arguments ?? JSON.stringify(args)),
+          description,
+        }) as unknown as LoomEvent,
+    },
+  ),
+  tool_start: callEvent("start"),
+  tool_output: callEvent("running"),
+  tool_progress: callEvent("running"),
+  tool_end: carried("TOOL_CALL_RESULT", encodeToolEnd, {
+    note: "what is not text is in `metadata.loom`. If a call is made again after an interruption, its ID gets a suffix",
+  }),
+  tool_approval: carried("RUN_FINISHED", encodeApproval, {
+    note: "with the outcome `interrupt`, whose ID is the ID of the call. Sent after each record until all are answered",
+  }),
+  tool_approval_result: carried("CUSTOM", (fold, event, { envelope }) => {
+    const call = trackCall(fold.calls, event, envelope, "before");
+    fold.interrupts.delete(call.id);
+    return [writeCustom({ ...event, call_id: nameCall(fold, call), name: event.name ?? call.name })];
+  }),
+  todo_list: carried("ACTIVITY_SNAPSHOT", encodeList),
+  todo_update: converted("ACTIVITY_SNAPSHOT", encodeList, {
+    note: "the whole list with the change; `CUSTOM` if the run does not have the list",
+  }),
+  image: activity(),
+  data: activity(),
+  custom: converted(
+    "CUSTOM",
+    (_fold, event) => [isCustomFrame(event.value) ? JSON.stringify(event.value) : writeCustom(event)],
+    { note: "a `CUSTOM` of another program is sent unchanged" },
+  ),
+  foreign: converted("RAW", (_fold, event) => [writeForeign(event)], {
+    note: "the dialect is the `source`. Frames of AG-UI that this package has no event for are sent unchanged, if clients accept them",
+  }),
+  usage: custom(),
+  error: custom("clients stop at `RUN_ERROR`, so it is sent only if the run fails"),
+  retrieval_complete: custom(),
+  compression_applied: custom(),
+  tot_expand: custom(),
+  tot_evaluate: custom(),
+  tot_backtrack: custom(),
+  got_plan: custom(),
+  got_node_start: custom(),
+  got_node_complete: custom(),
+  got_node_failed: custom(),
+  got_expand: custom(),
+  values: carried(
+    "STATE_SNAPSHOT",
+    (_fold, event) => [
+      isRootState(event) ? writeFrame("STATE_SNAPSHOT", { snapshot: event.state }) : writeCustom(event),
+    ],
+    {
+      note: "`CUSTOM` for a subgraph",
+      roundTrip: (event) => (isRootState(event) ? { type: "values", state: event.state } : event),
+    },
+  ),
+  updates: omitted(GRAPH_STATE),
+  checkpoint: omitted(GRAPH_STATE),
+  run_end: carried(
+    "RUN_FINISHED",
+    (fold, { status, reason, code }, { envelope }) => {
+      if (status === "completed") return NO_FRAMES;
+      const frames = closeRun(fold, envelope);
+      if (status === "error") return [...frames, writeFrame("RUN_ERROR", { message: reason ?? FAILED, code })];
+      if (fold.isLegacy)
+        return [...frames, writeFrame("RUN_ERROR", { message: reason ?? CANCELLED, code: "cancelled" })];
+      const about = dropUndefined({ reason, code });
+      const loom = Object.keys(about).length === 0 ? undefined : about;
+      return [...frames, finishRun(fold, { outcome: { type: "cancelled" } }, loom)];
+    },
+    {
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
+      note: "`RUN_ERROR` if the run failed. A cancelled run has the outcome `cancelled`; with the option `legacy` it is a `RUN_ERROR` with the code `cancelled`",
+      roundTrip: ({ status, reason = status === "error" ? FAILED : undefined, code }) =>
+        status === "completed"
+          ? { type: "run_end", status }
+          : (dropUndefined({ type: "run_end", status, reason, code }) as unknown as LoomEvent),
+    },
+  ),
+  reply: carried(
+    "RUN_FINISHED",
+    (fold, { reply }, { envelope }) => {
+      const rest = findUnsentText(fold.answered, envelope.node_id, reply);
+      const frames = rest === "" ? NO_FRAMES : appendText(fold, "text", envelope, rest);
+      const end = finishRun(fold, { result: reply, outcome: { type: "success" } });
+      return [...frames, ...closeRun(fold, envelope), end];
+    },
+    { note: "the reply is the `result`. Text that was not streamed is sent before it" },
+  ),
+};
+
+function encodeArguments(
+  fold: SentRun,
+  { call_id, name, arguments_delta }: EventOf<"tool_call_chunk">,
+  { envelope }: StampedRecord,
+): readonly string[] {
+  if (call_id === undefined || (name === undefined && !fold.calls.byKey.has(call_id))) return NO_FRAMES;
+  const call = trackCall(fold.calls, { call_id, ...(name === undefined ? {} : { name }) }, envelope, "before");
+  if (call.shown) return NO_FRAMES;
+  const { node_id = "" } = envelope;
+  return [...endMessages(fold, node_id), ...streamArguments(fold, call, node_id, arguments_delta)];
+}
+
+function encodeToolEnd(fold: SentRun, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
+  const call = trackCall(fold.calls, event, envelope, "end");
+  fold.interrupts.delete(call.id);
+  const { result, is_error, output, error_code, duration_ms } = event;
+  const isJson = output !== undefined && JSON.stringify(output) === result;
+  const loom = {
+    is_error: is_error || undefined,
+    error_code,
+    duration_ms,
+    ...(isJson ? { is_json: true } : { output }),
+  };
+  const about = dropUndefined(loom);
+  const fields = {
+    messageId: `result-${envelope.event_id}`,
+    toolCallId: nameCall(fold, call),
+    content: result,
+    role: "tool",
+  };
+  const frames = [
+    ...endMessages(fold, envelope.node_id),
+    ...showCall(fold, call, "{}"),
+    writeFrame("TOOL_CALL_RESULT", fields, Object.keys(about).length === 0 ? undefined : about),
+  ];
+  // A call of an interrupted model call that never started is made again.
+  if (error_code === "interrupted") renameCall(fold, call.id, envelope.event_id);
+  return frames;
+}
+
+function encodeApproval(
+  fold: SentRun,
+  event: EventOf<"tool_approval">,
+  { envelope }: StampedRecord,
+): readonly string[] {
+  const call = trackCall(fold.calls, event, envelope, "before");
+  addInterrupt(fold, call.id, createInterrupt(call, nameCall(fold, call), event));
+  return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, JSON.stringify(event.arguments))];
+}
+
+/** The metadata has the names that clients with approvals look for. */
+function createInterrupt(
+  { id, name }: TrackedCall,
+  toolCallId: string,
+  { arguments: input, expires_at, digest }: EventOf<"tool_approval">,
+): JsonObject {
+  const expiresAt =
+    expires_at === undefined || Math.abs(expires_at) > MAX_TIME ? undefined : new Date(expires_at).toISOString();
+  return dropUndefined({
+    id,
+    reason: "approval_required",
+    message: `Allow ${name}?`,
+    toolCallId,
+    expiresAt,
+    metadata: { kind: "approval", toolName: name, input, loom: dropUndefined({ expires_at, digest }) },
+  });
+}
+
+function encodeList(
+  fold: SentRun,
+  event: EventOf<"todo_list"> | EventOf<"todo_update">,
+  { envelope: { node_id } }: StampedRecord,
+): readonly string[] {
+  const list = changeList(fold.lists, event);
+  if (list === undefined) return [writeCustom(event)];
+  return [...endMessages(fold, node_id), writeActivity(list, `todo-${list.list_id}`)];
+}
+
+function isRootState({ checkpoint_ns = "", delta }: EventOf<"values">): boolean {
+  return checkpoint_ns === "" && delta !== true;
+}
+
+/** True for a `CUSTOM` of another program, as the decoder read it. */
+function isCustomFrame(value: Json): boolean {
+  return isJsonObject(value) && value["type"] === "CUSTOM" && !isOwnName(value["name"]) && isValid(value);
+}
+
+function writeForeign({ dialect, frame }: EventOf<"foreign">): string {
+  const isKept = dialect === AG_UI && isJsonObject(frame) && KEPT_FRAMES.has(frame["type"]) && isValid(frame);
+  return isKept ? JSON.stringify(frame) : writeFrame("RAW", { event: frame, source: dialect });
+}
+
+/** True if clients accept the frame. They refuse null instead of a missing field, and a patch without its value. */
+function isValid(frame: JsonObject): boolean {
+  const form = findAgUiFrameForm(frame["type"]);
+  if (form === undefined || findFault(form.fields, frame) !== undefined) return false;
+  const { event: _event, value: _value, ...others } = frame;
+  const patch = (frame["patch"] ?? frame["delta"] ?? []) as readonly JsonObject[];
+  return !Object.values(others).includes(null) && patch.every(isOperation);
+}
+
+function isOperation({ op, path, value, from, ...more }: JsonObject): boolean {
+  const isPointer = (text: unknown) => typeof text === "string" && /^(\/([^/~]|~[01])*)*$/.test(text);
+  if (!isPointer(path) || Object.keys(more).length > 0) return false;
+  if (op === "move" || op === "copy") return isPointer(from) && value === undefined;
+  return from === undefined && (op === "remove") === (value === undefined);
+}

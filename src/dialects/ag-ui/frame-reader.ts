@@ -1,0 +1,276 @@
+/**
+ * Reads events of AG-UI inside a run as events of Loom. It knows calls and approvals, but no runs: the decoder starts and
+ * ends them.
+ */
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { findLoomEventFault } from "../../protocol/events.generated.ts";
+import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import type { AnyEvent } from "../../protocol/record.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import { MAX_REPLY_CHARACTERS, ReplyText } from "../reply-text.ts";
+import { DEFAULT_NODE_NAME } from "../tool-values.ts";
+import { AG_UI, findActivityEvent, findCustomEvent, SUPERSEDED } from "./carried-events.ts";
+import { readArguments } from "./read-arguments.ts";
+import { AG_UI_RULE_INFO } from "./rules.generated.ts";
+
+const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
+const MAX_CALLS = 10_000;
+const MAX_MESSAGES = 10_000;
+const NO_EVENTS: readonly AnyEvent[] = [];
+/** Events of a call that has started. */
+const STARTED: ReadonlySet<unknown> = new Set(["tool_output", "tool_progress", "tool_end"]);
+
+interface ReadCall {
+  readonly name: string;
+  /** The arguments so far; undefined if they are too long to be kept, and after the call. */
+  text: string | undefined;
+  input: JsonObject;
+  isCalled: boolean;
+}
+
+/** Reads the frames of one run. */
+export class FrameReader {
+  readonly #calls = new BoundedMap<ReadCall>(MAX_CALLS);
+  readonly #started = new BoundedMap<true>(MAX_CALLS);
+  /** Calls that wait for approval. */
+  readonly #asked = new BoundedMap<true>(MAX_CALLS);
+  /** Messages of a role other than `assistant`. */
+  readonly #others = new BoundedMap<true>(MAX_MESSAGES);
+  readonly #budget = { held: 0 };
+  /** The text of the last message. */
+  readonly #reply = new ReplyText(this.#budget);
+  #lastMessage: Json | undefined;
+
+  /** Returns the events of a frame. A frame without an equivalent is kept as `foreign`. */
+  read(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    const { messageId } = frame;
+    const { loom } = toJsonObject(frame["metadata"]);
+    if (type.startsWith("TEXT_MESSAGE_") && this.#isOther(type, frame)) return [keep(frame)];
+    switch (type) {
+      case "TEXT_MESSAGE_START":
+        if (messageId !== this.#lastMessage) this.#reply.clear();
+        this.#lastMessage = messageId;
+        return NO_EVENTS;
+      case "TEXT_MESSAGE_CONTENT":
+        return this.#readText(textOf(frame["delta"]), issues);
+      case "REASONING_MESSAGE_CONTENT":
+      case "THINKING_TEXT_MESSAGE_CONTENT":
+        return [{ type: "reasoning_chunk", content: textOf(frame["delta"]) }];
+      case "REASONING_END":
+      case "THINKING_END":
+        return [{ type: "reasoning_end" }];
+      case "TEXT_MESSAGE_END":
+      case "REASONING_START":
+      case "REASONING_MESSAGE_START":
+      case "REASONING_MESSAGE_END":
+      case "THINKING_START":
+      case "THINKING_TEXT_MESSAGE_START":
+      case "THINKING_TEXT_MESSAGE_END":
+        return NO_EVENTS;
+      case "TOOL_CALL_START":
+      case "TOOL_CALL_ARGS":
+      case "TOOL_CALL_END":
+      case "TOOL_CALL_RESULT":
+        return this.#readCall(type, textOf(frame["toolCallId"]), frame, toJsonObject(loom), issues);
+      case "STATE_SNAPSHOT":
+        return [{ type: "values", state: frame["snapshot"] ?? null }];
+      case "STEP_STARTED":
+      case "STEP_FINISHED":
+        return isJsonObject(loom) ? NO_EVENTS : [keep(frame)];
+      case "RAW":
+        return [readRaw(frame)];
+      case "CUSTOM":
+        return this.#readCarried(findCustomEvent(frame["name"]), frame["value"], frame);
+      case "ACTIVITY_SNAPSHOT":
+        return this.#readCarried(findActivityEvent(frame["activityType"]), frame["content"], frame);
+      default:
+        return [keep(frame)];
+    }
+  }
+
+  /** Reads what the run waits for. Only approvals of tool calls have an event; the frame is kept for the others. */
+  readInterrupts(frame: JsonObject): readonly AnyEvent[] {
+    const { interrupts } = toJsonObject(frame["outcome"]);
+    const list = (interrupts ?? []) as readonly JsonObject[];
+    const events = list.flatMap((interrupt) => this.#readApproval(interrupt));
+    return list.some(({ toolCallId }) => typeof toolCallId !== "string") ? [...events, keep(frame)] : events;
+  }
+
+  /** The text of the last message. */
+  get answer(): string {
+    return this.#reply.toString();
+  }
+
+  #readText(content: string, issues: Issue[]): readonly AnyEvent[] {
+    const wasCut = this.#reply.overflowed;
+    this.#reply.add(content);
+    if (this.#reply.overflowed && !wasCut)
+      issues.push(createIssue("ag-ui-text-limit", "the answer exceeds the limit; the reply is cut off"));
+    return [{ type: "message_chunk", content, id: DEFAULT_NODE_NAME }];
+  }
+
+  #isOther(type: string, { messageId, role }: JsonObject): boolean {
+    const id = textOf(messageId);
+    if (type !== "TEXT_MESSAGE_START") return this.#others.has(id);
+    if ((role ?? "assistant") === "assistant") return false;
+    this.#others.set(id, true);
+    return true;
+  }
+
+  #readCall(type: string, call_id: string, frame: JsonObject, loom: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    const known = this.#calls.get(call_id);
+    switch (type) {
+      case "TOOL_CALL_START":
+        // A run that waited sends the rest of the arguments under the same ID.
+        if (known === undefined || known.isCalled)
+          this.#calls.set(call_id, { name: textOf(frame["toolCallName"]), text: "", input: {}, isCalled: false });
+        return NO_EVENTS;
+      case "TOOL_CALL_ARGS": {
+        if (known === undefined) return [keep(frame)];
+        const arguments_delta = textOf(frame["delta"]);
+        this.#addArguments(known, arguments_delta, issues);
+        return [{ type: "tool_call_chunk", call_id, name: known.name, arguments_delta }];
+      }
+      case "TOOL_CALL_END":
+        if (known === undefined) return [keep(frame)];
+        return loom["incomplete"] === true ? NO_EVENTS : [this.#call(call_id, known, loom)];
+      default:
+        if (loom["superseded"] === true) return NO_EVENTS;
+        return [...this.#ensureCall(call_id, known?.name), ...this.#addStart(this.#end(call_id, frame, loom))];
+    }
+  }
+
+  #addArguments(call: ReadCall, delta: string, issues: Issue[]): void {
+    if (call.text === undefined) return;
+    if (this.#budget.held + delta.length > MAX_REPLY_CHARACTERS) {
+      this.#budget.held -= call.text.length;
+      call.text = undefined;
+      issues.push(createIssue("ag-ui-text-limit", `the arguments of ${call.name} exceed the limit`));
+      return;
+    }
+    call.text += delta;
+    this.#budget.held += delta.length;
+  }
+
+  #call(call_id: string, call: ReadCall, { description, arguments: corrected }: JsonObject): AnyEvent {
+    const text = typeof corrected === "string" ? corrected : (call.text ?? "");
+    this.#budget.held -= call.text?.length ?? 0;
+    const read = readArguments(text);
+    call.text = undefined;
+    call.input = read.arguments;
+    call.isCalled = true;
+    return {
+      type: "tool_call",
+      call_id,
+      name: call.name,
+      ...read,
+      ...(typeof description === "string" ? { description } : {}),
+    };
+  }
+
+  /** Returns the call of a result whose call was not sent, such as one of an earlier run. */
+  #ensureCall(call_id: string, name = "unknown"): readonly AnyEvent[] {
+    const known = this.#calls.get(call_id);
+    if (known?.isCalled === true) return NO_EVENTS;
+    const call = known ?? { name, text: "", input: {}, isCalled: false };
+    this.#calls.set(call_id, call);
+    return [this.#call(call_id, call, {})];
+  }
+
+  #end(call_id: string, { content }: JsonObject, loom: JsonObject): AnyEvent {
+    const call = this.#calls.get(call_id);
+    if (call !== undefined) call.input = {};
+    this.#asked.delete(call_id);
+    const result = typeof content === "string" ? content : readParts(content);
+    const { error_code, duration_ms, is_json } = loom;
+    const output = is_json === true ? parse(result) : typeof content === "string" ? loom["output"] : content;
+    const event: AnyEvent = {
+      type: "tool_end",
+      call_id,
+      name: call?.name ?? "unknown",
+      result,
+      is_error: loom["is_error"] === true,
+      ...(typeof error_code === "string" ? { error_code } : {}),
+      ...(typeof duration_ms === "number" && duration_ms >= 0 ? { duration_ms } : {}),
+    };
+    const whole: AnyEvent = output === undefined ? event : { ...event, output };
+    // The text of a result can be nested too deeply.
+    return findLoomEventFault(whole) === undefined ? whole : event;
+  }
+
+  /** Adds the `tool_start` of a call that has its first output or result. Only Loom reports it. */
+  #addStart(event: AnyEvent): readonly AnyEvent[] {
+    const {
+      type,
+      call_id = "",
+      name,
+      error_code,
+      decision,
+    } = event as { readonly [field: string]: string | undefined };
+    if (type === "tool_approval_result") this.#asked.delete(call_id);
+    // A call that was rejected or has invalid arguments never starts.
+    if (type === "tool_start" || decision === "rejected") this.#started.set(call_id, true);
+    if (error_code === "tool_rejected" || error_code === "invalid_arguments") return [event];
+    if (!STARTED.has(type) || this.#started.has(call_id)) return [event];
+    this.#started.set(call_id, true);
+    return [{ type: "tool_start", call_id, name: name ?? "unknown" }, event];
+  }
+
+  #readApproval(interrupt: JsonObject): readonly AnyEvent[] {
+    const { toolCallId, expiresAt, metadata } = interrupt;
+    if (typeof toolCallId !== "string" || this.#asked.has(toolCallId)) return NO_EVENTS;
+    this.#asked.set(toolCallId, true);
+    const { toolName, input, loom } = toJsonObject(metadata);
+    const known = this.#calls.get(toolCallId);
+    const name = known?.name ?? (typeof toolName === "string" ? toolName : "unknown");
+    const { expires_at, digest } = toJsonObject(loom);
+    const expiry = typeof expires_at === "number" ? expires_at : Date.parse(textOf(expiresAt));
+    const event: AnyEvent = {
+      type: "tool_approval",
+      call_id: toolCallId,
+      name,
+      arguments: isJsonObject(input) ? input : (known?.input ?? {}),
+      ...(Number.isFinite(expiry) ? { expires_at: expiry } : {}),
+      ...(typeof digest === "string" ? { digest } : {}),
+    };
+    return [...this.#ensureCall(toolCallId, name), event];
+  }
+
+  #readCarried(type: string | undefined, fields: Json | undefined, frame: JsonObject): readonly AnyEvent[] {
+    if (frame["name"] === SUPERSEDED && frame["type"] === "CUSTOM") {
+      this.#reply.clear();
+      return NO_EVENTS;
+    }
+    const event = { ...toJsonObject(fields), type } as AnyEvent;
+    if (type !== undefined && findLoomEventFault(event) === undefined) return this.#addStart(event);
+    return frame["type"] === "CUSTOM" ? [{ type: "custom", value: frame }] : [keep(frame)];
+  }
+}
+
+export function keep(frame: JsonObject): AnyEvent {
+  return { type: "foreign", dialect: AG_UI, frame };
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a result that consists of parts. */
+function readParts(parts: Json | undefined): string {
+  const list = Array.isArray(parts) ? (parts as readonly Json[]) : [];
+  return list.map((part) => textOf(toJsonObject(part)["text"])).join("");
+}
+
+function readRaw(frame: JsonObject): AnyEvent {
+  const { event, source, ...others } = frame;
+  if (typeof source !== "string" || event === undefined || Object.keys(others).length > 1) return keep(frame);
+  return { type: "foreign", dialect: source, frame: event };
+}

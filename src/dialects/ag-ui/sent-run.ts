@@ -1,0 +1,304 @@
+/**
+ * The state of one AG-UI run while it is encoded: its open messages, calls and steps, and what it waits for. Plain data
+ * within fixed limits, because encoders are saved. The functions return the frames that change it, as JSON.
+ *
+ * Invariant: a frame names only what is open, and nothing is open at `RUN_FINISHED`. Clients of AG-UI refuse any other
+ * stream.
+ */
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import type { StampedEnvelope } from "../../protocol/record.ts";
+import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
+import { SUPERSEDED } from "./carried-events.ts";
+import type { AgUiFrameType } from "./frames.ts";
+import { readArguments } from "./read-arguments.ts";
+
+/** Maximum open text messages, and open reasoning. Beyond it, the oldest is closed. */
+const MAX_OPEN_MESSAGES = 1000;
+const MAX_STEPS = 10_000;
+const MAX_CALLS = 10_000;
+const MAX_INTERRUPTS = 1000;
+/** Messages of one node run that `loom.superseded` can name. */
+const MAX_NAMED_MESSAGES = 1000;
+/** Characters of streamed arguments that are compared with those of the call. */
+const MAX_COMPARED = 64 * 1024;
+const PROTOCOL_VERSION = "1.0";
+const ABANDONED = "The call was interrupted";
+
+type MessageKind = "text" | "reasoning";
+
+/** A message that a node run writes. It is closed and opened again if the run waits in between. */
+interface StreamedMessage {
+  readonly id: string;
+  isOpen: boolean;
+}
+
+/** A call whose arguments are streamed. */
+interface StreamedArguments {
+  readonly id: string;
+  readonly node: string;
+  /** The arguments so far; undefined if they are too long to be compared. */
+  text: string | undefined;
+  isOpen: boolean;
+}
+
+export interface SentRun {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly isLegacy: boolean;
+  /** `waiting` after a `RUN_FINISHED` with interrupts. */
+  state: "new" | "active" | "waiting";
+  /** Messages by node run. */
+  readonly text: Map<string, StreamedMessage>;
+  readonly reasoning: Map<string, StreamedMessage>;
+  /** IDs of the messages of each node run that may be repeated. */
+  readonly said: Map<string, string[]>;
+  readonly calls: TrackedCalls;
+  readonly streaming: Map<string, StreamedArguments>;
+  /** IDs of calls that are made again under the ID of an interrupted one. */
+  readonly renamed: Map<string, string>;
+  /** Interrupts that were not answered, by call. */
+  readonly interrupts: Map<string, JsonObject>;
+  /** Names of open steps by node run. */
+  readonly steps: Map<string, string>;
+  readonly lists: Map<string, EventOf<"todo_list">>;
+  readonly answered: StreamedAnswer;
+}
+
+export function createSentRun({ envelope, event }: StampedRecord, isLegacy: boolean): SentRun {
+  const { run_id } = event as Partial<EventOf<"run_start">>;
+  return {
+    threadId: envelope.session_id,
+    runId: envelope.run_id ?? run_id ?? `run-${envelope.event_id}`,
+    isLegacy,
+    state: "new",
+    text: new Map(),
+    reasoning: new Map(),
+    said: new Map(),
+    calls: createTrackedCalls(),
+    streaming: new Map(),
+    renamed: new Map(),
+    interrupts: new Map(),
+    steps: new Map(),
+    lists: new Map(),
+    answered: createStreamedAnswer(),
+  };
+}
+
+/** Writes a frame. Fields that are undefined are left out; `loom` are those that AG-UI does not define. */
+export function writeFrame(
+  type: AgUiFrameType,
+  fields: { readonly [name: string]: Json | undefined },
+  loom?: { readonly [name: string]: Json | undefined },
+): string {
+  return JSON.stringify(loom === undefined ? { type, ...fields } : { type, ...fields, metadata: { loom } });
+}
+
+/** Starts the run, or lets it go on after an interrupt. */
+export function startRun(fold: SentRun): readonly string[] {
+  fold.state = "active";
+  const { threadId, runId, isLegacy } = fold;
+  return [writeFrame("RUN_STARTED", { threadId, runId, ...(isLegacy ? {} : { protocolVersion: PROTOCOL_VERSION }) })];
+}
+
+/** Ends the run for the client until its interrupts are answered. */
+export function pauseRun(fold: SentRun): readonly string[] {
+  const frames = [...closeMessages(fold, "text"), ...closeMessages(fold, "reasoning")];
+  for (const call of fold.streaming.values()) {
+    if (call.isOpen) frames.push(writeFrame("TOOL_CALL_END", { toolCallId: call.id }, { incomplete: true }));
+    call.isOpen = false;
+  }
+  frames.push(...endSteps(fold));
+  fold.state = "waiting";
+  const interrupts = [...fold.interrupts.values()];
+  return [...frames, finishRun(fold, { outcome: { type: "interrupt", interrupts } })];
+}
+
+/** Closes everything that is open, before the last frame of the run. */
+export function closeRun(fold: SentRun, envelope: StampedEnvelope): readonly string[] {
+  const frames = [...closeMessages(fold, "text"), ...closeMessages(fold, "reasoning")];
+  for (const key of fold.streaming.keys()) frames.push(...abandonCall(fold, key, envelope));
+  return [...frames, ...endSteps(fold)];
+}
+
+export function finishRun(
+  { threadId, runId }: SentRun,
+  fields: { readonly [name: string]: Json },
+  loom?: JsonObject,
+): string {
+  return writeFrame("RUN_FINISHED", { threadId, runId, ...fields }, loom);
+}
+
+/** Appends to the message of a node run, and opens it if needed. */
+export function appendText(
+  fold: SentRun,
+  kind: MessageKind,
+  { node_id: node = "", event_id }: StampedEnvelope,
+  delta: string,
+): readonly string[] {
+  const frames = [...endMessage(fold, kind === "text" ? "reasoning" : "text", node)];
+  let message = fold[kind].get(node);
+  if (message === undefined) {
+    message = { id: `${kind === "text" ? "message" : "reasoning"}-${event_id}`, isOpen: false };
+    const close = (oldest: StreamedMessage): void => void frames.push(...writeEnd(kind, oldest));
+    new BoundedMap<StreamedMessage>(MAX_OPEN_MESSAGES, close, fold[kind]).set(node, message);
+    const said = new BoundedMap<string[]>(MAX_STEPS, undefined, fold.said).getOrCreate(node, () => []);
+    if (said.length < MAX_NAMED_MESSAGES) said.push(message.id);
+  }
+  const messageId = message.id;
+  if (!message.isOpen) {
+    message.isOpen = true;
+    if (kind === "text") frames.push(writeFrame("TEXT_MESSAGE_START", { messageId, role: "assistant" }));
+    else
+      frames.push(
+        writeFrame("REASONING_START", { messageId }),
+        writeFrame("REASONING_MESSAGE_START", { messageId, role: "reasoning" }),
+      );
+  }
+  frames.push(writeFrame(kind === "text" ? "TEXT_MESSAGE_CONTENT" : "REASONING_MESSAGE_CONTENT", { messageId, delta }));
+  return frames;
+}
+
+export function endMessage(fold: SentRun, kind: MessageKind, node: string): readonly string[] {
+  const message = fold[kind].get(node);
+  if (message === undefined) return [];
+  fold[kind].delete(node);
+  return writeEnd(kind, message);
+}
+
+/** Ends the messages of a node run: what follows is shown after them. */
+export function endMessages(fold: SentRun, node = ""): readonly string[] {
+  return [...endMessage(fold, "reasoning", node), ...endMessage(fold, "text", node)];
+}
+
+function closeMessages(fold: SentRun, kind: MessageKind): string[] {
+  return [...fold[kind].values()].flatMap((message) => writeEnd(kind, message));
+}
+
+function writeEnd(kind: MessageKind, message: StreamedMessage): readonly string[] {
+  if (!message.isOpen) return [];
+  message.isOpen = false;
+  const messageId = message.id;
+  if (kind === "text") return [writeFrame("TEXT_MESSAGE_END", { messageId })];
+  return [writeFrame("REASONING_MESSAGE_END", { messageId }), writeFrame("REASONING_END", { messageId })];
+}
+
+/** Returns the ID of a call for clients. */
+export function nameCall({ renamed }: SentRun, call: TrackedCall): string {
+  return renamed.get(call.id) ?? call.id;
+}
+
+/** Sends a piece of the arguments of a call, and starts the call if needed. */
+export function streamArguments(fold: SentRun, call: TrackedCall, node: string, delta: string): readonly string[] {
+  let streamed = fold.streaming.get(call.id);
+  if (streamed === undefined) {
+    // The call follows with all its arguments.
+    if (fold.streaming.size >= MAX_CALLS) return [];
+    streamed = { id: nameCall(fold, call), node, text: "", isOpen: false };
+    fold.streaming.set(call.id, streamed);
+  }
+  const frames: string[] = [];
+  const toolCallId = streamed.id;
+  if (!streamed.isOpen) frames.push(writeFrame("TOOL_CALL_START", { toolCallId, toolCallName: call.name }));
+  streamed.isOpen = true;
+  if (streamed.text !== undefined) streamed.text += delta;
+  if ((streamed.text?.length ?? 0) > MAX_COMPARED) streamed.text = undefined;
+  if (delta !== "") frames.push(writeFrame("TOOL_CALL_ARGS", { toolCallId, delta }));
+  return frames;
+}
+
+/** Sends a call with its arguments, or what is missing of it. */
+export function showCall(fold: SentRun, call: TrackedCall, text: string): readonly string[] {
+  if (call.shown) return [];
+  call.shown = true;
+  const streamed = fold.streaming.get(call.id);
+  fold.streaming.delete(call.id);
+  const toolCallId = streamed?.id ?? nameCall(fold, call);
+  const sent = streamed === undefined ? "" : streamed.text;
+  const frames: string[] = [];
+  if (streamed?.isOpen !== true) frames.push(writeFrame("TOOL_CALL_START", { toolCallId, toolCallName: call.name }));
+  if (sent === "") frames.push(writeFrame("TOOL_CALL_ARGS", { toolCallId, delta: text }));
+  const isSent = sent === "" || (sent !== undefined && areEqual(sent, text));
+  const loom = dropUndefined({ description: call.description, arguments: isSent ? undefined : text });
+  frames.push(writeFrame("TOOL_CALL_END", { toolCallId }, Object.keys(loom).length === 0 ? undefined : loom));
+  return frames;
+}
+
+function areEqual(streamed: string, text: string): boolean {
+  return streamed === text || JSON.stringify(readArguments(streamed)) === JSON.stringify(readArguments(text));
+}
+
+/**
+ * Ends a call whose arguments never became complete. It gets a result, because clients carry out calls without one. If it
+ * is made again, it has another ID: clients would append its arguments to those of this one.
+ */
+function abandonCall(fold: SentRun, key: string, { event_id }: StampedEnvelope): readonly string[] {
+  const call = fold.streaming.get(key);
+  if (call === undefined) return [];
+  fold.streaming.delete(key);
+  renameCall(fold, key, event_id);
+  const toolCallId = call.id;
+  const messageId = `result-${toolCallId}`;
+  const end = call.isOpen ? [writeFrame("TOOL_CALL_END", { toolCallId }, { incomplete: true })] : [];
+  return [
+    ...end,
+    writeFrame("TOOL_CALL_RESULT", { messageId, toolCallId, content: ABANDONED, role: "tool" }, { superseded: true }),
+  ];
+}
+
+/** Gives the next call with this ID another one. */
+export function renameCall({ renamed }: SentRun, id: string, eventId: number): void {
+  new BoundedMap<string>(MAX_CALLS, undefined, renamed).set(id, `${id}-${eventId}`);
+}
+
+/** Remembers what the run waits for. */
+export function addInterrupt(fold: SentRun, id: string, interrupt: JsonObject): void {
+  new BoundedMap<JsonObject>(MAX_INTERRUPTS, undefined, fold.interrupts).set(id, interrupt);
+}
+
+/** Starts a step. Its name is unique among open steps, because clients refuse a second one with the same name. */
+export function enterStep(fold: SentRun, node: string, event: EventOf<"node_enter">): readonly string[] {
+  const frames = [...endStep(fold, node)];
+  const isTaken = [...fold.steps.values()].includes(event.id);
+  const stepName = isTaken ? `${event.id} (${node})` : event.id;
+  const end = (oldest: string): void => void frames.push(writeFrame("STEP_FINISHED", { stepName: oldest }, {}));
+  new BoundedMap<string>(MAX_STEPS, end, fold.steps).set(node, stepName);
+  const { type: _, id, ...about } = event;
+  frames.push(writeFrame("STEP_STARTED", { stepName }, { node_id: node, id, ...about }));
+  return frames;
+}
+
+/** Ends the step of a node run with its messages, and the calls whose arguments it did not complete. */
+export function exitStep(
+  fold: SentRun,
+  node: string,
+  { result }: EventOf<"node_exit">,
+  envelope: StampedEnvelope,
+): readonly string[] {
+  const frames = [...endMessages(fold, node)];
+  for (const [key, call] of fold.streaming) if (call.node === node) frames.push(...abandonCall(fold, key, envelope));
+  if (result === "Ok") fold.said.delete(node);
+  return [...frames, ...endStep(fold, node, result === "Ok" ? undefined : result.Err)];
+}
+
+function endStep(fold: SentRun, node: string, error?: string): readonly string[] {
+  const stepName = fold.steps.get(node);
+  if (stepName === undefined) return [];
+  fold.steps.delete(node);
+  return [writeFrame("STEP_FINISHED", { stepName }, { node_id: node, error })];
+}
+
+function endSteps(fold: SentRun): readonly string[] {
+  return [...fold.steps.keys()].flatMap((node) => endStep(fold, node));
+}
+
+/** A node run repeats an interrupted one. A client cannot take back messages, so an event names those that do not count. */
+export function supersede(fold: SentRun, node: string): readonly string[] {
+  const frames = [...endMessages(fold, node)];
+  const messageIds = fold.said.get(node) ?? [];
+  fold.said.delete(node);
+  if (messageIds.length === 0) return frames;
+  return [...frames, writeFrame("CUSTOM", { name: SUPERSEDED, value: { node_id: node, messageIds } })];
+}
