@@ -178,6 +178,7 @@ const BEYOND_SCHEMAS: { readonly [name: string]: string } = {
 const OUTSIDE_SCHEMAS: { readonly [frames: string]: string } = {
   "002-retrieval-complete-metadata: 0":
     "doc_count is only in `metadata`, which decoders accept and encoders never write",
+  "ag-ui-other-events: 21": "an event of an unknown type",
   "ai-sdk-other-parts: 7": "a data part of another program",
   "ai-sdk-other-parts: 8": "a data part of another program",
   "ai-sdk-other-parts: 9": "a chunk of an unknown type",

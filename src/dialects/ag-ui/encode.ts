@@ -60,7 +60,10 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
     {
       table: AG_UI_TABLE,
       create: (record) => createSentRun(record, legacy),
-      before: (fold, { event }) => (fold.state === "active" || !isKnownEvent(event) ? NO_FRAMES : startRun(fold)),
+      before(fold, { event }) {
+        if (fold.state === "active" || !isKnownEvent(event)) return NO_FRAMES;
+        return fold.state === "waiting" && isSilent(event) ? NO_FRAMES : startRun(fold);
+      },
       after(fold, { event }) {
         const waits = fold.interrupts.size > 0 && fold.state === "active" && !isTerminal(event);
         return waits ? pauseRun(fold) : NO_FRAMES;
@@ -68,6 +71,11 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
     },
     saved,
   );
+}
+
+/** True for an event without a frame. It does not interrupt a run that waits. */
+function isSilent(event: LoomEvent): boolean {
+  return AG_UI_TABLE[event.type].support === "omitted" || (event.type === "run_end" && event.status === "completed");
 }
 
 /** A row for an event that is sent as `CUSTOM` with all its fields. */

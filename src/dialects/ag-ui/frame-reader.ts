@@ -208,8 +208,8 @@ export class FrameReader {
       decision,
     } = event as { readonly [field: string]: string | undefined };
     if (type === "tool_approval_result") this.#asked.delete(call_id);
-    // A call that was rejected or has invalid arguments never starts.
-    if (type === "tool_start" || decision === "rejected") this.#started.set(call_id, true);
+    // A call that was not approved or has invalid arguments never starts.
+    if (type === "tool_start" || (decision ?? "approved") !== "approved") this.#started.set(call_id, true);
     if (error_code === "tool_rejected" || error_code === "invalid_arguments") return [event];
     if (!STARTED.has(type) || this.#started.has(call_id)) return [event];
     this.#started.set(call_id, true);

@@ -22,6 +22,15 @@ export const AG_UI_RULES = {
       zh: "使用了 `THINKING_*` 事件：1.0 版改为 `REASONING_*`",
     },
   },
+  "ag-ui-null": {
+    level: "error",
+    section,
+    perFrame: true,
+    about: {
+      en: "A field is null: clients accept a missing field, but not null",
+      zh: "字段为 null：客户端接受缺失的字段，但不接受 null",
+    },
+  },
   "ag-ui-started-first": {
     level: "error",
     section,
