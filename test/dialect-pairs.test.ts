@@ -110,7 +110,9 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
       if (event.type === "tool_call") called.add(callKey(event));
       else if (back?.type === "tool_end" && !called.has(callKey(event))) back = { ...back, name: "unknown" };
     }
-    if (dialect === "ai-sdk") {
+    if (dialect === "ag-ui" && event.type === "run_start" && (event.run_id ?? envelope.run_id) === undefined)
+      back = { type: "run_start", run_id: `run-${envelope.event_id}` };
+    if (dialect === "ai-sdk" || dialect === "ag-ui") {
       if (event.type === "message_chunk" && event.channel !== "thought") {
         appendText(answered, envelope.node_id, event.content);
         streamed += event.content;
@@ -142,7 +144,7 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
       if (event.type === "reply") {
         const rest = findUnsent(answered, envelope.node_id, event.reply);
         if (rest !== "") expected.push({ type: "message_chunk", content: rest, id: "agent" });
-        back = { type: "reply", reply: streamed + rest };
+        if (dialect === "ai-sdk") back = { type: "reply", reply: streamed + rest };
       }
       if (isTerminal(event)) {
         answered = new Map();
@@ -236,6 +238,7 @@ const UNCHECKED_TYPES: { readonly [D in DialectName]?: readonly string[] } = {
   engine: [],
   // A part ends when another follows, a call starts with its first output, and the start of its arguments is a piece.
   "ai-sdk": ["reasoning_end", "tool_start", "tool_call_chunk"],
+  "ag-ui": ["reasoning_end", "tool_start", "tool_call_chunk"],
 };
 
 function expectLedger(records: readonly EventRecord[], dialect: DialectName): EventRecord[] {

@@ -2,6 +2,7 @@
  * Decodes events of AG-UI, one run at a time. A run that ends with interrupts waits: `RUN_STARTED` with its ID continues
  * it. `FrameReader` knows what each event means, `OrderChecker` what clients refuse.
  */
+import type { Form } from "../../protocol/form.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
@@ -20,6 +21,16 @@ import { AG_UI_RULE_INFO } from "./rules.generated.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
 const CANCELLED = "cancelled";
+/** Fields that clients accept with null. */
+const NULLABLE: ReadonlySet<string> = new Set([
+  "rawEvent",
+  "parentMessageId",
+  "outcome",
+  "result",
+  "event",
+  "value",
+  "snapshot",
+]);
 /** Fields that no event has. */
 const KEPT_FIELDS = ["rawEvent", "subagentRunId", "parentRunId", "input"] as const;
 
@@ -37,6 +48,7 @@ function createAgUiDecoder(): Decoder {
   let sessionId: string | undefined;
   let runId: string | undefined;
   let state: "new" | "live" | "waiting" | "over" = "new";
+  let hasFailed = false;
   let reader = new FrameReader();
   let order = new OrderChecker();
   let chunks = new ChunkExpander();
@@ -50,6 +62,7 @@ function createAgUiDecoder(): Decoder {
 
   function begin(frame: JsonObject): AnyEvent[] {
     state = "live";
+    hasFailed = false;
     reader = new FrameReader();
     order = new OrderChecker();
     chunks = new ChunkExpander();
@@ -75,8 +88,10 @@ function createAgUiDecoder(): Decoder {
   /** Starts a run if none is live. */
   function ensureRun(type: string, issues: Issue[]): AnyEvent[] {
     if (state === "live") return [];
-    if (state !== "new") issues.push(createIssue("ag-ui-after-end", `\`${type}\` follows the end of its run`));
-    else if (type !== "RUN_ERROR")
+    // Clients accept RUN_ERROR at any time, but only once.
+    const isLate = state !== "new" && (type !== "RUN_ERROR" || hasFailed);
+    if (isLate) issues.push(createIssue("ag-ui-after-end", `\`${type}\` follows the end of its run`));
+    else if (state === "new" && type !== "RUN_ERROR")
       issues.push(createIssue("ag-ui-started-first", `the stream starts with \`${type}\` instead of \`RUN_STARTED\``));
     if (state !== "waiting") return begin({});
     state = "live";
@@ -108,6 +123,7 @@ function createAgUiDecoder(): Decoder {
 
   function fail({ message, code, usage }: JsonObject): readonly AnyEvent[] {
     state = "over";
+    hasFailed = true;
     return [...readUsage(usage), code === CANCELLED ? endRun(CANCELLED, message) : endRun("error", message, code)];
   }
 
@@ -134,6 +150,7 @@ function createAgUiDecoder(): Decoder {
     if (form === undefined) issues.push(createIssue("ag-ui-type-unknown", `there is no event \`${type}\``));
     if (type.startsWith("THINKING_"))
       issues.push(createIssue("ag-ui-thinking", `\`${type}\` was replaced with \`REASONING_*\``));
+    if (form !== undefined) reportNull(form, frame, issues);
     const expanded = chunks.expand(type, frame, issues);
     const records = expanded?.flatMap((each) => readOne(each, issues)) ?? [
       ...ensureRun(type, issues).map((event) => ({ envelope: envelope(), event })),
@@ -159,6 +176,11 @@ function endRun(status: "error" | "cancelled", reason?: Json, code?: Json): AnyE
     reason: typeof reason === "string" ? reason : undefined,
     code: typeof code === "string" ? code : undefined,
   });
+}
+
+function reportNull({ fields }: Form, frame: JsonObject, issues: Issue[]): void {
+  for (const name of fields.keys())
+    if (frame[name] === null && !NULLABLE.has(name)) issues.push(createIssue("ag-ui-null", `\`${name}\` is null`));
 }
 
 /** Adds extra fields to the first record of the frame that does not have the whole frame. */
