@@ -21,8 +21,8 @@ import { RUN_FIELDS } from "./session-shapes.ts";
 const VIEW_FIELDS = {
   dialect: optional(
     string,
-    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine` or `ai-sdk`",
-    "帧的方言：loom（默认）、export、stream-event、engine、lumine 或 ai-sdk",
+    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine`, `ai-sdk` or `ag-ui`",
+    "帧的方言：loom（默认）、export、stream-event、engine、lumine、ai-sdk 或 ag-ui",
   ),
   modes: optional(
     listOf(string),
