@@ -5,7 +5,7 @@
 import type { RuleInfoTable } from "../../protocol/rules.ts";
 
 export const AG_UI_RULE_INFO = {
-  "ag-ui-type-unknown": { level: "error", section: "AG-UI 1.0", perFrame: true },
+  "ag-ui-type-unknown": { level: "warning", section: "AG-UI 1.0", perFrame: true },
   "ag-ui-thinking": { level: "warning", section: "AG-UI 1.0", perFrame: true },
   "ag-ui-null": { level: "error", section: "AG-UI 1.0", perFrame: true },
   "ag-ui-started-first": { level: "error", section: "AG-UI 1.0" },

@@ -5,7 +5,7 @@ const section = "AG-UI 1.0";
 
 export const AG_UI_RULES = {
   "ag-ui-type-unknown": {
-    level: "error",
+    level: "warning",
     section,
     perFrame: true,
     about: {
