@@ -14,13 +14,13 @@ const MAX_LISTED = 5;
 
 type Thing = "message" | "call" | "reasoning" | "reasoning message" | "step" | "subagent" | "activity";
 
-interface Reference {
+interface AgUiReference {
   readonly thing: Thing;
   readonly id: string;
   readonly does: "start" | "continue" | "end";
 }
 
-const REFERENCES: { readonly [type: string]: Reference | undefined } = {
+const REFERENCES: { readonly [type: string]: AgUiReference | undefined } = {
   TEXT_MESSAGE_START: { thing: "message", id: "messageId", does: "start" },
   TEXT_MESSAGE_CONTENT: { thing: "message", id: "messageId", does: "continue" },
   TEXT_MESSAGE_END: { thing: "message", id: "messageId", does: "end" },

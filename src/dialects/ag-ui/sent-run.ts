@@ -30,7 +30,7 @@ const ABANDONED = "The call was interrupted";
 type MessageKind = "text" | "reasoning";
 
 /** A message that a node run writes. It is closed and opened again if the run waits in between. */
-interface StreamedMessage {
+interface AgUiMessage {
   readonly id: string;
   isOpen: boolean;
 }
@@ -51,8 +51,8 @@ export interface SentRun {
   /** `waiting` after a `RUN_FINISHED` with interrupts. */
   state: "new" | "active" | "waiting";
   /** Messages by node run. */
-  readonly text: Map<string, StreamedMessage>;
-  readonly reasoning: Map<string, StreamedMessage>;
+  readonly text: Map<string, AgUiMessage>;
+  readonly reasoning: Map<string, AgUiMessage>;
   /** IDs of the messages of each node run that may be repeated. */
   readonly said: Map<string, string[]>;
   readonly calls: TrackedCalls;
@@ -142,8 +142,8 @@ export function appendText(
   let message = fold[kind].get(node);
   if (message === undefined) {
     message = { id: `${kind === "text" ? "message" : "reasoning"}-${event_id}`, isOpen: false };
-    const close = (oldest: StreamedMessage): void => void frames.push(...writeEnd(kind, oldest));
-    new BoundedMap<StreamedMessage>(MAX_OPEN_MESSAGES, close, fold[kind]).set(node, message);
+    const close = (oldest: AgUiMessage): void => void frames.push(...writeEnd(kind, oldest));
+    new BoundedMap<AgUiMessage>(MAX_OPEN_MESSAGES, close, fold[kind]).set(node, message);
     const said = new BoundedMap<string[]>(MAX_STEPS, undefined, fold.said).getOrCreate(node, () => []);
     if (said.length < MAX_NAMED_MESSAGES) said.push(message.id);
   }
@@ -177,7 +177,7 @@ function closeMessages(fold: SentRun, kind: MessageKind): string[] {
   return [...fold[kind].values()].flatMap((message) => writeEnd(kind, message));
 }
 
-function writeEnd(kind: MessageKind, message: StreamedMessage): readonly string[] {
+function writeEnd(kind: MessageKind, message: AgUiMessage): readonly string[] {
   if (!message.isOpen) return [];
   message.isOpen = false;
   const messageId = message.id;
