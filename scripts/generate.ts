@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DIALECT_NAMES } from "../src/dialects/dialect.ts";
+import { DIALECT_NAMES, FRAME_TAG_FIELDS } from "../src/dialects/dialect.ts";
 import { DOWN_FRAMES, UP_FRAMES } from "../src/protocol/control/frames.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
@@ -49,7 +49,8 @@ for (const name of DIALECT_NAMES) {
   const rules = await importIfPresent<RuleTable>(`${folder}/rules.ts`, `${constant}_RULES`);
   const protocolPath = "../../protocol";
   if (shapes !== undefined) {
-    const request = { union: `${pascalCase(name)}Frame`, shapes, suffix: "Frame", protocolPath };
+    const tagField = FRAME_TAG_FIELDS[name] ?? "type";
+    const request = { union: `${pascalCase(name)}Frame`, shapes, suffix: "Frame", protocolPath, tagField };
     files.write(`${folder}/frames.generated.ts`, emitCode(request));
   }
   if (rules !== undefined) files.write(`${folder}/rules.generated.ts`, emitRuleInfo(constant, rules, protocolPath));

@@ -115,6 +115,15 @@ const FOREIGN: { readonly [N in Exclude<DialectName, "loom">]: (i: number) => ob
     input: { text: "y".repeat(100) },
   }),
   "ag-ui": (i) => ({ type: "TOOL_CALL_START", toolCallId: `t-${i}-${"x".repeat(40)}`, toolCallName: "t" }),
+  "openai-responses": (i) => ({
+    type: "response.output_item.added",
+    output_index: i,
+    item: { id: `t-${i}`, type: "function_call", call_id: `c-${i}`, name: "y".repeat(100) },
+  }),
+  "openai-chat": (i) => ({
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta: { tool_calls: [{ index: i, id: `c-${i}`, function: { name: "y".repeat(100) } }] } }],
+  }),
   "stream-event": (i) => ({
     type: "tool_calls_start",
     ts: 1,

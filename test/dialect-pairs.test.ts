@@ -152,6 +152,56 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
         isUnnamed = false;
       }
     }
+    if (dialect === "openai-chat") {
+      if (event.type === "message_chunk" && event.channel !== "thought") {
+        appendText(answered, envelope.node_id, event.content);
+        streamed += event.content;
+      }
+      if (event.type === "run_start") isUnnamed = envelope.run_id === undefined;
+      if (event.type === "run_start" && envelope.run_id === undefined && event.run_id === undefined)
+        back = { type: "run_start", run_id: `chatcmpl_${envelope.event_id}` };
+      // A record outside a run has no message.
+      if (mayLackRun(event) && envelope.run_id === undefined && !isUnnamed) back = undefined;
+      if (event.type === "reply") {
+        const rest = findUnsent(answered, envelope.node_id, event.reply);
+        if (rest !== "") expected.push({ type: "message_chunk", content: rest, id: "agent" });
+        back = { type: "reply", reply: streamed + rest };
+      }
+      if (isTerminal(event)) {
+        answered = new Map();
+        streamed = "";
+        isUnnamed = false;
+      }
+    }
+    if (dialect === "openai-responses") {
+      if (event.type === "message_chunk" && event.channel !== "thought") {
+        appendText(answered, envelope.node_id, event.content);
+        streamed += event.content;
+      }
+      if (event.type === "run_start") isUnnamed = envelope.run_id === undefined;
+      if (event.type === "run_start" && envelope.run_id === undefined && event.run_id === undefined)
+        back = { type: "run_start", run_id: `resp_${envelope.event_id}` };
+      // A record outside a run has no response.
+      if (mayLackRun(event) && envelope.run_id === undefined && !isUnnamed) back = undefined;
+      // An approval or a result of a call that was not sent is read as the call, too.
+      if ((event.type === "tool_approval" || event.type === "tool_end") && !called.has(callKey(event))) {
+        const given = event.type === "tool_approval" ? event.arguments : {};
+        expected.push({ type: "tool_call", call_id: callKey(event), name: event.name, arguments: given });
+      }
+      if (event.type === "tool_call" && called.has(callKey(event))) back = undefined;
+      if (/^tool_(call|approval)$/.test(event.type)) called.add(callKey(event));
+      if (event.type === "tool_end") called.delete(callKey(event));
+      if (event.type === "reply") {
+        const rest = findUnsent(answered, envelope.node_id, event.reply);
+        if (rest !== "") expected.push({ type: "message_chunk", content: rest, id: "agent" });
+        back = { type: "reply", reply: streamed + rest };
+      }
+      if (isTerminal(event)) {
+        answered = new Map();
+        streamed = "";
+        isUnnamed = false;
+      }
+    }
     if (dialect === "engine" || dialect === "lumine") {
       if (event.type === "message_chunk" && event.channel !== "thought") {
         appendText(answered, envelope.node_id, event.content);
@@ -239,6 +289,7 @@ const UNCHECKED_TYPES: { readonly [D in DialectName]?: readonly string[] } = {
   // A part ends when another follows, a call starts with its first output, and the start of its arguments is a piece.
   "ai-sdk": ["reasoning_end", "tool_start", "tool_call_chunk"],
   "ag-ui": ["reasoning_end", "tool_start", "tool_call_chunk"],
+  "openai-responses": ["reasoning_end", "tool_start", "tool_call_chunk"],
 };
 
 function expectLedger(records: readonly EventRecord[], dialect: DialectName): EventRecord[] {

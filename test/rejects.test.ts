@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS, type DialectName, dialectSchemas } from "../src/dialects/index.ts";
+import { FRAME_TAG_FIELDS } from "../src/dialects/dialect.ts";
 import { framingIssue } from "../src/dialects/check-stream.ts";
 import { createNdjsonDecoder, createSseDecoder, type FrameOutcome } from "../src/framing/index.ts";
 import { EVENT_TYPES, type JsonObject } from "../src/protocol/index.ts";
@@ -182,6 +183,18 @@ const OUTSIDE_SCHEMAS: { readonly [frames: string]: string } = {
   "ai-sdk-other-parts: 7": "a data part of another program",
   "ai-sdk-other-parts: 8": "a data part of another program",
   "ai-sdk-other-parts: 9": "a chunk of an unknown type",
+  "openai-chat-stream: 6": "the text [DONE]",
+  "openai-chat-tool-calls: 4": "the text [DONE]",
+  "openai-chat-other-servers: 4": "the text [DONE]",
+  "openai-chat-error: 1": "an error without the fields of a chunk",
+  "openai-responses-hosted: 3": "an event of the API that repeats others",
+  "openai-responses-hosted: 6": "an event of the API without a form",
+  "openai-responses-hosted: 9": "an event of the API that repeats others",
+  "openai-responses-hosted: 16": "an event of the API without a form",
+  "openai-responses-hosted: 18": "an event of an unknown type",
+  "openai-responses-mcp: 3": "an event of the API that repeats others",
+  "openai-responses-mcp: 4": "an event of the API that repeats others",
+  "openai-responses-output-only: 3": "the text [DONE]",
   "003-1.2-message-format": "the placeholder type in 003 §1.2",
   "003-6-dataframe-data": "an old type of 003 §6",
   "003-6-done": "an old type",
@@ -225,7 +238,7 @@ function frameAt(reject: Reject, index: number | "end"): JsonObject | undefined 
 function tagOf(dialect: DialectName, frame: JsonObject | undefined): string | undefined {
   if (frame === undefined) return undefined;
   if (dialect === "export") return Object.keys(frame)[0];
-  const { type } = frame;
+  const { [FRAME_TAG_FIELDS[dialect] ?? "type"]: type } = frame;
   if (dialect === "loom" && frame["reply"] !== undefined && (type == null || type === "run_end")) return "reply";
   return typeof type === "string" ? type : undefined;
 }

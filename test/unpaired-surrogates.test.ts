@@ -253,6 +253,14 @@ describe("a foreign stream", () => {
       lumine: { type: "chunk", id: "m", message: HIGH },
       "stream-event": { type: "text_delta", ts: 1, source: "stream", content: HIGH },
       "ai-sdk": { type: "text-delta", id: "1", delta: HIGH },
+      "openai-chat": { object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: HIGH } }] },
+      "openai-responses": {
+        type: "response.output_text.delta",
+        item_id: "1",
+        output_index: 0,
+        content_index: 0,
+        delta: HIGH,
+      },
     };
     for (const name of DIALECT_NAMES) {
       const check = createStreamCheck(DIALECTS[name], { frames: true });

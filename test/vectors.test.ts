@@ -1,5 +1,6 @@
 /** Every golden vector matches the computed records and bytes, and every event type has a vector. */
 import { describe, expect, test } from "vitest";
+import { FRAME_TAG_FIELDS } from "../src/dialects/dialect.ts";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { EVENT_TYPES } from "../src/protocol/index.ts";
 import { computeVector, decodeAll, FORMS, frameText, listVectorFiles, readVector } from "./vectors.ts";
@@ -40,7 +41,7 @@ describe("golden vectors", () => {
       const tags = Object.keys(dialect.frames ?? {});
       const seen = new Set(
         ALL.filter((v) => v.dialect === dialect.name).flatMap((v) =>
-          v.frames.map((f) => (f as { type?: string }).type),
+          v.frames.map((f) => (f as { readonly [field: string]: string })[FRAME_TAG_FIELDS[dialect.name] ?? "type"]),
         ),
       );
       expect(

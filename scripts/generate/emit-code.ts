@@ -12,6 +12,8 @@ export interface CodeRequest {
   readonly shapes: { readonly [tag: string]: Shape };
   /** Shapes without a tag, each exported as an interface of this name. */
   readonly untagged?: { readonly [name: string]: Shape };
+  /** Field that distinguishes the shapes. Default: `type`. */
+  readonly tagField?: string;
   /** Suffix of each interface name, so that names of different vocabularies do not collide. */
   readonly suffix: string;
   readonly protocolPath: string;
@@ -24,11 +26,11 @@ export interface Readers {
 }
 
 export function emitCode(request: CodeRequest): string {
-  const { union, suffix, shapes } = request;
+  const { union, suffix, shapes, tagField = "type" } = request;
   const tags = Object.keys(shapes);
   const untagged = Object.entries(request.untagged ?? {});
   const interfaces = [
-    ...Object.entries(shapes).map(([tag, shape]) => emitInterface(pascalCase(tag) + suffix, shape, tag)),
+    ...Object.entries(shapes).map(([tag, shape]) => emitInterface(pascalCase(tag) + suffix, shape, tag, tagField)),
     ...untagged.map(([name, shape]) => emitInterface(name, shape)),
   ];
   const names = tags.map((tag) => pascalCase(tag) + suffix);
@@ -38,15 +40,15 @@ export function emitCode(request: CodeRequest): string {
   const rows = Object.entries(shapes).map(([tag, shape]) => `  ${quote(tag)}: ${quote(emitForm(shape, tag, base))},`);
   const code = [
     interfaces.join("\n\n"),
-    `/** Any of these, distinguished by \`type\`. */\nexport type ${union} =\n${names.map((n) => `  | ${n}`).join("\n")};`,
+    `/** Any of these, distinguished by \`${tagField}\`. */\nexport type ${union} =\n${names.map((n) => `  | ${n}`).join("\n")};`,
     `/** Interfaces by type. */\nexport interface ${union}Map {\n${tags.map((t) => `  readonly ${quote(t)}: ${pascalCase(t)}${suffix};`).join("\n")}\n}`,
     `/** Forms by type, as strings. */\nexport const ${forms} = {\n${rows.join("\n")}\n};`,
     `/** Returns the form of a type; undefined for an unknown type. */\nexport const find${union}Form: (type: unknown) => Form | undefined = /* @__PURE__ */ createFormFinder(${finder});`,
     ...untagged.map(([name, shape]) => emitUntagged(name, shape)),
-    `/** Returns the first fault in the fields of a value; undefined if they are valid or the \`type\` is unknown. */
+    `/** Returns the first fault in the fields of a value; undefined if they are valid or the \`${tagField}\` is unknown. */
 export function find${union}Fault(given: object, hints?: Hint[]): Fault | undefined {
   const value = given as FieldValues;
-  const form = find${union}Form(value["type"]);
+  const form = find${union}Form(value["${tagField}"]);
   return form === undefined ? undefined : findFault(form.fields, value, hints);
 }`,
     ...(request.readers === undefined ? [] : [emitReaders(request, request.readers)]),
@@ -108,15 +110,15 @@ export function constantCase(name: string): string {
 export function pascalCase(name: string): string {
   const parts = /[a-z]/.test(name) ? name : name.toLowerCase();
   return parts
-    .split(/[_-]/)
+    .split(/[._-]/)
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join("");
 }
 
 const quote = (text: string): string => JSON.stringify(text);
 
-export function emitInterface(name: string, shape: Shape, tag?: string): string {
-  const tagLine = tag === undefined ? [] : [`  readonly type: ${quote(tag)};`];
+export function emitInterface(name: string, shape: Shape, tag?: string, tagField = "type"): string {
+  const tagLine = tag === undefined ? [] : [`  readonly ${tagField}: ${quote(tag)};`];
   const fields = Object.entries(shape.fields).flatMap(([field, declared]) => [
     `  /** ${declared.about.en} */`,
     `  readonly ${emitMember(field, declared)};`,

@@ -8,7 +8,8 @@ import { toJsonObject } from "../protocol/json.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { describeFailure } from "./from-openai.ts";
 import { ModelAnswers } from "./model-answers.ts";
-import { createCut, describeOutput, ResponseReader, toText } from "./response-reader.ts";
+import { describeOutput, toText } from "../dialects/openai-responses/output-items.ts";
+import { createCut, ResponseReader } from "./response-reader.ts";
 import type { SourceEvent } from "./source.ts";
 
 const MAX_NAME = 200;

@@ -3,6 +3,7 @@
  * this protocol is kept as a frame.
  */
 import type { Json, JsonObject } from "../protocol/index.ts";
+import { ChatCalls } from "../dialects/openai-chat/chat-calls.ts";
 import { toJsonObject } from "../protocol/json.ts";
 import type { ModelAnswers } from "./model-answers.ts";
 import { createCut, createFailure } from "./response-reader.ts";
@@ -10,18 +11,11 @@ import { createCut, createFailure } from "./response-reader.ts";
 /** Fields of a delta that are read; others are kept. */
 const READ = new Set(["role", "content", "refusal", "tool_calls", "reasoning", "reasoning_content"]);
 
-interface ChatCall {
-  callId: string;
-  name: string;
-  arguments: string;
-  isCustom: boolean;
-}
-
 export class ChatReader {
   readonly #answers: ModelAnswers;
   /** True if another reader reports text, calls and ends. */
   readonly #isPartial: boolean;
-  readonly #calls = new Map<number, ChatCall>();
+  readonly #calls = new ChatCalls(() => `call_${crypto.randomUUID()}`);
   #id: Json | undefined;
   #finishReason: string | undefined;
 
@@ -86,29 +80,14 @@ export class ChatReader {
   }
 
   #takeCall(piece: JsonObject): void {
-    const index = typeof piece["index"] === "number" ? piece["index"] : 0;
-    const custom = toJsonObject(piece["custom"]);
-    const { name, arguments: delta } = { ...toJsonObject(piece["function"]), ...custom };
-    let call = this.#calls.get(index);
-    if (call === undefined) {
-      const { id } = piece;
-      const callId = typeof id === "string" && id !== "" ? id : `call_${crypto.randomUUID()}`;
-      call = { callId, name: "", arguments: "", isCustom: piece["custom"] != null };
-      this.#calls.set(index, call);
-    }
-    if (typeof name === "string" && call.name === "") call.name = name;
-    const text = call.isCustom ? custom["input"] : delta;
-    if (typeof text !== "string") return;
-    call.arguments += text;
-    // The text of a custom tool is not JSON.
-    if (!call.isCustom) this.#answers.addArguments(call.callId, call.name, text);
+    const { call, delta } = this.#calls.take(piece);
+    if (delta !== undefined) this.#answers.addArguments(call.callId, call.name, delta);
   }
 
   #finish(reason: string): void {
     this.#finishReason = reason;
     if (this.#isPartial) return;
-    for (const { callId, name, arguments: text, isCustom } of this.#calls.values())
-      this.#answers.call(callId, name, isCustom ? JSON.stringify({ input: text }) : text);
+    for (const { callId, name, input } of this.#calls.list()) this.#answers.call(callId, name, input);
     this.#calls.clear();
   }
 

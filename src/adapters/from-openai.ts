@@ -4,7 +4,8 @@ import { toJsonObject } from "../protocol/json.ts";
 import { isNetworkError } from "../models/model-fault.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { ModelAnswers } from "./model-answers.ts";
-import { createCut, createFailure, describeOutput, ResponseReader, toText } from "./response-reader.ts";
+import { describeOutput, toText } from "../dialects/openai-responses/output-items.ts";
+import { createCut, createFailure, ResponseReader } from "./response-reader.ts";
 import { describeFound, type ForeignSource, type SourceContext, type SourceEvent } from "./source.ts";
 
 /** The result of a function call, as a tool loop passes it to the next request. */

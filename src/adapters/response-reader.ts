@@ -2,26 +2,17 @@
  * Reads the events of OpenAI's Responses API, one by one. It accepts any order and any fields, as compatible servers
  * send them; what has no event in this protocol is kept as a frame.
  */
-import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { toJsonObject } from "../protocol/json.ts";
+import {
+  describeOutput,
+  isRepeatedEvent,
+  listTexts,
+  readCallName,
+  readHostedCall,
+  toText,
+} from "../dialects/openai-responses/output-items.ts";
 import type { ModelAnswers } from "./model-answers.ts";
-
-/** Events whose content arrives in other events too. */
-const REPEATED = new RegExp(
-  [
-    "queued|in_progress|keepalive",
-    "content_part\\.(added|done)|(output_text|refusal|reasoning_text|reasoning_summary_text)\\.done",
-    "reasoning_summary_part\\.done|function_call_arguments\\.done|custom_tool_call_input\\..*|mcp_call_arguments\\..*",
-    "\\w+_call\\.(in_progress|searching|interpreting|generating|completed|failed)|mcp_list_tools\\..*",
-    "code_interpreter_call_code\\..*|shell_call_(command|output_content)\\..*|compaction\\.compacting",
-  ]
-    .map((types) => `^response\\.(${types})$`)
-    .join("|"),
-);
-
-/** Fields of hosted tool calls that say what was asked, and those with the result. */
-const ASKED = ["action", "operation", "queries", "code", "revised_prompt"] as const;
-const GIVEN = ["output", "outputs", "results", "error"] as const;
 
 export class ResponseReader {
   readonly #answers: ModelAnswers;
@@ -68,7 +59,7 @@ export class ResponseReader {
         this.#addItem(toJsonObject(event["item"]), placeOf(event));
         return;
       default:
-        if (REPEATED.test(type)) return;
+        if (isRepeatedEvent(type)) return;
         if (!this.#isPartial) this.#takeWhole(type, event);
         else if (!/^response\.(created|completed|incomplete|failed|output_item\.done)$/.test(type)) answers.keep(event);
     }
@@ -118,40 +109,36 @@ export class ResponseReader {
     const type = toText(item["type"]);
     switch (type) {
       case "message":
-        if (!this.#streamed.has(place)) for (const part of listParts(item["content"])) answers.say(part);
+        if (!this.#streamed.has(place)) for (const part of listTexts(item["content"])) answers.say(part);
         return;
       case "reasoning":
-        if (!this.#streamed.has(place)) for (const part of listParts(item["summary"])) answers.reason(part);
+        if (!this.#streamed.has(place)) for (const part of listTexts(item["summary"])) answers.reason(part);
         answers.endReasoning();
         // Only the provider can read it. Without it, the answer is complete all the same.
         if (typeof item["encrypted_content"] === "string") answers.keep(item);
         return;
       case "function_call":
-        answers.call(readId(item), readName(item, type), toText(item["arguments"]));
+        answers.call(readId(item), readCallName(item), toText(item["arguments"]));
         return;
       case "custom_tool_call":
-        answers.call(readId(item), readName(item, type), JSON.stringify({ input: item["input"] ?? "" }));
+        answers.call(readId(item), readCallName(item), JSON.stringify({ input: item["input"] ?? "" }));
         return;
       default:
         if (type.endsWith("_output") && typeof item["call_id"] === "string")
           answers.endCall(item["call_id"], describeOutput(item["output"]), { isError: item["is_error"] === true });
-        else if (type.endsWith("_call")) this.#takeHosted(item, type);
+        else if (type.endsWith("_call")) this.#takeHosted(item);
         else answers.keep(item);
     }
   }
 
-  /** A call of a tool of the provider. It has its result already, unless it has a `call_id` for a result to come. */
-  #takeHosted(item: JsonObject, type: string): void {
+  /** A call of a tool of the provider. */
+  #takeHosted(item: JsonObject): void {
     const answers = this.#answers;
-    const { arguments: text, call_id: expects, error, status } = item;
     const callId = readId(item);
-    const input = typeof text === "string" ? text : JSON.stringify(pick(item, ASKED));
-    answers.call(callId, readName(item, type), input);
+    const { name, input, end } = readHostedCall(item);
+    answers.call(callId, name, input);
     if (typeof item["result"] === "string") answers.keep(item);
-    if (typeof expects === "string") return;
-    const given = Object.values(pick(item, GIVEN));
-    const result = given.length === 0 ? toText(status ?? "completed") : given.map(describeOutput).join("\n");
-    answers.endCall(callId, result, { isError: status === "failed" || error != null });
+    if (end !== undefined) answers.endCall(callId, end.result, { isError: end.isError });
   }
 
   #finish(response: JsonObject): void {
@@ -179,40 +166,10 @@ export function createFailure(code: unknown, cause?: unknown): LoomError {
   return new LoomError("model_failed", `OpenAI ended the answer with an error${known}`, {}, { cause });
 }
 
-/** A tool result as text. */
-export function describeOutput(output: Json | undefined): string {
-  if (typeof output === "string") return output;
-  const texts = Array.isArray(output) ? listParts(output) : [];
-  if (Array.isArray(output) && output.length > 0 && texts.length === output.length) return texts.join("");
-  return output === undefined || output === null ? "" : JSON.stringify(output);
-}
-
-/** Texts of a list of content parts. */
-function listParts(parts: Json | undefined): readonly string[] {
-  if (!Array.isArray(parts)) return [];
-  return (parts as readonly Json[]).flatMap((part) => {
-    const { text, refusal } = toJsonObject(part);
-    return typeof text === "string" ? [text] : typeof refusal === "string" ? [refusal] : [];
-  });
-}
-
-/** A text or number as text; empty for anything else. */
-export function toText(value: Json | undefined): string {
-  return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
-}
-
 function placeOf(event: JsonObject): string {
   return toText(event["output_index"] ?? event["item_id"] ?? toJsonObject(event["item"])["id"]);
 }
 
 function readId({ call_id: callId, id }: JsonObject): string {
   return typeof callId === "string" ? callId : typeof id === "string" ? id : `call_${crypto.randomUUID()}`;
-}
-
-function readName({ name }: JsonObject, type: string): string {
-  return typeof name === "string" && name !== "" ? name : type.slice(0, -"_call".length);
-}
-
-function pick(item: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.flatMap((name) => (item[name] == null ? [] : [[name, item[name]]])));
 }

@@ -11,6 +11,8 @@ import { ENGINE_DECODING } from "./engine/decode.ts";
 import { EXPORT_DECODING } from "./export/decode.ts";
 import { LOOM_DECODING } from "./loom/decode.ts";
 import { LUMINE_DECODING } from "./lumine/decode.ts";
+import { OPENAI_CHAT_DECODING } from "./openai-chat/decode.ts";
+import { OPENAI_RESPONSES_DECODING } from "./openai-responses/decode.ts";
 import { STREAM_EVENT_DECODING } from "./stream-event/decode.ts";
 
 /**
@@ -24,6 +26,8 @@ export const DECODERS: { readonly [N in DialectName]: Decoding } = {
   "stream-event": STREAM_EVENT_DECODING,
   "ai-sdk": AI_SDK_DECODING,
   "ag-ui": AG_UI_DECODING,
+  "openai-responses": OPENAI_RESPONSES_DECODING,
+  "openai-chat": OPENAI_CHAT_DECODING,
   loom: LOOM_DECODING,
 };
 

@@ -9,6 +9,8 @@ import type { AiSdkFrame } from "./ai-sdk/frames.generated.ts";
 import type { EngineFrame } from "./engine/frames.generated.ts";
 import type { LegacyEngineFrame } from "./engine/legacy.ts";
 import type { LumineFrame } from "./lumine/frames.generated.ts";
+import type { OpenaiChatFrame } from "./openai-chat/frames.generated.ts";
+import type { OpenaiResponsesFrame } from "./openai-responses/frames.generated.ts";
 import type { StreamEventFrame } from "./stream-event/frames.generated.ts";
 
 /** On the wire, the `node_id` of `got_expand` is its own field; that of the envelope is `span_node_id`. */
@@ -34,4 +36,6 @@ export interface DialectFrames {
   readonly lumine: LumineFrame;
   readonly "ai-sdk": AiSdkFrame;
   readonly "ag-ui": AgUiFrame;
+  readonly "openai-responses": OpenaiResponsesFrame;
+  readonly "openai-chat": OpenaiChatFrame;
 }

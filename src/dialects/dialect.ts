@@ -14,10 +14,23 @@ import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
 /** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `dialects.ts`. */
-export const DIALECT_NAMES = ["loom", "export", "engine", "lumine", "stream-event", "ai-sdk", "ag-ui"] as const;
+export const DIALECT_NAMES = [
+  "loom",
+  "export",
+  "engine",
+  "lumine",
+  "stream-event",
+  "ai-sdk",
+  "ag-ui",
+  "openai-responses",
+  "openai-chat",
+] as const;
 
 /** Name of a dialect. */
 export type DialectName = (typeof DIALECT_NAMES)[number];
+
+/** Dialects whose frames are not distinguished by `type`, and the field that distinguishes them. */
+export const FRAME_TAG_FIELDS: { readonly [N in DialectName]?: string } = { "openai-chat": "object" };
 
 /** The records of a frame, and the rules it breaks. */
 export interface Decoded {

@@ -6,6 +6,8 @@ import { engine } from "./engine/index.ts";
 import { exportDialect } from "./export/index.ts";
 import { loom } from "./loom/index.ts";
 import { lumine } from "./lumine/index.ts";
+import { openaiChat } from "./openai-chat/index.ts";
+import { openaiResponses } from "./openai-responses/index.ts";
 import { streamEvent } from "./stream-event/index.ts";
 
 /** All dialects by name. */
@@ -17,6 +19,8 @@ export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   "stream-event": streamEvent,
   "ai-sdk": aiSdk,
   "ag-ui": agUi,
+  "openai-responses": openaiResponses,
+  "openai-chat": openaiChat,
 };
 
 /** True for the name of a dialect. */

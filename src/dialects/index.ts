@@ -28,6 +28,8 @@ export type { AiSdkFrame } from "./ai-sdk/frames.generated.ts";
 export type { EngineFrame } from "./engine/frames.generated.ts";
 export type { LegacyEngineFrame } from "./engine/legacy.ts";
 export type { LumineFrame } from "./lumine/frames.generated.ts";
+export type { OpenaiChatFrame } from "./openai-chat/frames.generated.ts";
+export type { OpenaiResponsesFrame } from "./openai-responses/frames.generated.ts";
 export type { StreamEventFrame } from "./stream-event/frames.generated.ts";
 export type { LedgerEntry } from "./ledger.ts";
 export { type CheckedFrame, type CheckOptions, createStreamCheck, type StreamCheck } from "./check-stream.ts";

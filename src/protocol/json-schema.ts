@@ -10,10 +10,13 @@ export interface SchemaOptions {
   readonly beside?: Fields;
   /** False for a frame that is sent without `type`. */
   readonly tagged?: boolean;
+  /** Field that has the tag. Default: `type`. */
+  readonly tagField?: string;
 }
 
 /** Returns the schema of one shape, with its tag as the `type`. */
-export function shapeSchema(tag: string, shape: Shape, { beside = {}, tagged = true }: SchemaOptions = {}): JsonObject {
+export function shapeSchema(tag: string, shape: Shape, options: SchemaOptions = {}): JsonObject {
+  const { beside = {}, tagged = true, tagField = "type" } = options;
   const object = fieldsSchema({ ...beside, ...shape.fields });
   const properties = object["properties"] as JsonObject;
   const required = object["required"] as readonly string[];
@@ -21,8 +24,8 @@ export function shapeSchema(tag: string, shape: Shape, { beside = {}, tagged = t
     title: tag,
     description: `${shape.about.en} (${shape.section}).`,
     type: "object",
-    properties: tagged ? { type: { const: tag }, ...properties } : properties,
-    required: tagged ? ["type", ...required] : required,
+    properties: tagged ? { [tagField]: { const: tag }, ...properties } : properties,
+    required: tagged ? [tagField, ...required] : required,
   };
 }
 

@@ -5,6 +5,7 @@ import type { Envelope } from "../../protocol/index.ts";
 import { type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import { CallStarts } from "../call-starts.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
@@ -22,8 +23,6 @@ const MAX_PARTS = 10_000;
 const DONE = "[DONE]";
 /** Chunks that may follow the end of a run that did not complete. */
 const ENDINGS: ReadonlySet<string> = new Set(["finish-step", "finish"]);
-/** Events of a call that has started. */
-const STARTED: ReadonlySet<unknown> = new Set(["tool_output", "tool_progress", "tool_end"]);
 /** Chunks about something that an earlier chunk sent. Clients stop at an unknown part or call. */
 const NEEDS_PART = /^(text|reasoning)-(delta|end)$/;
 const NEEDS_CALL = /^tool-(input-delta|approval-request|output-.*)$/;
@@ -48,7 +47,7 @@ function createAiSdkDecoder(): Decoder {
   /** Open text and reasoning parts, and calls with their approvals. */
   const parts = new BoundedMap<true>(MAX_PARTS);
   const calls = new BoundedMap<true>(MAX_PARTS);
-  const started = new BoundedMap<true>(MAX_PARTS);
+  const starts = new CallStarts();
 
   const envelope = (): Envelope => dropMissing({ run_id: runId });
 
@@ -58,7 +57,7 @@ function createAiSdkDecoder(): Decoder {
     runId = messageId;
     reader = new ChunkReader();
     reply.clear();
-    for (const known of [parts, calls, started]) known.clear();
+    for (const known of [parts, calls, starts]) known.clear();
     return [{ envelope: envelope(), event: dropMissing({ type: "run_start", run_id: runId }) }];
   }
 
@@ -100,17 +99,6 @@ function createAiSdkDecoder(): Decoder {
     if (type === "tool-approval-request") calls.set(`approval:${approvalId}`, true);
   }
 
-  /** Adds the `tool_start` of a call that has its first output or result. The AI SDK does not report it. */
-  function addStart(event: AnyEvent): readonly AnyEvent[] {
-    const { type, call_id, name, error_code, decision } = event as { readonly [field: string]: string | undefined };
-    // A call that was rejected or has invalid arguments never starts.
-    if (decision === "rejected" && type === "tool_approval_result") started.set(call_id ?? "", true);
-    if (error_code === "tool_rejected" || error_code === "invalid_arguments") return [event];
-    if (!STARTED.has(type) || started.has(call_id ?? "")) return [event];
-    started.set(call_id ?? "", true);
-    return [dropMissing({ type: "tool_start", call_id, name: name ?? "unknown" }), event];
-  }
-
   function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
     switch (type) {
       case "start":
@@ -147,9 +135,9 @@ function createAiSdkDecoder(): Decoder {
         return reader.read(frame);
       default: {
         const carried = findPartEvent(type);
-        if (carried === undefined) return reader.read(frame).flatMap(addStart);
+        if (carried === undefined) return reader.read(frame).flatMap((event) => starts.add(event));
         const event = { ...toJsonObject(frame["data"]), type: carried } as AnyEvent;
-        return findLoomEventFault(event) === undefined ? addStart(event) : reader.read(frame);
+        return findLoomEventFault(event) === undefined ? starts.add(event) : reader.read(frame);
       }
     }
   }

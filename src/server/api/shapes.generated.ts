@@ -378,7 +378,7 @@ export interface ResumeChat {
 /** How to read a foreign stream (HTTP). */
 export interface IngestQuery {
   /** Dialect of the body; default `auto`: detected from the first eight frames */
-  readonly dialect?: "auto" | "loom" | "export" | "engine" | "lumine" | "stream-event" | "ai-sdk" | "ag-ui";
+  readonly dialect?: "auto" | "loom" | "export" | "engine" | "lumine" | "stream-event" | "ai-sdk" | "ag-ui" | "openai-responses" | "openai-chat";
   /** Framing of the body; default `auto`: from `Content-Type`, otherwise from the first bytes */
   readonly framing?: "auto" | "ndjson" | "sse";
   /** If the session already has a run with the same id: store it under another id (`rename`, default) or reject it with `run_exists` (`refuse`) */
@@ -707,7 +707,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
   Chat: parseForm("HTTP#session_id?s content?s request_id?s agent?s capabilities?[s"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
-  IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event|ai-sdk|ag-ui framing?=auto|ndjson|sse when_taken?=rename|refuse"),
+  IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event|ai-sdk|ag-ui|openai-responses|openai-chat framing?=auto|ndjson|sse when_taken?=rename|refuse"),
   IngestResult: parseForm("HTTP#session_id:s dialect:s frames:i0 runs:[{run_id:s status:=live|completed|error|cancelled code?s first_event_id:i0 last_event_id:i0} warnings:[{line:i0 rule:s message:s} warning_count:i0"),
   Blob: parseForm("HTTP#blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0"),
   Blobs: parseForm("HTTP#blobs:[{blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0} damaged?[s"),

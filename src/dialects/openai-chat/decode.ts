@@ -1,0 +1,241 @@
+/** Decodes chunks of the Chat Completions API, one message at a time. Servers differ in many details; it accepts them. */
+import { findLoomEventFault } from "../../protocol/events.generated.ts";
+import type { Envelope } from "../../protocol/index.ts";
+import { type Json, type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
+import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Decoded, Decoder, Decoding } from "../dialect.ts";
+import { dropMissing } from "../drop-missing.ts";
+import { withExtra } from "../extra.ts";
+import { checkFrame, confidenceByForm, createFrameDecoder, rejectFrame } from "../frame-decoder.ts";
+import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { readArguments } from "../openai-responses/output-items.ts";
+import { ReplyText } from "../reply-text.ts";
+import { DEFAULT_NODE_NAME } from "../tool-values.ts";
+import { ChatCalls } from "./chat-calls.ts";
+import { findOpenaiChatFrameForm } from "./frames.generated.ts";
+import { OPENAI_CHAT_RULE_INFO } from "./rules.generated.ts";
+
+const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_CHAT_RULE_INFO);
+const OPENAI_CHAT = "openai-chat";
+/** The `object` of a chunk. */
+export const CHUNK = "chat.completion.chunk";
+/** What servers of this API send last. */
+const DONE = "[DONE]";
+/** Limit of the client for choices and tool calls. */
+const MAX_INDEX = 128;
+/** Fields of a delta that are read; others are kept. */
+const READ: ReadonlySet<string> = new Set([
+  "role",
+  "content",
+  "refusal",
+  "tool_calls",
+  "reasoning",
+  "reasoning_content",
+]);
+
+export const OPENAI_CHAT_DECODING: Decoding = {
+  createDecoder: createOpenaiChatDecoder,
+  confidence: (frame) => confidenceByForm(findOpenaiChatFrameForm(frame["object"]), frame, true),
+  traits: { ...PLAIN_FRAMES, endText: DONE },
+};
+
+function createOpenaiChatDecoder(): Decoder {
+  let runId: string | undefined;
+  /** `finished` if the `finish_reason` was read and the usage is still to come. */
+  let state: "new" | "live" | "finished" | "over" = "new";
+  let hasRole = false;
+  let hasUsage = false;
+  /** The reply, if it is not the text of the message. */
+  let given: string | undefined;
+  const calls = new ChatCalls((index) => `call-${index}`);
+  const reply = new ReplyText({ held: 0 });
+
+  const envelope = (): Envelope => dropMissing({ run_id: runId });
+
+  function begin(frame: JsonObject): EventRecord[] {
+    state = "live";
+    runId = readText(frame["id"]);
+    hasRole = false;
+    hasUsage = false;
+    given = undefined;
+    calls.clear();
+    reply.clear();
+    const seconds = frame["created"];
+    const ts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
+    const event = dropMissing({ type: "run_start", run_id: runId });
+    return [{ envelope: dropMissing({ run_id: runId, ts }), event }];
+  }
+
+  /** Starts a message if none is live, and ends one whose usage did not come. */
+  function ensureRun(frame: JsonObject, issues: Issue[]): EventRecord[] {
+    const id = readText(frame["id"]);
+    const isOther = id !== undefined && runId !== undefined && id !== runId;
+    if (state === "live") {
+      if (!isOther) return [];
+      issues.push(createIssue("openai-chat-id-changed", `the message ${runId} continues as ${id}`));
+      return begin(frame);
+    }
+    const ended =
+      state === "finished" ? end("completed", {}, issues).map((event) => ({ envelope: envelope(), event })) : [];
+    if (state === "over" && !isOther && id !== undefined)
+      issues.push(createIssue("openai-chat-after-finish", "content follows the end of its message"));
+    return [...ended, ...begin(frame)];
+  }
+
+  function end(status: "completed" | "error" | "cancelled", about: JsonObject, issues: Issue[]): AnyEvent[] {
+    state = "over";
+    const { reason, code } = about;
+    const event = dropMissing({
+      type: "run_end",
+      status,
+      reason: typeof reason === "string" ? reason : undefined,
+      code: typeof code === "string" ? code : undefined,
+    });
+    if (status !== "completed") return [event];
+    if (reply.overflowed && given === undefined)
+      issues.push(createIssue("openai-chat-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+    return [event, { type: "reply", reply: given ?? reply.toString() }];
+  }
+
+  function fail(error: JsonObject, loom: JsonObject, issues: Issue[]): AnyEvent[] {
+    const { status, reason, code } = loom;
+    if (loom["type"] === "run_end" && (status === "error" || status === "cancelled"))
+      return end(status, dropMissing({ reason, code }) as JsonObject, issues);
+    return end("error", dropMissing({ reason: readText(error["message"]), code: readText(error["code"]) }), issues);
+  }
+
+  function say(text: Json | undefined): readonly AnyEvent[] {
+    if (typeof text !== "string" || text === "") return [];
+    reply.add(text);
+    return [{ type: "message_chunk", content: text, id: DEFAULT_NODE_NAME }];
+  }
+
+  function readChoice(choice: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    const { index } = choice;
+    if (isCount(index) && index >= MAX_INDEX)
+      issues.push(createIssue("openai-chat-index-limit", `the choice has the index ${index}`));
+    if (index !== 0) return [keep({ object: CHUNK, choices: [choice] })];
+    const delta = toJsonObject(choice["delta"]);
+    hasRole ||= readText(delta["role"]) !== undefined;
+    const reasoning = delta["reasoning_content"] ?? delta["reasoning"];
+    const events: AnyEvent[] = [];
+    if (typeof reasoning === "string" && reasoning !== "") events.push({ type: "reasoning_chunk", content: reasoning });
+    events.push(...say(delta["content"]), ...say(delta["refusal"]));
+    const pieces = Array.isArray(delta["tool_calls"]) ? (delta["tool_calls"] as readonly Json[]) : [];
+    for (const piece of pieces) events.push(...readCall(toJsonObject(piece), issues));
+    const rest = keepFields(delta, (name, value) => !READ.has(name) && value != null);
+    if (Object.keys(rest).length > 0) events.push(keep({ object: CHUNK, choices: [{ index: 0, delta: rest }] }));
+    return events;
+  }
+
+  function readCall(piece: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    const { index } = piece;
+    if (isCount(index) && index >= MAX_INDEX)
+      issues.push(createIssue("openai-chat-index-limit", `the call has the index ${index}`));
+    const { call, delta } = calls.take(piece);
+    if (delta === undefined) return [];
+    const name = call.name === "" ? {} : { name: call.name };
+    return [{ type: "tool_call_chunk", call_id: call.callId, ...name, arguments_delta: delta }];
+  }
+
+  function finish(issues: Issue[]): readonly AnyEvent[] {
+    state = "finished";
+    if (!hasRole) issues.push(createIssue("openai-chat-role-missing", "the message has no `role`"));
+    return calls.list().map(({ callId: call_id, name, input, isNamed }) => {
+      if (!isNamed || name === "")
+        issues.push(createIssue("openai-chat-call-incomplete", `the call ${call_id} has no ID, type or name`));
+      return { type: "tool_call", call_id, name: name === "" ? "unknown" : name, ...readArguments(input) };
+    });
+  }
+
+  function readUsage(frame: JsonObject): readonly AnyEvent[] {
+    const { prompt_tokens, completion_tokens, total_tokens } = toJsonObject(frame["usage"]);
+    if (hasUsage || !isCount(prompt_tokens) || !isCount(completion_tokens)) return [];
+    hasUsage = true;
+    const total = isCount(total_tokens) ? total_tokens : prompt_tokens + completion_tokens;
+    return [{ type: "usage", prompt_tokens, completion_tokens, total_tokens: total }];
+  }
+
+  function readLoom(loom: JsonObject): readonly AnyEvent[] {
+    const event = loom as unknown as AnyEvent;
+    if (loom["type"] === "superseded") return [];
+    if (loom["type"] === "reply") {
+      given = readText(loom["reply"]) ?? "";
+      return [];
+    }
+    if (typeof loom["type"] !== "string" || findLoomEventFault(event) !== undefined)
+      return [keep({ object: CHUNK, choices: [], loom })];
+    hasUsage ||= event.type === "usage";
+    return [event];
+  }
+
+  function readEvents(frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    const { choices, usage } = frame;
+    const loom = toJsonObject(frame["loom"]);
+    if (frame["error"] != null) return fail(toJsonObject(frame["error"]), loom, issues);
+    const list = (Array.isArray(choices) ? (choices as readonly Json[]) : []).map(toJsonObject);
+    const events = list.flatMap((choice) => readChoice(choice, issues));
+    if (Object.keys(loom).length > 0) events.push(...readLoom(loom));
+    const isEnd = list.some(({ index, finish_reason }) => index === 0 && readText(finish_reason) !== undefined);
+    if (isEnd) events.push(...finish(issues));
+    // A message with `usage: null` has its usage in a later chunk, which has no choices.
+    const awaits = isEnd && usage === null;
+    if (usage != null) events.push(...readUsage(frame));
+    if (state === "finished" && !awaits) events.push(...end("completed", {}, issues));
+    return events;
+  }
+
+  const frames = createFrameDecoder((given): Decoded => {
+    // An error of a server may come without the fields of a chunk.
+    const frame: JsonObject =
+      given["object"] === undefined && given["error"] != null ? { choices: [], ...given, object: CHUNK } : given;
+    const { object } = frame;
+    if (typeof object !== "string") return rejectFrame("frame-kind", "the chunk has no `object`");
+    const form = findOpenaiChatFrameForm(object);
+    const issues: Issue[] = [];
+    if (form !== undefined && !checkFrame(form, frame, issues)) return { records: [], issues };
+    const isLate = state === "finished" && isEmpty(frame, runId);
+    // Some servers send the usage, or an empty chunk, after the end.
+    if (state === "over" && isEmpty(frame, runId) && frame["error"] == null) return { records: [], issues };
+    const records = isLate ? [] : ensureRun(frame, issues);
+    const events = form === undefined ? [keep(frame)] : readEvents(frame, issues);
+    const extra = keepFields(frame, (name) => name !== "object" && form?.fields.has(name) === false);
+    const at = envelope();
+    for (const [index, event] of events.entries()) {
+      const isPlain = event.type === "foreign" || index > 0 || Object.keys(extra).length === 0;
+      records.push({ envelope: isPlain ? at : withExtra(at, OPENAI_CHAT, extra as JsonObject), event });
+    }
+    return { records, issues };
+  });
+
+  return {
+    decode(text, parsed) {
+      if (parsed !== undefined || text.trim() !== DONE) return frames.decode(text, parsed);
+      if (state === "over") return { records: [], issues: [] };
+      const issues: Issue[] = [];
+      if (state !== "finished")
+        issues.push(createIssue("openai-chat-finish-missing", "[DONE] comes before `finish_reason`"));
+      if (state !== "finished") return { records: [], issues };
+      const events = end("completed", {}, issues);
+      return { records: events.map((event) => ({ envelope: envelope(), event })), issues };
+    },
+  };
+}
+
+/** True for a chunk of the message `runId` without content: an empty choice, or only the usage. */
+function isEmpty({ id, choices, loom }: JsonObject, runId: string | undefined): boolean {
+  if (loom !== undefined || !Array.isArray(choices) || readText(id) !== runId) return false;
+  return (choices as readonly Json[]).every((choice) => {
+    const { delta, finish_reason } = toJsonObject(choice);
+    const fields = Object.entries(toJsonObject(delta));
+    return (
+      finish_reason == null &&
+      fields.every(([name, value]) => (name === "role" && runId !== undefined) || value == null || value === "")
+    );
+  });
+}
+
+function keep(frame: JsonObject): AnyEvent {
+  return { type: "foreign", dialect: OPENAI_CHAT, frame };
+}

@@ -1,0 +1,189 @@
+/** Decodes stream events of the Responses API, one response at a time. `ItemReader` knows what each item means. */
+import type { Envelope } from "../../protocol/index.ts";
+import { findLoomEventFault } from "../../protocol/events.generated.ts";
+import { type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
+import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Decoder, Decoding } from "../dialect.ts";
+import { dropMissing } from "../drop-missing.ts";
+import { withExtra } from "../extra.ts";
+import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { findOpenaiResponsesFrameForm } from "./frames.generated.ts";
+import { ItemReader, OPENAI_RESPONSES } from "./item-reader.ts";
+import { FAILED, isRepeatedEvent, SERVER_ERROR } from "./output-items.ts";
+import { OPENAI_RESPONSES_RULE_INFO } from "./rules.generated.ts";
+
+const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_RESPONSES_RULE_INFO);
+/** What compatible servers send last. */
+const DONE = "[DONE]";
+/** Events that clients of the API know and that this package has no event for. */
+const KNOWN =
+  /^(response\.(output_text\.annotation\.added|audio\.(transcript\.)?(delta|done)|image_generation_call\.partial_image)|keepalive|error)$/;
+const LIFECYCLE = /^response\.(created|queued|in_progress|completed|incomplete|failed)$/;
+
+export const OPENAI_RESPONSES_DECODING: Decoding = {
+  createDecoder: createOpenaiResponsesDecoder,
+  confidence(frame) {
+    const { type } = frame;
+    const form = findOpenaiResponsesFrameForm(type);
+    if (form === undefined) return typeof type === "string" && type.startsWith("response.") ? 1 : 0;
+    const isOwn = type !== "error" && type !== "keepalive";
+    if (!isOwn && !isCount(frame["sequence_number"])) return 0;
+    return confidenceByForm(form, frame, isOwn || "loom" in frame);
+  },
+  traits: { ...PLAIN_FRAMES, endText: DONE },
+};
+
+function createOpenaiResponsesDecoder(): Decoder {
+  let runId: string | undefined;
+  let state: "new" | "live" | "over" = "new";
+  let last: number | undefined;
+  let hasUsage = false;
+  let reader = new ItemReader();
+
+  const envelope = (): Envelope => dropMissing({ run_id: runId });
+
+  function begin(response: JsonObject): EventRecord[] {
+    state = "live";
+    runId = readText(response["id"]);
+    last = undefined;
+    hasUsage = false;
+    reader = new ItemReader();
+    const seconds = response["created_at"];
+    const ts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
+    const event = dropMissing({ type: "run_start", run_id: runId });
+    return [{ envelope: dropMissing({ run_id: runId, ts }), event }];
+  }
+
+  /** Starts a response if none is live. */
+  function ensureRun(type: string, response: JsonObject, issues: Issue[]): EventRecord[] {
+    const id = readText(response["id"]);
+    if (type === "response.created" && state !== "live") return begin(response);
+    if (state === "live") {
+      if (id === undefined || runId === undefined || id === runId) return [];
+      issues.push(createIssue("openai-responses-id-changed", `the response ${runId} continues as ${id}`));
+      return type === "response.created" ? begin(response) : [];
+    }
+    issues.push(
+      state === "over"
+        ? createIssue("openai-responses-after-end", `\`${type}\` follows the end of its response`)
+        : createIssue("openai-responses-created-first", `the response starts with \`${type}\``),
+    );
+    return begin(response);
+  }
+
+  function checkSequence(frame: JsonObject, issues: Issue[]): void {
+    const number = frame["sequence_number"];
+    if (!isCount(number)) return;
+    if (last !== undefined && number !== last + 1)
+      issues.push(createIssue("openai-responses-sequence", `\`sequence_number\` ${number} follows ${last}`));
+    last = number;
+  }
+
+  function end(status: "completed" | "error" | "cancelled", about: JsonObject, response: JsonObject): AnyEvent[] {
+    state = "over";
+    const { input_tokens, output_tokens, total_tokens } = toJsonObject(response["usage"]);
+    const events: AnyEvent[] = [];
+    if (!hasUsage && isCount(input_tokens) && isCount(output_tokens)) {
+      const total = isCount(total_tokens) ? total_tokens : input_tokens + output_tokens;
+      events.push({
+        type: "usage",
+        prompt_tokens: input_tokens,
+        completion_tokens: output_tokens,
+        total_tokens: total,
+      });
+    }
+    const { reason, code } = about;
+    events.push(dropMissing({ type: "run_end", status, reason: readText(reason), code: readText(code) }));
+    return events;
+  }
+
+  function complete(response: JsonObject, issues: Issue[], isComplete: boolean): AnyEvent[] {
+    if (isComplete) {
+      for (const id of reader.listUnended(response["output"]))
+        issues.push(createIssue("openai-responses-item-open", `the item ${id} did not end and is not in the output`));
+    }
+    const unsent = reader.readUnsent(response["output"]);
+    const events = end("completed", {}, response);
+    const { text, overflowed } = reader.readReply(response["output"]);
+    if (overflowed)
+      issues.push(createIssue("openai-responses-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+    return [...unsent, ...events, { type: "reply", reply: text }];
+  }
+
+  function fail(error: JsonObject, response: JsonObject): AnyEvent[] {
+    const { message, code } = error;
+    return end(
+      "error",
+      { reason: readText(message) ?? FAILED, code: code === SERVER_ERROR ? null : (code ?? null) },
+      response,
+    );
+  }
+
+  function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+    const response = toJsonObject(frame["response"]);
+    switch (type) {
+      case "response.created":
+      case "response.queued":
+      case "response.in_progress":
+        return [];
+      case "response.completed":
+        return complete(response, issues, true);
+      case "response.incomplete":
+        if (response["status"] === "cancelled") return end("cancelled", toJsonObject(frame["loom"]), response);
+        return complete(response, issues, false);
+      case "response.failed":
+        return fail(toJsonObject(response["error"]), response);
+      case "error":
+        return fail({ ...frame, ...toJsonObject(frame["error"]) }, {});
+      case "keepalive": {
+        const { loom } = frame;
+        if (loom === undefined || loom === null) return [];
+        const event = loom as unknown as AnyEvent;
+        if (typeof event.type !== "string" || findLoomEventFault(event) !== undefined) return [keep(frame)];
+        hasUsage ||= event.type === "usage";
+        return reader.start(event);
+      }
+      default: {
+        const fault = reader.findFault(type, frame);
+        if (fault !== undefined) issues.push(createIssue(`openai-responses-item-${fault.rule}`, fault.message));
+        const events = reader.read(type, frame);
+        if (events !== undefined) return events;
+        if (isRepeatedEvent(type)) return [];
+        if (!KNOWN.test(type))
+          issues.push(createIssue("openai-responses-type-unknown", `the client does not know \`${type}\``));
+        return [keep(frame)];
+      }
+    }
+  }
+
+  const frames = createTypedDecoder("event", (frame, type, issues) => {
+    const form = findOpenaiResponsesFrameForm(type);
+    if (form !== undefined && !checkFrame(form, frame, issues)) return [];
+    const response = LIFECYCLE.test(type) ? toJsonObject(frame["response"]) : {};
+    const records = ensureRun(type, response, issues);
+    checkSequence(frame, issues);
+    const events = readEvents(type, frame, issues);
+    const extra = form === undefined ? {} : keepFields(frame, (name) => name !== "type" && !form.fields.has(name));
+    const at = envelope();
+    for (const [index, event] of events.entries()) {
+      const isKept = event.type === "foreign" || index > 0 || Object.keys(extra).length === 0;
+      records.push({ envelope: isKept ? at : withExtra(at, OPENAI_RESPONSES, extra as JsonObject), event });
+    }
+    return records;
+  });
+
+  return {
+    decode(text, given) {
+      if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
+      if (state === "over") return { records: [], issues: [] };
+      const rule = state === "new" ? "openai-responses-created-first" : "openai-responses-end-missing";
+      return { records: [], issues: [createIssue(rule, "[DONE] comes before the end of a response")] };
+    },
+  };
+}
+
+function keep(frame: JsonObject): AnyEvent {
+  return { type: "foreign", dialect: OPENAI_RESPONSES, frame };
+}

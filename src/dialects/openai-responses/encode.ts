@@ -1,0 +1,258 @@
+/**
+ * Encodes records as stream events of the Responses API. Only types that the `openai` client knows are sent, because its
+ * stream helper stops at any other: what has no event is a `keepalive` with the fields of the event.
+ */
+import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
+import { trackCall } from "../call-tracker.ts";
+import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { createFoldEncoder } from "../fold-encoder.ts";
+import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { addAnswerText, findUnsentText } from "../reply-text.ts";
+import { DEFAULT_NODE_NAME } from "../tool-values.ts";
+import { FAILED, readArguments, SERVER_ERROR } from "./output-items.ts";
+import {
+  addArguments,
+  addCall,
+  appendText,
+  createSentResponse,
+  endCall,
+  endResponse,
+  endText,
+  endTexts,
+  requestApproval,
+  type SentResponse,
+  showCall,
+  startResponse,
+  supersede,
+  writeEvent,
+} from "./sent-response.ts";
+
+const GRAPH_STATE = "clients of the Responses API do not show graph state";
+const INCOMPLETE_REASONS: { readonly [reason: string]: string } = {
+  length: "max_output_tokens",
+  content_filter: "content_filter",
+};
+
+export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
+  return createFoldEncoder<SentResponse>(
+    {
+      table: OPENAI_RESPONSES_TABLE,
+      create: createSentResponse,
+      before(fold, { event }) {
+        if (fold.isOpen) return NO_FRAMES;
+        if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
+        return startResponse(fold);
+      },
+    },
+    saved,
+  );
+}
+
+function writeExtension(fold: SentResponse, event: LoomEvent): string {
+  return writeEvent(fold, "keepalive", { loom: event as unknown as JsonObject });
+}
+
+/** A row for an event that only clients of Loom read. It has all its fields. */
+function extension<T extends EventType>(note?: string): LedgerRow<SentResponse, T> {
+  return carried("keepalive", (fold, event) => [writeExtension(fold, event)], note === undefined ? {} : { note });
+}
+
+/** Like `extension`, for an event of a call. */
+function callExtension<T extends "tool_output" | "tool_progress" | "tool_approval_result">(
+  phase: "before" | "running",
+): LedgerRow<SentResponse, T> {
+  return carried("keepalive", (fold, event, { envelope }) => {
+    const { id } = trackCall(fold.calls, event, envelope, phase);
+    return [writeExtension(fold, { ...event, call_id: id })];
+  });
+}
+
+export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
+  run_start: carried("response.created", () => NO_FRAMES, {
+    lostFields: [
+      "message",
+      "agent",
+      "contiguous",
+      "source",
+      "request_id",
+      "context",
+      "attachments",
+      "reasoning",
+      "actor",
+      "tool_rules",
+      "on_interruption",
+      "capabilities",
+    ],
+    note: "the ID of the response is the ID of the run, its model is the agent; `response.in_progress` follows",
+  }),
+  llm_start: converted(
+    "response.output_item.done",
+    (fold, { purpose = "answer" }, { envelope }) =>
+      purpose === "answer" ? endTexts(fold, envelope.node_id) : NO_FRAMES,
+    {
+      note: "ends the text of the model call before, if there is one. It is not read back",
+      roundTrip: () => undefined,
+    },
+  ),
+  llm_end: omitted("the reason of the last model call decides how the response ends", (fold, event) => {
+    const { purpose = "answer", finish_reason = "" } = event;
+    if (purpose === "answer") fold.incompleteReason = INCOMPLETE_REASONS[finish_reason];
+  }),
+  node_enter: converted(
+    "response.output_item.done",
+    (fold, { supersedes }) => (supersedes === undefined ? NO_FRAMES : supersede(fold, supersedes)),
+    {
+      note: "only if the node run repeats an interrupted one: the open items of that one end as `incomplete`, and its texts, and calls that did not run, are not in the `output` of the last event. It is not read back",
+      roundTrip: () => undefined,
+    },
+  ),
+  node_exit: converted(
+    "response.output_item.done",
+    (fold, { result }, { envelope }) => endTexts(fold, envelope.node_id, result === "Ok" ? "completed" : "incomplete"),
+    { note: "ends the text of the node run, if there is one. It is not read back", roundTrip: () => undefined },
+  ),
+  message_chunk: carried(
+    "response.output_text.delta",
+    (fold, { content, channel }, { envelope }) => {
+      if (content === "") return NO_FRAMES;
+      if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
+      addAnswerText(fold.answered, envelope.node_id, content);
+      return appendText(fold, "message", envelope, content);
+    },
+    {
+      lostFields: ["id", "channel", "format", "is_complete"],
+      note: "in an item `message`; text of thoughts is sent as reasoning",
+      roundTrip: ({ content, channel }) =>
+        channel === "thought"
+          ? { type: "reasoning_chunk", content }
+          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
+    },
+  ),
+  reasoning_chunk: carried(
+    "response.reasoning_summary_text.delta",
+    (fold, { content }, { envelope }) =>
+      content === "" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
+    { lostFields: ["id", "stage"], note: "in an item `reasoning`" },
+  ),
+  reasoning_end: carried(
+    "response.output_item.done",
+    (fold, _event, { envelope: { node_id = "" } }) => endText(fold, "reasoning", node_id),
+    { lostFields: ["id", "duration_ms"], note: "also sent when something else follows the reasoning" },
+  ),
+  tool_call_chunk: carried(
+    "response.mcp_call_arguments.delta",
+    (fold, { call_id, name, arguments_delta }, { envelope }) => {
+      if (call_id === undefined || (name === undefined && !fold.calls.byKey.has(call_id))) return NO_FRAMES;
+      const call = trackCall(fold.calls, { call_id, ...(name === undefined ? {} : { name }) }, envelope, "before");
+      if (call.shown) return NO_FRAMES;
+      return [...addCall(fold, call, envelope), ...addArguments(fold, call, arguments_delta)];
+    },
+    {
+      lostFields: ["index"],
+      note: "pieces without a call ID are omitted, as the call follows with all arguments",
+    },
+  ),
+  tool_call: carried(
+    "response.mcp_call_arguments.done",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "call");
+      call.description = event.description;
+      return showCall(fold, call, envelope, event.raw_arguments ?? JSON.stringify(event.arguments));
+    },
+    {
+      lostFields: ["index"],
+      note: "an item `mcp_call`, as the server runs the tool; a `function_call` would ask the client to run it",
+      roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
+        dropUndefined({
+          type: "tool_call",
+          call_id,
+          name,
+          ...readArguments(raw_arguments ?? JSON.stringify(args)),
+          description: description === "" ? undefined : description,
+        }) as unknown as LoomEvent,
+    },
+  ),
+  tool_start: omitted("a call with its arguments counts as started"),
+  tool_output: callExtension("running"),
+  tool_progress: callExtension("running"),
+  tool_end: carried(
+    "response.output_item.done",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "end");
+      return [...showCall(fold, call, envelope, "{}"), ...endCall(fold, call, event)];
+    },
+    { note: "after `response.mcp_call.completed`, or `response.mcp_call.failed` if it failed" },
+  ),
+  tool_approval: carried(
+    "response.output_item.done",
+    (fold, event, { envelope }) => {
+      const { id } = trackCall(fold.calls, event, envelope, "before");
+      return [...endTexts(fold, envelope.node_id), ...requestApproval(fold, { ...event, call_id: id }, envelope)];
+    },
+    { note: "an item `mcp_approval_request`; the response goes on when the approval is answered" },
+  ),
+  tool_approval_result: callExtension("before"),
+  todo_list: extension(),
+  todo_update: extension(),
+  image: extension(),
+  retrieval_complete: extension(),
+  error: extension("clients stop at the event `error`, so it is not sent"),
+  custom: extension(),
+  foreign: extension("also events of this API without an equivalent: their positions are those of another response"),
+  usage: carried(
+    "keepalive",
+    (fold, event) => {
+      const { input, output, total } = fold.usage ?? { input: 0, output: 0, total: 0 };
+      const { prompt_tokens, completion_tokens, total_tokens } = event;
+      fold.usage = { input: input + prompt_tokens, output: output + completion_tokens, total: total + total_tokens };
+      return [writeExtension(fold, event)];
+    },
+    { note: "the last event has the sum as `usage`" },
+  ),
+  data: extension(),
+  compression_applied: extension(),
+  tot_expand: extension(),
+  tot_evaluate: extension(),
+  tot_backtrack: extension(),
+  got_plan: extension(),
+  got_node_start: extension(),
+  got_node_complete: extension(),
+  got_node_failed: extension(),
+  got_expand: extension(),
+  values: omitted(GRAPH_STATE),
+  updates: omitted(GRAPH_STATE),
+  checkpoint: omitted(GRAPH_STATE),
+  run_end: carried(
+    "response.failed",
+    (fold, { status, reason, code }) => {
+      if (status === "completed") return NO_FRAMES;
+      if (status === "error")
+        return endResponse(fold, "failed", { error: { code: code ?? SERVER_ERROR, message: reason ?? FAILED } });
+      return endResponse(fold, "cancelled", {}, dropUndefined({ reason, code }));
+    },
+    {
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
+      note: "`response.incomplete` with the status `cancelled` if the run was cancelled",
+      roundTrip: ({ status, reason = status === "error" ? FAILED : undefined, code }) =>
+        dropUndefined({
+          type: "run_end",
+          status,
+          reason: status === "completed" || reason === "" ? undefined : reason,
+          code:
+            status === "completed" || code === "" || (status === "error" && code === SERVER_ERROR) ? undefined : code,
+        }) as unknown as LoomEvent,
+    },
+  ),
+  reply: carried(
+    "response.completed",
+    (fold, { reply }, { envelope }: StampedRecord) => {
+      const rest = findUnsentText(fold.answered, envelope.node_id, reply);
+      const frames = rest === "" ? NO_FRAMES : appendText(fold, "message", envelope, rest);
+      return [...frames, ...endResponse(fold, "completed")];
+    },
+    {
+      note: "`response.incomplete` if the last model call was cut off. Text that was not streamed is sent before it; read back as all text of the response",
+    },
+  ),
+};

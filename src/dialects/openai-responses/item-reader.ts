@@ -1,0 +1,246 @@
+/** Reads the output items of one response as events, and checks what the `openai` client checks about them. */
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import type { AnyEvent } from "../../protocol/record.ts";
+import { CallStarts } from "../call-starts.ts";
+import { dropMissing } from "../drop-missing.ts";
+import { readText } from "../frame-traits.ts";
+import { ReplyText } from "../reply-text.ts";
+import { DEFAULT_NODE_NAME } from "../tool-values.ts";
+import { describeOutput, listTexts, readArguments, readCallName, readHostedCall, toText } from "./output-items.ts";
+
+/** Dialect of events that are kept unchanged. */
+export const OPENAI_RESPONSES = "openai-responses";
+const MAX_ITEMS = 10_000;
+
+interface ReadOutputItem {
+  readonly id: string | undefined;
+  readonly type: string;
+  readonly callId: string;
+  readonly name: string;
+  /** True once a piece of its text was read. */
+  hasText: boolean;
+  /** True once its call was read. */
+  isCalled: boolean;
+  isDone: boolean;
+}
+
+export interface ItemFault {
+  readonly rule: "unknown" | "repeated";
+  readonly message: string;
+}
+
+export class ItemReader {
+  /** Items by position. */
+  readonly #items = new BoundedMap<ReadOutputItem>(MAX_ITEMS);
+  readonly #ids = new BoundedMap<true>(MAX_ITEMS);
+  /** IDs of messages with text. */
+  readonly #messages = new BoundedMap<true>(MAX_ITEMS);
+  /** Calls that have no result yet. An approval may come before the item of its call. */
+  readonly #calls = new BoundedMap<true>(MAX_ITEMS);
+  readonly #starts = new CallStarts();
+  readonly #reply = new ReplyText({ held: 0 });
+
+  /** Finds what the client does not accept about an event of an item. Call it before `read`. */
+  findFault(type: string, frame: JsonObject): ItemFault | undefined {
+    const { output_index: place, item_id: id } = frame;
+    if (place === undefined) return undefined;
+    const known = this.#items.get(toText(place));
+    if (type === "response.output_item.added") {
+      const { id: added } = toJsonObject(frame["item"]);
+      if (known !== undefined) return { rule: "repeated", message: `there is an item at position ${toText(place)}` };
+      if (typeof added === "string" && this.#ids.has(added))
+        return { rule: "repeated", message: `there is an item with the ID ${added}` };
+      return undefined;
+    }
+    if (known === undefined) return { rule: "unknown", message: `there is no item at position ${toText(place)}` };
+    const named = type === "response.output_item.done" ? toJsonObject(frame["item"])["id"] : id;
+    if (named === undefined || known.id === undefined || named === known.id) return undefined;
+    return { rule: "unknown", message: `the item at position ${toText(place)} is ${known.id}, not ${toText(named)}` };
+  }
+
+  /** Returns the events of an event of an item; undefined for one that has no equivalent. */
+  read(type: string, frame: JsonObject): readonly AnyEvent[] | undefined {
+    const place = toText(frame["output_index"] ?? frame["item_id"]);
+    const known = this.#items.get(place);
+    const delta = toText(frame["delta"]);
+    switch (type) {
+      case "response.output_item.added":
+        this.#add(place, toJsonObject(frame["item"]));
+        return [];
+      case "response.output_text.delta":
+      case "response.refusal.delta":
+        return this.#say(known, delta);
+      case "response.reasoning_text.delta":
+      case "response.reasoning_summary_text.delta":
+        if (known !== undefined) known.hasText = true;
+        return [{ type: "reasoning_chunk", content: delta }];
+      case "response.reasoning_summary_part.added":
+        return known?.hasText === true ? [{ type: "reasoning_chunk", content: "\n\n" }] : [];
+      case "response.function_call_arguments.delta":
+      case "response.mcp_call_arguments.delta":
+        if (known === undefined) return undefined;
+        if (this.#calls.has(known.callId)) return [];
+        return [{ type: "tool_call_chunk", call_id: known.callId, name: known.name, arguments_delta: delta }];
+      case "response.function_call_arguments.done":
+      case "response.mcp_call_arguments.done": {
+        if (known === undefined) return undefined;
+        return this.#call(known, toText(frame["arguments"]), toJsonObject(frame["loom"])["description"]);
+      }
+      case "response.output_item.done":
+        return this.#end(place, toJsonObject(frame["item"]), frame);
+      default:
+        return undefined;
+    }
+  }
+
+  /** Returns an event of a call, after the start of the call if there was none. */
+  start(event: AnyEvent): readonly AnyEvent[] {
+    return this.#starts.add(event);
+  }
+
+  /** IDs of items that did not end and are not in the final output. */
+  listUnended(output: Json | undefined): readonly string[] {
+    if (!Array.isArray(output)) return [];
+    const ids = new Set((output as readonly Json[]).map((item) => toJsonObject(item)["id"]));
+    return [...this.#items.values()].flatMap(({ id, isDone }) =>
+      isDone || id === undefined || ids.has(id) ? [] : [id],
+    );
+  }
+
+  /** Reads messages and calls that are only in the final output, as compatible servers send them. */
+  readUnsent(output: Json | undefined): readonly AnyEvent[] {
+    if (!Array.isArray(output) || this.#items.size > 0) return [];
+    return (output as readonly Json[]).flatMap((item, index) => {
+      const whole = toJsonObject(item);
+      return this.#end(`output-${index}`, whole, {
+        type: "response.output_item.done",
+        output_index: index,
+        item: whole,
+      });
+    });
+  }
+
+  /** The text of the response. Items that the final output lacks do not count: their attempt was repeated. */
+  readReply(output: Json | undefined): { readonly text: string; readonly overflowed: boolean } {
+    const { overflowed } = this.#reply;
+    if (!Array.isArray(output)) return { text: this.#reply.toString(), overflowed };
+    const items = (output as readonly Json[]).map(toJsonObject).filter(({ type }) => type === "message");
+    const ids = new Set(items.map(({ id }) => id));
+    const isWhole = [...this.#messages.keys()].every((id) => ids.has(id));
+    if (isWhole && !overflowed) return { text: this.#reply.toString(), overflowed };
+    return { text: items.flatMap(({ content }) => listTexts(content)).join(""), overflowed: false };
+  }
+
+  #add(place: string, item: JsonObject): ReadOutputItem {
+    const id = readText(item["id"]);
+    const known: ReadOutputItem = {
+      id,
+      type: toText(item["type"]),
+      callId: readText(toJsonObject(item["loom"])["call_id"]) ?? readText(item["call_id"]) ?? id ?? `call-${place}`,
+      name: readCallName(item),
+      hasText: false,
+      isCalled: false,
+      isDone: false,
+    };
+    this.#items.set(place, known);
+    if (id !== undefined) this.#ids.set(id, true);
+    return known;
+  }
+
+  #say(known: ReadOutputItem | undefined, content: string): readonly AnyEvent[] {
+    if (known !== undefined) {
+      known.hasText = true;
+      this.#messages.set(known.id ?? "", true);
+    }
+    this.#reply.add(content);
+    return [{ type: "message_chunk", content, id: DEFAULT_NODE_NAME }];
+  }
+
+  #call(known: ReadOutputItem, text: string, description: Json | undefined): readonly AnyEvent[] {
+    const { callId: call_id, name } = known;
+    const wasCalled = known.isCalled || this.#calls.has(call_id);
+    known.isCalled = true;
+    if (wasCalled) return [];
+    this.#calls.set(call_id, true);
+    const about = dropMissing({ description: readText(description) });
+    return [{ type: "tool_call", call_id, name, ...readArguments(text), ...about }];
+  }
+
+  #end(place: string, item: JsonObject, frame: JsonObject): readonly AnyEvent[] {
+    const known = this.#items.get(place) ?? this.#add(place, item);
+    if (known.isDone) return [];
+    known.isDone = true;
+    const type = toText(item["type"]);
+    switch (type) {
+      case "message":
+        return known.hasText ? [] : listTexts(item["content"]).flatMap((text) => this.#say(known, text));
+      case "reasoning": {
+        const texts = known.hasText ? [] : listTexts(item["summary"]);
+        // Only the provider can read it. Without it, the answer is complete all the same.
+        const kept = typeof item["encrypted_content"] === "string" ? [keepItem(frame)] : [];
+        return [...texts.map((content) => ({ type: "reasoning_chunk", content })), { type: "reasoning_end" }, ...kept];
+      }
+      case "function_call":
+        return this.#call(known, toText(item["arguments"]), undefined);
+      case "custom_tool_call":
+        return this.#call(known, JSON.stringify({ input: item["input"] ?? "" }), undefined);
+      case "mcp_call":
+        return [...this.#call(known, toText(item["arguments"]), undefined), ...this.#endCall(known, item)];
+      case "mcp_approval_request": {
+        const { callId: call_id, name } = known;
+        const { expires_at, digest } = toJsonObject(item["loom"]);
+        const { arguments: args } = readArguments(toText(item["arguments"]));
+        const limits = dropMissing({
+          expires_at: typeof expires_at === "number" ? expires_at : undefined,
+          digest: readText(digest),
+        });
+        const request = { type: "tool_approval", call_id, name, arguments: args, ...limits };
+        return [...this.#call(known, toText(item["arguments"]), undefined), request];
+      }
+      default:
+        return type.endsWith("_call") ? this.#endHosted(known, item, frame) : [keepItem(frame)];
+    }
+  }
+
+  #endCall({ callId: call_id, name }: ReadOutputItem, item: JsonObject): readonly AnyEvent[] {
+    const { status, error } = item;
+    this.#calls.delete(call_id);
+    const is_error = status === "failed" || (error !== null && error !== undefined);
+    if (!is_error && status !== "completed" && typeof item["output"] !== "string") return [];
+    const { output, error_code, duration_ms } = toJsonObject(item["loom"]);
+    const { content, message } = toJsonObject(error);
+    const result = is_error
+      ? isJsonObject(error)
+        ? describeOutput(content ?? message ?? error)
+        : describeOutput(error ?? item["output"])
+      : describeOutput(item["output"]);
+    return this.#starts.add({
+      type: "tool_end",
+      call_id,
+      name,
+      result,
+      is_error,
+      ...(output === undefined ? {} : { output }),
+      ...dropMissing({
+        error_code: typeof error_code === "string" ? error_code : undefined,
+        duration_ms: typeof duration_ms === "number" && duration_ms >= 0 ? duration_ms : undefined,
+      }),
+    });
+  }
+
+  #endHosted(known: ReadOutputItem, item: JsonObject, frame: JsonObject): readonly AnyEvent[] {
+    const { input, end } = readHostedCall(item);
+    const { callId: call_id, name } = known;
+    const call = this.#call(known, input, undefined);
+    const kept = typeof item["result"] === "string" ? [keepItem(frame)] : [];
+    if (end === undefined) return [...call, ...kept];
+    this.#calls.delete(call_id);
+    const { result, isError: is_error } = end;
+    return [...call, ...kept, ...this.#starts.add({ type: "tool_end", call_id, name, result, is_error })];
+  }
+}
+
+function keepItem(frame: JsonObject): AnyEvent {
+  return { type: "foreign", dialect: OPENAI_RESPONSES, frame };
+}
