@@ -9,6 +9,7 @@ import {
   createStreamConverter,
   DIALECT_NAMES,
   type DialectName,
+  type DialectName,
   DIALECTS,
 } from "../src/dialects/index.ts";
 import { ForeignSession } from "../src/engine/foreign-session.ts";
@@ -246,13 +247,14 @@ describe("a foreign stream", () => {
   });
 
   test("is reported by the check, in every dialect", () => {
-    const samples: { readonly [name: string]: AnyEvent | JsonObject } = {
+    const samples: { readonly [N in DialectName]: AnyEvent | JsonObject } = {
       loom: { type: "message_chunk", id: "think", content: HIGH },
       export: { Messages: { chunk: { content: HIGH }, metadata: { loom_node: "think" } } },
       engine: { type: "content", data: { content: HIGH }, metadata: { request_id: "r", timestamp: 1, sequence: 1 } },
       lumine: { type: "chunk", id: "m", message: HIGH },
       "stream-event": { type: "text_delta", ts: 1, source: "stream", content: HIGH },
       "ai-sdk": { type: "text-delta", id: "1", delta: HIGH },
+      "ag-ui": { type: "TEXT_MESSAGE_CONTENT", messageId: "1", delta: HIGH },
       "openai-chat": { object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: HIGH } }] },
       "openai-responses": {
         type: "response.output_text.delta",
