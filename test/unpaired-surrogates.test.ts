@@ -9,7 +9,6 @@ import {
   createStreamConverter,
   DIALECT_NAMES,
   type DialectName,
-  type DialectName,
   DIALECTS,
 } from "../src/dialects/index.ts";
 import { ForeignSession } from "../src/engine/foreign-session.ts";

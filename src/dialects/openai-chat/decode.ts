@@ -101,7 +101,7 @@ function createOpenaiChatDecoder(): Decoder {
   function fail(error: JsonObject, loom: JsonObject, issues: Issue[]): AnyEvent[] {
     const { status, reason, code } = loom;
     if (loom["type"] === "run_end" && (status === "error" || status === "cancelled"))
-      return end(status, dropMissing({ reason, code }) as JsonObject, issues);
+      return end(status, dropMissing({ reason, code }), issues);
     return end("error", dropMissing({ reason: readText(error["message"]), code: readText(error["code"]) }), issues);
   }
 
@@ -204,7 +204,7 @@ function createOpenaiChatDecoder(): Decoder {
     const at = envelope();
     for (const [index, event] of events.entries()) {
       const isPlain = event.type === "foreign" || index > 0 || Object.keys(extra).length === 0;
-      records.push({ envelope: isPlain ? at : withExtra(at, OPENAI_CHAT, extra as JsonObject), event });
+      records.push({ envelope: isPlain ? at : withExtra(at, OPENAI_CHAT, extra), event });
     }
     return { records, issues };
   });

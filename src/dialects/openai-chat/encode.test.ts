@@ -14,9 +14,9 @@ function encode(records: readonly StampedRecord[]): readonly string[] {
   return records.flatMap((record) => encoder.encode(record));
 }
 
-async function readCompletion(frames: readonly string[]) {
+function readCompletion(frames: readonly string[]) {
   const bytes = new TextEncoder().encode(frames.map((frame) => `${frame}\n`).join(""));
-  return await ChatCompletionStream.fromReadableStream(new Blob([bytes]).stream()).finalChatCompletion();
+  return ChatCompletionStream.fromReadableStream(new Blob([bytes]).stream()).finalChatCompletion();
 }
 
 describe("openai-chat: the client", () => {

@@ -169,7 +169,7 @@ function createOpenaiResponsesDecoder(): Decoder {
     const at = envelope();
     for (const [index, event] of events.entries()) {
       const isKept = event.type === "foreign" || index > 0 || Object.keys(extra).length === 0;
-      records.push({ envelope: isKept ? at : withExtra(at, OPENAI_RESPONSES, extra as JsonObject), event });
+      records.push({ envelope: isKept ? at : withExtra(at, OPENAI_RESPONSES, extra), event });
     }
     return records;
   });

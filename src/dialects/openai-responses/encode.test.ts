@@ -248,7 +248,7 @@ describe("openai-responses: what the client does not accept", () => {
     const issues = texts.map((text) => decoder.decode(text).issues.map((issue) => issue.rule));
     expect(issues.at(-1)).toEqual([rule]);
     expect(issues.slice(0, -1).flat()).toEqual([]);
-    await expect(readResponse(texts)).rejects.toThrow();
+    await expect(readResponse(texts)).rejects.toBeInstanceOf(Error);
     if (frames.length > 1) await expect(readResponse(texts.slice(0, -1))).resolves.toBeDefined();
   });
 });

@@ -351,7 +351,7 @@ export function endCall(fold: SentResponse, call: TrackedCall, event: EventOf<"t
   return closeItem(fold, key, item, is_error ? "failed" : "completed", fields, error_code !== "interrupted");
 }
 
-/** Asks for the approval of a call, as an item of its own. */
+/** Asks for the approval of a call, as a separate item. */
 export function requestApproval(
   fold: SentResponse,
   { call_id, name, arguments: args, expires_at, digest }: EventOf<"tool_approval">,
