@@ -1,7 +1,8 @@
 /**
  * Processor time per token from the model's stream to SSE bytes, for three programs with the same model:
  *
- * - our agent: model call, validation, stamping, commit to a log in memory, following reader, encoding, framing;
+ * - our agent: model call, validation, stamping, commit to a log in memory, following reader, encoding, framing, in the
+ *   dialects `loom` and `ai-sdk`;
  * - a plain loop that reads the stream and writes each token as a frame;
  * - `streamText` of the AI SDK to its UI message stream.
  *
@@ -9,6 +10,7 @@
  */
 import { createUIMessageStreamResponse, streamText, toUIMessageStream } from "ai";
 import { agent } from "../src/agents/index.ts";
+import type { DialectName } from "../src/dialects/index.ts";
 import { encodeSse } from "../src/framing/index.ts";
 import { MemoryLog, openStream } from "../src/log/index.ts";
 import { median, print, report, times, timeTokens } from "./measure.ts";
@@ -45,19 +47,23 @@ async function runPlain(words: number): Promise<number> {
   }
 }
 
-async function runAgent(words: number): Promise<number> {
+const runAgent = (words: number): Promise<number> => runIn("loom", '"reply":', words);
+const runAsAiSdk = (words: number): Promise<number> => runIn("ai-sdk", '"type":"finish"', words);
+
+/** `end` is a part of the last frame. */
+async function runIn(dialect: DialectName, end: string, words: number): Promise<number> {
   const log = new MemoryLog();
   const actor = agent({ model: new WordyModel(words) });
   const session = await actor.openSession(log, "s");
   const run = await actor.answer(session, "Talk", { runId: "run-1" });
   const stop = new AbortController();
   let bytes = 0;
-  for await (const frames of openStream(log, "s", { dialect: "loom", follow: true, signal: stop.signal })) {
+  for await (const frames of openStream(log, "s", { dialect, follow: true, signal: stop.signal })) {
     // One write per batch, as the server does.
     let text = "";
     for (const { text: data, cursor } of frames) text += encodeSse({ data, id: cursor });
     bytes += utf8.encode(text).length;
-    if (frames.at(-1)?.text.includes('"reply":') === true) stop.abort();
+    if (frames.at(-1)?.text.includes(end) === true) stop.abort();
   }
   await run.ended;
   await session.close();
@@ -73,22 +79,26 @@ async function runPeer(words: number): Promise<number> {
   return bytes;
 }
 
-const turns: { ours: number; plain: number; peer: number; few: number }[] = [];
+const turns: { ours: number; aiSdk: number; plain: number; peer: number; few: number }[] = [];
 for (let turn = -2; turn < TURNS; turn++) {
   const ours = await timeTokens(runAgent, TOKENS);
+  const aiSdk = await timeTokens(runAsAiSdk, TOKENS);
   const plain = await timeTokens(runPlain, TOKENS);
   const peer = turn < 0 ? 0 : await timeTokens(runPeer, TOKENS);
   const few = await timeTokens(runAgent, TOKENS / 10);
-  if (turn >= 0) turns.push({ ours, plain, peer, few });
+  if (turn >= 0) turns.push({ ours, aiSdk, plain, peer, few });
 }
-const cost = (name: "ours" | "plain" | "peer"): string => `${median(turns.map((turn) => turn[name])).toFixed(2)} µs`;
+const cost = (name: "ours" | "aiSdk" | "plain" | "peer"): string =>
+  `${median(turns.map((turn) => turn[name])).toFixed(2)} µs`;
 const overPlain = median(turns.map(({ ours, plain }) => ours / plain));
 const underPeer = median(turns.map(({ ours, peer }) => peer / ours));
+const aiSdkCost = median(turns.map(({ aiSdk, peer }) => aiSdk / peer));
 const growth = median(turns.map(({ ours, few }) => ours / few));
 print(`Processor time per token, from the model's stream to SSE bytes, ${TOKENS} tokens: ${cost("ours")}`);
 const reached = [
   report("compared with a plain loop", times(overPlain), "≤ 2.5 ×", overPlain <= 2.5, cost("plain")),
   report("AI SDK compared with ours", times(underPeer), "≥ 5 ×", underPeer >= 5, cost("peer")),
+  report("our ai-sdk stream compared with the AI SDK", times(aiSdkCost), "≤ 0.3 ×", aiSdkCost <= 0.3, cost("aiSdk")),
   report("cost per token with ten times the tokens", times(growth), "≤ 1.2 ×", growth <= 1.2),
 ];
 process.exitCode = reached.every(Boolean) ? 0 : 1;
