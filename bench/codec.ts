@@ -1,13 +1,13 @@
 /**
  * Codec benchmarks, against JSON in the same run: encoding to bytes against JSON.stringify and a Buffer per frame,
- * decoding with validation against plain JSON.parse, validation alone, and the memory of `loom convert` on a million
- * frames. Exits with 1 if a goal is missed.
+ * decoding with validation against plain JSON.parse, validation alone, a token in the dialects of other clients against
+ * `loom`, and the memory of `loom convert` on a million frames. Exits with 1 if a goal is missed.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DIALECTS } from "../src/dialects/index.ts";
+import { type DialectName, DIALECTS } from "../src/dialects/index.ts";
 import { createBatchEncoder } from "../src/dialects/encode-batch.ts";
 import { createNdjsonDecoder } from "../src/framing/index.ts";
 import { encodeNdjsonBatch } from "../src/framing/ndjson.ts";
@@ -258,6 +258,33 @@ function benchDecode(): void {
 }
 
 /** Reads the peak memory of each process from /proc. */
+/** Dialects of clients that other projects make. */
+const FOREIGN_DIALECTS = ["ai-sdk", "ag-ui", "openai-responses", "openai-chat"] as const;
+
+function benchTokens(): void {
+  print("A token in the dialects of other clients, compared with loom:");
+  const envelope = { session_id: "s", run_id: "run-1", node_id: "n-1", ts: 1_700_000_000_000 };
+  const tokens = Array.from({ length: FRAMES }, (_, i): StampedRecord => ({
+    envelope: { ...envelope, event_id: i + 3 },
+    event: { type: "message_chunk", content: ENGLISH.words[i % ENGLISH.words.length] ?? "", id: "think" },
+  }));
+  const opening: readonly StampedRecord[] = [
+    { envelope: { ...envelope, event_id: 1 }, event: { type: "run_start", run_id: "run-1", message: "Talk" } },
+    { envelope: { ...envelope, event_id: 2 }, event: { type: "node_enter", id: "think" } },
+  ];
+  const encodeAs = (name: DialectName) => (): void => {
+    const encoder = DIALECTS[name].createEncoder();
+    for (const record of opening) encoder.encode(record);
+    let length = 0;
+    for (const record of tokens) for (const frame of encoder.encode(record)) length += frame.length;
+    if (length < FRAMES * 20) throw new Error(`only ${length} characters for ${FRAMES} tokens`);
+  };
+  for (const name of FOREIGN_DIALECTS) {
+    const { ours, speedup } = compare(encodeAs(name), encodeAs("loom"), FRAMES);
+    check(name, times(1 / speedup), "≤ 1.5 ×", 1 / speedup <= 1.5, `${ours.toFixed(2)} µs`);
+  }
+}
+
 async function benchConvertMemory(): Promise<void> {
   print("\nPeak memory of `loom convert` with 1,000,000 frames");
   const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
@@ -311,5 +338,6 @@ async function runConvert(file: string, to: string): Promise<{ peak: number; sec
 print(`Node ${process.versions.node}`);
 benchEncode();
 benchDecode();
+benchTokens();
 if (!process.argv.includes("--quick")) await benchConvertMemory();
 if (missed) process.exitCode = 1;

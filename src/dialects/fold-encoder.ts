@@ -52,6 +52,19 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
   const state = (saved ?? createFoldState(undefined)) as FoldState<Fold, unknown>;
   const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS, undefined, state.folds);
   const last = new BoundedMap<string>(MAX_LIVE_RUNS, undefined, state.last);
+  /** The fold of the record before, which most records share. */
+  let recent: { readonly session: string; readonly run: string; readonly fold: Fold } | undefined;
+
+  function findFold(record: StampedRecord, session: string, run: string): Fold {
+    if (recent?.session === session && recent.run === run && record.event.type !== "run_start") return recent.fold;
+    const key = keyOf(session, run);
+    if (record.event.type === "run_start") folds.delete(key);
+    if (folds.get(key) === undefined) last.set(session, run);
+    const fold = folds.getOrCreate(key, () => hooks.create(record));
+    recent = { session, run, fold };
+    return fold;
+  }
+
   return {
     save: () => state,
     get dropped() {
@@ -76,10 +89,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         if (last.get(session) !== "" && !isKnownEvent(event)) return NOTHING;
         run = "";
       }
-      const key = `${session.length}:${session}${run}`;
-      if (event.type === "run_start") folds.delete(key);
-      if (folds.get(key) === undefined) last.set(session, run);
-      const fold = folds.getOrCreate(key, () => hooks.create(record));
+      const fold = findFold(record, session, run);
       const opening = hooks.before?.(fold, record) ?? NOTHING;
       let frames: readonly Out[] = NOTHING;
       if (isKnownEvent(event)) {
@@ -88,10 +98,15 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
       }
       const closing = hooks.after?.(fold, record) ?? NOTHING;
       if (isTerminal(event)) {
-        folds.delete(key);
+        folds.delete(keyOf(session, run));
+        recent = undefined;
         if (last.get(session) === run) last.delete(session);
       }
       return opening.length + closing.length === 0 ? frames : [...opening, ...frames, ...closing];
     },
   };
+}
+
+function keyOf(session: string, run: string): string {
+  return `${session.length}:${session}${run}`;
 }

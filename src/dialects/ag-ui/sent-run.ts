@@ -138,8 +138,10 @@ export function appendText(
   { node_id: node = "", event_id }: StampedEnvelope,
   delta: string,
 ): readonly string[] {
-  const frames = [...endMessage(fold, kind === "text" ? "reasoning" : "text", node)];
   let message = fold[kind].get(node);
+  // A node run has at most one open message, so there is nothing to end.
+  if (message?.isOpen === true) return [writeDelta(kind, message.id, delta)];
+  const frames = [...endMessage(fold, kind === "text" ? "reasoning" : "text", node)];
   if (message === undefined) {
     message = { id: `${kind === "text" ? "message" : "reasoning"}-${event_id}`, isOpen: false };
     const close = (oldest: AgUiMessage): void => void frames.push(...writeEnd(kind, oldest));
@@ -157,8 +159,14 @@ export function appendText(
         writeFrame("REASONING_MESSAGE_START", { messageId, role: "reasoning" }),
       );
   }
-  frames.push(writeFrame(kind === "text" ? "TEXT_MESSAGE_CONTENT" : "REASONING_MESSAGE_CONTENT", { messageId, delta }));
+  frames.push(writeDelta(kind, messageId, delta));
   return frames;
+}
+
+/** Written by hand, because it is the event of each token. IDs of messages need no escapes. */
+function writeDelta(kind: MessageKind, messageId: string, delta: string): string {
+  const type = kind === "text" ? "TEXT_MESSAGE_CONTENT" : "REASONING_MESSAGE_CONTENT";
+  return `{"type":"${type}","messageId":"${messageId}","delta":${JSON.stringify(delta)}}`;
 }
 
 export function endMessage(fold: SentRun, kind: MessageKind, node: string): readonly string[] {

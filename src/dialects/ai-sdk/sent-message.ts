@@ -8,6 +8,7 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
 import type { AiSdkFrameType } from "./frames.ts";
@@ -98,7 +99,7 @@ export function addToStep(fold: SentMessage, frames: readonly string[], isKept: 
 }
 
 function openStep(fold: SentMessage, isKept: boolean): readonly string[] {
-  const opening = fold.step === undefined ? startStep(fold, undefined) : [];
+  const opening = fold.step === undefined ? startStep(fold, undefined) : NO_FRAMES;
   const step = fold.step as MessageStep;
   step.isEmpty = false;
   step.isKept ||= isKept;
@@ -118,24 +119,29 @@ export function appendText(
   delta: string,
 ): readonly string[] {
   const node = node_id ?? "";
-  const frames = [
-    ...openStep(fold, isOtherNode(fold, node_id)),
-    ...endPart(fold, kind === "text" ? "reasoning" : "text", node),
-  ];
+  const opening = openStep(fold, isOtherNode(fold, node_id));
   let id = fold[kind].get(node);
+  // A node run has at most one open part, so there is nothing to end.
+  if (id !== undefined && opening.length === 0) return [writeDelta(kind, id, delta)];
+  const frames = [...opening, ...endPart(fold, kind === "text" ? "reasoning" : "text", node)];
   if (id === undefined) {
     id = `${kind}-${event_id}`;
     const close = (oldest: string): void => void frames.push(writeChunk(`${kind}-end`, { id: oldest }));
     new BoundedMap<string>(MAX_OPEN_PARTS, close, fold[kind]).set(node, id);
     frames.push(writeChunk(`${kind}-start`, { id }));
   }
-  frames.push(writeChunk(`${kind}-delta`, { id, delta }));
+  frames.push(writeDelta(kind, id, delta));
   return frames;
+}
+
+/** Written by hand, because it is the chunk of each token. IDs of parts need no escapes. */
+function writeDelta(kind: StreamedPartKind, id: string, delta: string): string {
+  return `{"type":"${kind}-delta","id":"${id}","delta":${JSON.stringify(delta)}}`;
 }
 
 export function endPart(fold: SentMessage, kind: StreamedPartKind, node: string): readonly string[] {
   const id = fold[kind].get(node);
-  if (id === undefined) return [];
+  if (id === undefined) return NO_FRAMES;
   fold[kind].delete(node);
   return [writeChunk(`${kind}-end`, { id })];
 }

@@ -57,6 +57,8 @@ export interface SentResponse {
   /** Open items by kind and node run, or by call. */
   readonly open: Map<string, OpenOutputItem>;
   output: SentOutputItem[];
+  /** The text that was appended to last, and its key in `open`. */
+  recent: { readonly kind: TextItemKind; readonly node: string; readonly key: string } | undefined;
   /** Characters of all items. */
   held: number;
   isCut: boolean;
@@ -78,6 +80,7 @@ export function createSentResponse({ envelope, event }: StampedRecord): SentResp
     items: 0,
     open: new Map(),
     output: [],
+    recent: undefined,
     held: 0,
     isCut: false,
     incompleteReason: undefined,
@@ -160,25 +163,35 @@ export function appendText(
   { node_id: node = "", event_id }: StampedEnvelope,
   delta: string,
 ): readonly string[] {
-  const frames = [...endText(fold, kind === "message" ? "reasoning" : "message", node)];
-  let item = fold.open.get(`${kind}:${node}`);
-  if (item === undefined) {
-    const id = `${kind === "message" ? "msg" : "rs"}_${event_id}`;
-    item = addItem(fold, `${kind}:${node}`, { id, kind, node, call: {} }, frames);
-    const at = { item_id: item.id, output_index: item.index };
-    frames.push(
-      kind === "message"
-        ? writeEvent(fold, "response.content_part.added", { ...at, content_index: 0, part: describePart(item) })
-        : writeEvent(fold, "response.reasoning_summary_part.added", {
-            ...at,
-            summary_index: 0,
-            part: describePart(item),
-          }),
-    );
+  const key = findKey(fold, kind, node);
+  const open = fold.open.get(key);
+  // A node run has at most one open text, so there is nothing to end.
+  if (open !== undefined) {
+    hold(fold, open, delta);
+    return [writeDelta(fold, open, delta)];
   }
+  const frames = [...endText(fold, kind === "message" ? "reasoning" : "message", node)];
+  const id = `${kind === "message" ? "msg" : "rs"}_${event_id}`;
+  const item = addItem(fold, key, { id, kind, node, call: {} }, frames);
+  const at = { item_id: item.id, output_index: item.index };
+  frames.push(
+    kind === "message"
+      ? writeEvent(fold, "response.content_part.added", { ...at, content_index: 0, part: describePart(item) })
+      : writeEvent(fold, "response.reasoning_summary_part.added", {
+          ...at,
+          summary_index: 0,
+          part: describePart(item),
+        }),
+  );
   hold(fold, item, delta);
   frames.push(writeDelta(fold, item, delta));
   return frames;
+}
+
+/** Returns the key of a text in `open`. The last one is kept, because most tokens have it. */
+function findKey(fold: SentResponse, kind: TextItemKind, node: string): string {
+  if (fold.recent?.kind !== kind || fold.recent.node !== node) fold.recent = { kind, node, key: `${kind}:${node}` };
+  return fold.recent.key;
 }
 
 /** Written by hand: it is the event of each token. */
