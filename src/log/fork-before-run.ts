@@ -50,7 +50,19 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const entries = runId === undefined ? copied : assertEnded(copied, runId);
   const title = options.title ?? (lastId < info.firstId ? undefined : info.title);
   const { owner = info.owner } = options;
-  return log.createSession(to, { ...(title === undefined ? {} : { title }), owner, firstId: info.firstId, entries });
+  const forkedFrom = { sessionId: from, ...(runId === undefined ? {} : { runId }), eventId: lastId };
+  // A copy without a fork point begins another conversation.
+  const rootId = runId === undefined ? to : findRoot(info, { to, owner });
+  const named = title === undefined ? {} : { title };
+  return log.createSession(to, { ...named, owner, firstId: info.firstId, entries, forkedFrom, rootId });
+}
+
+/** Returns the root of a fork. The versions of a conversation have one owner, so a fork with another one begins anew. */
+export function findRoot(
+  { owner, rootId }: SessionInfo,
+  fork: { readonly to: string; readonly owner: string },
+): string {
+  return fork.owner === owner ? rootId : fork.to;
 }
 
 /** Returns the ID of the run's first record. Throws `unknown_run`. */

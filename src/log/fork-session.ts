@@ -14,6 +14,7 @@ import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
 import { copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
+import { findRoot } from "./fork-before-run.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
@@ -79,7 +80,10 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const edited = state === undefined ? undefined : editState(last, state, now());
   const entries = copyUpTo(log, info, checkpoint.envelope.event_id, options, edited);
   const named = title === undefined ? {} : { title };
-  const made = await log.createSession(to, { ...named, owner, firstId: info.firstId, entries, graceMs });
+  const forkedFrom = { sessionId: from, eventId: checkpoint.envelope.event_id };
+  const rootId = findRoot(info, { to, owner });
+  const lineage = { forkedFrom, rootId };
+  const made = await log.createSession(to, { ...named, ...lineage, owner, firstId: info.firstId, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
 }
 

@@ -33,6 +33,7 @@ export interface ModelSession {
   readonly history: LogEntry[];
   readonly commands: CommandState[];
   readonly owner: string;
+  readonly rootId: string;
   title: string | undefined;
   firstId: number;
   /** Set from the log's answer when the session was created. */
@@ -63,9 +64,9 @@ export class LogModel {
 
   create(
     sessionId: string,
-    options: { title?: string; firstId?: number; owner?: string } = {},
+    options: { title?: string; firstId?: number; owner?: string; rootId?: string } = {},
   ): Expected<ModelSession> {
-    const { title, firstId = 1, owner } = options;
+    const { title, firstId = 1, owner, rootId = sessionId } = options;
     const known = this.find(sessionId);
     if (known !== undefined)
       return owner === undefined || owner === known.owner ? { value: known } : refuse("session_exists");
@@ -76,6 +77,7 @@ export class LogModel {
       history: [],
       commands: [],
       owner: owner ?? "local",
+      rootId,
       title,
       firstId,
       incarnation: undefined,

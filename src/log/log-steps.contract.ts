@@ -45,6 +45,7 @@ type WalkAction =
       readonly title: string | undefined;
       readonly firstId: number;
       readonly owner: string | undefined;
+      readonly rootId: string | undefined;
     }
   | { readonly do: "rename"; readonly title: string }
   | { readonly do: "delete" }
@@ -175,6 +176,7 @@ export const operations: fc.Arbitrary<WalkStep> = fc.oneof(
     title: maybe(fc.constantFrom("", "title"), 2),
     firstId: fc.constantFrom(1, 1, 7),
     owner: maybe(fc.constantFrom(...OWNERS), 2),
+    rootId: maybe(fc.constantFrom(...SESSIONS), 2),
   }),
   weigh<ActionOf<"rename">>(1, { do: fc.constant("rename"), title: fc.constantFrom("x", "y") }),
   weigh<ActionOf<"delete">>(1, { do: fc.constant("delete") }),

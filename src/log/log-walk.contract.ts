@@ -124,10 +124,11 @@ class Walk {
     const name = SESSIONS[step.session]!;
     switch (step.do) {
       case "create": {
-        const { title, firstId, owner } = step;
+        const { title, firstId, owner, rootId } = step;
         const options = {
           ...(title === undefined ? {} : { title }),
           ...(owner === undefined ? {} : { owner }),
+          ...(rootId === undefined ? {} : { rootId }),
           firstId,
         };
         const info = await this.#expectOutcome("create", model.create(name, options), log.createSession(name, options));
@@ -324,6 +325,8 @@ class Walk {
       bytes: bytesOf(session),
       holder: this.#model.holderOf(session),
       owner: session.owner,
+      forkedFrom: undefined,
+      rootId: session.rootId,
     });
   }
 
@@ -371,6 +374,11 @@ class Walk {
     }
     for (const { sessionId, commands, ...session } of this.#model.sessions) {
       const [log] = this.handles;
+      const { owner, rootId } = session;
+      const branches = this.#model.sessions.filter((other) => other.owner === owner && other.rootId === rootId);
+      expect((await log.listBranches(sessionId)).map((branch) => branch.sessionId)).toEqual(
+        branches.map((branch) => branch.sessionId),
+      );
       for (const command of commands) expect(await log.getCommand(sessionId, command.commandId)).toEqual(command);
       for (const run of runsOf({ sessionId, commands, ...session }))
         expect(await log.getRun(sessionId, run.runId)).toEqual(run);

@@ -6,6 +6,7 @@ import { describeCommands } from "./log-commands.contract.ts";
 import { describeForks } from "./log-fork.contract.ts";
 import { describeIndexes } from "./log-index.contract.ts";
 import { describeLeases } from "./log-leases.contract.ts";
+import { describeLineage } from "./log-lineage.contract.ts";
 import { describeQuotas } from "./log-quota.contract.ts";
 import { describeReading } from "./log-read.contract.ts";
 import { describeRetention } from "./log-retention.contract.ts";
@@ -40,6 +41,7 @@ export function describeLog(
     describeRetention(store);
     describeCheckpoints(store);
     describeForks(store);
+    describeLineage(store);
     describeQuotas(store);
     describeWalk(store, numRuns);
   });

@@ -19,6 +19,15 @@ export interface LogEntry {
   readonly text: string;
 }
 
+/** Where a fork departs from the session it was copied from, which may have been pruned or deleted since. */
+export interface ForkOrigin {
+  readonly sessionId: string;
+  /** Run before which the session was forked. Absent in a copy, and in a fork at a checkpoint. */
+  readonly runId?: string;
+  /** Last copied record. Its ID is the same in both sessions. */
+  readonly eventId: number;
+}
+
 /** A session as the log describes it. */
 export interface SessionInfo {
   readonly sessionId: string;
@@ -41,6 +50,10 @@ export interface SessionInfo {
   readonly holder: string | undefined;
   /** Owner of the session; `local` by default. */
   readonly owner: string;
+  /** Undefined if the session is not a fork, or was forked before origins were stored. */
+  readonly forkedFrom: ForkOrigin | undefined;
+  /** First session of the conversation; see `listBranches`. The session itself if it is not a version of another. */
+  readonly rootId: string;
 }
 
 /** `live` until the run ends. */
@@ -228,6 +241,12 @@ export interface ListSessionsOptions extends PagingOptions {
   readonly owner?: string;
 }
 
+/** Options of `listBranches`. */
+export interface ListBranchesOptions extends PagingOptions {
+  /** Lists the newest session first. Default: false. */
+  readonly newestFirst?: boolean;
+}
+
 /** Options of `searchSessions`. */
 export interface SearchSessionsOptions extends ListSessionsOptions {
   /**
@@ -377,6 +396,10 @@ export interface CreateOptions {
    * Milliseconds for which `listOrphans` does not list a new session, unless a writer acquires it earlier. Default: 0.
    */
   readonly graceMs?: number;
+  /** Origin of a new session that is a fork. Default: none. The origin need not exist in this log. */
+  readonly forkedFrom?: ForkOrigin;
+  /** First session of the conversation that a new session belongs to. Default: the new session. */
+  readonly rootId?: string;
 }
 
 /** Maximum length of a session, run or command ID in characters. Longer ones throw `invalid_name`. */
@@ -398,6 +421,11 @@ export interface Log {
    * `too_many_searches`.
    */
   searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]>;
+  /**
+   * Lists the versions of a conversation in creation order: the sessions with the same root and the same owner as this
+   * one, which is among them.
+   */
+  listBranches(sessionId: string, options?: ListBranchesOptions): Promise<readonly SessionInfo[]>;
   renameSession(sessionId: string, title: string): Promise<SessionInfo>;
   /**
    * Deletes a session; returns false if it does not exist. Its writer is fenced and its cursors become stale, even if

@@ -22,6 +22,7 @@ import {
   type Landmark,
   type LandmarkKind,
   type Lease,
+  type ListBranchesOptions,
   type PagingOptions,
   type ListSessionsOptions,
   LOG_LIMITS,
@@ -38,12 +39,14 @@ import {
 } from "./log.ts";
 import {
   collectEntries,
+  describeSession,
   findCommand,
   findMatches,
   indexEntries,
   lastIdOf,
   measureLoad,
   measureOwner,
+  needsHolder,
   pageAfter,
   type MemorySession,
 } from "./memory-session.ts";
@@ -55,6 +58,7 @@ import {
   assertCommand,
   assertInterrupt,
   assertFirstId,
+  assertLineage,
   assertName,
   assertSessionId,
   assertOwner,
@@ -147,6 +151,14 @@ export class MemoryLog implements Log {
     return found;
   }
 
+  async listBranches(sessionId: string, options: ListBranchesOptions = {}): Promise<readonly SessionInfo[]> {
+    const { rootId, owner } = this.#get(sessionId);
+    const newest = this.#newestFirst(owner).filter((session) => session.rootId === rootId);
+    const branches = options.newestFirst === true ? newest : newest.toReversed();
+    const page = pageAfter(branches, clampListLimit(options.limit), options.after, (session) => session.sessionId);
+    return page.map((session) => this.#describe(session));
+  }
+
   async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
     assertTitle(title);
     const session = this.#get(sessionId);
@@ -168,9 +180,6 @@ export class MemoryLog implements Log {
 
   async listOrphans({ limit, after }: PagingOptions = {}): Promise<readonly string[]> {
     this.#assertOpen();
-    const needsHolder = (session: MemorySession) =>
-      [...session.runs.values()].some(({ status }) => status === "live") ||
-      [...session.commands.values()].some(({ outcome }) => outcome === undefined);
     return pageAfter([...this.#sessions.values()], Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)
       .filter((session) => session.graceUntil <= this.#now() && this.#holderOf(session) === undefined)
       .filter(needsHolder)
@@ -414,12 +423,14 @@ export class MemoryLog implements Log {
     return owner === undefined ? all : all.filter((session) => session.owner === owner);
   }
 
-  #open(sessionId: string, { title, owner, firstId = 1, graceMs = 0 }: CreateOptions = {}): MemorySession {
+  #open(sessionId: string, options: CreateOptions = {}): MemorySession {
+    const { title, owner, firstId = 1, graceMs = 0, forkedFrom, rootId = sessionId } = options;
     this.#assertOpen();
     assertSessionId(sessionId);
     assertFirstId(firstId);
     assertTitle(title);
     assertOwner(owner);
+    assertLineage(options);
     const known = this.#sessions.get(sessionId);
     if (known !== undefined && owner !== undefined && owner !== known.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
@@ -430,6 +441,8 @@ export class MemoryLog implements Log {
       incarnation: randomUUID(),
       createdAt: at,
       owner: owner ?? LOCAL_OWNER,
+      forkedFrom: forkedFrom === undefined ? undefined : { ...forkedFrom },
+      rootId,
       title,
       updatedAt: at,
       firstId,
@@ -478,9 +491,6 @@ export class MemoryLog implements Log {
   }
 
   #describe(session: MemorySession): SessionInfo {
-    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch, owner } = session;
-    const lastId = lastIdOf(session);
-    const holder = this.#holderOf(session);
-    return { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, epoch, holder, owner };
+    return describeSession(session, this.#holderOf(session));
   }
 }

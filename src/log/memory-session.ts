@@ -12,11 +12,13 @@ import type {
   CommandState,
   CreateOptions,
   EncoderSnapshot,
+  ForkOrigin,
   Landmark,
   LogEntry,
   PruneReport,
   RunInfo,
   SearchMatch,
+  SessionInfo,
 } from "./log.ts";
 import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { matchRecord } from "./conversation-text.ts";
@@ -30,6 +32,8 @@ export interface MemorySession {
   readonly incarnation: string;
   readonly createdAt: number;
   readonly owner: string;
+  readonly forkedFrom: ForkOrigin | undefined;
+  readonly rootId: string;
   title: string | undefined;
   updatedAt: number;
   firstId: number;
@@ -60,6 +64,13 @@ export interface SessionCut {
 
 export function lastIdOf({ firstId, texts }: MemorySession): number {
   return firstId - 1 + texts.length;
+}
+
+export function describeSession(session: MemorySession, holder: string | undefined): SessionInfo {
+  const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch } = session;
+  const { owner, forkedFrom, rootId } = session;
+  const info = { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId: lastIdOf(session), bytes };
+  return { ...info, epoch, holder, owner, forkedFrom, rootId };
 }
 
 /** Updates the indexes of a session with new entries. */
@@ -93,6 +104,14 @@ export function findCommand(session: MemorySession | undefined, command: Command
   const known = session?.commands.get(commandId);
   if (known === undefined || isSameCommand(known, command)) return known;
   throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
+}
+
+/** Whether the session has a live run or a pending command. */
+export function needsHolder({ runs, commands }: MemorySession): boolean {
+  return (
+    [...runs.values()].some(({ status }) => status === "live") ||
+    [...commands.values()].some(({ outcome }) => outcome === undefined)
+  );
 }
 
 export function measureLoad(session: MemorySession | undefined): SessionLoad {

@@ -9,6 +9,7 @@ import { LoomError } from "../protocol/loom-error.ts";
 import {
   type Command,
   type CommandOutcome,
+  type CreateOptions,
   type LogLimits,
   MAX_NAME_LENGTH,
   MAX_QUEUED_MESSAGES,
@@ -153,6 +154,17 @@ export function assertSessionId(sessionId: unknown): asserts sessionId is string
     "invalid_name",
     'The ID of a session must fit into a URL: it cannot be ".", ".." or blank, or contain control characters',
   );
+}
+
+/** Throws `invalid_name` or `conflict` unless origin and root are undefined or valid. */
+export function assertLineage({ forkedFrom, rootId }: Pick<CreateOptions, "forkedFrom" | "rootId">): void {
+  if (rootId !== undefined) assertSessionId(rootId);
+  if (forkedFrom === undefined) return;
+  const { sessionId, runId, eventId } = forkedFrom;
+  assertSessionId(sessionId);
+  if (runId !== undefined) assertName("run", runId);
+  if (Number.isSafeInteger(eventId) && eventId >= 0) return;
+  throw new LoomError("conflict", `The last copied record of a fork must be an integer of at least 0, not ${eventId}`);
 }
 
 /** Throws `invalid_name` unless `owner` is undefined or a valid owner. */

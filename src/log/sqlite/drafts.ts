@@ -8,6 +8,7 @@ import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import { LOCAL_OWNER, sessionExists } from "../rules.ts";
 import { type Head, type Heads, idAfter } from "./heads.ts";
+import type { LineageRows } from "./lineage-rows.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
 import type { Records } from "./records.ts";
@@ -24,6 +25,7 @@ interface DraftRows {
   readonly records: Records;
   readonly searchIndex: SearchIndex;
   readonly heads: Heads;
+  readonly lineages: LineageRows;
   readonly usage: OwnerUsageRows;
   /** Writes records and their index changes. */
   readonly write: (head: Head, text: string, count: number, changes: IndexChanges) => void;
@@ -51,8 +53,8 @@ export class Drafts {
   }
 
   /** Throws `session_exists`. */
-  publish({ key, sessionId, title, graceMs, now }: OperationOf<"publish-draft">): void {
-    const { sessions, heads, searchIndex, usage } = this.#rows;
+  publish({ key, sessionId, title, graceMs, lineage, now }: OperationOf<"publish-draft">): void {
+    const { sessions, heads, lineages, searchIndex, usage } = this.#rows;
     const head = this.#get(key);
     if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
     const stored = { sessions: 1, bytes: head.pos - head.row.basePos };
@@ -66,6 +68,7 @@ export class Drafts {
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
     });
+    if (lineage !== undefined) lineages.create(head.row, lineage);
     if (title !== undefined) searchIndex.add(head.row, 0, title);
   }
 

@@ -4,6 +4,7 @@ import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionRoom } from "../rules.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
+import type { Lineage } from "./lineage-rows.ts";
 
 /** A command to store, with its body as JSON. */
 export interface NewCommand {
@@ -34,6 +35,7 @@ export type StoreOperation =
       readonly owner: string | undefined;
       readonly firstId: number;
       readonly graceMs: number;
+      readonly lineage: Lineage | undefined;
       readonly now: number;
     }
   /** Creates a draft: a session without an ID, which only its writer knows. Returns its key. */
@@ -59,6 +61,7 @@ export type StoreOperation =
       readonly sessionId: string;
       readonly title: string | undefined;
       readonly graceMs: number;
+      readonly lineage: Lineage | undefined;
       readonly now: number;
     }
   | { readonly do: "discard-draft"; readonly key: number }

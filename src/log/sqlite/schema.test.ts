@@ -64,10 +64,10 @@ function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
 const plain = (answers: ReadonlyMap<string, QueryResult>): unknown =>
   JSON.parse(JSON.stringify(Object.fromEntries(answers)));
 
-/** Sessions in the fixture have no owner; migrated ones belong to `local`. */
+/** Sessions in the fixture have no owner and no root; migrated ones belong to `local` and are their own root. */
 function giveOwner(_key: string, value: unknown): unknown {
-  const isSession = typeof value === "object" && value !== null && "incarnation" in value;
-  return isSession ? { ...value, owner: "local" } : value;
+  const isSession = typeof value === "object" && value !== null && "incarnation" in value && "sessionId" in value;
+  return isSession ? { ...value, owner: "local", rootId: value.sessionId } : value;
 }
 
 /** Run with LOOM_FIXTURE=write to create a fixture of the current version. */
@@ -168,7 +168,7 @@ describe("a store of version 3", () => {
     await withLog(path, (log) => tell(log, "old", "late old", "late reply"));
     withDatabase(path, (db) => {
       db.exec(
-        "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_drafts; DROP TABLE owner_usage; DROP TABLE blob_usage; ALTER TABLE sessions DROP COLUMN owner",
+        "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_drafts; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner",
       );
       db.exec("PRAGMA user_version = 3");
       // A damaged store must still open, so that the damage can be reported.

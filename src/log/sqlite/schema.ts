@@ -230,6 +230,20 @@ CREATE TABLE unindexed (id INTEGER PRIMARY KEY, owner TEXT NOT NULL) STRICT;
 CREATE INDEX unindexed_by_owner ON unindexed (owner);
 `;
 
+/** Adds the origin and the root of forks, see `lineage-rows.ts`. Existing sessions have none. */
+const VERSION_13 = `
+CREATE TABLE lineages (
+  session INTEGER PRIMARY KEY,
+  owner TEXT NOT NULL,
+  root_id TEXT NOT NULL,
+  parent_id TEXT,
+  run_id TEXT,
+  event_id INTEGER,
+  seal INTEGER NOT NULL
+) STRICT;
+CREATE INDEX lineages_by_root ON lineages (root_id, owner);
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -265,6 +279,7 @@ export const STORE_FORMAT: DatabaseFormat = {
     VERSION_10,
     VERSION_11,
     VERSION_12,
+    VERSION_13,
   ],
   addFunctions,
 };

@@ -28,6 +28,7 @@ import {
   type Landmark,
   type LandmarkKind,
   type Lease,
+  type ListBranchesOptions,
   type PagingOptions,
   type ListSessionsOptions,
   LOG_LIMITS,
@@ -49,6 +50,7 @@ import {
   assertCommand,
   assertInterrupt,
   assertFirstId,
+  assertLineage,
   assertName,
   assertSessionId,
   assertOwner,
@@ -61,6 +63,7 @@ import {
 } from "../rules.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
+import { lineageOf } from "./lineage-rows.ts";
 import { isRepeatable, lengthOf, packGroup, type StoreOperation, toNewCommand, type WriterData } from "./operations.ts";
 import type { SearchData, SearchQuery } from "./search-thread.ts";
 import { StoreMonitor } from "./store-monitor.ts";
@@ -197,8 +200,10 @@ class SqliteLog implements Log {
     assertFirstId(firstId);
     assertTitle(title);
     assertOwner(owner);
+    assertLineage(options);
+    const lineage = lineageOf(sessionId, options);
     if (entries === undefined)
-      await this.#write({ do: "create", sessionId, title, owner, firstId, graceMs, now: this.#now() });
+      await this.#write({ do: "create", sessionId, title, owner, firstId, graceMs, lineage, now: this.#now() });
     else await this.#writeDraft(sessionId, entries, options);
     return this.#describe(sessionId);
   }
@@ -225,6 +230,10 @@ class SqliteLog implements Log {
 
   async searchSessions({ signal, ...options }: SearchSessionsOptions): Promise<readonly FoundSession[]> {
     return this.#searches.ask({ options, now: this.#now() } satisfies SearchQuery, signal);
+  }
+
+  async listBranches(sessionId: string, options: ListBranchesOptions = {}): Promise<readonly SessionInfo[]> {
+    return this.#openReader().listBranches(sessionId, options);
   }
 
   async renameSession(sessionId: string, title: string): Promise<SessionInfo> {

@@ -33,6 +33,7 @@ import { probeStore } from "./probe-store.ts";
 import { Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
+import { LineageRows } from "./lineage-rows.ts";
 import { type CommandRow, CommandRows, RunRows } from "./run-rows.ts";
 import { SearchIndex } from "./search-index.ts";
 import { SessionRows } from "./session-rows.ts";
@@ -72,6 +73,7 @@ export class SqliteStore {
   readonly #searchIndex: SearchIndex;
   readonly #snapshots: SnapshotRows;
   readonly #heads: Heads;
+  readonly #lineages: LineageRows;
   readonly #usage: OwnerUsageRows;
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
@@ -92,6 +94,7 @@ export class SqliteStore {
     this.#snapshots = new SnapshotRows(db);
     this.#usage = new OwnerUsageRows(db, this.#sessions, this.#records, quotas);
     this.#heads = new Heads(db, this.#sessions, this.#records);
+    this.#lineages = new LineageRows(db, this.#sessions);
     this.#pruner = new Pruner(db, this.#heads, {
       sessions: this.#sessions,
       runs: this.#runs,
@@ -105,6 +108,7 @@ export class SqliteStore {
       records: this.#records,
       searchIndex: this.#searchIndex,
       heads: this.#heads,
+      lineages: this.#lineages,
       usage: this.#usage,
       write: (head, text, count, changes) => {
         this.#insertAll(head, text, count);
@@ -339,7 +343,7 @@ export class SqliteStore {
   }
 
   #open(sessionId: string, fresh: Partial<OperationOf<"create">> & { readonly now: number }): Head {
-    const { title, owner, firstId = 1, graceMs = 0, now } = fresh;
+    const { title, owner, firstId = 1, graceMs = 0, lineage, now } = fresh;
     const known = this.#heads.find(sessionId);
     if (known !== undefined && owner !== undefined && owner !== known.row.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
@@ -360,6 +364,7 @@ export class SqliteStore {
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
     });
+    if (lineage !== undefined) this.#lineages.create(created, lineage);
     if (title !== undefined) this.#searchIndex.add(created, 0, title);
     return this.#heads.get(sessionId);
   }
@@ -371,6 +376,7 @@ export class SqliteStore {
     this.#usage.remove(head.row, head.pos - head.row.basePos);
     this.#heads.save(head, { sessionId: null, firstId: idAfter(head) });
     this.#sessions.markUnswept(head.row);
+    this.#lineages.delete(head.row);
     this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);
     this.#heads.forget(sessionId);
     return true;

@@ -25,6 +25,7 @@ import type {
   FoundSession,
   Landmark,
   LandmarkKind,
+  ListBranchesOptions,
   PagingOptions,
   ListSessionsOptions,
   LogLimits,
@@ -40,6 +41,7 @@ import { findSnippet, type SearchPhrase, readQuery } from "../search-text.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
+import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
 import { findPartStart, SearchIndex } from "./search-index.ts";
@@ -72,6 +74,7 @@ interface ReaderConnection {
   readonly sql: Statements<typeof STATEMENTS>;
   readonly records: Records;
   readonly sessions: SessionRows;
+  readonly lineages: LineageRows;
   readonly runs: RunRows;
   readonly landmarks: LandmarkRows;
   readonly commands: CommandRows;
@@ -133,11 +136,13 @@ export class StoreReader {
     if (this.#open !== undefined) return this.#open;
     assertWalPresent(this.#path, "store");
     const db = openReader(this.#path, this.#options);
+    const sessions = new SessionRows(db);
     this.#open = {
       db,
       sql: prepareAll(db, STATEMENTS),
       records: new Records(db),
-      sessions: new SessionRows(db),
+      sessions,
+      lineages: new LineageRows(db, sessions),
       runs: new RunRows(db),
       landmarks: new LandmarkRows(db),
       commands: new CommandRows(db),
@@ -193,17 +198,36 @@ export class StoreReader {
   }
 
   findSession(sessionId: string): SessionInfo | undefined {
-    return this.#read(({ sessions, records }) => {
-      const row = sessions.find(sessionId);
-      return row === undefined ? undefined : this.#describe(records, row);
+    return this.#read((open) => {
+      const row = open.sessions.find(sessionId);
+      return row === undefined ? undefined : this.#describe(open, row);
     });
   }
 
   listSessions({ limit, after, owner }: ListSessionsOptions): readonly SessionInfo[] {
     assertOwner(owner);
-    return this.#read(({ sessions, records }) => {
-      const before = after === undefined ? MAX_ID : findListPosition(sessions, after, owner);
-      return sessions.list(before, clampListLimit(limit), owner).map((row) => this.#describe(records, row));
+    return this.#read((open) => {
+      const before = after === undefined ? MAX_ID : findListPosition(open.sessions, after, owner);
+      return open.sessions.list(before, clampListLimit(limit), owner).map((row) => this.#describe(open, row));
+    });
+  }
+
+  listBranches(sessionId: string, options: ListBranchesOptions): readonly SessionInfo[] {
+    const { limit, after, newestFirst = false } = options;
+    return this.#read((open) => {
+      const { sessions, lineages } = open;
+      const session = getSession(sessions, sessionId);
+      const { rootId } = lineages.get(session);
+      let position = newestFirst ? MAX_ID : 0;
+      if (after !== undefined) {
+        const last = sessions.find(after);
+        const isListed = last !== undefined && last.owner === session.owner && lineages.get(last).rootId === rootId;
+        if (!isListed) throw unknownListCursor(after);
+        position = last.key;
+      }
+      return lineages
+        .list(rootId, session.owner, position, clampListLimit(limit), newestFirst)
+        .map((row) => this.#describe(open, row));
     });
   }
 
@@ -213,7 +237,7 @@ export class StoreReader {
       const before = after === undefined ? MAX_KEY : findListPosition(open.sessions, after, owner);
       const found: FoundSession[] = [];
       for (const { row, match } of findMatches(open, readQuery(query), before, owner)) {
-        found.push({ ...this.#describe(open.records, row), match });
+        found.push({ ...this.#describe(open, row), match });
         if (found.length >= clampListLimit(limit)) break;
       }
       return found;
@@ -312,7 +336,7 @@ export class StoreReader {
     );
   }
 
-  #describe(records: Records, row: StoredSession): SessionInfo {
+  #describe({ records, lineages }: ReaderConnection, row: StoredSession): SessionInfo {
     const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
     const last = records.findLast(row);
     return {
@@ -327,6 +351,7 @@ export class StoreReader {
       epoch,
       holder: this.#holderOf(row),
       owner,
+      ...lineages.get(row),
     };
   }
 

@@ -6,6 +6,7 @@ import { migrateExisting } from "../../sqlite/migrate.ts";
 import { Page } from "../page.ts";
 import { MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
+import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, RunRows } from "./run-rows.ts";
 import { STORE_FORMAT } from "./schema.ts";
@@ -60,6 +61,7 @@ function readAll(db: DatabaseSync, onProgress: (sessions: number) => void): Veri
   const rows = new SessionRows(db);
   const parts = { records: new Records(db), runs: new RunRows(db), commands: new CommandRows(db) };
   const landmarks = new LandmarkRows(db);
+  const lineages = new LineageRows(db, rows);
   const keys = db.prepare("SELECT key, session_id AS name FROM sessions WHERE session_id IS NOT NULL ORDER BY key");
   const commandIds = db.prepare("SELECT command_id AS id FROM commands WHERE session = ?");
   for (const { key, name } of keys.all() as { key: number; name: string }[]) {
@@ -70,6 +72,7 @@ function readAll(db: DatabaseSync, onProgress: (sessions: number) => void): Veri
       try {
         const row = rows.findByKey(key);
         if (row?.sessionId == null) return;
+        lineages.get(row);
         records += readRecords(row, parts.records);
         readRuns(key, parts.runs);
         for (const { id } of commandIds.iterate(key) as Iterable<unknown> as Iterable<{ id: string }>)

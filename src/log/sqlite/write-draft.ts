@@ -7,6 +7,7 @@ import { createPieceCheck } from "../entry.ts";
 import { describeHolder } from "../holder.ts";
 import { findIndexChanges } from "../index-changes.ts";
 import type { CreateOptions, LogEntry, LogLimits } from "../log.ts";
+import { lineageOf } from "./lineage-rows.ts";
 import type { StoreOperation } from "./operations.ts";
 
 /** Pause between the transactions of a long operation, so that other processes can write. */
@@ -23,8 +24,9 @@ export async function writeDraft(
   { limits, now, write }: DraftWriter,
   sessionId: string,
   entries: NonNullable<CreateOptions["entries"]>,
-  { title, owner, firstId = 1, graceMs = 0 }: Omit<CreateOptions, "entries">,
+  options: Omit<CreateOptions, "entries">,
 ): Promise<void> {
+  const { title, owner, firstId = 1, graceMs = 0 } = options;
   const check = createPieceCheck(sessionId, firstId, limits);
   const holder = describeHolder();
   const key = await write<number>({ do: "create-draft", owner, firstId, holder, now: now() });
@@ -34,7 +36,8 @@ export async function writeDraft(
       if (piece.length > 0) await write(extendDraft(key, piece, now()));
       await pause(PAUSE_MS);
     }
-    await write({ do: "publish-draft", key, sessionId, title, graceMs, now: now() });
+    const lineage = lineageOf(sessionId, options);
+    await write({ do: "publish-draft", key, sessionId, title, graceMs, lineage, now: now() });
   } catch (error) {
     // If this fails too, a later sweep discards the draft.
     await write({ do: "discard-draft", key }).catch(() => undefined);

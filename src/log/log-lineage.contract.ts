@@ -1,0 +1,157 @@
+/** Tests of where a session was forked from, and of the versions of a conversation. */
+import { describe, expect, test } from "vitest";
+import { writeRecords } from "../../test/log-sessions.ts";
+import { readCheckpoint } from "./checkpoints.ts";
+import { forkBeforeRun } from "./fork-before-run.ts";
+import { forkSession } from "./fork-session.ts";
+import { makeForkedSession } from "./log-checkpoints.contract.ts";
+import { draftRun, expectRefusal, type LogStore, makeEntries, openWriter, withLog } from "./log-fixture.contract.ts";
+import type { ListBranchesOptions, Log } from "./log.ts";
+
+/** Creates a session with the runs `r1`, `r2` and `r3`, of four records each. */
+async function createConversation(log: Log, sessionId: string, owner = "alice"): Promise<void> {
+  const entries = makeEntries(
+    sessionId,
+    0,
+    ["r1", "r2", "r3"].flatMap((run) => draftRun(run)),
+  );
+  await log.createSession(sessionId, { owner, title: "First", entries });
+}
+
+async function listIds(log: Log, sessionId: string, options?: ListBranchesOptions): Promise<readonly string[]> {
+  return (await log.listBranches(sessionId, options)).map((session) => session.sessionId);
+}
+
+export function describeLineage(store: LogStore): void {
+  describe("the lineage of a session", () => {
+    test("names the session and the run it was forked before, and the root of all forks", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        expect(await log.getSession("s")).toMatchObject({ forkedFrom: undefined, rootId: "s" });
+        const made = await forkBeforeRun(log, { from: "s", runId: "r2", to: "a" });
+        expect(made).toMatchObject({ forkedFrom: { sessionId: "s", runId: "r2", eventId: 4 }, rootId: "s" });
+        await forkBeforeRun(log, { from: "a", runId: "r1", to: "b" });
+        const empty = { forkedFrom: { sessionId: "a", runId: "r1", eventId: 0 }, rootId: "s" };
+        expect(await other.getSession("b")).toMatchObject(empty);
+        expect((await other.listSessions()).find(({ sessionId }) => sessionId === "b")).toMatchObject(empty);
+        const [found] = await other.searchSessions({ query: "first" });
+        expect(found).toMatchObject({ sessionId: "a", rootId: "s" });
+        await log.renameSession("b", "Renamed");
+        await (await openWriter(log, "b")).write(draftRun("r4"));
+        await log.prune({ maxSessionBytes: 0, now: Number.MAX_SAFE_INTEGER });
+        expect(await other.getSession("b")).toMatchObject({ title: "Renamed", firstId: 5, ...empty });
+      }));
+
+    test("names the checkpoint's record if it was forked at one", () =>
+      withLog(store, async ({ log, other }) => {
+        await writeRecords(log, makeForkedSession());
+        const { eventId } = await readCheckpoint(log, "s", "run-2-1");
+        await forkSession(log, { from: "s", checkpointId: "run-2-1", to: "fork", state: { n: 4 } });
+        const { forkedFrom, rootId } = (await other.getSession("fork")) ?? {};
+        expect({ forkedFrom, rootId }).toEqual({ forkedFrom: { sessionId: "s", eventId }, rootId: "s" });
+      }));
+
+    test("starts again in a copy, and in a fork with another owner", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        await forkBeforeRun(log, { from: "s", to: "copy" });
+        await forkBeforeRun(log, { from: "s", runId: "r2", to: "bobs", owner: "bob" });
+        const { forkedFrom, rootId } = (await other.getSession("copy")) ?? {};
+        expect({ forkedFrom, rootId }).toEqual({ forkedFrom: { sessionId: "s", eventId: 12 }, rootId: "copy" });
+        const origin = { sessionId: "s", runId: "r2", eventId: 4 };
+        expect(await other.getSession("bobs")).toMatchObject({ forkedFrom: origin, rootId: "bobs" });
+        await forkBeforeRun(log, { from: "copy", runId: "r3", to: "fork of copy" });
+        expect(await listIds(other, "s")).toEqual(["s"]);
+        expect(await listIds(other, "fork of copy")).toEqual(["copy", "fork of copy"]);
+        expect(await listIds(other, "bobs")).toEqual(["bobs"]);
+      }));
+
+    test("is given when a session is created, and is not checked against other sessions", () =>
+      withLog(store, async ({ log, other }) => {
+        const forkedFrom = { sessionId: "elsewhere", runId: "r", eventId: 7 };
+        await log.createSession("s", { forkedFrom, rootId: "gone" });
+        expect(await other.getSession("s")).toMatchObject({ forkedFrom, rootId: "gone" });
+        expect(await listIds(other, "s")).toEqual(["s"]);
+        await log.createSession("s", { forkedFrom: { sessionId: "another", eventId: 1 } });
+        expect(await other.getSession("s")).toMatchObject({ forkedFrom, rootId: "gone" });
+        await expectRefusal(log.createSession("t", { rootId: "" }), "invalid_name");
+        await expectRefusal(log.createSession("t", { forkedFrom: { ...forkedFrom, sessionId: ".." } }), "invalid_name");
+        await expectRefusal(log.createSession("t", { forkedFrom: { ...forkedFrom, runId: "" } }), "invalid_name");
+        await expectRefusal(log.createSession("t", { forkedFrom: { ...forkedFrom, eventId: -1 } }), "conflict");
+        expect(await other.getSession("t")).toBeUndefined();
+      }));
+
+    test.runIf(store.reopen !== undefined)("is durable", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        await forkBeforeRun(other, { from: "s", runId: "r2", to: "a" });
+        const again = await store.second(log);
+        expect(await again.getSession("a")).toEqual(await log.getSession("a"));
+        expect(await listIds(again, "a")).toEqual(["s", "a"]);
+        await again.close();
+      }),
+    );
+  });
+
+  describe("the versions of a conversation", () => {
+    test("are the sessions with its root, in creation order, from each of them", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        await createConversation(log, "unrelated");
+        for (const [from, runId, to] of [
+          ["s", "r2", "z"],
+          ["z", "r1", "y"],
+          ["s", "r3", "x"],
+        ] as const)
+          await forkBeforeRun(log, { from, runId, to });
+        for (const session of ["s", "x", "y", "z"]) expect(await listIds(other, session)).toEqual(["s", "z", "y", "x"]);
+        expect(await listIds(other, "s", { newestFirst: true })).toEqual(["x", "y", "z", "s"]);
+        expect(await listIds(other, "unrelated")).toEqual(["unrelated"]);
+        expect((await other.listBranches("z"))[1]).toEqual(await other.getSession("z"));
+        await expectRefusal(other.listBranches("none"), "unknown_session");
+      }));
+
+    test("are listed in pages", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        for (const to of ["a", "b", "c"]) await forkBeforeRun(log, { from: "s", runId: "r2", to });
+        expect(await listIds(other, "b", { limit: 2 })).toEqual(["s", "a"]);
+        expect(await listIds(other, "b", { limit: 2, after: "a" })).toEqual(["b", "c"]);
+        expect(await listIds(other, "b", { limit: 2, after: "c" })).toEqual([]);
+        expect(await listIds(other, "s", { newestFirst: true, limit: 1 })).toEqual(["c"]);
+        expect(await listIds(other, "s", { newestFirst: true, limit: 3, after: "c" })).toEqual(["b", "a", "s"]);
+        await createConversation(log, "unrelated");
+        for (const after of ["unrelated", "none"])
+          await expectRefusal(other.listBranches("s", { after }), "cursor_invalid");
+      }));
+
+    test("remain without a deleted one, also without the root", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        for (const to of ["a", "b", "c"]) await forkBeforeRun(log, { from: "s", runId: "r2", to });
+        await log.deleteSession("a");
+        expect(await listIds(other, "s")).toEqual(["s", "b", "c"]);
+        await log.deleteSession("s");
+        expect(await listIds(other, "b")).toEqual(["b", "c"]);
+        const origin = { sessionId: "s", runId: "r2", eventId: 4 };
+        expect(await other.getSession("c")).toMatchObject({ forkedFrom: origin, rootId: "s" });
+        await forkBeforeRun(log, { from: "c", runId: "r1", to: "d" });
+        expect(await listIds(other, "d")).toEqual(["b", "c", "d"]);
+        // A new session with the ID of a deleted fork is not a fork.
+        await log.createSession("a");
+        expect(await other.getSession("a")).toMatchObject({ forkedFrom: undefined, rootId: "a" });
+      }));
+
+    test("belong to one owner, even if another one takes the ID of the root", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        await forkBeforeRun(log, { from: "s", runId: "r2", to: "a" });
+        await log.deleteSession("s");
+        await createConversation(log, "s", "bob");
+        await forkBeforeRun(log, { from: "s", runId: "r2", to: "bobs" });
+        expect(await listIds(other, "s")).toEqual(["s", "bobs"]);
+        expect(await listIds(other, "a")).toEqual(["a"]);
+        await expectRefusal(other.listBranches("a", { after: "s" }), "cursor_invalid");
+      }));
+  });
+}

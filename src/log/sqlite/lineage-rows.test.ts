@@ -1,0 +1,80 @@
+// The cost of listing the versions of a conversation, and detection of changed lineages.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, describe, expect, test } from "vitest";
+import { LineageRows } from "./lineage-rows.ts";
+import { SessionRows } from "./session-rows.ts";
+import { openSqliteLog } from "./sqlite-log.ts";
+import { verifyStore } from "./verify-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-lineage-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let stores = 0;
+
+/** A store with the session `s` and its fork `fork`. */
+async function makeStore(): Promise<string> {
+  const path = join(folder, `${++stores}.db`);
+  const log = await openSqliteLog(path);
+  await log.createSession("s", { owner: "alice" });
+  await log.createSession("fork", { owner: "alice", forkedFrom: { sessionId: "s", eventId: 0 }, rootId: "s" });
+  await log.createSession("bobs", { owner: "bob" });
+  await log.close();
+  return path;
+}
+
+function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(path);
+  try {
+    return use(db);
+  } finally {
+    db.close();
+  }
+}
+
+describe("the versions of a conversation", () => {
+  test("are listed by an index in order, without sorting", async () => {
+    const asked: string[] = [];
+    withDatabase(await makeStore(), (db) => {
+      const prepare = db.prepare.bind(db);
+      const sessions = new SessionRows(db);
+      db.prepare = (sql) => {
+        asked.push(sql);
+        return prepare(sql);
+      };
+      expect(new LineageRows(db, sessions).list("s", "alice", 0, 10, false)).toHaveLength(2);
+      const lists = asked.filter((sql) => sql.includes("root_id = ?"));
+      expect(lists).toHaveLength(2);
+      for (const sql of lists) {
+        const plan = prepare(`EXPLAIN QUERY PLAN ${sql}`).all("s", "alice", 0, 10);
+        expect(plan.map(({ detail }) => detail)).toEqual([
+          expect.stringMatching(
+            /^SEARCH lineages USING INDEX lineages_by_root \(root_id=\? AND owner=\? AND rowid[<>]\?\)$/,
+          ),
+        ]);
+      }
+    });
+  });
+});
+
+describe("a lineage changed on disk", () => {
+  test.each(["root_id = 'x'", "owner = 'bob'", "parent_id = 'x'", "run_id = 'x'", "event_id = 1", "session = 3"])(
+    "(%s) is detected",
+    async (change) => {
+      const path = await makeStore();
+      withDatabase(path, (db) => db.exec(`UPDATE lineages SET ${change}`));
+      const changed = change === "session = 3" ? "bobs" : "fork";
+      const log = await openSqliteLog(path);
+      for (const ask of [
+        () => log.getSession(changed),
+        () => log.listSessions(),
+        () => log.listBranches(changed),
+        ...(/root_id|owner/.test(change) ? [] : [() => log.listBranches("s")]),
+      ])
+        await expect(ask()).rejects.toMatchObject({ code: "store_corrupt" });
+      await log.close();
+      expect(verifyStore(path, () => undefined).damage).toMatchObject([{ what: changed }]);
+    },
+  );
+});
