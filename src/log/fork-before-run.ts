@@ -57,7 +57,7 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   return log.createSession(to, { ...named, owner, firstId: info.firstId, entries, forkedFrom, rootId });
 }
 
-/** Returns the root of a fork. The versions of a conversation have one owner, so a fork with another one begins anew. */
+/** Returns the root of a fork. The versions of a conversation have one owner; a fork with another begins a conversation. */
 export function findRoot(
   { owner, rootId }: SessionInfo,
   fork: { readonly to: string; readonly owner: string },

@@ -23,6 +23,7 @@ const command = (session: string, frame: object): Example =>
 /** Requests that name the session in the path. */
 export const BY_PATH: { readonly [operation: string]: Examples } = {
   getSession: (s) => [{ path: at(s) }, { path: at(s), method: "HEAD" }],
+  listBranches: (s) => [{ path: at(s, "/branches") }, { path: at(s, "/branches?limit=1&after=bobs-own") }],
   renameSession: (s) => [
     { path: at(s), method: "PATCH", body: { title: "Mine" } },
     { path: at(s), method: "PATCH", body: { title: 1 } },

@@ -60,6 +60,28 @@ const SESSION_FIELDS = {
   last_event_id: required(count, "Id of the last record; 0 in a new session", "末条记录 ID；新会话为 0"),
   bytes: required(count, "Size of the stored records in bytes", "现存记录的大小（字节）"),
   cursor: required(string, "Cursor after the last record", "末条记录之后的游标"),
+  forked_from: optional(
+    objectOf({
+      session_id: required(string, "Id of the original, which may have been deleted", "原会话 ID；原会话可能已被删除"),
+      run_id: optional(
+        string,
+        "Run of the original before which the session was forked; absent in other forks",
+        "从原会话的此运行之前分叉；其他分叉没有此字段",
+      ),
+      event_id: required(
+        count,
+        "Id of the last copied record; the same in both sessions",
+        "复制的末条记录 ID，两个会话相同",
+      ),
+    }),
+    "Origin of a fork; absent if the session is not a fork",
+    "分叉的来源；不是分叉时无此字段",
+  ),
+  root_id: required(
+    string,
+    "First session of the conversation; all versions of a conversation have the same",
+    "对话的第一个会话；同一对话的所有版本都相同",
+  ),
 } satisfies Fields;
 
 const CHECKPOINT_FIELDS = {
@@ -124,6 +146,10 @@ export const SESSION_SHAPES = {
       "Sessions",
       "会话列表",
     ),
+    next,
+  }),
+  SessionBranches: declareShape("Versions of a conversation, oldest first", "对话的各个版本，最早的在前", {
+    sessions: required(listOf(objectOf(SESSION_FIELDS)), "Sessions", "会话列表"),
     next,
   }),
   ListSessions: declareShape("Sessions to list", "会话列表的查询条件", {

@@ -45,6 +45,10 @@ export interface Session {
   readonly bytes: number;
   /** Cursor after the last record */
   readonly cursor: string;
+  /** Origin of a fork; absent if the session is not a fork */
+  readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number };
+  /** First session of the conversation; all versions of a conversation have the same */
+  readonly root_id: string;
 }
 
 /** Session with its latest runs (HTTP). */
@@ -65,6 +69,10 @@ export interface SessionDetails {
   readonly bytes: number;
   /** Cursor after the last record */
   readonly cursor: string;
+  /** Origin of a fork; absent if the session is not a fork */
+  readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number };
+  /** First session of the conversation; all versions of a conversation have the same */
+  readonly root_id: string;
   /** Latest runs, newest first, at most 20 */
   readonly runs: readonly ({ readonly run_id: string; readonly status: "live" | "completed" | "error" | "cancelled"; readonly first_event_id: number; readonly last_event_id?: number; readonly started_at: number; readonly ended_at?: number; readonly code?: string; readonly request_id?: string; readonly agent?: string })[];
   /** Whether a run is live or a message is queued */
@@ -76,7 +84,15 @@ export interface SessionDetails {
 /** Sessions, newest first (HTTP). */
 export interface SessionList {
   /** Sessions */
-  readonly sessions: readonly ({ readonly session_id: string; readonly title?: string; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly match?: { readonly where: "title" | "message" | "answer"; readonly snippet: string; readonly run_id?: string } })[];
+  readonly sessions: readonly ({ readonly session_id: string; readonly title?: string; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string; readonly match?: { readonly where: "title" | "message" | "answer"; readonly snippet: string; readonly run_id?: string } })[];
+  /** Value of `after` for the next page; absent on the last page */
+  readonly next?: string;
+}
+
+/** Versions of a conversation, oldest first (HTTP). */
+export interface SessionBranches {
+  /** Sessions */
+  readonly sessions: readonly { readonly session_id: string; readonly title?: string; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string }[];
   /** Value of `after` for the next page; absent on the last page */
   readonly next?: string;
 }
@@ -139,6 +155,10 @@ export interface ForkedSession {
   readonly bytes: number;
   /** Cursor after the last record */
   readonly cursor: string;
+  /** Origin of a fork; absent if the session is not a fork */
+  readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number };
+  /** First session of the conversation; all versions of a conversation have the same */
+  readonly root_id: string;
   /** Checkpoint the run is resumed from; absent if no run is resumed */
   readonly checkpoint_id?: string;
 }
@@ -626,6 +646,7 @@ export interface ApiShapeMap {
   readonly Session: Session;
   readonly SessionDetails: SessionDetails;
   readonly SessionList: SessionList;
+  readonly SessionBranches: SessionBranches;
   readonly ListSessions: ListSessions;
   readonly CreateSession: CreateSession;
   readonly RenameSession: RenameSession;
@@ -680,14 +701,15 @@ export type ApiShapeName = keyof ApiShapeMap;
 export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Empty: parseForm("HTTP#"),
   Problem: parseForm("HTTP#type:s title:s status:i0 detail:s code:s id:s details?m"),
-  Session: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s"),
-  SessionDetails: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
-  SessionList: parseForm("HTTP#sessions:[{session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
+  Session: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s"),
+  SessionDetails: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
+  SessionList: parseForm("HTTP#sessions:[{session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
+  SessionBranches: parseForm("HTTP#sessions:[{session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s} next?s"),
   ListSessions: parseForm("HTTP#limit?i0 after?s q?s"),
   CreateSession: parseForm("HTTP#session_id?s title?s"),
   RenameSession: parseForm("HTTP#title:s"),
   ForkSession: parseForm("HTTP#checkpoint_id?s after_event?i0 before_run?s session_id?s title?s state?m"),
-  ForkedSession: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s checkpoint_id?s"),
+  ForkedSession: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s checkpoint_id?s"),
   ListPage: parseForm("HTTP#limit?i0 after?s"),
   Checkpoints: parseForm("HTTP#checkpoints:[{checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j} next?s"),
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),

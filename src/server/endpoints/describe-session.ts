@@ -1,11 +1,11 @@
 /** Converts sessions, runs and checkpoints of the log to API responses, and handles the pages of lists. */
-import type { CheckpointInfo, CommandState, RunInfo, SessionInfo } from "../../log/index.ts";
+import type { CheckpointInfo, CommandState, ForkOrigin, RunInfo, SessionInfo } from "../../log/index.ts";
 import { formatCursor } from "../../log/cursor.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails } from "../api/shapes.generated.ts";
 
 export function describeSession(info: SessionInfo): Session {
-  const { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes } = info;
+  const { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, forkedFrom, rootId } = info;
   return {
     session_id: sessionId,
     ...(title === undefined ? {} : { title }),
@@ -16,7 +16,13 @@ export function describeSession(info: SessionInfo): Session {
     last_event_id: lastId,
     bytes,
     cursor: formatCursor(incarnation, lastId),
+    ...(forkedFrom === undefined ? {} : { forked_from: describeOrigin(forkedFrom) }),
+    root_id: rootId,
   };
+}
+
+function describeOrigin({ sessionId, runId, eventId }: ForkOrigin): NonNullable<Session["forked_from"]> {
+  return { session_id: sessionId, ...(runId === undefined ? {} : { run_id: runId }), event_id: eventId };
 }
 
 export function describeRun({

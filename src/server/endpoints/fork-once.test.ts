@@ -31,7 +31,12 @@ describe("a fork before a run", () => {
     const forked = await ask("POST", "/v1/sessions/s/fork", { before_run: "r3", session_id: "t" }, { status: 201 });
     expect(forked).toMatchObject({ session_id: "t", title: "My name is Ada" });
     expect(forked).not.toHaveProperty("checkpoint_id");
+    const { first_event_id: start = 0 } = (await ask("GET", "/v1/sessions/s/runs/r3")) as unknown as Run;
+    const origin = { session_id: "s", run_id: "r3", event_id: start - 1 };
+    expect(forked).toMatchObject({ forked_from: origin, root_id: "s" });
     expect(await ask("GET", "/v1/sessions/t")).toMatchObject({
+      forked_from: origin,
+      root_id: "s",
       is_busy: false,
       runs: [
         { run_id: "r2", status: "error" },
@@ -82,7 +87,11 @@ describe("a fork before a run", () => {
     await ask("POST", "/v1/sessions/s/fork", named, { headers });
     await ask("POST", "/v1/sessions/s/fork", named, { status: 409 });
     await say(fixture, "mine", "Something else", "r9");
-    await ask("POST", "/v1/sessions/s/fork", named, { status: 409, headers });
+    await ask("POST", "/v1/sessions/s/fork", named, { headers });
+    const other = { ...named, before_run: "r2" };
+    expect(await ask("POST", "/v1/sessions/s/fork", other, { status: 409, headers })).toMatchObject({
+      code: "session_exists",
+    });
     expect(await log.listSessions()).toHaveLength(4);
   });
 

@@ -6,8 +6,6 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
-import { findLastIdleRecord, findRunStart } from "../../log/fork-before-run.ts";
-import type { Landmark } from "../../log/log.ts";
 import { isLoomError, type JsonObject, LoomError, type StampedRecord, type ToolRules } from "../../protocol/index.ts";
 import type { CheckpointEvent } from "../../protocol/events.generated.ts";
 import type { ForkSession } from "../api/shapes.generated.ts";
@@ -15,8 +13,6 @@ import { findSession } from "./find-session.ts";
 
 /** Maximum number of checkpoints to search for one of the root graph. */
 const MAX_CHECKPOINTS_SCANNED = 100;
-/** Maximum number of runs of a copy to search for one that the original also has. */
-const MAX_RUNS_SCANNED = 100;
 
 export interface ForkRequest {
   readonly from: string;
@@ -33,7 +29,7 @@ export interface ForkRequest {
   readonly moveImage: (url: string) => string;
 }
 
-interface ForkedSessionInfo extends SessionInfo {
+export interface ForkedSessionInfo extends SessionInfo {
   /** Checkpoint from which a run is resumed, if any. */
   readonly checkpointId?: string;
 }
@@ -56,74 +52,23 @@ export async function forkOnce(
   }
 }
 
-function findExistingFork(log: Log, request: ForkRequest): Promise<ForkedSessionInfo | undefined> {
-  const { from, to, options } = request;
-  const { before_run: run } = options;
-  if (run !== undefined) return findForkBeforeRun(log, { ...request, run });
-  return hasForkPoint(options) ? findCheckpointFork(log, from, to, options) : findCopy(log, request);
-}
-
-/**
- * Returns the session if it is the requested fork at a checkpoint. The origin of a fork is not stored, so it is
- * recognized by its records: both sessions have the checkpoint, and the records after it differ.
- */
-async function findCheckpointFork(
-  log: Log,
-  from: string,
-  to: string,
-  options: ForkSession,
-): Promise<ForkedSessionInfo | undefined> {
-  const info = to === from ? undefined : await log.getSession(to);
-  if (info === undefined) return undefined;
-  for (const { key, eventId } of await listForkPoints(log, from, options)) {
-    // Skip checkpoints of subgraphs, as when forking.
-    if (!isRootCheckpoint(await readNext(log, from, eventId - 1))) continue;
-    if ((await log.getLandmark(to, "checkpoint", key))?.eventId !== eventId) return undefined;
-    const next = await readNext(log, to, eventId);
-    if (next !== undefined && isSameRecord(next, await readNext(log, from, eventId))) return undefined;
-    // A graph always writes records between two checkpoints, so a checkpoint that follows directly holds the replaced
-    // state.
-    if (next?.event.type !== "checkpoint")
-      return options.state === undefined ? { ...info, checkpointId: key } : undefined;
-    const { checkpoint_id: checkpointId, state } = next.event as CheckpointEvent;
-    return isDeepStrictEqual(state, toStored(options.state)) ? { ...info, checkpointId } : undefined;
-  }
-  return undefined;
-}
-
-/**
- * Returns the session if it is a fork before this run. A fork that shares no records is recognized by its ID, which is
- * derived from the key; with an ID chosen by the caller only as long as the session is empty.
- */
-async function findForkBeforeRun(
-  log: Log,
-  { from, to, options, run }: ForkRequest & { readonly run: string },
-): Promise<ForkedSessionInfo | undefined> {
-  const [original, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
-  if (to === from || info === undefined) return undefined;
-  const start = await findRunStart(log, from, run);
-  const next = await readAt(log, info, start);
-  if (next !== undefined && isSameRecord(next, await readAt(log, original, start))) return undefined;
-  if (start === original.firstId) return options.session_id === undefined || next === undefined ? info : undefined;
-  const last = await readAt(log, info, start - 1);
-  return last !== undefined && isSameRecord(last, await readAt(log, original, start - 1)) ? info : undefined;
-}
-
-/**
- * Returns the session if it is a copy of the original. An ID derived from the key is proof enough. With an ID chosen by
- * the caller, both must have the same newest common run, which has ended; an empty session counts only if there is
- * nothing to copy.
- */
-async function findCopy(log: Log, { from, to, options }: ForkRequest): Promise<ForkedSessionInfo | undefined> {
-  const [original, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
-  if (to === from || info === undefined) return undefined;
-  if (options.session_id === undefined) return info;
-  for (const run of await log.listRuns(to, { limit: MAX_RUNS_SCANNED })) {
-    const same = await log.getRun(from, run.runId);
-    if (same !== undefined) return run.status !== "live" && isDeepStrictEqual(run, same) ? info : undefined;
-  }
-  const isEmpty = info.lastId < info.firstId && (await findLastIdleRecord(log, original)) < original.firstId;
-  return isEmpty ? info : undefined;
+/** Returns the session `to` if the request asks for the fork that it is. */
+async function findExistingFork(log: Log, { from, to, options }: ForkRequest): Promise<ForkedSessionInfo | undefined> {
+  const info = await log.getSession(to);
+  const origin = info?.forkedFrom;
+  if (info === undefined || origin?.sessionId !== from || origin.runId !== options.before_run) return undefined;
+  if (origin.runId !== undefined) return info;
+  const checkpointId = readCheckpointId(await readAt(log, info, origin.eventId));
+  // A copy and a fork at a checkpoint differ in their derived ID.
+  if (!resumesRun(options)) return options.session_id === undefined || checkpointId === undefined ? info : undefined;
+  if (checkpointId === undefined || checkpointId !== (await findForkPoint(log, from, options))) return undefined;
+  const next = await readAt(log, info, origin.eventId + 1);
+  // A graph always writes records between two checkpoints, so a checkpoint that follows directly holds the replaced
+  // state.
+  const editedId = readCheckpointId(next);
+  if (editedId === undefined) return options.state === undefined ? { ...info, checkpointId } : undefined;
+  const { state } = next?.event as CheckpointEvent;
+  return isDeepStrictEqual(state, toStored(options.state)) ? { ...info, checkpointId: editedId } : undefined;
 }
 
 /** Returns undefined if the session does not store the record. */
@@ -132,24 +77,12 @@ async function readAt(
   { sessionId, firstId, lastId }: SessionInfo,
   id: number,
 ): Promise<StampedRecord | undefined> {
-  return id < firstId || id > lastId ? undefined : readNext(log, sessionId, id - 1);
+  if (id < firstId || id > lastId) return undefined;
+  return (await log.read(sessionId, { after: id - 1, limit: 1 })).records[0];
 }
 
-async function readNext(log: Log, session: string, after: number): Promise<StampedRecord | undefined> {
-  return (await log.read(session, { after, limit: 1 })).records[0];
-}
-
-/** True for a checkpoint of the root graph, false for one of a subgraph. */
-function isRootCheckpoint(record: StampedRecord | undefined): boolean {
-  return ((record?.event as CheckpointEvent | undefined)?.checkpoint_ns ?? "") === "";
-}
-
-/** Compares records, ignoring the session ID in checkpoints and the URLs of images. */
-function isSameRecord(one: StampedRecord, other: StampedRecord | undefined): boolean {
-  if (one.envelope.ts !== other?.envelope.ts) return false;
-  const isNamed = one.event.type === "checkpoint" || one.event.type === "image";
-  const unnamed = isNamed ? { thread_id: "", url: "" } : {};
-  return isDeepStrictEqual({ ...one.event, ...unnamed }, { ...other?.event, ...unnamed });
+function readCheckpointId(record: StampedRecord | undefined): string | undefined {
+  return record?.event.type === "checkpoint" ? (record.event as CheckpointEvent).checkpoint_id : undefined;
 }
 
 /** Channel values as the checkpoint of a fork stores them. */
@@ -158,12 +91,17 @@ function toStored(state: ForkSession["state"]): JsonObject | undefined {
   return Object.fromEntries(Object.entries(state).map(([channel, set]) => [channel, { set }]));
 }
 
-/** Checkpoints at which the session may be forked, most likely first. */
-async function listForkPoints(log: Log, from: string, options: ForkSession): Promise<readonly Landmark[]> {
+/** Returns the checkpoint at which the request forks; undefined if there is none up to `after_event`. */
+async function findForkPoint(log: Log, from: string, options: ForkSession): Promise<string | undefined> {
   const { checkpoint_id: checkpointId, after_event: eventId = 0 } = options;
-  if (checkpointId === undefined) return log.listLandmarks(from, "checkpoint", MAX_CHECKPOINTS_SCANNED, eventId + 1);
-  const checkpoint = await log.getLandmark(from, "checkpoint", checkpointId);
-  return checkpoint === undefined ? [] : [checkpoint];
+  if (checkpointId !== undefined) return checkpointId;
+  const info = await findSession(log, from);
+  for (const point of await log.listLandmarks(from, "checkpoint", MAX_CHECKPOINTS_SCANNED, eventId + 1)) {
+    const record = await readAt(log, info, point.eventId);
+    // The run of a subgraph cannot be resumed alone.
+    if (((record?.event as CheckpointEvent | undefined)?.checkpoint_ns ?? "") === "") return point.key;
+  }
+  return undefined;
 }
 
 /** False: everything that has ended is copied. */
@@ -191,21 +129,13 @@ async function forkAt(
   log: Log,
   { from, to, options, moveImage, owner, actor, tools }: ForkRequest,
 ): Promise<ForkedSessionInfo> {
-  const { checkpoint_id: checkpointId, after_event: eventId, before_run: runId, title, state } = options;
+  const { after_event: eventId, before_run: runId, title, state } = options;
   const base = { from, to, moveImage, owner, ...(title === undefined ? {} : { title }) };
   if (runId !== undefined) return forkBeforeRun(log, { ...base, runId });
   if (!hasForkPoint(options)) return forkBeforeRun(log, base);
   const checkpointOptions = { ...base, actor, toolRules: tools, ...(state === undefined ? {} : { state }) };
-  if (checkpointId !== undefined) return forkSession(log, { ...checkpointOptions, checkpointId });
-  await findSession(log, from);
-  for (const { key } of await listForkPoints(log, from, options)) {
-    try {
-      return await forkSession(log, { ...checkpointOptions, checkpointId: key });
-    } catch (error) {
-      // The checkpoint belongs to a subgraph and cannot be resumed. Nothing was copied yet.
-      if (!isLoomError(error, "unsupported")) throw error;
-    }
-  }
+  const point = await findForkPoint(log, from, options);
+  if (point !== undefined) return forkSession(log, { ...checkpointOptions, checkpointId: point });
   throw new LoomError("unknown_checkpoint", `Session "${from}" has no checkpoint up to record ${eventId}`, {
     session_id: from,
   });

@@ -244,6 +244,33 @@ describe("queued messages", () => {
   });
 });
 
+describe("the versions of a conversation", () => {
+  it("are listed oldest first, in pages", async () => {
+    const { ask, log } = await createServerFixture();
+    await writeRecords(log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
+    await log.createSession("unrelated");
+    const fork = (from: string, body: object) => ask("POST", `/v1/sessions/${from}/fork`, body, { status: 201 });
+    const a = await fork("s", { before_run: "r2", session_id: "a" });
+    const b = await fork("a", { before_run: "r1", session_id: "b" });
+    const copy = await fork("b", { session_id: "copy" });
+    expect(a).toMatchObject({ forked_from: { session_id: "s", run_id: "r2", event_id: 4 }, root_id: "s" });
+    expect(b).toMatchObject({ forked_from: { session_id: "a", run_id: "r1", event_id: 0 }, root_id: "s" });
+    expect(copy).toMatchObject({ forked_from: { session_id: "b", event_id: 0 }, root_id: "copy" });
+    const { runs: _runs, is_busy: _busy, queued: _queued, ...s } = await ask("GET", "/v1/sessions/s");
+    expect(s).not.toHaveProperty("forked_from");
+    expect(s).toMatchObject({ root_id: "s" });
+    expect(await ask("GET", "/v1/sessions/a/branches")).toEqual({ sessions: [s, a, b] });
+    expect(await ask("GET", "/v1/sessions/s/branches?limit=2")).toEqual({ sessions: [s, a], next: "a" });
+    expect(await ask("GET", "/v1/sessions/s/branches?limit=2&after=a")).toEqual({ sessions: [b] });
+    expect(await ask("GET", "/v1/sessions/copy/branches")).toEqual({ sessions: [copy] });
+    const invalid = await ask("GET", "/v1/sessions/s/branches?after=unrelated", undefined, { status: 400 });
+    expect(invalid).toMatchObject({ code: "cursor_invalid" });
+    await ask("GET", "/v1/sessions/none/branches", undefined, { status: 404 });
+    await ask("DELETE", "/v1/sessions/s", undefined, { status: 204 });
+    expect(await ask("GET", "/v1/sessions/b/branches")).toEqual({ sessions: [a, b] });
+  });
+});
+
 describe("blobs of a fork", () => {
   it("are copies that outlive the original session", async () => {
     const { ask, log, core } = await createServerFixture();

@@ -1,26 +1,20 @@
 /** Endpoints for sessions: create, list, search, rename, delete, fork, export. */
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
-import { assertSessionId, unknownSession } from "../../log/rules.ts";
-import { LoomError } from "../../protocol/index.ts";
+import { unknownSession } from "../../log/rules.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
-import { damagedBlob } from "../blobs/blob-rules.ts";
-import { reserveIn } from "../blobs/reserve-blobs.ts";
-import { blobUrl } from "../blobs/blob-url.ts";
+import type { ForkedSession, SessionBranches, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 import { runInSessionQueue } from "../commands/command-queue.ts";
-import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
+import { findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
 import { authorOf, commandHostFor } from "../commands/command-host.ts";
 import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { createRevocableBody } from "./revocable-body.ts";
-import { enterGate } from "../api/gates.ts";
-import type { ServerCore } from "../api/server-core.ts";
 import { sessionPath } from "./resource-paths.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { createFork } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
-import { forkOnce, resumesRun, hasForkPoint } from "./fork-once.ts";
 import { cutPage, describeQueued, describeRun, describeSession, readPageQuery } from "./describe-session.ts";
 
 /** Runs and queued messages in the details of a session. */
@@ -97,8 +91,12 @@ const getSession = defineOperation({
   params: ID,
   action: "sessions.read",
   responses: { 200: { description: "Session", shape: "SessionDetails" } },
-  async handle({ log }, { params: { id = "" } }) {
+  async handle(core, { caller, params: { id = "" } }) {
+    const { log } = core;
     const info = await findSession(log, id);
+    // A share link does not reveal other versions of the conversation.
+    const isOwn = caller.principal.kind !== "share" && canAccess(authorOf(core, caller), info);
+    const shown = isOwn ? info : { ...info, forkedFrom: undefined, rootId: id };
     // Read pending messages before runs: a message that starts in between is then seen at least once, and listed as a
     // run.
     const pending = await log.listPending(id, log.limits.maxPendingCommands);
@@ -109,11 +107,31 @@ const getSession = defineOperation({
       .map(describeQueued)
       .filter(({ run_id }) => !started.has(run_id));
     const answer: SessionDetails = {
-      ...describeSession(info),
+      ...describeSession(shown),
       runs: runs.map(describeRun),
       is_busy: runs[0]?.status === "live" || waiting.length > 0,
       queued: waiting.slice(0, MAX_QUEUED),
     };
+    return Response.json(answer);
+  },
+});
+
+const listBranches = defineOperation<"ListPage">({
+  id: "listBranches",
+  method: "GET",
+  path: "/v1/sessions/{id}/branches",
+  tag: "sessions",
+  summary: "List the versions of a conversation, oldest first: sessions with the same `root_id`",
+  params: ID,
+  query: "ListPage",
+  // Unlike reading, not allowed by a share link, which is for one session.
+  action: "sessions.list",
+  responses: { 200: { description: "Sessions", shape: "SessionBranches" } },
+  async handle({ log }, { params: { id = "" }, query }) {
+    const { limit, ...page } = readPageQuery(query);
+    const found = await log.listBranches(id, { ...page, limit: limit + 1 });
+    const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
+    const answer: SessionBranches = { sessions: items.map(describeSession), ...next };
     return Response.json(answer);
   },
 });
@@ -173,92 +191,16 @@ const fork = defineOperation<"Empty", "ForkSession">({
     429: { description: "Too many forks of this credential wait: `too_many_forks`", shape: "Problem" },
   },
   async handle(core, { request, caller, params: { id = "" }, body, signal }) {
-    // A copy and a fork at a checkpoint need different IDs, because a copy is recognized by its ID alone.
-    const kind = hasForkPoint(body) ? "fork" : "copy";
-    const author = authorOf(core, caller);
-    const to =
-      body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readIdempotencyKey(request)]), author.owner);
-    await core.authorize({ caller, action: "sessions.create", session: to });
-    assertSessionId(to);
-    if (resumesRun(body)) await authorizeResume(core, caller, id, to);
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
-    const [oldUrl, newUrl] = [id, to].map((sessionId) => blobUrl(core, { sessionId, blobId: "" })) as [string, string];
-    const moveImage = (url: string): string => (url.startsWith(oldUrl) ? newUrl + url.slice(oldUrl.length) : url);
-    const { owner, actor, tools } = author;
-    const forkRequest = { from: id, to, options: body, isKeyed, moveImage, owner, actor, tools };
-    const release = await enterGate(core, "forks", caller, signal);
-    const { fork: forked, isNew } = await forkOnce(core.log, forkRequest)
-      .then(async (made) => {
-        const { fork: info, isNew: isCreated } = made;
-        // Also for an existing fork: the earlier request may have been interrupted before the blobs were copied.
-        await deleteForkOnError(core, info, isCreated, async () => {
-          if (info.checkpointId !== undefined && isCreated) await admitLatestRun(core, author, to);
-          await copyBlobs(core, id, to);
-        });
-        return made;
-      })
-      .finally(release);
-    const { checkpointId } = forked;
-    // Its run is live and needs a process to resume it.
-    if (checkpointId !== undefined) void core.runs.dispatch(to);
-    const headers = { location: sessionPath(core, to) };
+    const call = { from: id, options: body, key: readIdempotencyKey(request), isKeyed, signal };
+    const { fork: forked, isNew } = await createFork(core, caller, call);
+    const { checkpointId, sessionId } = forked;
+    const headers = { location: sessionPath(core, sessionId) };
     const checkpoint = checkpointId === undefined ? {} : { checkpoint_id: checkpointId };
     const answer: ForkedSession = { ...describeSession(forked), ...checkpoint };
     return Response.json(answer, { status: isNew ? 201 : 200, headers });
   },
 });
-
-/**
- * Resuming a run counts as starting one. The run keeps its permissions, and its original author is charged, so a caller
- * with fewer permissions, or with read access only, must not resume it.
- */
-async function authorizeResume(core: ServerCore, caller: Caller, from: string, to: string): Promise<void> {
-  await core.authorize({ caller, action: "runs.start", session: to });
-  if (!canAccess(authorOf(core, caller), await findSession(core.log, from)))
-    throw new LoomError("forbidden", "A shared session can be copied, but its runs cannot be resumed");
-  if (caller.principal.tools !== undefined)
-    throw new LoomError(
-      "forbidden",
-      "A credential with tool rules cannot resume a run that another credential started; fork before a run instead",
-    );
-}
-
-/** Throws if the author may not start the run that the fork resumes. */
-async function admitLatestRun({ log, runs }: ServerCore, { admitRun }: CommandAuthor, session: string): Promise<void> {
-  if (admitRun === undefined) return;
-  const [latest] = await log.listRuns(session, { limit: 1 });
-  if (latest !== undefined) await admitRun({ agent: runs.resolveAgent(latest.agent), session, run: latest.runId });
-}
-
-/** Deletes a new fork if it cannot be completed. */
-async function deleteForkOnError(
-  { log, blobs }: ServerCore,
-  { sessionId }: SessionInfo,
-  isNew: boolean,
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!isNew) throw error;
-    await log.deleteSession(sessionId);
-    await blobs?.deleteSession(sessionId);
-    throw error;
-  }
-}
-
-/** The records of the fork refer to these blobs. */
-async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string): Promise<void> {
-  if (blobs === undefined) return;
-  // The fork would refer to a blob that it does not have.
-  const refuseDamaged = (blobId: string): never => {
-    throw damagedBlob(from, blobId);
-  };
-  for (const { blobId, mediaType, name } of await blobs.list(from, refuseDamaged)) {
-    const { bytes } = await blobs.read(from, blobId);
-    await blobs.put(to, bytes, { mediaType, name, reserve: reserveIn(log, to) });
-  }
-}
 
 const exportOperation = defineOperation({
   id: "exportSession",
@@ -301,6 +243,7 @@ export const SESSION_OPERATIONS: readonly AnyOperation[] = [
   createSession,
   listSessions,
   getSession,
+  listBranches,
   renameSession,
   deleteSession,
   fork,

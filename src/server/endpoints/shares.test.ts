@@ -54,6 +54,26 @@ describe("a share link", () => {
     });
   });
 
+  it("does not reveal other versions of the conversation", async () => {
+    const { ask, share, log, ann, bob, signIn } = await createFixture();
+    await log.deleteSession("s");
+    const origin = { sessionId: "other", runId: "r", eventId: 0 };
+    await log.createSession("s", { owner: "ann", forkedFrom: origin, rootId: "other" });
+    const forked_from = { session_id: "other", run_id: "r", event_id: 0 };
+    const read = async (asked: object) => (await ask("/v1/sessions/s", asked)).json();
+    expect(await read({ bearer: ann })).toMatchObject({ forked_from, root_id: "other" });
+    const { secret } = await share();
+    const signedIn = takeCookie(await signIn(bob));
+    const opened = takeCookie(await signIn(secret, { cookie: signedIn }));
+    for (const asked of [{ bearer: secret }, { cookie: `${signedIn}; ${opened}` }]) {
+      const shown = await read(asked);
+      expect(shown).toMatchObject({ session_id: "s", root_id: "s" });
+      expect(JSON.stringify(shown)).not.toContain("other");
+      expect((await ask("/v1/sessions/s/branches", asked)).status).toBeGreaterThanOrEqual(403);
+    }
+    expect((await ask("/v1/sessions/s/branches", { bearer: ann })).status).toBe(200);
+  });
+
   it("expires", async () => {
     const wait = createClock();
     const { ask, share, list } = await createFixture();

@@ -16,6 +16,7 @@ const row = (id: string, title: string, updatedAt = 1) => ({
   first_event_id: 1,
   last_event_id: 0,
   bytes: 0,
+  root_id: "s",
   cursor: "",
 });
 

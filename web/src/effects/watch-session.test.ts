@@ -54,7 +54,15 @@ describe("watchSession", () => {
   it("announces neither loaded runs nor sessions that are not shown", () => {
     const { context, refreshed, announced } = setUp();
     context.open("s");
-    const rest = { created_at: 0, updated_at: 0, first_event_id: 1, last_event_id: 0, bytes: 0, cursor: "" };
+    const rest = {
+      created_at: 0,
+      updated_at: 0,
+      first_event_id: 1,
+      last_event_id: 0,
+      bytes: 0,
+      cursor: "",
+      root_id: "s",
+    };
     context.store.dispatch({ type: "session/updated", session: { session_id: "s", ...rest } });
     context.show("s", [createTurn({ runId: "r", status: "completed" })]);
     expect([announced(), refreshed]).toEqual([undefined, []]);

@@ -8,6 +8,7 @@ import { markMatch } from "./mark-match.ts";
 const NOW = new Date(2026, 2, 30, 0, 30).getTime();
 const row = (updatedAt: number): SessionListRow => ({
   session_id: String(updatedAt),
+  root_id: String(updatedAt),
   updated_at: updatedAt,
   created_at: 0,
   first_event_id: 1,

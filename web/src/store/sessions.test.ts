@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { findRow, MAX_ROWS, NO_SESSIONS, reduceSessions, type SessionListRow, type SessionsState } from "./sessions.ts";
 
 function row(id: string, updatedAt: number, title?: string): SessionListRow {
-  const rest = { created_at: 0, first_event_id: 1, last_event_id: 0, bytes: 0, cursor: "c" };
+  const rest = { created_at: 0, first_event_id: 1, last_event_id: 0, bytes: 0, cursor: "c", root_id: id };
   return { session_id: id, updated_at: updatedAt, ...(title === undefined ? {} : { title }), ...rest };
 }
 

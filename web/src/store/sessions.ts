@@ -121,8 +121,11 @@ function limitRows(page: SessionPage): SessionPage {
 
 function toRow(session: SessionListRow | SessionDetails): SessionListRow {
   const { session_id, title, created_at, updated_at, first_event_id, last_event_id, bytes, cursor } = session;
+  const { forked_from, root_id } = session;
   const named = title === undefined ? {} : { title };
-  return { session_id, ...named, created_at, updated_at, first_event_id, last_event_id, bytes, cursor };
+  const origin = forked_from === undefined ? {} : { forked_from };
+  const row = { session_id, ...named, created_at, updated_at, first_event_id, last_event_id, bytes, cursor };
+  return { ...row, ...origin, root_id };
 }
 
 /** Inserts a row, ordered by last change. */

@@ -1,0 +1,69 @@
+/**
+ * Finds the version of a conversation that a client means, for clients that keep one ID while a conversation is forked.
+ * Only the owner of a session finds other versions; a share link and a ticket for one session give access to it alone.
+ */
+import type { SessionInfo } from "../../log/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import type { ServerCore } from "../api/server-core.ts";
+import type { Caller } from "../auth/authorize.ts";
+
+/** Maximum number of versions that are searched for a run, newest first. */
+const MAX_SEARCHED = 500;
+
+/**
+ * Returns the newest version of the conversation that the session belongs to; the session itself if the caller may only
+ * read this one; undefined if it does not exist. Throws `unknown_session` if the caller may not read it. The
+ * caller's permission for anything but reading must be checked for the returned session.
+ */
+export async function findHead(core: ServerCore, caller: Caller, session: string): Promise<SessionInfo | undefined> {
+  const [head] = await listNewest(core, caller, session, 1);
+  return head;
+}
+
+/**
+ * Returns the newest version of the conversation whose latest run is this one, otherwise the newest one that has the
+ * run at all; undefined if none has it. Throws like `findHead`.
+ */
+export async function findBranchWithRun(
+  core: ServerCore,
+  caller: Caller,
+  session: string,
+  run: string,
+): Promise<SessionInfo | undefined> {
+  const { log } = core;
+  let newest: SessionInfo | undefined;
+  for (const branch of await listNewest(core, caller, session, MAX_SEARCHED)) {
+    const { sessionId } = branch;
+    if ((await log.getRun(sessionId, run)) === undefined) continue;
+    const [latest] = await log.listRuns(sessionId, { limit: 1 });
+    if (latest?.runId === run) return branch;
+    newest ??= branch;
+  }
+  return newest;
+}
+
+async function listNewest(
+  core: ServerCore,
+  caller: Caller,
+  session: string,
+  limit: number,
+): Promise<readonly SessionInfo[]> {
+  const { log } = core;
+  const info = await log.getSession(session);
+  if (info === undefined) return [];
+  await core.authorize({ caller, action: "sessions.read", session });
+  return (await mayListBranches(core, caller, session))
+    ? log.listBranches(session, { limit, newestFirst: true })
+    : [info];
+}
+
+async function mayListBranches(core: ServerCore, caller: Caller, session: string): Promise<boolean> {
+  if (caller.principal.only !== undefined) return false;
+  try {
+    await core.authorize({ caller, action: "sessions.list", session });
+    return true;
+  } catch (error) {
+    if (isLoomError(error, "forbidden") || isLoomError(error, "unknown_session")) return false;
+    throw error;
+  }
+}
