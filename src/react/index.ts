@@ -37,6 +37,7 @@ export {
   type CodeProps,
   type ElementTarget,
   type MathProps,
+  type RunVersions,
   type TodoChange,
   type UiActions,
   type UiPlugins,

@@ -8,11 +8,15 @@ import { PageBoundary } from "./shell/page-boundary.tsx";
 import { PageProvider } from "./shell/page-context.tsx";
 import { type AccessState, may } from "./store/access.ts";
 import { resolveImageUrl } from "./store/image-url.ts";
+import type { VersionsByRun } from "./store/find-versions.ts";
 import type { PageState } from "./store/page-state.ts";
+import { selectVersions } from "./store/versions.ts";
 
 const selectLanguage = ({ settings }: PageState): PageState["settings"]["language"] => settings.language;
 const selectAccess = ({ access }: PageState): AccessState => access;
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
+const selectShownVersions = ({ versions, sessions }: PageState): VersionsByRun =>
+  selectVersions(versions, sessions.current);
 const findImage = (url: string): string | undefined => resolveImageUrl(url, document.baseURI);
 /** Blob IDs come from frames. Only hexadecimal IDs become part of a URL. */
 const BLOB_ID = /^[\da-f]+$/;
@@ -21,6 +25,7 @@ export function App({ page }: { readonly page: PageController }): ReactNode {
   const language = useStore(page.store, selectLanguage);
   const session = useStore(page.store, selectCurrent);
   const access = useStore(page.store, selectAccess);
+  const versions = useStore(page.store, selectShownVersions);
   const actions = useMemo(() => createActions(page, access), [page, access]);
   const findBlob = useCallback(
     (id: string): string | undefined =>
@@ -28,7 +33,14 @@ export function App({ page }: { readonly page: PageController }): ReactNode {
     [session],
   );
   return (
-    <UiProvider language={language} actions={actions} plugins={PLUGINS} imageUrl={findImage} blobUrl={findBlob}>
+    <UiProvider
+      language={language}
+      actions={actions}
+      versions={versions}
+      plugins={PLUGINS}
+      imageUrl={findImage}
+      blobUrl={findBlob}
+    >
       <PageProvider page={page}>
         <PageBoundary>
           <Gate />
@@ -46,6 +58,7 @@ function createActions(page: PageController, access: AccessState): UiActions {
     ...(mayRun ? { changeTodo: (change) => page.changeTodo(change), retry: (turn) => page.retryTurn(turn) } : {}),
     // Editing creates a session and starts a run in it.
     ...(mayRun && may(access, "write") ? { edit: (turn, text) => page.editTurn(turn, text) } : {}),
+    openVersion: (session, turnKey) => page.openVersion(session, turnKey),
     inspect: (place) => page.dispatch({ type: "inspector/opened", focus: { ...place } }),
   };
 }

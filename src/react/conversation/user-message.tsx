@@ -10,6 +10,7 @@ import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useRunContext } from "./run-context.ts";
+import { VersionSwitcher } from "./version-switcher.tsx";
 
 const WORDS = defineWords({
   en: {
@@ -96,6 +97,7 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
       )}
       {draft !== undefined ? null : (
         <div className="loom-message-actions">
+          <VersionSwitcher turnKey={run.turnKey} />
           {text === "" ? null : <CopyButton getText={() => text} label={words.copy} />}
           {actions.edit === undefined ? null : (
             <IconButton ref={editButton} icon="edit" label={words.edit} onClick={edit} />

@@ -38,6 +38,17 @@ export interface TodoChange {
   readonly completed: boolean;
 }
 
+/** The versions of a conversation that differ from a run on, such as before and after the user edited its message. */
+export interface RunVersions {
+  /** Position of the shown version, from 1. */
+  readonly position: number;
+  readonly count: number;
+  /** ID of the session with the previous version; absent if the first is shown. */
+  readonly previous?: string;
+  /** ID of the session with the next version; absent if the last is shown. */
+  readonly next?: string;
+}
+
 /** Actions a user may take. Components hide the controls of actions that are not given. */
 export interface UiActions {
   /** Sends the user's answer to an approval request. */
@@ -48,6 +59,8 @@ export interface UiActions {
   retry?(turn: TurnView): void;
   /** Sends an edited message in a new session forked before this run. Resolves to whether it was sent. */
   edit?(turn: TurnView, text: string): Promise<boolean>;
+  /** Opens the session with another version of the conversation, at the run where they differ. */
+  openVersion?(sessionId: string, turnKey: string): void;
   /** Shows the frames an element came from. */
   inspect?(target: ElementTarget): void;
 }
@@ -95,6 +108,8 @@ export interface Ui {
   readonly language: UiLanguage;
   /** Actions offered to the user. Default: none. */
   readonly actions: UiActions;
+  /** Runs from which versions of the conversation differ, by key of the run. Default: none. */
+  readonly versions?: ReadonlyMap<string, RunVersions>;
   /** Components loaded on demand. */
   readonly plugins: UiPlugins;
   /** Returns the proxy URL for a remote image; undefined blocks the image. Default: all remote images are blocked. */
@@ -126,11 +141,11 @@ export function useUi(): Ui {
 
 /** Provides `Ui` to the components inside. Defaults: English, no actions, no plugins, remote images blocked. */
 export function UiProvider({ children, ...given }: Partial<Ui> & { readonly children: ReactNode }): ReactNode {
-  const { language, actions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage } = given;
+  const { language, actions, versions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage } = given;
   // Memoized, so that a re-render of the parent does not re-render every component.
   const ui = useMemo(
     (): Ui => ({ ...DEFAULT_UI, ...given }),
-    [language, actions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage],
+    [language, actions, versions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage],
   );
   return <UiContext value={ui}>{children}</UiContext>;
 }

@@ -8,7 +8,9 @@ import type {
   KnowledgeHits,
   Models,
   NewShare,
+  Runs,
   Session,
+  SessionBranches,
   SessionDetails,
   SessionList,
   Shares,
@@ -38,6 +40,10 @@ export interface Api extends InspectorApi {
   deleteShare(session: string, share: string): Promise<void>;
   listSessions(options?: SessionListRequest): Promise<SessionList>;
   getSession(session: string, signal?: AbortSignal): Promise<SessionDetails>;
+  /** Returns the versions of the conversation, oldest first, at most 500. */
+  listBranches(session: string): Promise<SessionBranches>;
+  /** Returns the latest 500 runs, newest first. */
+  listRuns(session: string): Promise<Runs>;
   createSession(session: string): Promise<Session>;
   renameSession(session: string, title: string): Promise<Session>;
   deleteSession(session: string): Promise<void>;
@@ -53,6 +59,8 @@ export interface Api extends InspectorApi {
   searchKnowledge(query: string, signal?: AbortSignal): Promise<KnowledgeHits>;
   deleteKnowledge(document: string): Promise<void>;
 }
+
+const MAX_LISTED = 500;
 
 const sessionPath = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
 
@@ -85,6 +93,8 @@ export function createApi(onUnauthorized: () => void = () => undefined): Api {
       request(`${sessionPath(session)}/shares/${encodeURIComponent(share)}`, { method: "DELETE" }),
     listSessions: ({ limit, after, q, signal } = {}) => request("/v1/sessions", { query: { limit, after, q }, signal }),
     getSession: (session, signal) => request(sessionPath(session), { signal }),
+    listBranches: (session) => request(`${sessionPath(session)}/branches`, { query: { limit: MAX_LISTED } }),
+    listRuns: (session) => request(`${sessionPath(session)}/runs`, { query: { limit: MAX_LISTED } }),
     createSession: (session) => request("/v1/sessions", { method: "POST", body: { session_id: session } }),
     renameSession: (session, title) => request(sessionPath(session), { method: "PATCH", body: { title } }),
     deleteSession: (session) => request(sessionPath(session), { method: "DELETE" }),

@@ -17,10 +17,18 @@ import { createKnowledgeEffects, type KnowledgeEffects } from "./knowledge-effec
 import { createMessageEffects, type MessageEffects } from "./message-effects.ts";
 import { createSessionEffects, type SessionEffects } from "./session-effects.ts";
 import { createSharingEffects, type SharingEffects } from "./sharing-effects.ts";
+import { createVersionEffects, type VersionEffects } from "./version-effects.ts";
 import { watchSession } from "./watch-session.ts";
 
 export interface PageController
-  extends AccessEffects, SessionEffects, MessageEffects, AttachmentEffects, KnowledgeEffects, SharingEffects {
+  extends
+    AccessEffects,
+    SessionEffects,
+    MessageEffects,
+    AttachmentEffects,
+    KnowledgeEffects,
+    SharingEffects,
+    VersionEffects {
   readonly store: ReducerStore<PageState, PageAction>;
   readonly receiver: Receiver;
   readonly api: Api;
@@ -89,7 +97,8 @@ export function createPageController(): PageController {
     },
     createId,
   };
-  const sessions = createSessionEffects(context);
+  const versions = createVersionEffects(context);
+  const sessions = createSessionEffects(context, (session) => void versions.loadVersions(session));
   const messages = createMessageEffects(context);
   const access = createAccessEffects(context, {
     findShared: () => readSharedRoute(location.hash),
@@ -159,6 +168,7 @@ export function createPageController(): PageController {
     open: (session) => context.open(session),
     ...access,
     ...sessions,
+    ...versions,
     ...messages,
     ...createAttachmentEffects(context),
     ...createKnowledgeEffects(context),

@@ -28,7 +28,11 @@ const PAGE_SIZE = 50;
 const REFRESH_MS = 250;
 const TYPING_MS = 200;
 
-export function createSessionEffects(context: EffectContext): SessionEffects {
+/** `onDetails` is called when the details of a session were loaded: it was opened, or a run has begun or ended. */
+export function createSessionEffects(
+  context: EffectContext,
+  onDetails: (session: string) => void = () => undefined,
+): SessionEffects {
   const { api, store } = context;
   let refreshTimer: ReturnType<typeof setTimeout> | undefined;
   let searchTimer: ReturnType<typeof setTimeout> | undefined;
@@ -95,6 +99,7 @@ export function createSessionEffects(context: EffectContext): SessionEffects {
       const details = await api.getSession(session);
       if (requests.get(session) !== request) return;
       store.dispatch({ type: "session/updated", session: details });
+      onDetails(session);
       if (findWaiting(store.getSnapshot().composing, session) === waiting)
         store.dispatch({ type: "queue/loaded", session, queued: details.queued ?? [] });
       else refresh(session);

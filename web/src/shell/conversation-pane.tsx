@@ -1,5 +1,5 @@
 /** The conversation, or its placeholder: suggestions, a spinner or an error. */
-import { type ReactNode, type RefObject, useMemo } from "react";
+import { type ReactNode, type RefObject, useEffect, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
 import {
   Button,
@@ -8,6 +8,7 @@ import {
   Icon,
   UiStateCache,
   Spinner,
+  useRun,
   useSession,
   useWords,
 } from "loom-agent/react";
@@ -16,6 +17,7 @@ import { SENDING_MS, useIsLate } from "../composer/use-is-late.ts";
 import { Start } from "../start/start.tsx";
 import { describeMessage, findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";
+import { findOpenedRun } from "../store/versions.ts";
 import { findEmptyReason } from "./find-empty-reason.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
@@ -40,8 +42,28 @@ export function ConversationPane({ session, handle }: ConversationPaneProps): Re
         <EmptyConversation session={session} />
       </Conversation>
       {session === undefined ? null : <DeletedNote session={session} />}
+      {session === undefined ? null : <OpenedVersion session={session} handle={handle} />}
     </>
   );
+}
+
+/** Scrolls to the run where the version that the user opened differs. */
+function OpenedVersion({ session, handle }: ConversationPaneProps & { readonly session: string }): ReactNode {
+  const page = usePage();
+  const select = useMemo(
+    () =>
+      ({ versions }: PageState) =>
+        findOpenedRun(versions, session),
+    [session],
+  );
+  const run = usePageState(select) ?? "";
+  const isLoaded = useRun(page.receiver, session, run) !== undefined;
+  useEffect(() => {
+    if (!isLoaded) return;
+    handle.current?.show({ turn: run, kind: "turn", key: "" });
+    page.dispatch({ type: "version/shown" });
+  }, [isLoaded, run]);
+  return null;
 }
 
 /** Sessions whose UI state (open parts, unfinished edits) is kept. */

@@ -12,6 +12,7 @@ import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledg
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
 import type { PageSettings, Theme } from "./settings.ts";
 import { reduceSharing, type SharingAction, type SharingState } from "./sharing.ts";
+import { NO_VERSIONS, reduceVersions, type VersionsAction, type VersionsState } from "./versions.ts";
 
 export type ListedAgent = Agents["agents"][number];
 
@@ -51,6 +52,7 @@ export interface Announcement {
 export interface PageState {
   readonly access: AccessState;
   readonly sessions: SessionsState;
+  readonly versions: VersionsState;
   readonly composing: ComposingState;
   readonly knowledge: KnowledgeState;
   /** Undefined: the share dialog is closed. */
@@ -71,6 +73,7 @@ export type PageAction =
   | AccessAction
   | SharingAction
   | SessionsAction
+  | VersionsAction
   | ComposingAction
   | KnowledgeAction
   | { readonly type: "agents/loaded"; readonly agents: readonly ListedAgent[] }
@@ -101,6 +104,7 @@ export function createPageState(settings: PageSettings, composing: ComposingStat
   return {
     access: UNKNOWN_ACCESS,
     sessions: NO_SESSIONS,
+    versions: NO_VERSIONS,
     composing,
     knowledge: NO_KNOWLEDGE,
     sharing: undefined,
@@ -164,6 +168,7 @@ function reduceSlices(state: PageState, action: PageAction): PageState {
   const slices = {
     access: reduceAccess(state.access, action as AccessAction),
     sessions: reduceSessions(state.sessions, action as SessionsAction),
+    versions: reduceVersions(state.versions, action as VersionsAction),
     composing: reduceComposing(state.composing, action as ComposingAction),
     knowledge: reduceKnowledge(state.knowledge, action as KnowledgeAction),
     sharing: reduceSharing(state.sharing, action as SharingAction),

@@ -1,0 +1,37 @@
+/** Loads where the versions of a conversation differ, and opens another version. */
+import { may } from "../store/access.ts";
+import { findVersions } from "../store/find-versions.ts";
+import type { EffectContext } from "./effect-context.ts";
+
+export interface VersionEffects {
+  /** Loads the versions of a session, if it is the current one. On failure none are offered. */
+  loadVersions(session: string): Promise<void>;
+  /** Opens another version of the current conversation, at the run where they differ. */
+  openVersion(session: string, turnKey: string): void;
+}
+
+export function createVersionEffects(context: EffectContext): VersionEffects {
+  const { api, store } = context;
+  let latest = 0;
+  return {
+    async loadVersions(session) {
+      const { access, sessions } = store.getSnapshot();
+      // Users of a share link have no other versions.
+      if (sessions.current !== session || !may(access, "read")) return;
+      const request = ++latest;
+      try {
+        const { sessions: branches } = await api.listBranches(session);
+        const { runs } = branches.length > 1 ? await api.listRuns(session) : { runs: [] };
+        if (request !== latest) return;
+        store.dispatch({ type: "versions/loaded", session, byRun: findVersions(session, branches, runs) });
+      } catch {
+        // The conversation itself reports a lost connection or a deleted session.
+      }
+    },
+    openVersion(session, turnKey) {
+      const { after } = store.getSnapshot().versions.byRun.get(turnKey) ?? {};
+      if (after !== undefined) store.dispatch({ type: "version/opened", session, after });
+      context.open(session);
+    },
+  };
+}
