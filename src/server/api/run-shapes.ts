@@ -50,6 +50,14 @@ const CURSOR_FIELDS = {
   ),
 } satisfies Fields;
 
+const DISCONNECT_FIELDS = {
+  on_disconnect: optional(
+    oneOf("continue", "cancel"),
+    "What happens to the run if the connection closes before its end. Default: `continue`",
+    "连接在运行结束前关闭时如何处理该运行；默认为 continue",
+  ),
+} satisfies Fields;
+
 const reason = optional(string, "Reason", "原因");
 const runId = optional(string, "Id of the run; default: the live run", "运行 ID；默认为当前运行");
 const agent = optional(
@@ -296,6 +304,11 @@ export const RUN_SHAPES = {
       "客户端的能力：`approval` 表示可以答复工具审批。未声明时，需要审批的调用会立即被拒绝",
     ),
   }),
+  DisconnectOptions: declareShape(
+    "What a closed connection does to the run",
+    "连接关闭时对运行的处理",
+    DISCONNECT_FIELDS,
+  ),
   ResumeChat: declareShape("Chat to resume", "要续传的聊天", {
     session_id: required(string, "Id of the session", "会话 ID"),
     run: optional(string, "Id of the run; default: the latest run", "运行 ID；默认为最近一次运行"),

@@ -387,6 +387,12 @@ export interface Chat {
   readonly capabilities?: readonly string[];
 }
 
+/** What a closed connection does to the run (HTTP). */
+export interface DisconnectOptions {
+  /** What happens to the run if the connection closes before its end. Default: `continue` */
+  readonly on_disconnect?: "continue" | "cancel";
+}
+
 /** Chat to resume (HTTP). */
 export interface ResumeChat {
   /** Id of the session */
@@ -670,6 +676,7 @@ export interface ApiShapeMap {
   readonly Agents: Agents;
   readonly Models: Models;
   readonly Chat: Chat;
+  readonly DisconnectOptions: DisconnectOptions;
   readonly ResumeChat: ResumeChat;
   readonly IngestQuery: IngestQuery;
   readonly IngestResult: IngestResult;
@@ -728,6 +735,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
   Chat: parseForm("HTTP#session_id?s content?s request_id?s agent?s capabilities?[s"),
+  DisconnectOptions: parseForm("HTTP#on_disconnect?=continue|cancel"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
   IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event|ai-sdk|ag-ui|openai-responses|openai-chat framing?=auto|ndjson|sse when_taken?=rename|refuse"),
   IngestResult: parseForm("HTTP#session_id:s dialect:s frames:i0 runs:[{run_id:s status:=live|completed|error|cancelled code?s first_event_id:i0 last_event_id:i0} warnings:[{line:i0 rule:s message:s} warning_count:i0"),

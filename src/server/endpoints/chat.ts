@@ -11,6 +11,7 @@ import { type AnyOperation, type ApiCall, defineOperation } from "../api/operati
 import type { ServerCore } from "../api/server-core.ts";
 import { isRequestId } from "../guard/is-request-id.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
 import { startRun } from "./runs.ts";
@@ -22,7 +23,7 @@ const ANSWER = {
 } as const;
 const DIALECT = "engine";
 
-const chat = defineOperation<"Empty", "Chat">({
+const chat = defineOperation<"DisconnectOptions", "Chat">({
   id: "chat",
   method: "POST",
   path: "/api/chat",
@@ -31,6 +32,7 @@ const chat = defineOperation<"Empty", "Chat">({
   description:
     "A missing session is created and named in `session_start`. With `Last-Event-ID` no run is started; the rest of the interrupted one is sent.",
   headers: { ...IDEMPOTENCY_HEADER, ...CURSOR_HEADERS },
+  query: "DisconnectOptions",
   body: "Chat",
   action: "runs.start",
   responses: { 200: ANSWER },
@@ -50,9 +52,11 @@ const chat = defineOperation<"Empty", "Chat">({
     await core.authorize({ caller: call.caller, action: "runs.start", session });
     // The session may not exist yet, so check the read permission without it.
     await core.authorize({ caller: call.caller, action: "sessions.read" });
+    const { on_disconnect: policy } = call.query;
+    await authorizePolicy(core, call.caller, policy);
     const named = { ...(agent === undefined ? {} : { agent }), ...(request_id === undefined ? {} : { request_id }) };
     const run = await startRun(core, call.caller, { session, key, message: content, capabilities, ...named });
-    return sendRun(core, call, run, { dialect: DIALECT }, "sse");
+    return sendRun(core, call, run, { dialect: DIALECT, ...applyPolicy(core, call.caller, run, policy) }, "sse");
   },
 });
 
@@ -87,7 +91,12 @@ function readGivenRequestId({ headers }: Request): string | undefined {
   return given !== null && isRequestId(given) ? given : undefined;
 }
 
-async function resumeRun(core: ServerCore, call: ApiCall<"Empty", "Chat">, session: string, cursor: string) {
+async function resumeRun(
+  core: ServerCore,
+  call: ApiCall<"DisconnectOptions", "Chat">,
+  session: string,
+  cursor: string,
+) {
   const run = await findRunAt(core, session, cursor);
   if (run !== undefined) return sendRemaining(core, call, session, run, cursor);
   throw new LoomError("cursor_ahead", "No run has started after this cursor", { session_id: session });

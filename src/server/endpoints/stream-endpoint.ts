@@ -87,7 +87,7 @@ export function sendRun(
   core: ServerCore,
   call: StreamCall,
   { session, run, key }: RequestedRun,
-  view: Pick<ReadRequest, "dialect" | "modes" | "strict">,
+  view: Pick<ReadRequest, "dialect" | "modes" | "strict" | "onLeave">,
   framing: Framing,
 ): Promise<Response> {
   const after = readLastEventId(call.request);

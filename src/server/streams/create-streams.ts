@@ -109,6 +109,7 @@ export function createStreams(options: StreamsOptions): Streams {
           : await openRun(slotHolder, sessionId, runRange, { ...rest, ...selection, skip, signal });
       if (start === undefined || signal?.aborted === true) {
         void start?.opened?.close();
+        request.onLeave?.();
         return undefined;
       }
       if (isClosed) {
@@ -143,6 +144,7 @@ export function createStreams(options: StreamsOptions): Streams {
             const hasNotStarted = runRange !== undefined && runRange.first === undefined;
             const isRefused = access.endedBy !== undefined || (hasNotStarted && isLoomError(end.error));
             if (reader !== undefined) remove(reader, end, isRefused);
+            if (end.reason === "left") request.onLeave?.();
           },
         },
         opened,

@@ -34,6 +34,8 @@ export interface ReadRequest extends StreamSelection {
   readonly lease?: ((onEnd: (why: LoomError) => void) => () => void) | undefined;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
+  /** Called once if the client disconnects before the end of the stream. */
+  readonly onLeave?: (() => void) | undefined;
 }
 
 /**
