@@ -1,5 +1,5 @@
 /**
- * Executes the commands of a session: cancel, approve, toggle, enqueue.
+ * Executes the commands of a session: cancel, approve, tool_result, toggle, enqueue.
  *
  * A command is settled in the same append as the record it produces. So each command is executed exactly once, even if
  * a process dies in between.
@@ -17,12 +17,13 @@ import {
   type ToolRules,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { readClientTools } from "../protocol/client-tools.ts";
 import { isReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
 import { findEventFault } from "../protocol/validate.ts";
 import type { Run } from "./run.ts";
 import { readOnInterruption } from "./recovery.ts";
-import type { ApprovalReply, OnInterruption, RunOrigin } from "./run-contract.ts";
+import type { ApprovalReply, ClientCallReply, OnInterruption, RunOrigin, Settle } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
 
 export interface InboxHost {
@@ -147,9 +148,16 @@ export class Inbox {
       case "cancel":
         await this.#cancel(command);
         return;
-      case "approve":
-        await this.#approve(command);
+      case "approve": {
+        const reply = readReply(command.body);
+        await this.#answer(command, reply.callId, (run, settle) => run.answerApproval(reply, settle));
         return;
+      }
+      case "tool_result": {
+        const reply = readResult(command.body);
+        await this.#answer(command, reply.callId, (run, settle) => run.answerCall(reply, settle));
+        return;
+      }
       case "toggle":
         await this.#toggle(command);
         return;
@@ -204,26 +212,29 @@ export class Inbox {
     return (await this.#latest).flatMap((run) => (run.requestId === requestId ? [run.status] : []));
   }
 
-  async #approve({ commandId, body }: CommandState): Promise<void> {
+  /** Answers a call of the live run: an approval, or the result of a call that the client carried out. */
+  async #answer(
+    { commandId, kind, body }: CommandState,
+    callId: string,
+    answer: (run: Run, settle: Settle) => PushResult,
+  ): Promise<void> {
     const runId = readName(body, "run_id");
-    const reply = readReply(body);
     if (runId === undefined) throw invalid("`run_id` is missing");
-    const key = `${runId}\n${reply.callId}`;
+    const key = `${runId}\n${callId}`;
     const liveRun = this.#host.liveRun();
     if (liveRun?.runId !== runId) {
       if (this.#answered.get(key) === true)
-        throw new LoomError("already_answered", `Call "${reply.callId}" was already answered`);
-      if (liveRun?.work.findCall(reply.callId) !== undefined)
+        throw new LoomError("already_answered", `Call "${callId}" was already answered`);
+      if (liveRun?.work.findCall(callId) !== undefined)
         throw new LoomError(
-          "approval_mismatch",
-          `Call "${reply.callId}" belongs to run "${liveRun.runId}", not to run "${runId}"`,
+          kind === "approve" ? "approval_mismatch" : "unknown_call",
+          `Call "${callId}" belongs to run "${liveRun.runId}", not to run "${runId}"`,
         );
       const [status = "live"] = await this.#findStatuses({ runId, requestId: undefined });
       if (status !== "live") throw new LoomError("run_ended", `Run "${runId}" has ended`);
-      throw new LoomError("unknown_call", `No call "${reply.callId}" waits for an approval`);
+      throw new LoomError("unknown_call", `No call "${callId}" waits for an answer`);
     }
-    const settle = (eventId: number): Settlement => ({ commandId, outcome: { code: "done", eventId } });
-    const { durable } = liveRun.answerApproval(reply, settle);
+    const { durable } = answer(liveRun, (eventId) => ({ commandId, outcome: { code: "done", eventId } }));
     this.#answered.set(key, true);
     await durable;
   }
@@ -291,6 +302,7 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     toolRules: readRules(body),
     capabilities: readCapabilities(body),
     onInterruption: readInterruptionChoice(body),
+    clientTools: readClientTools(body["client_tools"]),
   } as Partial<RunOrigin>;
 }
 
@@ -346,6 +358,14 @@ function readReply(body: JsonObject): ApprovalReply {
     actor: readText(body, "actor"),
     toolRules: readRules(body),
   };
+}
+
+function readResult(body: JsonObject): ClientCallReply {
+  const callId = readName(body, "call_id");
+  const { output, is_error } = body;
+  if (callId === undefined) throw invalid("`call_id` is missing");
+  if (is_error != null && typeof is_error !== "boolean") throw invalid("`is_error` must be true or false");
+  return { callId, output, isError: is_error ?? false, actor: readText(body, "actor"), toolRules: readRules(body) };
 }
 
 function readTarget(body: JsonObject): CommandTarget {

@@ -56,9 +56,9 @@ export class LeftoverRuns {
     }
   }
 
-  /** Ends the run that waited for the user, once it has no open approval. */
+  /** Ends the run that waited for the user or the client, once no call needs an answer. */
   async endAnswered(): Promise<void> {
-    if (this.#abandoned !== undefined && this.#abandoned.work.waiting.length === 0)
+    if (this.#abandoned?.work.needsAnswer === false)
       await this.#abandoned.fail(INTERRUPTED);
   }
 

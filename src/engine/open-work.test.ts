@@ -36,6 +36,8 @@ describe("OpenWork", () => {
       ask("asked", "run-outer-1", 100),
       call("late", "run-outer-1"),
       ask("late", "run-outer-1", 10),
+      call("delegated", "run-inner-2"),
+      record({ type: "tool_start", call_id: "delegated", name: "t", executor: "client" }, "run-inner-2"),
       call("over", "run-inner-2"),
       record({ type: "tool_end", call_id: "over", name: "t", result: "", is_error: true }, "run-inner-2"),
     ];
@@ -50,6 +52,7 @@ describe("OpenWork", () => {
       ["tool_end", "started", "run-inner-2"],
       ["tool_end", "asked", "run-outer-1"],
       ["tool_end", "late", "run-outer-1"],
+      ["tool_end", "delegated", "run-inner-2"],
       ["node_exit", "", "run-beside-3"],
       ["node_exit", "", "run-inner-2"],
       ["node_exit", "", "run-outer-1"],

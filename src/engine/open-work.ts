@@ -22,8 +22,11 @@ import { CallKeys } from "../protocol/call-keys.ts";
 import type { NodeEnterEvent } from "../protocol/events.generated.ts";
 import { InterruptedNodes } from "./interrupted-nodes.ts";
 
-/** chunk* → call → (approval → answer) → start → (output | progress)* → end */
-export type ToolCallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started";
+/**
+ * chunk* → call → (approval → answer) → start → (output | progress)* → end. `waiting` is a call that waits for an
+ * approval, `delegated` one that was started and waits for the result of the client.
+ */
+export type ToolCallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started" | "delegated";
 
 /** The answer to a tool approval. */
 export interface ApprovalAnswer {
@@ -45,7 +48,7 @@ export interface OpenToolCall {
   readonly nodeId: string | undefined;
   /** The arguments of the approval request; undefined if no approval was requested. */
   readonly approvalArguments: JsonObject | undefined;
-  /** Milliseconds since 1970. */
+  /** When the approval or the wait for the client ends, in milliseconds since 1970. */
   readonly expiresAt: number | undefined;
   readonly answer: ApprovalAnswer | undefined;
   /** True if its `tool_call` was written. */
@@ -103,6 +106,8 @@ export class OpenWork {
   readonly #calls = new Map<string, MutableFields<OpenToolCall>>();
   /** Ended calls. The value is true if an approval was requested. */
   readonly #over = new Map<string, boolean>();
+  /** Ended calls that the client was to carry out. */
+  readonly #overAtClient = new Set<string>();
   readonly #models = new Map<string, string | undefined>();
   /** Started nodes of a graph of thoughts, with their node run. Other writers may start any number. */
   readonly #graphNodes = new BoundedMap<{ readonly id: string; readonly nodeId: string | undefined }>(MAX_OPEN_SPANS);
@@ -137,10 +142,20 @@ export class OpenWork {
     return [...this.#calls.values()].filter(({ state }) => state === "waiting");
   }
 
-  /** True if the run does nothing but wait for the user. */
+  /** Calls that wait for a result of the client. */
+  get delegated(): readonly OpenToolCall[] {
+    return [...this.#calls.values()].filter(({ state }) => state === "delegated");
+  }
+
+  /** True if a call waits for an approval or for a result of the client. */
+  get needsAnswer(): boolean {
+    return [...this.#calls.values()].some(({ state }) => state === "waiting" || state === "delegated");
+  }
+
+  /** True if the run does nothing but wait for the user or the client. */
   get isWaiting(): boolean {
     const isIdle = ({ state }: OpenToolCall) => state !== "started" && state !== "streaming";
-    return this.#models.size === 0 && this.waiting.length > 0 && [...this.#calls.values()].every(isIdle);
+    return this.#models.size === 0 && this.needsAnswer && [...this.#calls.values()].every(isIdle);
   }
 
   /** Adds which interrupted node run a new one repeats, if it repeats one. */
@@ -173,6 +188,11 @@ export class OpenWork {
     return this.#over.get(callId) === true;
   }
 
+  /** True if the call has ended and the client was to carry it out. */
+  wasDelegated(callId: string): boolean {
+    return this.#overAtClient.has(callId);
+  }
+
   /** Throws `invalid_event` unless the event may come next. The sender must give every call an ID. */
   assertNext(event: AnyEvent, nodeId: string | undefined): void {
     if (nodeId !== undefined && !this.#spans.has(nodeId) && event.type !== "node_enter")
@@ -190,7 +210,7 @@ export class OpenWork {
       }
       case "tool_call":
         if (this.#calls.get(event.call_id ?? "")?.called === true) throw invalid(event, "the call was already made");
-        this.#assertCall(event, event.call_id, ["streaming", "waiting", "approved", "rejected", "started"], true);
+        this.#assertCall(event, event.call_id, ["streaming", "waiting", "approved", "rejected", "started", "delegated"], true);
         return;
       case "tool_approval":
         this.#assertCall(event, event.call_id, ["streaming", "called"], true);
@@ -206,7 +226,7 @@ export class OpenWork {
         this.#assertCall(event, event.call_id, ["started"]);
         return;
       case "tool_end":
-        this.#assertCall(event, event.call_id, ["streaming", "called", "approved", "rejected", "started"]);
+        this.#assertCall(event, event.call_id, ["streaming", "called", "approved", "rejected", "started", "delegated"]);
         return;
       case "llm_start":
         if (this.#models.has(event.llm_call_id))
@@ -335,14 +355,20 @@ export class OpenWork {
         };
         return;
       }
-      case "tool_start":
-        this.#open(this.#keys.keyOf(event, "start"), event.call_id, event.name, nodeId).state = "started";
+      case "tool_start": {
+        const call = this.#open(this.#keys.keyOf(event, "start"), event.call_id, event.name, nodeId);
+        const isDelegated = event.executor === "client";
+        call.state = isDelegated ? "delegated" : "started";
+        if (isDelegated) call.expiresAt = event.expires_at;
         return;
+      }
       case "tool_end": {
         const key = this.#keys.keyOf(event, "end");
-        const hadApproval = this.#calls.get(key)?.approvalArguments !== undefined;
+        const call = this.#calls.get(key);
         this.#calls.delete(key);
-        if (event.call_id !== undefined && this.#over.size < MAX_CALLS) this.#over.set(key, hadApproval);
+        if (event.call_id === undefined || this.#over.size >= MAX_CALLS) return;
+        this.#over.set(key, call?.approvalArguments !== undefined);
+        if (call?.state === "delegated") this.#overAtClient.add(key);
         return;
       }
       default:
@@ -410,7 +436,7 @@ export class OpenWork {
           ...(call.callId === undefined ? {} : { call_id: call.callId }),
           name: call.name,
           result:
-            call.state === "started"
+            call.state === "started" || call.state === "delegated"
               ? `${reason} while it was running: its outcome is unknown`
               : `${reason} before it started`,
           is_error: true,

@@ -23,7 +23,8 @@ describe("a run whose process died", () => {
     await die(log, async (run) => {
       await run.emit(checkpoint);
       const node = run.enter("answer");
-      run.postToolStart({ call_id: "t", name: "tool", arguments: {} }, node);
+      const call = { call_id: "t", name: "tool" };
+      run.postUnit([{ type: "tool_call", ...call, arguments: {} }, { type: "tool_start", ...call }], node);
       await node.write("half a sen");
     });
     const session = await openSession(log, SESSION, {

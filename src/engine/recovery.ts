@@ -9,7 +9,7 @@
  *   or if `canRestart` accepts it.
  * - Both count as attempts, unless the run only waited for the user. After `maxAttempts`, it ends as `too_many_attempts`.
  * - A run that cannot be continued here is left live for another process, if `mayLeave` allows that.
- * - A run that waits for an approval keeps waiting, if `mayWait` allows it.
+ * - A run that waits for an approval or for a result of the client keeps waiting, if `mayWait` allows it.
  * - Any other run ends as `interrupted`.
  *
  * It does not know sessions and takes no lease.
@@ -17,6 +17,7 @@
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/log.ts";
 import { isKindName } from "../protocol/agent-kinds.ts";
+import { type ClientTool, readClientTools } from "../protocol/client-tools.ts";
 import type { EventOf, ToolRules } from "../protocol/index.ts";
 import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
@@ -32,7 +33,7 @@ export interface DeadRun {
   /** The same run, which continues its event IDs and counts. */
   readonly run: Run;
   readonly checkpoint: RunCheckpoint;
-  /** Calls that may still be executed: calls that had not started, and started calls of idempotent tools. */
+  /** Calls that may still end: not started, started calls of idempotent tools, and calls that the client carries out. */
   readonly calls: readonly OpenToolCall[];
 }
 
@@ -56,7 +57,7 @@ export interface RecoveryOptions {
   readonly maxAttempts?: number;
   /** What to do with a run whose request does not say it: continue it (`resume`, the default), or end it (`fail`). */
   readonly onInterruption?: OnInterruption;
-  /** If false, a run that `resume` declines ends even if it waits for an approval. Default: true. */
+  /** If false, a run that `resume` declines ends even if it waits for the user or the client. Default: true. */
   readonly mayWait?: boolean;
   /** Returns true for a tool that may be run again after it had started. Default: no tool. */
   readonly isIdempotent?: (name: string, run: Run) => boolean;
@@ -113,6 +114,7 @@ export async function restoreRun(
   let reasoning: ReasoningLevel | undefined;
   let capabilities: readonly string[] | undefined;
   let onInterruption: OnInterruption | undefined;
+  let clientTools: readonly ClientTool[] | undefined;
   // Without a readable `run_start`, the run must not use any tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
@@ -124,13 +126,23 @@ export async function restoreRun(
         reasoning = isReasoningLevel(start.reasoning) ? start.reasoning : undefined;
         toolRules = readToolRules(start.tool_rules);
         onInterruption = readOnInterruption(start.on_interruption);
+        clientTools = recallClientTools(start);
       }
       work.add(record);
       answer.add(record);
     }
   }
   const request = { requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities, onInterruption };
-  return new Run(host, { runId, ...request }, work, answer);
+  return new Run(host, { runId, ...request, clientTools }, work, answer);
+}
+
+/** The model is not offered client tools that cannot be read. */
+function recallClientTools({ client_tools }: EventOf<"run_start">): readonly ClientTool[] | undefined {
+  try {
+    return readClientTools(client_tools);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Ends a run that cannot be continued. */
@@ -146,7 +158,7 @@ export function recoverRun(
   const { maxAttempts = MAX_ATTEMPTS, onInterruption = "resume", mayWait = true, mayLeave = false } = options;
   const { work } = run;
   if (work.isForeign) return endInterrupted(run);
-  run.expireApprovals();
+  run.expireCalls();
   const { isWaiting } = work;
   const canWait = isWaiting && work.checkpoint !== undefined;
   if (!canWait && (run.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);
@@ -165,7 +177,8 @@ export function recoverRun(
     if (completion !== undefined) return { outcome: "resumed", completion };
   }
   if (mayLeave && (work.checkpoint !== undefined || work.isFresh || mayAnswerAgain(run))) return { outcome: "left" };
-  if (mayWait && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
+  const unanswered = [...work.waiting, ...work.delegated];
+  if (mayWait && unanswered.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
   return endInterrupted(run);
 }
 

@@ -1,17 +1,40 @@
 /**
  * The tool approvals of a live run: requests, answers and expiry. Requests and answers are records of the run;
- * `ApprovalWaiters` has the callers that wait for them.
+ * `CallWaiters` has the callers that wait for them.
  */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
 import type { ToolApprovalEvent, ToolApprovalResultEvent } from "../protocol/events.generated.ts";
 import { findToolRule } from "../protocol/tool-rules.ts";
-import { ApprovalWaiters } from "./approval-waiters.ts";
+import { CallWaiters } from "./call-waiters.ts";
 import type { ApprovalAnswer, OpenToolCall, OpenWork } from "./open-work.ts";
 import { digestCall } from "./digest-call.ts";
-import type { ApprovalReply, ApprovalRequest, RunHost, Settle } from "./run-contract.ts";
+import type { ApprovalReply, ApprovalRequest, RunHost, RunOrigin, Settle } from "./run-contract.ts";
 import type { RunWriter } from "./run-writer.ts";
 import type { PushResult } from "./sequencer.ts";
+
+const UNAVAILABLE = {
+  approval: [
+    "approval_unavailable",
+    "This call needs the user's approval, but the user's client cannot answer approvals; it was not run",
+  ],
+  tools: ["client_unavailable", "The user's client cannot carry out this call; it was not run"],
+} as const;
+
+/**
+ * Throws `approval_unavailable` or `client_unavailable` if the client that requested the run said that it cannot answer.
+ * It can always carry out the tools that it declared itself.
+ */
+export function assertCapable(
+  { capabilities, clientTools }: Pick<RunOrigin, "capabilities" | "clientTools">,
+  capability: keyof typeof UNAVAILABLE,
+  { callId, name }: Pick<ApprovalRequest, "callId" | "name">,
+): void {
+  if (capabilities?.includes(capability) !== false) return;
+  if (capability === "tools" && clientTools?.some((tool) => tool.name === name) === true) return;
+  const [code, message] = UNAVAILABLE[capability];
+  throw new LoomError(code, message, { call_id: callId });
+}
 
 const APPROVAL_MS = 60 * 60 * 1000;
 
@@ -19,7 +42,7 @@ export class RunApprovals {
   readonly #host: RunHost;
   readonly #writer: RunWriter;
   readonly #work: OpenWork;
-  readonly #waiters: ApprovalWaiters;
+  readonly #waiters: CallWaiters<ApprovalAnswer>;
   /** Calls whose answer is written but not yet durable. */
   readonly #answering = new Set<string>();
 
@@ -27,7 +50,7 @@ export class RunApprovals {
     this.#host = host;
     this.#writer = writer;
     this.#work = work;
-    this.#waiters = new ApprovalWaiters(host.now, () => this.expire());
+    this.#waiters = new CallWaiters(host.now, () => this.expire());
     this.#waiters.arm(work.waiting);
   }
 

@@ -1,6 +1,7 @@
 /** The options and results of a run, and what it needs from its session. */
 import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
-import type { JsonObject, ReasoningLevel, ToolRules } from "../protocol/index.ts";
+import type { ClientTool } from "../protocol/client-tools.ts";
+import type { Json, JsonObject, ReasoningLevel, ToolRules } from "../protocol/index.ts";
 import type { ErrorEvent, RunEndEvent, RunStartEvent } from "../protocol/events.generated.ts";
 import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
 
@@ -50,9 +51,12 @@ export interface RunOrigin {
    * `interrupted` (`fail`). Default: the setting of the session.
    */
   readonly onInterruption?: OnInterruption | undefined;
+  /** Tools that the client of the run carries out, in addition to those of the agent. Default: none. */
+  readonly clientTools?: readonly ClientTool[] | undefined;
   /**
-   * What the client that requested the run can do: `approval` if it can answer approvals. A list without it makes
-   * `requestApproval` reject with `approval_unavailable`. Default: unknown, and approvals wait for an answer.
+   * What the client that requested the run can do: `approval` if it can answer approvals, `tools` if it can carry out
+   * tools of the agent. A list without them makes `requestApproval` reject with `approval_unavailable`, and `callClient`
+   * with `client_unavailable` unless the tool is one of `clientTools`. Default: unknown, and both wait for an answer.
    */
   readonly capabilities?: readonly string[] | undefined;
 }
@@ -111,6 +115,30 @@ export interface ApprovalReply {
   /** Set if no user decided: why the call is rejected. */
   readonly code?: "approval_failed" | "approval_unavailable" | undefined;
   /** Tool rules of the caller that answers. A caller cannot approve a tool it may not use. */
+  readonly toolRules?: ToolRules | undefined;
+}
+
+/** A tool call that the client is to carry out. */
+export interface ClientCallRequest {
+  /** ID of the call, unique within the run. */
+  readonly callId: string;
+  /** Name of the tool. */
+  readonly name: string;
+  /** Milliseconds until the call ends as `tool_timeout`. Default: one hour. */
+  readonly expiresInMs?: number;
+}
+
+/** The result of a tool call that the client carried out. */
+export interface ClientCallReply {
+  readonly callId: string;
+  /** A text or any JSON value, for the model. Default: a text that says that there is none. */
+  readonly output?: Json | undefined;
+  /** True if the client could not carry out the call. Default: false. */
+  readonly isError?: boolean | undefined;
+  readonly actor?: string | undefined;
+  /** Set if no client answered: why the call ends. */
+  readonly code?: "client_unavailable" | "tool_timeout" | undefined;
+  /** Tool rules of the caller that answers. A caller cannot answer for a tool it may not use. */
   readonly toolRules?: ToolRules | undefined;
 }
 

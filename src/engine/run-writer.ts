@@ -5,10 +5,11 @@
  * Invariant: the open work contains exactly the events that were pushed.
  */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
-import { type AnyEvent, type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
+import { type AnyEvent, type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
 import type { ErrorEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
+import { cutReason } from "./node-run.ts";
 import { type ClosingOptions, truncateTexts, needsCopy, type OpenWork } from "./open-work.ts";
 import type { RunEndFields, RunFailure, RunHost, Settle } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
@@ -43,11 +44,14 @@ export interface WriterOwner {
   /** A valid event could not be stored, so the log is incomplete. */
   onLost(error: LoomError): void;
   /** Called for each event after it was pushed. */
-  onWritten(event: AnyEvent, pushed: PushResult): void;
+  onWritten(event: AnyEvent, nodeId: string | undefined, pushed: PushResult): void;
 }
 
 /** Storage errors that end the run: it must not continue as if the event were stored. */
 export const FATAL: readonly ErrorCode[] = ["backlog_full", "event_too_large", "batch_too_large", "quota_exceeded"];
+
+/** Event types that only the engine writes. */
+const STAMPED: ReadonlySet<string> = new Set(["run_start", "node_enter", "node_exit", "run_end", "reply"]);
 
 export class RunWriter {
   /** False if the summary of `run_end` has only the counts of the caller. */
@@ -67,6 +71,13 @@ export class RunWriter {
 
   check(event: AnyEvent): AnyEvent {
     return checkEvent(event, this.#host.maxNameLength);
+  }
+
+  /** Checks an event of an agent. Throws `invalid_event` if only the engine writes its type. */
+  checkOwn(event: AnyEvent): AnyEvent {
+    const checked = this.check(event);
+    if (!STAMPED.has(checked.type)) return checked;
+    throw new LoomError("invalid_event", `Only the engine writes \`${checked.type}\``, { path: "type" });
   }
 
   /** Returns the error event of a failure. If it cannot be written, leaves out the details, then the code. */
@@ -128,7 +139,7 @@ export class RunWriter {
     const record = { envelope, event };
     this.#work.add(record);
     this.#answer.add(record);
-    this.#owner.onWritten(event, pushed);
+    this.#owner.onWritten(event, nodeId, pushed);
   }
 
   /** Returns the node run if it is open, else undefined. */
@@ -159,6 +170,17 @@ export class RunWriter {
       } catch (error) {
         if (!isLoomError(error, "event_too_large")) throw error;
       }
+    }
+  }
+
+  /** Writes an error. If it is too large, leaves out its details. */
+  writeError(error: ErrorEvent): void {
+    try {
+      this.write([{ event: error }], { force: true });
+    } catch (cause) {
+      if (!isLoomError(cause, "event_too_large")) throw cause;
+      const { message, code } = error;
+      this.writeClosing({ type: "error", message: cutReason(message), ...dropUndefined({ code }) }, undefined);
     }
   }
 

@@ -157,7 +157,8 @@ describe("a run", () => {
     const inner = run.enter("inner");
     void inner.write("partial");
     void inner.emit({ type: "llm_start", llm_call_id: "m" });
-    run.postToolStart({ call_id: "running", name: "t", arguments: {} }, { nodeId: outer.nodeId });
+    const call = { call_id: "running", name: "t" };
+    run.postUnit([{ type: "tool_call", ...call, arguments: {} }, { type: "tool_start", ...call }], outer);
     void outer.emit({ type: "tool_call", call_id: "waiting", name: "t", arguments: {} });
     const answer = run.requestApproval({ callId: "waiting", name: "t", arguments: {} }, outer);
     const end =

@@ -6,16 +6,19 @@
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { LogEntry, RunStatus } from "../log/log.ts";
 import { type AnyEvent, isLoomError, LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
-import type { ErrorEvent, NodeEnterEvent, NodeExitEvent, ToolCallEvent } from "../protocol/events.generated.ts";
+import type { ErrorEvent, NodeEnterEvent, NodeExitEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type ExitOptions, describeError, type NodeHost, NodeRun, cutReason } from "./node-run.ts";
 import type { ApprovalAnswer, ClosingOptions, OpenWork } from "./open-work.ts";
-import { RunApprovals } from "./run-approvals.ts";
+import { assertCapable, RunApprovals } from "./run-approvals.ts";
+import { RunClientCalls } from "./run-client-calls.ts";
 import type {
   ApprovalReply,
   ApprovalRequest,
   CancelOptions,
+  ClientCallReply,
+  ClientCallRequest,
   CloseCallsOptions,
   EmitOptions,
   FailOptions,
@@ -30,6 +33,7 @@ import type {
 import { createRunStart } from "./create-run-start.ts";
 import { FATAL, type UnitEvent, type Reply, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
+import type { ClientTool } from "../protocol/client-tools.ts";
 import { copyJson } from "../protocol/json.ts";
 
 interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
@@ -37,12 +41,6 @@ interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
   readonly reply?: Reply;
   readonly settle?: Settle | undefined;
 }
-
-const APPROVAL_UNAVAILABLE =
-  "This call needs the user's approval, but the user's client cannot answer approvals; it was not run";
-
-/** Event types that only the engine writes. */
-const STAMPED: ReadonlySet<string> = new Set(["run_start", "node_enter", "node_exit", "run_end", "reply"]);
 
 /**
  * A run of a session: one request and everything an agent does for it. Start one with `Session.startRun`.
@@ -72,6 +70,8 @@ export class Run {
   readonly actor: string | undefined;
   /** Tool rules of the run, fixed at its start. */
   readonly toolRules: ToolRules | undefined;
+  /** Tools that the client of the run carries out. */
+  readonly clientTools: readonly ClientTool[];
   /** What the client that requested the run can do. Undefined if it is unknown. */
   readonly capabilities: readonly string[] | undefined;
   /** What to do when the process dies. Undefined for the setting of the session. */
@@ -81,6 +81,7 @@ export class Run {
   readonly #answer: AnswerText;
   readonly #writer: RunWriter;
   readonly #approvals: RunApprovals;
+  readonly #clientCalls: RunClientCalls;
   readonly #abort = new AbortController();
   readonly #ended = Promise.withResolvers<RunEnd>();
   #status: RunStatus = "live";
@@ -109,6 +110,7 @@ export class Run {
     this.actor = origin.actor;
     this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
     this.capabilities = origin.capabilities === undefined ? undefined : [...origin.capabilities];
+    this.clientTools = origin.clientTools === undefined ? [] : copyJson(origin.clientTools);
     this.onInterruption = origin.onInterruption;
     this.#work = work;
     this.#answer = answer;
@@ -116,10 +118,14 @@ export class Run {
       runId: origin.runId,
       assertLive: () => this.#assertLive(),
       onLost: ({ message, code }: LoomError) => void this.fail({ message, code, recoverable: true }),
-      onWritten: (event: AnyEvent, pushed: PushResult) => this.#approvals.onWritten(event, pushed),
+      onWritten: (event: AnyEvent, nodeId: string | undefined, pushed: PushResult) => {
+        this.#approvals.onWritten(event, pushed);
+        this.#clientCalls.onWritten(event, nodeId, pushed);
+      },
     };
     this.#writer = new RunWriter(host, owner, work, answer);
     this.#approvals = new RunApprovals(host, this.#writer, work);
+    this.#clientCalls = new RunClientCalls(host, this.#writer, work);
     this.#ended.promise.catch(() => undefined);
   }
 
@@ -184,7 +190,7 @@ export class Run {
   /** Emits an event and returns its ID at once. Throws where `emit` rejects. @internal */
   post(event: AnyEvent, { nodeId }: EmitOptions = {}): PushResult {
     this.#assertLive();
-    return this.#writer.write([{ event: this.#checkOwn(event), nodeId }]);
+    return this.#writer.write([{ event: this.#writer.checkOwn(event), nodeId }]);
   }
 
   /**
@@ -198,23 +204,8 @@ export class Run {
     { nodeId, isHandled = false }: EmitOptions & { readonly isHandled?: boolean } = {},
   ): PushResult {
     this.#assertLive();
-    const parts = events.map((event) => ({ event: this.#checkOwn(event), nodeId }));
+    const parts = events.map((event) => ({ event: this.#writer.checkOwn(event), nodeId }));
     return this.#writer.write(parts, { isHandled });
-  }
-
-  /** Emits a tool call and its start, in one append. @internal */
-  postToolStart(
-    call: Omit<ToolCallEvent, "type"> & { readonly call_id: string },
-    { nodeId }: EmitOptions = {},
-  ): PushResult {
-    this.#assertLive();
-    const { call_id, name } = call;
-    const event = this.#writer.check({ ...call, type: "tool_call" });
-    const start = this.#writer.check({ type: "tool_start", call_id, name });
-    return this.#writer.write([
-      { event, nodeId },
-      { event: start, nodeId },
-    ]);
   }
 
   /** Resolves when at least half of the backlog is free. Producers of many events should await it. */
@@ -257,9 +248,9 @@ export class Run {
     if (!this.#work.isOpen(nodeId)) throw this.#endedError();
     const { before = [], after = [], areChecked = false } = around;
     const parts: UnitEvent[] = [];
-    for (const event of before) parts.push({ event: areChecked ? event : this.#checkOwn(event), nodeId });
+    for (const event of before) parts.push({ event: areChecked ? event : this.#writer.checkOwn(event), nodeId });
     parts.push({ event: { type: "node_exit", id, result }, nodeId });
-    for (const event of after) parts.push({ event: areChecked ? event : this.#checkOwn(event), nodeId: undefined });
+    for (const event of after) parts.push({ event: areChecked ? event : this.#writer.checkOwn(event), nodeId: undefined });
     return this.#writer.write(parts, { force: true });
   }
 
@@ -284,8 +275,7 @@ export class Run {
   requestApproval(request: ApprovalRequest, { nodeId }: EmitOptions = {}): Promise<ApprovalAnswer> {
     try {
       this.#assertLive();
-      if (this.capabilities?.includes("approval") === false)
-        throw new LoomError("approval_unavailable", APPROVAL_UNAVAILABLE, { call_id: request.callId });
+      assertCapable(this, "approval", request);
       return this.#approvals.request(request, nodeId);
     } catch (error) {
       return rejectHandled(error);
@@ -301,14 +291,44 @@ export class Run {
     return this.#approvals.answer(reply, settle);
   }
 
-  /** Answers expired approvals as `expired`. @internal */
-  expireApprovals(): void {
-    if (this.#status === "live") this.#approvals.expire();
+  /**
+   * Lets the client carry out a tool call: writes `tool_start` and waits. Resolves to the end of the call when it is
+   * durable. Rejects with `client_unavailable` if the client that requested the run cannot do it.
+   */
+  callClient(request: ClientCallRequest, { nodeId }: EmitOptions = {}): Promise<ToolEndEvent> {
+    try {
+      this.#assertLive();
+      assertCapable(this, "tools", request);
+      return this.#clientCalls.start(request, nodeId);
+    } catch (error) {
+      return rejectHandled(error);
+    }
   }
 
-  /** Resolves when no approval of this run is open. */
-  approvalsSettled(): Promise<void> {
-    return this.#approvals.allAnswered();
+  /** The end of a call that an earlier process handed to the client; undefined for any other call. @internal */
+  recallClient(callId: string, { nodeId }: EmitOptions = {}): Promise<ToolEndEvent> | undefined {
+    return this.#clientCalls.recall(callId, nodeId);
+  }
+
+  /**
+   * Ends a call that the client carried out; the first result counts. Throws `unknown_call`, `already_answered` or
+   * `forbidden`.
+   */
+  answerCall(reply: ClientCallReply, settle?: Settle): PushResult {
+    this.#assertLive();
+    return this.#clientCalls.answer(reply, settle);
+  }
+
+  /** Ends approvals and calls of the client whose time is over. @internal */
+  expireCalls(): void {
+    if (this.#status !== "live") return;
+    this.#approvals.expire();
+    this.#clientCalls.expire();
+  }
+
+  /** Resolves when no approval of this run is open, and no call waits for the client. */
+  async approvalsSettled(): Promise<void> {
+    await Promise.all([this.#approvals.allAnswered(), this.#clientCalls.allAnswered()]);
   }
 
   /** Completes the run. `run_end` and the reply are one append. Open calls and node runs are closed as failed. */
@@ -351,7 +371,7 @@ export class Run {
     if (this.#status !== "live") return this.#ended.promise;
     const error = this.#writer.checkFailure(failure, (refusal) => this.reportRejection(refusal));
     const { message, code } = error;
-    if (options.recorded !== true) this.#record(error);
+    if (options.recorded !== true) this.#writer.writeError(error);
     return this.#end({
       end: {
         status: "error",
@@ -415,6 +435,7 @@ export class Run {
     this.#status = "error";
     this.#fatalError = error;
     this.#approvals.close(error);
+    this.#clientCalls.close(error);
     this.#ended.reject(error);
     this.#abort.abort(error);
   }
@@ -431,23 +452,6 @@ export class Run {
   #reportIfRejected(ending: Promise<RunEnd>): Promise<RunEnd> {
     ending.catch((error: unknown) => this.reportRejection(error));
     return ending;
-  }
-
-  #checkOwn(event: AnyEvent): AnyEvent {
-    const checked = this.#writer.check(event);
-    if (!STAMPED.has(checked.type)) return checked;
-    throw new LoomError("invalid_event", `Only the engine writes \`${checked.type}\``, { path: "type" });
-  }
-
-  #record(error: ErrorEvent): void {
-    try {
-      this.#writer.write([{ event: error }], { force: true });
-    } catch (cause) {
-      if (!isLoomError(cause, "event_too_large")) throw cause;
-      const { message, code } = error;
-      const short = { type: "error", message: cutReason(message), ...dropUndefined({ code }) } as const;
-      this.#writer.writeClosing(short, undefined);
-    }
   }
 
   async #end({ end, reply, reason, code, settle }: RunEnding): Promise<RunEnd> {
@@ -472,6 +476,7 @@ export class Run {
     this.#status = status;
     const cause = new LoomError(status === "cancelled" ? "cancelled" : "run_ended", reason ?? `Run ${status}`);
     this.#approvals.close(cause);
+    this.#clientCalls.close(cause);
     this.#host.onEnd(this);
     durable.then(
       () =>

@@ -2,6 +2,7 @@
 // ended run are right.
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { CommandKind } from "../log/log.ts";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
 import type { NodeRun } from "./node-run.ts";
 import type { Run } from "./run.ts";
@@ -20,6 +21,7 @@ const event: fc.Arbitrary<AnyEvent> = fc.oneof(
   fc.record({ type: fc.constant("tool_call_chunk"), call_id: callId, name, arguments_delta: text }),
   fc.record({ type: fc.constant("tool_call_chunk"), arguments_delta: text }),
   fc.record({ type: fc.constant("tool_start"), call_id: callId, name }),
+  fc.record({ type: fc.constant("tool_start"), call_id: callId, name, executor: fc.constant("client") }),
   fc.record({ type: fc.constant("tool_output"), call_id: callId, name, content: text }),
   fc.record({ type: fc.constant("tool_progress"), call_id: callId, progress: fc.nat({ max: 120 }) }),
   fc.record({ type: fc.constant("tool_end"), call_id: callId, name, result: text, is_error: fc.boolean() }),
@@ -75,7 +77,7 @@ const options: SessionOptions = {
 const lastRun = ({ runs }: World): Run | undefined => runs.at(-1);
 const pick = <T>(items: readonly T[], index: number): T | undefined => items[index % Math.max(1, items.length)];
 
-async function command(world: World, kind: "cancel" | "approve" | "toggle" | "enqueue", body: object): Promise<void> {
+async function command(world: World, kind: CommandKind, body: object): Promise<void> {
   await world.log.submit({ commandId: `m${++world.commands}`, sessionId: SESSION, kind, body: { ...body } });
 }
 
@@ -138,6 +140,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       ([id, decision]): Step =>
         (world) =>
           command(world, "approve", { run_id: lastRun(world)?.runId ?? "none", call_id: id, decision }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(callId, fc.nat(3)).map(
+      ([id, index]): Step =>
+        (world) =>
+          void lastRun(world)?.callClient({ callId: id, name: "t" }, pick([{}, ...world.nodes], index)),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: callId.map(
+      (id): Step =>
+        (world) =>
+          command(world, "tool_result", { run_id: lastRun(world)?.runId ?? "none", call_id: id, output: { a: 1 } }),
     ),
   },
   {
@@ -226,10 +244,10 @@ it("stores only valid sessions", async () => {
       const records = await expectValid(log);
       runs += records.filter(({ event: { type } }) => type === "run_end").length;
       const live = (await log.listRuns(SESSION, { limit: 1000 })).filter(({ status }) => status === "live");
-      // A run stays live only if it waits for an approval.
+      // A run stays live only if it waits for an approval or for the client.
       for (const { runId } of live) {
-        const own = records.filter(({ envelope }) => envelope.run_id === runId).map(({ event: { type } }) => type);
-        expect(own).toContain("tool_approval");
+        const own = records.filter(({ envelope }) => envelope.run_id === runId).map(({ event }) => event);
+        expect(own.some((each) => each.type === "tool_approval" || "executor" in each)).toBe(true);
       }
       expect(live.length).toBeLessThanOrEqual(1);
     }),

@@ -298,7 +298,7 @@ export class Session implements AsyncDisposable {
     await this.#lastTask;
     const live = this.#live;
     if (live !== undefined) {
-      const waits = live.work.waiting.length > 0;
+      const waits = live.work.needsAnswer;
       if (how === "leave" || waits || this.#leftovers.isLeft(live)) live.abort(error);
       else await live.fail({ ...INTERRUPTED, message: "The session was closed" }).catch(() => undefined);
     }

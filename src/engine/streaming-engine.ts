@@ -178,8 +178,12 @@ export class StreamingEngine {
 
   /** Starts a tool call. `toolId` must be unique within the request. */
   emitToolCallStart(toolId: string, toolName: string, description: string, args: JsonObject): Promise<string> {
-    const call = { call_id: toolId, name: toolName, arguments: args, ...dropUndefined({ description }) };
-    return this.#post(({ run, node }) => run.postToolStart(call, { nodeId: node.nodeId }));
+    const call = { call_id: toolId, name: toolName };
+    const events = [
+      { type: "tool_call", ...call, arguments: args, ...dropUndefined({ description }) },
+      { type: "tool_start", ...call },
+    ];
+    return this.#post(({ run, node }) => run.postUnit(events, { nodeId: node.nodeId }));
   }
 
   /** Reports the progress of a started tool call. */

@@ -133,7 +133,7 @@ export interface AcquireOptions {
 }
 
 /** Requests that the engine can execute. */
-export type CommandKind = "cancel" | "approve" | "toggle" | "enqueue";
+export type CommandKind = "cancel" | "approve" | "tool_result" | "toggle" | "enqueue";
 
 /** A request to a session. Any process may submit one; the holder of the lease executes it. */
 export interface Command {

@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   approval_expired: "timeout",
   approval_failed: "execution",
   approval_unavailable: "execution",
+  client_unavailable: "execution",
   // Context of the model call
   retrieval_failed: "execution",
   retrieval_timeout: "timeout",

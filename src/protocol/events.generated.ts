@@ -36,6 +36,8 @@ export interface RunStartEvent {
   readonly on_interruption?: "resume" | "fail" | (string & {});
   /** What the client that started the run declared: `approval` if it can answer tool approvals. Calls that need one are refused if the list lacks it; without the list they wait */
   readonly capabilities?: readonly string[];
+  /** Tools that the client of the run carries out, in addition to those of the agent */
+  readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
 }
 
 /** A node run started (001 §4.2). */
@@ -291,6 +293,10 @@ export interface ToolStartEvent {
   readonly call_id?: string;
   /** Name of the tool */
   readonly name: string;
+  /** `client` if a client carries out the call: the run waits for its result. Default: the server */
+  readonly executor?: "client" | (string & {});
+  /** Time at which a call that the client carries out ends as `tool_timeout`, in milliseconds since 1970 */
+  readonly expires_at?: number;
 }
 
 /** Output of a running tool. Sent any number of times per call (001 §4.2). */
@@ -321,6 +327,8 @@ export interface ToolEndEvent {
   readonly error_code?: string;
   /** Duration of the call, in milliseconds */
   readonly duration_ms?: number;
+  /** Who sent the result of a call that the client carried out */
+  readonly actor?: string;
 }
 
 /** A tool call waits for the user's approval (001 §4.2). */
@@ -657,7 +665,7 @@ export interface LoomEventMap {
 
 /** Forms by type, as strings. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s client_tools?[{name:s description?s input_schema?m}",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s call_id?s supersedes?s attempt?i0",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
@@ -676,9 +684,9 @@ export const LOOM_EVENT_FORMS = {
   "got_expand": "001 §4.2>#node_id:s nodes_added:i0 edges_added:i0 nodes?[s edges?[[s labels?[s operations?[~generate|aggregate|refine|score",
   "tool_call_chunk": "001 §4.2>#call_id?s name?s arguments_delta:s index?i0",
   "tool_call": "001 §4.2>#call_id?s name:s arguments:m description?s index?i0 raw_arguments?s",
-  "tool_start": "001 §4.2>#call_id?s name:s",
+  "tool_start": "001 §4.2>#call_id?s name:s executor?~client expires_at?n",
   "tool_output": "001 §4.2>#call_id?s name:s content:s",
-  "tool_end": "001 §4.2>#call_id?s name:s result:s is_error:b output?j error_code?s duration_ms?n0",
+  "tool_end": "001 §4.2>#call_id?s name:s result:s is_error:b output?j error_code?s duration_ms?n0 actor?s",
   "tool_approval": "001 §4.2>#call_id?s name:s arguments:m expires_at?n digest?s",
   "reply": "001 §5#reply:s",
   "run_end": "001 §8#status:=completed|error|cancelled summary?{total_tokens?i0 prompt_tokens?i0 completion_tokens?i0 duration_ms?n0 tool_calls?i0} first_event_id?i0 last_event_id?i0 frame_count?i0 reason?s code?s",

@@ -15,6 +15,9 @@ export type ToolRules = { readonly [tool: string]: ToolRule };
 /** Denies every tool. */
 export const DENY_ALL: ToolRules = { "*": "deny" };
 
+/** Names of tools that all model providers accept. */
+export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
 const RULES: readonly ToolRule[] = ["allow", "ask", "deny"];
 
 /** True for an object in which every value is a rule. */

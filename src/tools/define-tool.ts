@@ -15,6 +15,7 @@ import { asToolResult, showValue } from "./tool-result.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
 import type { ApprovalPolicy, Tool, ToolContext, ToolOptions, ToolCallResult } from "./tool.ts";
 import { MAX_TIMER_MS } from "../protocol/limit-timer.ts";
+import { TOOL_NAME } from "../protocol/tool-rules.ts";
 
 /** Definition of a tool for `defineTool`. */
 export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptions {
@@ -73,8 +74,6 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["func", "execute"],
   ["handler", "execute"],
 ]);
-
-const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
  * Defines a tool that an agent can call.
@@ -153,7 +152,7 @@ export function assertTool(tool: Tool): void {
   const refuse = (what: string): never => {
     throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
   };
-  if (typeof name !== "string" || !NAME.test(name)) refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
+  if (typeof name !== "string" || !TOOL_NAME.test(name)) refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
   if (!isTitle(title)) refuse("`title` must be a string, or an object with the strings `en` and `zh`");
   if (typeof description !== "string") refuse("`description` must be a string");
   if (!isJsonObject(inputSchema) || inputSchema["type"] !== "object")

@@ -69,7 +69,7 @@ describe("approval of an agent's calls", () => {
     const run = await fixture.ask("Go");
     await asked;
     now += 2 * 60 * 60 * 1000;
-    run.expireApprovals();
+    run.expireCalls();
     expect(await run.ended).toMatchObject({ status: "completed" });
     expect(fixture.ran).toEqual([]);
     expect(eventsOf(await fixture.read(), "tool_end")).toMatchObject([{ error_code: "approval_expired" }]);

@@ -80,6 +80,17 @@ export const run_start = defineEvent({
       "What the client that started the run declared: `approval` if it can answer tool approvals. Calls that need one are refused if the list lacks it; without the list they wait",
       "启动运行的客户端所声明的能力：`approval` 表示可以答复工具审批。列表中没有它时，需要审批的调用会被拒绝；没有列表时，调用会等待",
     ),
+    client_tools: additional(
+      listOf(
+        objectOf({
+          name: required(string, "Name of the tool", "工具名"),
+          description: optional(string, "Tells the model what the tool does", "向模型说明工具的用途"),
+          input_schema: optional(map, "JSON Schema of the arguments", "参数的 JSON Schema"),
+        }),
+      ),
+      "Tools that the client of the run carries out, in addition to those of the agent",
+      "除智能体自身的工具外，由本次运行的客户端执行的工具",
+    ),
   },
 });
 

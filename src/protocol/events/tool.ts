@@ -8,6 +8,7 @@ import {
   json,
   map,
   oneOf,
+  openSet,
   optional,
   required,
   string,
@@ -95,7 +96,20 @@ export const tool_start = defineEvent({
   section: SECTION,
   exportKey: "ToolStart",
   about: { en: "The tool started to run", zh: "工具开始执行" },
-  fields: { call_id, name },
+  fields: {
+    call_id,
+    name,
+    executor: additional(
+      openSet("client"),
+      "`client` if a client carries out the call: the run waits for its result. Default: the server",
+      "`client` 表示由客户端执行：运行会等待客户端返回结果；默认由服务端执行",
+    ),
+    expires_at: additional(
+      { kind: "number" },
+      "Time at which a call that the client carries out ends as `tool_timeout`, in milliseconds since 1970",
+      "由客户端执行的调用以 `tool_timeout` 结束的时间，Unix 毫秒时间戳",
+    ),
+  },
 });
 
 export const tool_output = defineEvent({
@@ -131,5 +145,6 @@ export const tool_end = defineEvent({
     output: additional(json, "Result as structured data", "结构化结果"),
     error_code: additional(string, "Error code of the failure", "失败的错误码"),
     duration_ms: additional(duration, "Duration of the call, in milliseconds", "调用时长（毫秒）"),
+    actor: additional(string, "Who sent the result of a call that the client carried out", "由客户端执行的调用中，提交结果的人"),
   },
 });

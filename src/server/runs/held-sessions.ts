@@ -321,8 +321,7 @@ async function waitFor(run: Run, grace: Promise<void>): Promise<void> {
   stop();
 }
 
-/** Whether the run only waits for the user. The next process can wait as well. */
+/** Whether the run only waits for the user or the client. The next process can wait as well. */
 function isWaiting({ work }: Run): boolean {
-  const calls = [...work.calls];
-  return calls.some(({ state }) => state === "waiting") && calls.every(({ state }) => state !== "started");
+  return work.needsAnswer && [...work.calls].every(({ state }) => state !== "started");
 }
