@@ -8,8 +8,9 @@ import { randomUUID } from "node:crypto";
 import type { OnInterruption, Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
 import type { Log, LogEntry } from "../log/index.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
-import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
-import type { ApprovalReply } from "../engine/run-contract.ts";
+import type { ToolApprovalEvent, ToolStartEvent } from "../protocol/events.generated.ts";
+import type { ClientTool } from "../protocol/client-tools.ts";
+import type { ApprovalReply, ClientCallReply } from "../engine/run-contract.ts";
 import { answerApproval, type Approve } from "./answer-approval.ts";
 import type { CheckedAgentInput } from "./agent-input.ts";
 import type { AnswerOptions } from "./agent-strategy.ts";
@@ -43,6 +44,11 @@ export interface AgentCallOptions extends OutputOptions {
   readonly whenBusy?: RunRequest["whenBusy"];
   /** Answers approval requests. Default: the agent's `approve`. */
   readonly approve?: Approve;
+  /**
+   * Tools that a client carries out, in addition to those of the agent. The run waits for each result: `events` yields
+   * `tool_start` with the method `answer`, and other processes answer through the log. Default: none.
+   */
+  readonly clientTools?: readonly ClientTool[];
   /**
    * What to do when the process dies: run the interrupted nodes again (`resume`), or end the run as `interrupted`
    * (`fail`). Default: `fail` with `output`, because only this process has the schema; otherwise the setting of the
@@ -87,6 +93,9 @@ export interface AgentCallRequest {
   readonly signal: AbortSignal | undefined;
   readonly whenBusy: RunRequest["whenBusy"];
   readonly approve: Approve | undefined;
+  readonly clientTools?: readonly ClientTool[] | undefined;
+  /** False if no client can carry out tool calls: they end as `client_unavailable`. */
+  readonly hasClient: boolean;
   readonly toolRules?: ToolRules | undefined;
   readonly onInterruption?: OnInterruption | undefined;
   readonly output?: OutputFormat | undefined;
@@ -160,13 +169,13 @@ export class AgentCall {
     if (whenBusy !== undefined && whenBusy !== "enqueue") return;
     // No other call of this process is active: a live run was left by another process and is being resumed here.
     for (let live = session.liveRun; live?.status === "live"; live = session.liveRun) {
-      if (live.work.waiting.length > 0) throw createWaitingError(live.runId);
+      if (live.work.needsAnswer) throw createWaitingError(live.runId);
       await Promise.race([live.ended.catch(() => undefined), this.#stopSignal.promise]);
     }
   }
 
   async #start(session: Session): Promise<Run> {
-    const { input, source, context, toolRules, whenBusy, onInterruption, output } = this.#request;
+    const { input, source, context, toolRules, whenBusy, onInterruption, output, clientTools } = this.#request;
     const { agent = this.#host.agent } = this.#request;
     const { runId, requestId } = this.ids;
     const { attachments, blobs } = await this.#prepare(session, agent);
@@ -181,6 +190,7 @@ export class AgentCall {
       ...(context === undefined ? {} : { context }),
       ...(toolRules === undefined ? {} : { toolRules }),
       ...(onInterruption === undefined ? {} : { onInterruption }),
+      ...(clientTools === undefined ? {} : { clientTools }),
       // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
       whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
     });
@@ -260,13 +270,16 @@ export class AgentCall {
     let isChanged = false;
     for (const { record } of entries) {
       const { event, envelope } = record;
+      const isClientCall = event.type === "tool_start" && (event as ToolStartEvent).executor === "client";
       if (envelope.run_id !== this.ids.runId) {
-        if (event.type === "tool_approval" && this.#run === undefined) this.#onForeignApproval(envelope.run_id);
+        if ((event.type === "tool_approval" || isClientCall) && this.#run === undefined)
+          this.#onForeignWait(envelope.run_id);
         continue;
       }
       isChanged = true;
       if (event.type === "run_start") this.#firstEventId = envelope.event_id;
       else if (event.type === "tool_approval") this.#answer(event as ToolApprovalEvent, envelope.node_id);
+      else if (isClientCall) this.#refuseClientCall(event as ToolStartEvent);
       else this.#outcome.add(record);
     }
     if (isChanged) this.#onChange();
@@ -285,8 +298,20 @@ export class AgentCall {
     await this.#run?.answerApproval(reply).durable;
   }
 
-  /** A resumed run of another process asks for an approval that this caller cannot answer. */
-  #onForeignApproval(runId = ""): void {
+  /** Ends a call that no client can carry out. */
+  #refuseClientCall({ call_id: callId }: ToolStartEvent): void {
+    if (this.#request.hasClient || callId === undefined) return;
+    const output = "No client can carry out this call here; it was not run. Continue without it.";
+    this.answerCall({ callId, output, isError: true, code: "client_unavailable" }).catch(this.#host.report);
+  }
+
+  /** Sends the result of a call that the client carried out. Resolves when it is durable. */
+  async answerCall(reply: ClientCallReply): Promise<void> {
+    await this.#run?.answerCall(reply).durable;
+  }
+
+  /** A resumed run of another process waits for an answer that this caller cannot give. */
+  #onForeignWait(runId = ""): void {
     if (this.#request.whenBusy !== "interrupt" && !this.#host.isActive(runId)) this.stop(createWaitingError(runId));
   }
 
@@ -340,5 +365,5 @@ export class AgentCall {
 const LEASE_HELD_HINT = "close it in the other agent, process or `openSession`, or wait until its lease expires";
 
 function createWaitingError(runId: string): LoomError {
-  return new LoomError("run_live", "Another run of the session waits for an approval", { live_run_id: runId });
+  return new LoomError("run_live", "Another run of the session waits for the user or a client", { live_run_id: runId });
 }

@@ -6,12 +6,13 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { MAX_NAME_LENGTH } from "../log/log.ts";
 import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type ClientTool, readClientTools, writeClientTool } from "../protocol/client-tools.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
 import { type AgentInput, checkInput, type InputQuestion } from "./agent-input.ts";
 import { CallContext } from "./call-context.ts";
-import { checkCallOptionNames } from "./check-option-names.ts";
+import { checkCallOptionNames, checkOptionNames } from "./check-option-names.ts";
 import { inheritRules } from "./parent-call.ts";
 import { OutputFormat } from "./output-format.ts";
 import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
@@ -97,6 +98,10 @@ export class AgentCalls {
     const output = OutputFormat.create(options);
     const { onInterruption = output === undefined ? undefined : "fail" } = options;
     const { approve = this.#options.approve ?? (isAnswerable ? "wait" : undefined) } = options;
+    const hasClient = this.#options.hasLog || isAnswerable;
+    const clientTools = checkClientTools(options.clientTools);
+    if (clientTools !== undefined && !hasClient)
+      throw invalid("`clientTools` needs `events` or a `log`; without them, no client can send the results");
     const input = checkInput(message);
     if (this.#host.files === undefined && [input, ...input.earlier.map(({ question }) => question)].some(hasFiles))
       throw invalid("This agent accepts no attachments");
@@ -125,6 +130,8 @@ export class AgentCalls {
       sessionId,
       whenBusy,
       approve,
+      clientTools,
+      hasClient,
       onInterruption,
       output,
       agent,
@@ -166,6 +173,27 @@ export class AgentCalls {
     if (this.#active.size === 0) this.#drained?.resolve();
   }
 }
+
+/** Returns a copy, because the caller may change the tools while the call waits for its turn. */
+function checkClientTools(tools: readonly ClientTool[] | undefined): readonly ClientTool[] | undefined {
+  if (tools === undefined) return undefined;
+  if (!Array.isArray(tools)) throw invalid(`\`clientTools\` must be a list of tools, not ${describeValue(tools)}`);
+  const given: readonly unknown[] = tools;
+  for (const tool of given) if (isJsonObject(tool)) checkOptionNames(tool, CLIENT_TOOL_NAMES);
+  let copy: unknown;
+  try {
+    copy = JSON.parse(
+      JSON.stringify(given.map((tool) => (isJsonObject(tool) ? writeClientTool(tool as unknown as ClientTool) : tool))),
+    );
+  } catch (cause) {
+    throw new LoomError("invalid_command", "`clientTools` cannot be written as JSON", {}, { cause });
+  }
+  return readClientTools(copy);
+}
+
+const CLIENT_TOOL_NAMES = { name: true, description: true, inputSchema: true } as const satisfies {
+  readonly [name in keyof ClientTool]-?: true;
+};
 
 /** Adds the IDs that the caller passed, if they are valid. */
 function withIds({ code, message, details, cause }: LoomError, options: AgentCallOptions): LoomError {

@@ -1,8 +1,15 @@
 /**
  * The events of `Agent.events`: every event of the run as declared, with its position in the session. Approval requests
- * can be answered directly.
+ * and calls that the client carries out can be answered directly.
  */
-import { type EventOf, type EventType, isKnownEvent, type JsonObject, type StampedRecord } from "../protocol/index.ts";
+import {
+  type EventOf,
+  type EventType,
+  isKnownEvent,
+  type Json,
+  type JsonObject,
+  type StampedRecord,
+} from "../protocol/index.ts";
 import type { AgentCall } from "./agent-call.ts";
 import { checkOptionNames } from "./check-option-names.ts";
 
@@ -41,10 +48,31 @@ export interface ApprovalMethods {
 /** An approval request of `events`. */
 export type ApprovalRequestEvent = EventOf<"tool_approval"> & EventPosition & ApprovalMethods;
 
+/** Options of `ClientCallMethods.answer`. */
+export interface AnswerCallOptions {
+  /** True if the call could not be carried out. The model receives the output as an error. Default: false. */
+  readonly isError?: boolean;
+}
+
+const ANSWER_OPTION_NAMES: { readonly [name in keyof AnswerCallOptions]-?: true } = { isError: true };
+
+/** Answers a tool call that the client carries out. */
+export interface ClientCallMethods {
+  /**
+   * Sends the result: a text or any JSON value. Only on an event whose `executor` is `client`. The first result counts.
+   * Resolves when the result is durable; rejects with `already_answered`, `run_ended` or `invalid_arguments`.
+   */
+  readonly answer?: (output?: Json, options?: AnswerCallOptions) => Promise<void>;
+}
+
+/** The start of a tool call of `events`. */
+export type ToolStartedEvent = EventOf<"tool_start"> & EventPosition & ClientCallMethods;
+
 /** An event of a run, as `events` yields it. `type` tells which. */
-export type AgentEvent =
-  | ApprovalRequestEvent
-  | { [T in Exclude<EventType, "tool_approval">]: EventOf<T> & EventPosition }[Exclude<EventType, "tool_approval">];
+export type AgentEvent = ApprovalRequestEvent | ToolStartedEvent | PlainEvent;
+
+type PlainType = Exclude<EventType, "tool_approval" | "tool_start">;
+type PlainEvent = { [T in PlainType]: EventOf<T> & EventPosition }[PlainType];
 
 /** Converts a record of the run of a call. An event of an unknown type becomes a `foreign` event. */
 export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall): AgentEvent {
@@ -58,7 +86,17 @@ export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall
   };
   if (!isKnownEvent(event)) return { type: "foreign", dialect: "loom", frame: event, ...position };
   const made = { ...event, ...position };
+  if (made.type === "tool_start" && made.executor === "client") return addAnswer(made, call);
   return made.type === "tool_approval" ? addMethods(made, call) : made;
+}
+
+function addAnswer(event: EventOf<"tool_start"> & EventPosition, call: AgentCall): ToolStartedEvent {
+  const { call_id: callId = "" } = event;
+  const answer: ClientCallMethods["answer"] = async (output, options = {}) => {
+    checkOptionNames(options, ANSWER_OPTION_NAMES);
+    await call.answerCall({ callId, output, isError: options.isError });
+  };
+  return Object.defineProperty(event, "answer", { value: answer });
 }
 
 /** The methods are not enumerable, so that the event can be copied and printed as data. */

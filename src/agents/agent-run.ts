@@ -17,6 +17,7 @@ export interface AgentRun extends Pick<
   | "attachments"
   | "reasoning"
   | "toolRules"
+  | "clientTools"
   | "signal"
   | "status"
   | "isBehind"
@@ -25,6 +26,8 @@ export interface AgentRun extends Pick<
   | "now"
   | "enter"
   | "requestApproval"
+  | "callClient"
+  | "recallClient"
   | "fail"
 > {
   readonly work: Pick<OpenWork, "calls" | "findCall" | "hasUsedCallId" | "checkpoint" | "attempt" | "nodeRuns">;

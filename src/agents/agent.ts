@@ -192,7 +192,8 @@ export class Agent {
    * run did not complete. A loop over them is enough to build a user interface.
    *
    * An approval request (`tool_approval`) has the methods `approve` and `reject`. The run waits until one of them is
-   * called, also after the loop has gone on, unless `approve` was passed to the agent or to this call.
+   * called, also after the loop has gone on, unless `approve` was passed to the agent or to this call. The start of a call
+   * that the client carries out (`tool_start` with `executor: "client"`) has the method `answer`.
    *
    * Starts, ends and throws like `stream`: leaving the loop cancels the run. With `output`, also yields `partial_output`
    * while the model writes the value, and `output` with the validated value.

@@ -109,6 +109,7 @@ const CALL_OPTION_NAMES: OptionNames<AgentCallOptions> = {
   sessionId: true,
   whenBusy: true,
   approve: true,
+  clientTools: true,
   onInterruption: true,
   output: true,
   outputSchema: true,

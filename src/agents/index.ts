@@ -8,10 +8,13 @@ export type { ApprovalDecision, ApprovalQuestion, Approve } from "./answer-appro
 export type { AgentCallOptions } from "./agent-call.ts";
 export type {
   AgentEvent,
+  AnswerCallOptions,
   ApprovalMethods,
   ApprovalRequestEvent,
   ApproveOptions,
+  ClientCallMethods,
   EventPosition,
+  ToolStartedEvent,
 } from "./agent-event.ts";
 export type { AgentInput, InputAttachment, InputMessage, InputPart } from "./agent-input.ts";
 export type { GotOptions } from "./got/got.ts";

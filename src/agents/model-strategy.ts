@@ -11,7 +11,8 @@ import type { Log } from "../log/index.ts";
 import type { LanguageModel } from "../models/model.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import { detectLanguage } from "../protocol/detect-language.ts";
-import { LoomError, type ToolRules } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { addClientTools } from "../tools/add-client-tools.ts";
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import type { AgentContext, AgentKind } from "./agent-kind.ts";
@@ -76,7 +77,7 @@ export class ModelStrategy implements AgentStrategy {
   }
 
   get toolNames(): readonly string[] {
-    return this.#limitTools(undefined).names;
+    return this.#limitTools().names;
   }
 
   async answer(log: Log, run: AgentRun, options: AnswerOptions): Promise<FinishOptions> {
@@ -123,7 +124,7 @@ export class ModelStrategy implements AgentStrategy {
     const { sessionId, message: question = "" } = run;
     const language = detectLanguage(question);
     const conversation = isNested ? undefined : await this.#conversations.recall(log, sessionId);
-    const toolbox = this.#limitTools(run.toolRules);
+    const toolbox = this.#limitTools(run);
     const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     const stage = source === "execute" ? executed : "llm_stream";
     const loading = this.#loadModels().catch((error: unknown) => {
@@ -157,7 +158,7 @@ export class ModelStrategy implements AgentStrategy {
         ...callOptions,
         files,
         ...(fallbacks.length === 0 ? {} : { fallbacks }),
-        describeCall: (name) => this.#toolbox.summarize(name, language),
+        describeCall: (name) => toolbox.summarize(name, language),
         ...(compressor === undefined
           ? {}
           : {
@@ -182,12 +183,13 @@ export class ModelStrategy implements AgentStrategy {
   }
 
   /**
-   * Applies the rules of the agent and of the run. Tools of the kind itself are exempt because they have no side
-   * effects.
+   * Adds the tools of the client, and applies the rules of the agent and of the run. Tools of the kind itself are exempt
+   * because they have no side effects.
    */
-  #limitTools(rules: ToolRules | undefined): Toolbox {
+  #limitTools({ toolRules, clientTools = [] }: Partial<Pick<AgentRun, "toolRules" | "clientTools">> = {}): Toolbox {
     const except = this.#kind.tools?.map(({ name }) => name) ?? [];
-    return limitToolbox(this.#toolbox, { rules: [this.#options.toolRules, rules], except });
+    const all = addClientTools(this.#toolbox, clientTools);
+    return limitToolbox(all, { rules: [this.#options.toolRules, toolRules], except });
   }
 
   /** The system message: the instructions, then the passages found for the question. */

@@ -42,6 +42,9 @@ export class NestedRun implements AgentRun {
   readonly attachments = [];
   readonly signal: AbortSignal;
   readonly requestApproval: AgentRun["requestApproval"];
+  readonly callClient: AgentRun["callClient"];
+  /** The client declared its tools to the agent around this one. */
+  readonly clientTools = [];
   /** How many agents call each other around it, from 1. */
   readonly depth: number;
   readonly work: AgentRun["work"];
@@ -55,11 +58,12 @@ export class NestedRun implements AgentRun {
   readonly #idPrefix: string;
   #isOver = false;
 
-  constructor({ run: parent, nodeId, requestApproval }: ParentCall, work: NestedWork) {
+  constructor({ run: parent, nodeId, requestApproval, callClient }: ParentCall, work: NestedWork) {
     this.#parent = parent;
     this.message = work.message;
     this.signal = work.signal;
     this.requestApproval = requestApproval;
+    this.callClient = callClient;
     this.depth = findDepth(parent) + 1;
     this.#print = work.print;
     this.#report = work.report;
@@ -97,6 +101,11 @@ export class NestedRun implements AgentRun {
 
   get toolRules(): AgentRun["toolRules"] {
     return this.#parent.toolRules;
+  }
+
+  /** A call of the agent does not outlive the process: it starts from the beginning. */
+  recallClient(): undefined {
+    return undefined;
   }
 
   get status(): AgentRun["status"] {

@@ -16,6 +16,8 @@ export interface ParentCall {
   readonly nodeId: string;
   /** Asks the user. The time limits of the node run do not count the wait. */
   readonly requestApproval: AgentRun["requestApproval"];
+  /** Lets the client carry out a call. The time limits of the node run do not count the wait. */
+  readonly callClient: AgentRun["callClient"];
 }
 
 const storage = new AsyncLocalStorage<ParentCall>();

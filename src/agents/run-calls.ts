@@ -4,7 +4,8 @@
  */
 import type { NodeContext, PartContext } from "../graph/index.ts";
 import type { ToolCallPart } from "../models/model.ts";
-import { runToolCall } from "../tools/run-tool-call.ts";
+import { untilAborted } from "../protocol/until-aborted.ts";
+import { runToolCall, toOutcome } from "../tools/run-tool-call.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import type { AgentContext } from "./agent-kind.ts";
@@ -20,8 +21,8 @@ export interface RunCallsOptions extends Pick<NodeContext, "signal" | "ready" | 
 
 /** Observes the calls while they run and while they wait for the user. */
 export interface ToolCallMonitor {
-  /** Wraps each approval request. */
-  duringApproval<T>(asking: () => Promise<T>): Promise<T>;
+  /** Wraps each approval request, and each call that the client carries out. */
+  duringWait<T>(wait: () => Promise<T>): Promise<T>;
   /** Called when a call has ended. */
   onCallEnd(): void;
 }
@@ -32,10 +33,11 @@ export async function runCalls(
   { span, signal, ready, endedCalls, malformed = {}, monitor }: RunCallsOptions,
 ): Promise<readonly ToolOutcome[]> {
   const { nodeId } = span;
-  const requestApproval: AgentRun["requestApproval"] = (request, options) => {
-    const ask = () => run.requestApproval(request, options);
-    return monitor === undefined ? ask() : monitor.duringApproval(ask);
-  };
+  const wait = <T>(start: () => Promise<T>): Promise<T> =>
+    monitor === undefined ? start() : monitor.duringWait(start);
+  const requestApproval: AgentRun["requestApproval"] = (request, options) =>
+    wait(() => run.requestApproval(request, options));
+  const callClient: AgentRun["callClient"] = (request, options) => wait(() => run.callClient(request, options));
   const host: ToolHost = {
     sessionId,
     runId: run.runId,
@@ -50,19 +52,18 @@ export async function runCalls(
     },
     ready: () => ready(),
     requestApproval: (request) => requestApproval(request, { nodeId }),
+    callClient: (request) => callClient(request, { nodeId }),
     exposeErrors: exposeToolErrors,
     ...(onError === undefined ? {} : { onError }),
     ...(saveBlob === undefined ? {} : { saveBlob }),
   };
   const perform = async ({ toolCallId: callId, toolName: name, input }: ToolCallPart): Promise<ToolOutcome> => {
-    const ended = endedCalls.get(callId);
-    if (ended !== undefined) {
-      const { result, is_error: isError, output } = ended;
-      return { callId, name, result, isError, ...(output === undefined ? {} : { output }) };
-    }
+    const left = endedCalls.has(callId) ? undefined : run.recallClient(callId, { nodeId });
+    const ended = left === undefined ? endedCalls.get(callId) : await wait(() => untilAborted(left, signal));
+    if (ended !== undefined) return toOutcome(callId, name, ended);
     const raw = Object.hasOwn(malformed, callId) ? malformed[callId] : undefined;
     const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
-    return runInCall({ log, run, nodeId, requestApproval }, () => runToolCall(call, toolbox, host));
+    return runInCall({ log, run, nodeId, requestApproval, callClient }, () => runToolCall(call, toolbox, host));
   };
   const running = calls.map((call) => perform(call).finally(() => monitor?.onCallEnd()));
   // Wait for all calls, because a call that is still running would write into a closed span.

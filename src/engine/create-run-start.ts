@@ -1,7 +1,7 @@
 /** Creates the first event of a run from the request that it was started with. */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { RunStartEvent } from "../protocol/events.generated.ts";
-import { writeClientTools } from "../protocol/client-tools.ts";
+import { writeClientTool } from "../protocol/client-tools.ts";
 import type { RunOrigin } from "./run-contract.ts";
 
 export function createRunStart(origin: RunOrigin): RunStartEvent {
@@ -22,7 +22,7 @@ export function createRunStart(origin: RunOrigin): RunStartEvent {
       tool_rules: origin.toolRules,
       on_interruption: origin.onInterruption,
       capabilities: origin.capabilities,
-      client_tools: writeClientTools(origin.clientTools),
+      client_tools: origin.clientTools?.map(writeClientTool),
     }),
   };
 }

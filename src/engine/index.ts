@@ -13,6 +13,8 @@ export type {
   ApprovalReply,
   ApprovalRequest,
   CancelOptions,
+  ClientCallReply,
+  ClientCallRequest,
   EmitOptions,
   FailOptions,
   FinishOptions,

@@ -58,8 +58,7 @@ export class LeftoverRuns {
 
   /** Ends the run that waited for the user or the client, once no call needs an answer. */
   async endAnswered(): Promise<void> {
-    if (this.#abandoned?.work.needsAnswer === false)
-      await this.#abandoned.fail(INTERRUPTED);
+    if (this.#abandoned?.work.needsAnswer === false) await this.#abandoned.fail(INTERRUPTED);
   }
 
   isLeft(run: Run): boolean {

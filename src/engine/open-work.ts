@@ -210,7 +210,12 @@ export class OpenWork {
       }
       case "tool_call":
         if (this.#calls.get(event.call_id ?? "")?.called === true) throw invalid(event, "the call was already made");
-        this.#assertCall(event, event.call_id, ["streaming", "waiting", "approved", "rejected", "started", "delegated"], true);
+        this.#assertCall(
+          event,
+          event.call_id,
+          ["streaming", "waiting", "approved", "rejected", "started", "delegated"],
+          true,
+        );
         return;
       case "tool_approval":
         this.#assertCall(event, event.call_id, ["streaming", "called"], true);

@@ -24,7 +24,13 @@ describe("a run whose process died", () => {
       await run.emit(checkpoint);
       const node = run.enter("answer");
       const call = { call_id: "t", name: "tool" };
-      run.postUnit([{ type: "tool_call", ...call, arguments: {} }, { type: "tool_start", ...call }], node);
+      run.postUnit(
+        [
+          { type: "tool_call", ...call, arguments: {} },
+          { type: "tool_start", ...call },
+        ],
+        node,
+      );
       await node.write("half a sen");
     });
     const session = await openSession(log, SESSION, {

@@ -66,9 +66,13 @@ export class RunClientCalls {
     const call = this.#work.findCall(callId);
     if (call?.state !== "delegated") throw this.#refuse(callId);
     if (findToolRule([toolRules], call.name ?? "") === "deny")
-      throw new LoomError("forbidden", `The caller may not use ${call.name}, so it cannot send the result of the call`, {
-        call_id: callId,
-      });
+      throw new LoomError(
+        "forbidden",
+        `The caller may not use ${call.name}, so it cannot send the result of the call`,
+        {
+          call_id: callId,
+        },
+      );
     // The clock decides, even if the timer is late.
     if (call.expiresAt !== undefined && call.expiresAt <= this.#host.now()) {
       this.expire();

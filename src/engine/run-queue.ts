@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { CommandState, Log } from "../log/log.ts";
+import { writeClientTool } from "../protocol/client-tools.ts";
 import type { LoomError } from "../protocol/index.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Run } from "./run.ts";
@@ -38,7 +39,7 @@ export class RunQueue {
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
     const { runId, requestId, message, agent, source, context, attachments, reasoning, actor } = origin;
-    const { toolRules, capabilities, onInterruption } = origin;
+    const { toolRules, capabilities, onInterruption, clientTools } = origin;
     const { log, sessionId, maxQueuedRuns } = this.#host;
     const body = {
       run_id: runId,
@@ -53,6 +54,7 @@ export class RunQueue {
       ...(toolRules === undefined ? {} : { tools: toolRules }),
       ...(capabilities === undefined ? {} : { capabilities }),
       ...(onInterruption === undefined ? {} : { on_interruption: onInterruption }),
+      ...(clientTools === undefined ? {} : { client_tools: clientTools.map(writeClientTool) }),
     };
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body }, { maxQueued: maxQueuedRuns });

@@ -71,7 +71,13 @@ describe("a node run", () => {
     void node.write("");
     expect([node.hasAnswered, node.endedCalls.size]).toEqual([false, 0]);
     void node.write("word");
-    run.postUnit([{ type: "tool_call", ...call, arguments: {} }, { type: "tool_start", ...call }], node);
+    run.postUnit(
+      [
+        { type: "tool_call", ...call, arguments: {} },
+        { type: "tool_start", ...call },
+      ],
+      node,
+    );
     void node.emit(end);
     expect(node.hasAnswered).toBe(true);
     expect(node.endedCalls.get("c")).toEqual(end);

@@ -158,7 +158,13 @@ describe("a run", () => {
     void inner.write("partial");
     void inner.emit({ type: "llm_start", llm_call_id: "m" });
     const call = { call_id: "running", name: "t" };
-    run.postUnit([{ type: "tool_call", ...call, arguments: {} }, { type: "tool_start", ...call }], outer);
+    run.postUnit(
+      [
+        { type: "tool_call", ...call, arguments: {} },
+        { type: "tool_start", ...call },
+      ],
+      outer,
+    );
     void outer.emit({ type: "tool_call", call_id: "waiting", name: "t", arguments: {} });
     const answer = run.requestApproval({ callId: "waiting", name: "t", arguments: {} }, outer);
     const end =

@@ -33,7 +33,7 @@ import type {
 import { createRunStart } from "./create-run-start.ts";
 import { FATAL, type UnitEvent, type Reply, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
-import type { ClientTool } from "../protocol/client-tools.ts";
+import { type ClientTool, readClientTools, writeClientTool } from "../protocol/client-tools.ts";
 import { copyJson } from "../protocol/json.ts";
 
 interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
@@ -110,7 +110,7 @@ export class Run {
     this.actor = origin.actor;
     this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
     this.capabilities = origin.capabilities === undefined ? undefined : [...origin.capabilities];
-    this.clientTools = origin.clientTools === undefined ? [] : copyJson(origin.clientTools);
+    this.clientTools = readClientTools(origin.clientTools?.map(writeClientTool)) ?? [];
     this.onInterruption = origin.onInterruption;
     this.#work = work;
     this.#answer = answer;
@@ -250,7 +250,8 @@ export class Run {
     const parts: UnitEvent[] = [];
     for (const event of before) parts.push({ event: areChecked ? event : this.#writer.checkOwn(event), nodeId });
     parts.push({ event: { type: "node_exit", id, result }, nodeId });
-    for (const event of after) parts.push({ event: areChecked ? event : this.#writer.checkOwn(event), nodeId: undefined });
+    for (const event of after)
+      parts.push({ event: areChecked ? event : this.#writer.checkOwn(event), nodeId: undefined });
     return this.#writer.write(parts, { force: true });
   }
 

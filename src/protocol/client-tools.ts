@@ -62,13 +62,17 @@ function isInputSchema(value: unknown): value is JsonObject {
   return value["type"] === undefined || value["type"] === "object";
 }
 
-/** Writes client tools as in a command or record. */
-export function writeClientTools(tools: readonly ClientTool[] | undefined): RunStartEvent["client_tools"] {
-  return tools?.map(({ name, description, inputSchema }) => ({
+/** Writes a client tool as in a command or record. */
+export function writeClientTool({
+  name,
+  description,
+  inputSchema,
+}: ClientTool): NonNullable<RunStartEvent["client_tools"]>[number] {
+  return {
     name,
     ...(description === undefined ? {} : { description }),
     ...(inputSchema === undefined ? {} : { input_schema: inputSchema }),
-  }));
+  };
 }
 
 function invalid(message: string): LoomError {

@@ -30,7 +30,7 @@ function contextWith(
 }
 
 function define(
-  execute: ToolDefinition<typeof anything>["execute"],
+  execute: NonNullable<ToolDefinition<typeof anything>["execute"]>,
   more: Partial<ToolDefinition<typeof anything>> = {},
 ): Tool {
   return defineTool({
@@ -55,6 +55,17 @@ function refusal(make: () => unknown): string {
 }
 
 describe("defineTool", () => {
+  it("leaves a tool without `execute` to the client", async () => {
+    const definition = { name: "locate", description: "d", input: anything, inputSchema: { type: "object" } };
+    const tool = defineTool({ ...definition, timeoutMs: 1000 });
+    expect(tool).toMatchObject({ executor: "client", timeoutMs: 1000 });
+    await expect(tool.execute({ n: 1 }, contextWith())).rejects.toMatchObject({ code: "unsupported" });
+    expect(define(() => 1).executor).toBeUndefined();
+    for (const option of [{ concurrency: 1 }, { idempotent: true }, { maxResultCharacters: 10 }])
+      expect(refusal(() => defineTool({ ...definition, ...option }))).toContain("has no effect without `execute`");
+    expect(refusal(() => defineTool({ ...definition, execute: "run" as never }))).toContain("must be a function");
+  });
+
   it("infers the arguments of all its functions from the schema", async () => {
     const input = z.object({ to: z.string(), amount: z.coerce.number() });
     const tool = defineTool({

@@ -44,8 +44,10 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
    *
    * A generator or stream prints what it yields and returns the result. If it returns nothing, the result is the
    * printed text. A yielded `{ progress }` or `{ progress, message }` reports progress in percent instead.
+   *
+   * Default: a client carries out the calls. The run waits for the result that it sends.
    */
-  readonly execute: (input: OutputOf<Schema>, context: ToolContext) => unknown;
+  readonly execute?: (input: OutputOf<Schema>, context: ToolContext) => unknown;
 }
 
 /** The fields of a definition. A missing name does not compile. */
@@ -67,6 +69,15 @@ const FIELDS: { readonly [name in keyof Required<ToolDefinition<StandardSchema>>
   maxEvents: true,
   maxShownBytes: true,
 };
+/** Options about the execution of calls. They have no effect on calls that the client carries out. */
+const EXECUTION_OPTIONS = [
+  "concurrency",
+  "idempotent",
+  "maxResultCharacters",
+  "maxPrintedCharacters",
+  "maxEvents",
+  "maxShownBytes",
+] as const;
 /** Names that other frameworks have for a field. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["parameters", "input"],
@@ -86,6 +97,8 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
  *   execute: async ({ city }, { signal }) => fetchWeather(city, signal),
  * });
  * ```
+ *
+ * Without `execute`, a client carries out the calls, such as a page that reads the position of the user.
  *
  * Throws `tool_invalid` if the definition is not valid.
  */
@@ -107,7 +120,10 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
     return refuse(`\`input\` must be a Standard Schema, such as a Zod object${hint}`);
   }
   const schema = input["~standard"];
-  if (typeof execute !== "function") refuse("`execute` must be a function");
+  if (execute === undefined) {
+    const useless = EXECUTION_OPTIONS.find((option) => options[option] !== undefined);
+    if (useless !== undefined) refuse(`\`${useless}\` has no effect without \`execute\``);
+  } else if (typeof execute !== "function") refuse("`execute` must be a function");
   if (approval !== undefined && needsApproval !== undefined)
     refuse("`approval` and `needsApproval` exclude each other");
   if (typeof (approval ?? needsApproval) !== "function") {
@@ -135,7 +151,9 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
     needsApproval(value) {
       return typeof policy === "function" ? policy(value) : policy === true || policy === "always";
     },
+    ...(execute === undefined ? { executor: "client" } : {}),
     async execute(value, context) {
+      if (execute === undefined) throw new LoomError("unsupported", `The tool ${name} is carried out by the client`);
       const made = await execute(value, context);
       const steps = findSteps(made);
       if (steps === undefined) return asToolResult(made);
@@ -152,7 +170,8 @@ export function assertTool(tool: Tool): void {
   const refuse = (what: string): never => {
     throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
   };
-  if (typeof name !== "string" || !TOOL_NAME.test(name)) refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
+  if (typeof name !== "string" || !TOOL_NAME.test(name))
+    refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
   if (!isTitle(title)) refuse("`title` must be a string, or an object with the strings `en` and `zh`");
   if (typeof description !== "string") refuse("`description` must be a string");
   if (!isJsonObject(inputSchema) || inputSchema["type"] !== "object")

@@ -18,7 +18,7 @@ export { type McpConfig, type McpServerConfig, readMcpConfig } from "./mcp/read-
 export { runToolCall } from "./run-tool-call.ts";
 export type { ImageToolOptions } from "./show-image.ts";
 export type { OutputOf, StandardSchema } from "./standard-schema.ts";
-export type { ToolApprovalAnswer, ToolApprovalRequest, ToolHost } from "./tool-host.ts";
+export type { ToolApprovalAnswer, ToolApprovalRequest, ToolClientRequest, ToolHost } from "./tool-host.ts";
 export { ToolError } from "./tool-error.ts";
 export { toolResult, type ToolResultParts } from "./tool-result.ts";
 export { createToolbox, type Toolbox, type ToolboxOptions, type ToolDescription } from "./toolbox.ts";

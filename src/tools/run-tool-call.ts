@@ -3,6 +3,7 @@
  * the events. The `tool_call` event was written before.
  *
  *     (tool_approval → answer →) tool_start → (tool_output | tool_progress | shown)* → tool_end (→ error)
+ *     or tool_start → tool_end, for a call that the client carries out: the host writes both
  *     or only tool_end, for a call that is not run
  *
  * Invariants:
@@ -26,6 +27,7 @@ import type { Toolbox } from "./toolbox.ts";
 import type { Tool, ToolCallRequest, ToolContext, ToolOutcome, ToolCallResult } from "./tool.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
 import { shorten } from "../protocol/cut-text.ts";
+import { describeEdit } from "../protocol/describe-edit.ts";
 import { copyJson } from "../protocol/json.ts";
 
 /** How a call ended: the content of its `tool_end`, and the thrown error if there is one. */
@@ -44,8 +46,7 @@ type ToolCallApproval = ToolCallCheck & { readonly note?: string };
 
 /** Limit for the list of tool names in the result of a call to an unknown tool. */
 const MAX_NAMES_LENGTH = 2000;
-/** Limit for the changed arguments in the note to the model. */
-const MAX_CHANGED_LENGTH = 2000;
+const NO_CLIENT = "No client can carry out this call here; it was not run";
 const CHANGED_SINCE_APPROVAL = "The effect of this call has changed since the user approved it; it was not run.";
 
 /**
@@ -70,6 +71,7 @@ export async function runToolCall(call: ToolCallRequest, toolbox: Toolbox, host:
   const approved = await untilAborted(checkAndApprove(call, tool, rule, host), signal);
   const { note } = approved;
   if (!approved.ok) return endCall(call, host, tool, approved.ending, { note });
+  if (tool.executor === "client") return callClient(call, tool, host);
 
   let release;
   try {
@@ -85,6 +87,30 @@ export async function runToolCall(call: ToolCallRequest, toolbox: Toolbox, host:
     // Also after a timeout: a tool that hangs must not block other calls.
     release();
   }
+}
+
+/** Lets the client carry out the call. The end that the host writes also says whether the user changed the arguments. */
+async function callClient(call: ToolCallRequest, tool: Tool, host: ToolHost): Promise<ToolOutcome> {
+  const { callId, name } = call;
+  const { timeoutMs: expiresInMs } = tool;
+  try {
+    if (host.callClient === undefined) throw new LoomError("client_unavailable", NO_CLIENT);
+    const request = { callId, name, ...(expiresInMs === undefined ? {} : { expiresInMs }) };
+    return toOutcome(callId, name, await untilAborted(host.callClient(request), host.signal));
+  } catch (error) {
+    if (!isLoomError(error, "client_unavailable")) throw error;
+    return endCall(call, host, tool, refuse("client_unavailable", `${error.message}. Continue without it.`));
+  }
+}
+
+/** The outcome of a call that has ended. */
+export function toOutcome(callId: string, name: string, end: ToolEndEvent): ToolOutcome {
+  const { result, is_error: isError, output, error_code } = end;
+  const more = {
+    ...(output === undefined ? {} : { output }),
+    ...(error_code === undefined ? {} : { errorCode: error_code }),
+  };
+  return { callId, name, result, isError, ...more };
 }
 
 /** Returns the arguments to run the tool with, after validation and approval. */
@@ -128,8 +154,7 @@ async function checkAndApprove(
     return { ok: false, ending: refuse("tool_rejected", `The user rejected this call; it was not run.${why}`) };
   const checked = await validate(tool, approved, host);
   if (!isSame(requested, approved)) {
-    const note = `The user changed the arguments to ${shorten(JSON.stringify(approved), MAX_CHANGED_LENGTH)}.`;
-    return { ...checked, note };
+    return { ...checked, note: describeEdit(approved) };
   }
   // The tool must still derive the same arguments that the user approved.
   const isOther = checked.ok && checked.arguments !== undefined && !isSame(requested, checked.arguments);
@@ -328,7 +353,8 @@ function refuse(
     | "approval_expired"
     | "approval_failed"
     | "approval_unavailable"
-    | "approval_mismatch",
+    | "approval_mismatch"
+    | "client_unavailable",
   text: string,
 ): CallEnding {
   return { text, code, isError: true };

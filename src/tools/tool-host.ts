@@ -2,6 +2,7 @@
  * The interface between a tool call and the run it belongs to. Agents implement it, so that tools do not depend on
  * runs, the log or the engine.
  */
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { JsonObject, LoomEvent } from "../protocol/index.ts";
 
 /**
@@ -24,6 +25,11 @@ export interface ToolHost {
    * user cannot be asked; the call then ends with that code.
    */
   requestApproval(request: ToolApprovalRequest): Promise<ToolApprovalAnswer>;
+  /**
+   * Hands a call to the client and resolves to its end, which the host has written. Rejects with `client_unavailable` if
+   * the client cannot carry it out; the call then ends with that code. Absent if there is no client.
+   */
+  callClient?(request: ToolClientRequest): Promise<ToolEndEvent>;
   /** Returns what the log knows about a call of a run that resumes after its process died. */
   recall?(callId: string): RecalledCall | undefined;
   /**
@@ -63,6 +69,14 @@ export interface ToolApprovalRequest {
   readonly name: string;
   readonly arguments: JsonObject;
   /** Milliseconds until the request expires. Default: decided by the host. */
+  readonly expiresInMs?: number;
+}
+
+/** Asks the client to carry out a tool call. */
+export interface ToolClientRequest {
+  readonly callId: string;
+  readonly name: string;
+  /** Milliseconds until the call ends as `tool_timeout`. Default: decided by the host. */
   readonly expiresInMs?: number;
 }
 

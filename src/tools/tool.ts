@@ -59,7 +59,10 @@ export type ApprovalPolicy<Input> = "never" | "always" | ((input: Input) => bool
 
 /** Limits and behaviour of a tool. */
 export interface ToolOptions {
-  /** Time limit from `tool_start` on, in milliseconds. Default: 300,000 (five minutes). Code `tool_timeout`. */
+  /**
+   * Time limit from `tool_start` on, in milliseconds. Default: 300,000 (five minutes); one hour for a tool that the
+   * client carries out. Code `tool_timeout`.
+   */
   readonly timeoutMs?: number;
   /** Calls of this tool that can run at once in one toolbox. Default: unlimited. */
   readonly concurrency?: number;
@@ -90,6 +93,11 @@ export interface Tool extends ToolOptions {
   readonly description: string;
   /** JSON Schema of the arguments, for the model. */
   readonly inputSchema: JsonObject;
+  /**
+   * `client` if a client carries out the calls: the run waits for the result that it sends, and `execute` is not called.
+   * Default: the server carries them out.
+   */
+  readonly executor?: "client";
   /** Validates the arguments. A failure has a message that the model can act on. */
   validate(input: JsonObject): Promise<CheckedInput>;
   /** Returns whether the user must approve a call with this validated input. */

@@ -32,7 +32,7 @@ describe("shareSlot", () => {
               for (const { works, waits } of steps) {
                 await takeTurns(works);
                 change(index, -1);
-                await watch.duringApproval(() => takeTurns(waits));
+                await watch.duringWait(() => takeTurns(waits));
                 change(index, 1);
               }
               change(index, -1);
@@ -62,7 +62,7 @@ describe("shareSlot", () => {
         work: async ({ id }) => {
           begun.push(id);
           if (id !== "a") return never;
-          const { duringApproval: wait } = shareSlot(scheduler, 2);
+          const { duringWait: wait } = shareSlot(scheduler, 2);
           await Promise.all([wait(() => answer.promise), wait(() => answer.promise)]);
           begun.push("a goes on");
           return true;

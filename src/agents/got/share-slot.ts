@@ -1,6 +1,6 @@
 /**
  * Shares the scheduler slot of a thought between its parallel tool calls. The slot is released while no call runs and
- * at least one waits for approval; the first call that continues takes it back for all.
+ * at least one waits for the user or the client; the first call that continues takes it back for all.
  */
 import type { ToolCallMonitor } from "../run-calls.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -22,12 +22,12 @@ export function shareSlot(scheduler: Pick<Scheduler, "releaseSlotWhile">, calls:
     };
   };
   return {
-    async duringApproval(asking) {
+    async duringWait(wait) {
       working--;
       waiting++;
       rest();
       try {
-        return await asking();
+        return await wait();
       } finally {
         waiting--;
         // Counted before the slot is back, so that another waiting call does not release it again.

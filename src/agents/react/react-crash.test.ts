@@ -1,7 +1,7 @@
 // Stops an agent's process after every record and starts it again. The run ends as it would have ended, finished work is
 // not repeated, and no text counts twice.
 import { describe, expect, it } from "vitest";
-import { cutLog } from "../../../test/agents/cut-log.ts";
+import { cutLog, isJoined } from "../../../test/agents/cut-log.ts";
 import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
 import { answerOf, eventsOf, SESSION, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Session } from "../../engine/index.ts";
@@ -46,15 +46,6 @@ async function live(log = new MemoryLog()) {
   const fixture = await createAgentFixture((request) => play(request), { log });
   approveAll(fixture.session);
   return fixture;
-}
-
-/** Records in one append with the one before them: a crash leaves both or neither. */
-function isJoined(records: readonly StampedRecord[], index: number): boolean {
-  const type = records[index]?.event.type;
-  const before = records[index - 1]?.event.type;
-  if (type === "node_exit") return before === "updates";
-  if (type === "values") return before === "node_exit";
-  return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
 }
 
 function finalState(records: readonly StampedRecord[]): Json | undefined {

@@ -145,6 +145,10 @@ export const tool_end = defineEvent({
     output: additional(json, "Result as structured data", "结构化结果"),
     error_code: additional(string, "Error code of the failure", "失败的错误码"),
     duration_ms: additional(duration, "Duration of the call, in milliseconds", "调用时长（毫秒）"),
-    actor: additional(string, "Who sent the result of a call that the client carried out", "由客户端执行的调用中，提交结果的人"),
+    actor: additional(
+      string,
+      "Who sent the result of a call that the client carried out",
+      "由客户端执行的调用中，提交结果的人",
+    ),
   },
 });
