@@ -62,6 +62,8 @@ export interface Connection {
   cancel(command: CommandBody<"cancel">): Promise<CommandResult>;
   /** Approves or rejects a tool call that awaits approval. */
   approve(command: CommandBody<"approve">): Promise<CommandResult>;
+  /** Sends the result of a tool call that this client carries out. The first result counts. */
+  sendToolResult(command: CommandBody<"tool_result">): Promise<CommandResult>;
   /** Changes an item of a to-do list. */
   todo(command: CommandBody<"todo">): Promise<CommandResult>;
   /** Reconnects now instead of waiting for the next attempt. A failed connection starts again. */
@@ -148,6 +150,10 @@ class SessionConnection implements Connection {
 
   approve(command: CommandBody<"approve">): Promise<CommandResult> {
     return this.#send({ ...command, type: "approve", ...this.#address(command) });
+  }
+
+  sendToolResult(command: CommandBody<"tool_result">): Promise<CommandResult> {
+    return this.#send({ ...command, type: "tool_result", ...this.#address(command) });
   }
 
   todo(command: CommandBody<"todo">): Promise<CommandResult> {

@@ -58,6 +58,13 @@ export const BY_PATH: { readonly [operation: string]: Examples } = {
     post(at(s, "/approvals/none"), { decision: "rejected" }),
     post(at(s, "/approvals/call_rm"), { decision: "perhaps" }),
   ],
+  listClientCalls: (s) => [{ path: at(s, "/calls") }],
+  sendToolResult: (s, { run }) => [
+    post(at(s, "/calls/call_rm/result"), { output: "done" }),
+    post(at(s, "/calls/call_rm/result"), { output: { a: 1 }, run_id: run }, { "idempotency-key": "result" }),
+    post(at(s, "/calls/none/result"), {}),
+    post(at(s, "/calls/call_rm/result"), { is_error: "perhaps" }),
+  ],
   changeTodo: (s) => [{ path: at(s, "/todos/list/item"), method: "PATCH", body: { completed: true } }],
   listCheckpoints: (s) => [{ path: at(s, "/checkpoints") }],
   getCheckpoint: (s, { checkpoint }) => [
@@ -81,6 +88,7 @@ export const BY_PATH: { readonly [operation: string]: Examples } = {
   sendCommand: (s, { run }) => [
     command(s, { type: "cancel", run_id: run }),
     command(s, { type: "approve", call_id: "call_rm", decision: "approved" }),
+    command(s, { type: "tool_result", call_id: "call_rm", output: "done" }),
     command(s, { type: "todo", list_id: "l", item_id: "i", completed: true }),
   ],
   startRun: () => [],

@@ -26,7 +26,9 @@ export interface InvalidControl {
 export type DecodedControl<Frame> = { readonly ok: true; readonly frame: Frame } | InvalidControl;
 
 /** A command for a session. Commands are idempotent: sending one again with the same ID has no further effect. */
-export type ControlCommand = Extract<UpFrame, { readonly type: "run" | "cancel" | "approve" | "todo" }>;
+export type ControlCommand = Extract<UpFrame, { readonly type: (typeof COMMANDS)[number] }>;
+
+const COMMANDS = ["run", "cancel", "approve", "tool_result", "todo"] as const;
 
 /** `findFault` also returns undefined for an unknown type, so check `isKnown` first. */
 interface ControlVocabulary {
@@ -58,7 +60,7 @@ export function readUp(value: unknown): DecodedControl<UpFrame> {
 
 /** True for frames that are commands for a session. */
 export function isCommand(frame: UpFrame): frame is ControlCommand {
-  return frame.type === "run" || frame.type === "cancel" || frame.type === "approve" || frame.type === "todo";
+  return (COMMANDS as readonly string[]).includes(frame.type);
 }
 
 /** Decodes a control frame from the server. */

@@ -17,6 +17,7 @@ const UP: { readonly [T in UpFrame["type"]]: Extract<UpFrame, { type: T }> } = {
   run: { type: "run", id: "1", session: "s", message: "Hello", when_busy: "reject" },
   cancel: { type: "cancel", id: "1", session: "s", run_id: "r" },
   approve: { type: "approve", id: "1", session: "s", call_id: "c", decision: "approved", arguments: { a: 1 } },
+  tool_result: { type: "tool_result", id: "1", session: "s", call_id: "c", output: [1, { a: "b" }], is_error: true },
   todo: { type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true },
   ping: { type: "ping" },
 };
@@ -71,7 +72,7 @@ describe("control frames", () => {
 
   it("recognizes commands", () => {
     const commands = Object.values(UP).filter((frame) => isCommand(frame));
-    expect(commands.map(({ type }) => type)).toEqual(["run", "cancel", "approve", "todo"]);
+    expect(commands.map(({ type }) => type)).toEqual(["run", "cancel", "approve", "tool_result", "todo"]);
   });
 
   it("keeps the text of frames unchanged, even if it is not JSON", () => {

@@ -16,6 +16,7 @@ import {
   count,
   duration,
   type Field,
+  json,
   listOf,
   map,
   objectOf,
@@ -138,8 +139,19 @@ export const UP_FRAMES = {
     ),
     capabilities: optional(
       listOf(string),
-      "What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once (default: they wait for an answer)",
-      "客户端的能力：`approval` 表示可以答复工具审批。列表中没有它时，需要审批的调用会立即被拒绝（默认等待答复）",
+      "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once (default: they wait for an answer)",
+      "客户端的能力：`approval` 表示可以答复工具审批，`tools` 表示可以执行智能体的客户端工具。列表中缺少其中一项时，需要它的调用会立即被拒绝（默认等待答复）",
+    ),
+    client_tools: optional(
+      listOf(
+        objectOf({
+          name: required(string, "1 to 64 letters, digits, `_` and `-`", "1 到 64 个字母、数字、`_` 或 `-`"),
+          description: optional(string, "Tells the model what the tool does", "向模型说明工具的用途"),
+          input_schema: optional(map, "JSON Schema of the arguments", "参数的 JSON Schema"),
+        }),
+      ),
+      "Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name",
+      "除智能体自身的工具外，由客户端执行的工具：最多 128 个，总计不超过 32 KiB。与智能体的工具重名时命令被拒绝，错误码为 `invalid_command`",
     ),
   }),
   cancel: frame("Cancels a run, even if it has not started yet", "取消运行，包括尚未开始的运行", {
@@ -162,6 +174,22 @@ export const UP_FRAMES = {
     ),
     reason: optional(string, "Reason", "原因"),
   }),
+  tool_result: frame(
+    'Sends the result of a tool call that the client carries out (`tool_start` with `executor: "client"`). The first result counts',
+    "提交由客户端执行的工具调用（`tool_start` 的 `executor` 为 `client`）的结果。以第一个结果为准",
+    {
+      id: commandId,
+      session,
+      call_id: required(string, "ID of the tool call", "工具调用 ID"),
+      run_id: optional(string, "ID of the run (default: the active run)", "运行 ID，默认为当前运行"),
+      output: optional(
+        json,
+        "The result for the model: a text or any JSON value",
+        "返回给模型的结果：文本或任意 JSON 值",
+      ),
+      is_error: optional(boolean, "True if the call failed (default: false)", "调用是否失败，默认为 false"),
+    },
+  ),
   todo: frame("Changes an item of a to-do list", "修改待办清单中的条目", {
     id: commandId,
     session,

@@ -5,7 +5,7 @@
 import { type FieldValues, findFault } from "../check-form.ts";
 import type { Fault, Hint } from "../fault.ts";
 import { createFormFinder, type Form } from "../form.ts";
-import type { JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 
 /** Subscribes to a session (`WS /v1/ws`). */
 export interface SubscribeControl {
@@ -68,8 +68,10 @@ export interface RunControl {
   readonly context?: JsonObject;
   /** Files attached to the message, at most 20; fails with `unknown_blob` if one does not exist */
   readonly attachments?: readonly { readonly blob_id: string; readonly name?: string }[];
-  /** What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once (default: they wait for an answer) */
+  /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once (default: they wait for an answer) */
   readonly capabilities?: readonly string[];
+  /** Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name */
+  readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
 }
 
 /** Cancels a run, even if it has not started yet (`WS /v1/ws`). */
@@ -106,6 +108,23 @@ export interface ApproveControl {
   readonly reason?: string;
 }
 
+/** Sends the result of a tool call that the client carries out (`tool_start` with `executor: "client"`). The first result counts (`WS /v1/ws`). */
+export interface ToolResultControl {
+  readonly type: "tool_result";
+  /** Command ID chosen by the client. Sending the command again with the same ID has no further effect and returns the same result */
+  readonly id: string;
+  /** ID of the session */
+  readonly session: string;
+  /** ID of the tool call */
+  readonly call_id: string;
+  /** ID of the run (default: the active run) */
+  readonly run_id?: string;
+  /** The result for the model: a text or any JSON value */
+  readonly output?: Json;
+  /** True if the call failed (default: false) */
+  readonly is_error?: boolean;
+}
+
 /** Changes an item of a to-do list (`WS /v1/ws`). */
 export interface TodoControl {
   readonly type: "todo";
@@ -137,6 +156,7 @@ export type UpFrame =
   | RunControl
   | CancelControl
   | ApproveControl
+  | ToolResultControl
   | TodoControl
   | PingControl;
 
@@ -147,6 +167,7 @@ export interface UpFrameMap {
   readonly "run": RunControl;
   readonly "cancel": CancelControl;
   readonly "approve": ApproveControl;
+  readonly "tool_result": ToolResultControl;
   readonly "todo": TodoControl;
   readonly "ping": PingControl;
 }
@@ -155,9 +176,10 @@ export interface UpFrameMap {
 export const UP_FRAME_FORMS = {
   "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
-  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s",
+  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s client_tools?[{name:s description?s input_schema?m}",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
+  "tool_result": "`WS /v1/ws`#session:s call_id:s run_id?s output?j is_error?b",
   "todo": "`WS /v1/ws`#session:s list_id:s item_id:s completed?b text?s",
   "ping": "`WS /v1/ws`#id?s",
 };

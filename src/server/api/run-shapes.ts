@@ -4,6 +4,7 @@ import {
   count,
   either,
   type Fields,
+  json,
   listOf,
   map,
   number,
@@ -124,8 +125,19 @@ const MESSAGE_FIELDS = {
   ),
   capabilities: optional(
     listOf(string),
-    "What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once; default: they wait for an answer",
-    "客户端的能力：`approval` 表示可以答复工具审批。列表中没有它时，需要审批的调用会立即被拒绝；默认等待答复",
+    "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once; default: they wait for an answer",
+    "客户端的能力：`approval` 表示可以答复工具审批，`tools` 表示可以执行智能体的客户端工具。列表中缺少其中一项时，需要它的调用会立即被拒绝；默认等待答复",
+  ),
+  client_tools: optional(
+    listOf(
+      objectOf({
+        name: required(string, "1 to 64 letters, digits, `_` and `-`", "1 到 64 个字母、数字、`_` 或 `-`"),
+        description: optional(string, "Tells the model what the tool does", "向模型说明工具的用途"),
+        input_schema: optional(map, "JSON Schema of the arguments", "参数的 JSON Schema"),
+      }),
+    ),
+    "Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name",
+    "除智能体自身的工具外，由客户端执行的工具：最多 128 个，总计不超过 32 KiB。与智能体的工具重名时返回 invalid_command",
   ),
   on_interruption: optional(
     oneOf("resume", "fail"),
@@ -175,7 +187,7 @@ export const RUN_SHAPES = {
     ),
   }),
   ControlCommand: declareShape("Command of the control protocol", "控制协议命令", {
-    type: required(oneOf("run", "cancel", "approve", "todo"), "Type of the command", "命令类型"),
+    type: required(oneOf("run", "cancel", "approve", "tool_result", "todo"), "Type of the command", "命令类型"),
     id: required(
       string,
       "Id of the command; repeating an id repeats the result, not the effect",
@@ -228,6 +240,35 @@ export const RUN_SHAPES = {
       ),
       "Approval requests in the order they were made",
       "审批请求，按提出的顺序排列",
+    ),
+  }),
+  SendToolResult: declareShape("Result of a tool call that the client carries out", "由客户端执行的工具调用的结果", {
+    output: optional(json, "Result for the model: a text or any JSON value", "返回给模型的结果：文本或任意 JSON 值"),
+    is_error: optional(boolean, "Whether the call failed; default: false", "调用是否失败；默认为 false"),
+    run_id: runId,
+  }),
+  ClientCalls: declareShape("Tool calls that wait for the client", "等待客户端执行的工具调用", {
+    calls: required(
+      listOf(
+        objectOf({
+          call_id: required(string, "Id of the tool call", "工具调用 ID"),
+          run_id: required(string, "Id of the run", "运行 ID"),
+          name: required(string, "Name of the tool", "工具名"),
+          arguments: required(
+            map,
+            "Arguments of the call, as the user approved them",
+            "调用参数；经过审批时为用户批准的参数",
+          ),
+          event_id: required(count, "Id of the `tool_start` record", "`tool_start` 记录的 ID"),
+          expires_at: optional(
+            number,
+            "Time at which the call ends as `tool_timeout`, Unix time in milliseconds",
+            "调用以 tool_timeout 结束的时间（Unix 毫秒时间戳）",
+          ),
+        }),
+      ),
+      "Calls in the order they were started",
+      "调用，按开始的顺序排列",
     ),
   }),
   ChangeTodo: declareShape("Change to a to-do item", "对待办清单条目的修改", {
@@ -300,8 +341,8 @@ export const RUN_SHAPES = {
     agent,
     capabilities: optional(
       listOf(string),
-      "What the client can do: `approval` if it can answer tool approvals. Without it, calls that need one are refused at once",
-      "客户端的能力：`approval` 表示可以答复工具审批。未声明时，需要审批的调用会立即被拒绝",
+      "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once",
+      "客户端的能力：`approval` 表示可以答复工具审批，`tools` 表示可以执行智能体的客户端工具。未声明时，需要它们的调用会立即被拒绝",
     ),
   }),
   DisconnectOptions: declareShape(

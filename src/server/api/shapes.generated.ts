@@ -247,8 +247,10 @@ export interface StartRun {
   readonly attachments?: readonly { readonly blob_id?: string; readonly data?: string; readonly url?: string; readonly media_type?: string; readonly name?: string }[];
   /** How much the model reasons before it answers; default: the setting of the agent */
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high";
-  /** What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once; default: they wait for an answer */
+  /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once; default: they wait for an answer */
   readonly capabilities?: readonly string[];
+  /** Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name */
+  readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
   /** What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server */
   readonly on_interruption?: "resume" | "fail";
   /** If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`) */
@@ -306,7 +308,7 @@ export interface ReadEvents {
 /** Command of the control protocol (HTTP). */
 export interface ControlCommand {
   /** Type of the command */
-  readonly type: "run" | "cancel" | "approve" | "todo";
+  readonly type: "run" | "cancel" | "approve" | "tool_result" | "todo";
   /** Id of the command; repeating an id repeats the result, not the effect */
   readonly id: string;
   /** Session; must match the path */
@@ -351,6 +353,22 @@ export interface Approvals {
   readonly approvals: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string }[];
 }
 
+/** Result of a tool call that the client carries out (HTTP). */
+export interface SendToolResult {
+  /** Result for the model: a text or any JSON value */
+  readonly output?: Json;
+  /** Whether the call failed; default: false */
+  readonly is_error?: boolean;
+  /** Id of the run; default: the live run */
+  readonly run_id?: string;
+}
+
+/** Tool calls that wait for the client (HTTP). */
+export interface ClientCalls {
+  /** Calls in the order they were started */
+  readonly calls: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number }[];
+}
+
 /** Change to a to-do item (HTTP). */
 export interface ChangeTodo {
   /** Whether the item is completed; default: unchanged */
@@ -383,7 +401,7 @@ export interface Chat {
   readonly request_id?: string;
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
-  /** What the client can do: `approval` if it can answer tool approvals. Without it, calls that need one are refused at once */
+  /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once */
   readonly capabilities?: readonly string[];
 }
 
@@ -672,6 +690,8 @@ export interface ApiShapeMap {
   readonly CancelRun: CancelRun;
   readonly AnswerApproval: AnswerApproval;
   readonly Approvals: Approvals;
+  readonly SendToolResult: SendToolResult;
+  readonly ClientCalls: ClientCalls;
   readonly ChangeTodo: ChangeTodo;
   readonly Agents: Agents;
   readonly Models: Models;
@@ -722,15 +742,17 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),
   Runs: parseForm("HTTP#runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} next?s"),
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
-  StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high capabilities?[s on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
+  StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high capabilities?[s client_tools?[{name:s description?s input_schema?m} on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
   StartedRun: parseForm("HTTP#session_id:s run_id:s command_id:s status:=queued|live|completed|error|cancelled cursor:s events:s"),
   StreamView: parseForm("HTTP#dialect?s modes?[s strict?b"),
   ReadEvents: parseForm("HTTP#dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0 run?s"),
-  ControlCommand: parseForm("HTTP#type:=run|cancel|approve|todo id:s session:s"),
+  ControlCommand: parseForm("HTTP#type:=run|cancel|approve|tool_result|todo id:s session:s"),
   CommandResult: parseForm("HTTP#type:s id:s result?m pending?b"),
   CancelRun: parseForm("HTTP#reason?s"),
   AnswerApproval: parseForm("HTTP#decision:=approved|rejected arguments?m digest?s reason?s run_id?s"),
   Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n digest?s}"),
+  SendToolResult: parseForm("HTTP#output?j is_error?b run_id?s"),
+  ClientCalls: parseForm("HTTP#calls:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n}"),
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),

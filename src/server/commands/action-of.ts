@@ -9,6 +9,7 @@ const ACTIONS: { readonly [type in ControlCommand["type"]]: Action } = {
   run: "runs.start",
   approve: "runs.approve",
   cancel: "runs.control",
+  tool_result: "runs.control",
   todo: "runs.control",
 };
 

@@ -23,8 +23,11 @@ export interface CommandHost {
    * agents, and other commands are executed by this process. Must not throw.
    */
   readonly dispatch?: (sessionId: string) => Promise<boolean>;
-  /** Returns the name of the agent that answers; throws `unknown_agent`. Default: every name is accepted. */
-  readonly resolveAgent?: (name: string | undefined) => string;
+  /**
+   * Returns the name of the agent that answers. Throws `unknown_agent`, or `invalid_command` if the agent has a tool with
+   * the name of a client tool. Default: every name is accepted.
+   */
+  readonly resolveAgent?: RunDispatcher["resolveAgent"];
   /** Called with the name of the agent before a new message is stored. Rejects to refuse the message. Default: none. */
   readonly beforeSubmit?: ((agent: string) => Promise<void>) | undefined;
   /** Store of attached files. Default: none; attachments are taken as the caller describes them. */
@@ -64,7 +67,7 @@ export function createCommandHost(options: CommandHostOptions): CommandHost {
   return {
     log,
     dispatch: (session) => runs.dispatch(session),
-    resolveAgent: (name) => runs.resolveAgent(name),
+    resolveAgent: (name, clientTools) => runs.resolveAgent(name, clientTools),
     blobs,
     maxQueued,
     commands: { timeoutMs: limits.commandTimeoutMs },

@@ -14,6 +14,7 @@ import type { Command, CommandOutcome, CommandState, Log } from "../../log/index
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
+import { readClientTools } from "../../protocol/client-tools.ts";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { RunStartEvent } from "../../protocol/events.generated.ts";
 import { cutLine, toPlainLine } from "../../tools/cut-line.ts";
@@ -129,7 +130,7 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     assertCommand(message, log.limits);
     const isNew = known === undefined;
     // A repeated command gets its first result, even if the agent is gone or another run is live by now.
-    const agent = isNew ? host.resolveAgent?.(command.agent) : undefined;
+    const agent = isNew ? host.resolveAgent?.(command.agent, command.client_tools) : undefined;
     const interrupt = isNew ? await createInterrupt(host, command) : undefined;
     const newRun = { agent: agent ?? command.agent ?? "", session, run: readRunId(message), command: command.id };
     if (isNew) await author.admitRun?.(newRun);
@@ -170,6 +171,7 @@ async function toEnqueueCommand(
 ): Promise<Command> {
   const { id, session, type: _type, when_busy: _whenBusy, capabilities, request_id, ...given } = command;
   const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
+  readClientTools(given.client_tools);
   // As in agents: a message may consist of attachments only.
   if (message.trim() === "" && attachments.length === 0) throw new LoomError("invalid_command", "The message is empty");
   if (context !== undefined) {
@@ -270,14 +272,15 @@ async function toLogCommand(
   // The log keeps only the beginning of a reason, and settled commands do not count in the quota of the owner.
   if (type === "cancel") return { commandId, sessionId, kind: "cancel", body: cutReasonOf(body) };
   if (type === "todo") return { commandId, sessionId, kind: "toggle", body };
+  // An answer to a call of a run: an approval, or the result of a call that the client carries out.
   await findOwnSession(log, author, sessionId);
   const known = await log.getCommand(sessionId, commandId);
   const run_id = command.run_id ?? (await findTargetRun(log, sessionId, known));
   if (run_id === undefined)
-    throw new LoomError("unknown_call", `No tool call ${command.call_id} is waiting for approval`);
+    throw new LoomError("unknown_call", `No tool call ${command.call_id} is waiting for an answer`);
   assertAgentAllowed(author, (await log.getRun(sessionId, run_id))?.agent);
   const fields = keepFirst({ actor: author.actor, tools: author.tools }, known);
-  return { commandId, sessionId, kind: "approve", body: { ...body, run_id, ...fields } };
+  return { commandId, sessionId, kind: type, body: { ...body, run_id, ...fields } };
 }
 
 function cutReasonOf(body: JsonObject): JsonObject {
@@ -285,7 +288,7 @@ function cutReasonOf(body: JsonObject): JsonObject {
   return typeof reason === "string" ? { ...body, reason: cutReason(reason) } : body;
 }
 
-/** The run an approval without `run_id` refers to: the live one, or for a repeated approval the same as before. */
+/** The run an answer without `run_id` refers to: the live one, or for a repeated answer the same as before. */
 async function findTargetRun(
   log: Log,
   sessionId: string,

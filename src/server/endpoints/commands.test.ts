@@ -67,6 +67,77 @@ describe("an approval", () => {
   });
 });
 
+const LOCATE = { name: "locate", input: { precise: true }, id: "call_at" };
+
+/** Starts a run that waits for the client. */
+async function createClientFixture() {
+  const fixture = await createServerFixture({ script: [{ calls: [LOCATE] }, { text: "Lisbon, then." }] });
+  const { ask, log } = fixture;
+  const client_tools = [{ name: "locate", description: "Returns the position.", input_schema: { type: "object" } }];
+  await ask("POST", "/v1/sessions/s/runs", { message: "Where?", run_id: "r", client_tools }, { status: 202 });
+  const list = async () => (await ask("GET", "/v1/sessions/s/calls"))["calls"] as readonly JsonObject[];
+  await expect.poll(list).toHaveLength(1);
+  const untilEnded = async () => {
+    await expect.poll(async () => (await log.getRun("s", "r"))?.status).not.toBe("live");
+  };
+  return { ...fixture, list, untilEnded };
+}
+
+describe("a tool call that the client carries out", () => {
+  it("is listed, and its first result continues the run", async () => {
+    const { ask, list, log, untilEnded } = await createClientFixture();
+    expect(await list()).toMatchObject([
+      { call_id: "call_at", run_id: "r", name: "locate", arguments: { precise: true } },
+    ]);
+    expect((await list())[0]?.["expires_at"]).toBeGreaterThan(Date.now());
+    expect(await ask("GET", "/v1/sessions/s/approvals")).toEqual({ approvals: [] });
+    const headers = { "idempotency-key": "here" };
+    const body = { output: { city: "Lisbon" } };
+    const answered = await ask("POST", "/v1/sessions/s/calls/call_at/result", body, { headers });
+    expect(answered).toMatchObject({ type: "ack", id: "here", result: { event_id: expect.any(Number) as unknown } });
+    await untilEnded();
+    expect((await log.getRun("s", "r"))?.status).toBe("completed");
+    expect(await list()).toEqual([]);
+    expect(await ask("POST", "/v1/sessions/s/calls/call_at/result", body, { headers })).toEqual(answered);
+    const late = { output: "Porto", run_id: "r" };
+    expect(await ask("POST", "/v1/sessions/s/calls/call_at/result", late, { status: 409 })).toHaveProperty("code");
+  });
+
+  it("refuses the result of an unknown call, and one that is not valid", async () => {
+    const { ask, list } = await createClientFixture();
+    const refuse = (call: string, body: unknown, status: number) =>
+      ask("POST", `/v1/sessions/s/calls/${call}/result`, body, { status });
+    expect(await refuse("call_at", { is_error: "yes" }, 400)).toMatchObject({ code: "invalid_request" });
+    expect(await refuse("other", { output: "x" }, 404)).toMatchObject({ code: "unknown_call" });
+    expect(await refuse("call_at", { output: "x".repeat(70_000) }, 400)).toMatchObject({ code: "invalid_command" });
+    expect(await list()).toHaveLength(1);
+  });
+
+  it("ends with its run when the run is cancelled", async () => {
+    const { ask, list, untilEnded } = await createClientFixture();
+    await ask("POST", "/v1/sessions/s/runs/r/cancel", {});
+    await untilEnded();
+    expect(await list()).toEqual([]);
+    expect(await ask("POST", "/v1/sessions/s/calls/call_at/result", { output: "x" }, { status: 404 })).toMatchObject({
+      code: "unknown_call",
+    });
+  });
+
+  it("must have a name that no tool of the agent has, and a valid declaration", async () => {
+    const { ask, log } = await createServerFixture({ script: [] });
+    const start = (client_tools: unknown) =>
+      ask("POST", "/v1/sessions/s/runs", { message: "Hi", client_tools }, { status: 400 });
+    expect(await start([{ name: "remove" }])).toMatchObject({
+      code: "invalid_command",
+      detail: expect.stringContaining("remove") as unknown,
+    });
+    expect(await start([{ name: "a b" }])).toMatchObject({ code: "invalid_command" });
+    expect(await start([{ name: "a", input_schema: { type: "array" } }])).toMatchObject({ code: "invalid_command" });
+    expect(await start("remove")).toMatchObject({ code: "invalid_request" });
+    expect(await log.getSession("s")).toBeUndefined();
+  });
+});
+
 describe("cancel", () => {
   it("ends a run, and has no effect on one that has ended", async () => {
     const { ask, log, untilEnded, ran } = await createWaitingFixture();

@@ -1,6 +1,6 @@
 /**
- * Endpoints that control runs: cancel, approve, change a to-do list. Each has its own path, and all are available as a
- * control frame.
+ * Endpoints that control runs: cancel, approve, send the result of a tool call, change a to-do list. Each has its own
+ * path, and all are available as a control frame.
  */
 import { isCommand, readUp } from "../../protocol/control/index.ts";
 import { LoomError } from "../../protocol/index.ts";
@@ -8,6 +8,7 @@ import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { actionOf } from "../commands/action-of.ts";
 import { respondToCommand, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { listApprovals } from "./list-approvals.ts";
+import { listClientCalls } from "./list-client-calls.ts";
 
 const ANSWERS = {
   200: { description: "Executed", shape: "CommandResult" },
@@ -95,6 +96,39 @@ const answerApproval = defineOperation<"Empty", "AnswerApproval">({
     }),
 });
 
+const readClientCalls = defineOperation({
+  id: "listClientCalls",
+  method: "GET",
+  path: "/v1/sessions/{id}/calls",
+  tag: "commands",
+  summary: "List the tool calls that wait for a result of the client",
+  params: { id: "Id of the session" },
+  action: "sessions.read",
+  responses: { 200: { description: "Tool calls", shape: "ClientCalls" } },
+  handle: async ({ log }, { params: { id = "" } }) => Response.json({ calls: await listClientCalls(log, id) }),
+});
+
+const sendToolResult = defineOperation<"Empty", "SendToolResult">({
+  id: "sendToolResult",
+  method: "POST",
+  path: "/v1/sessions/{id}/calls/{call}/result",
+  tag: "commands",
+  summary: "Send the result of a tool call that the client carries out; the first result counts",
+  params: { id: "Id of the session", call: "Id of the tool call" },
+  headers: IDEMPOTENCY_HEADER,
+  body: "SendToolResult",
+  action: "runs.control",
+  responses: ANSWERS,
+  handle: (core, { request, caller, params: { id: session = "", call = "" }, body }) =>
+    respondToCommand(core, caller, {
+      ...body,
+      type: "tool_result",
+      id: readIdempotencyKey(request),
+      session,
+      call_id: call,
+    }),
+});
+
 const changeTodo = defineOperation<"Empty", "ChangeTodo">({
   id: "changeTodo",
   method: "PATCH",
@@ -122,5 +156,7 @@ export const COMMAND_OPERATIONS: readonly AnyOperation[] = [
   cancelRun,
   readApprovals,
   answerApproval,
+  readClientCalls,
+  sendToolResult,
   changeTodo,
 ];

@@ -6,7 +6,8 @@ import type { Agent } from "../../agents/index.ts";
 import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
 import type { RunOrigin } from "../../engine/run-contract.ts";
 import type { Log } from "../../log/index.ts";
-import { LoomError } from "../../protocol/index.ts";
+import { type ClientTool, LoomError } from "../../protocol/index.ts";
+import { assertNoSameName } from "../../tools/add-client-tools.ts";
 import type { ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
 
 /** The agents of a server by name. Clients choose one with this name. */
@@ -71,9 +72,16 @@ export class AgentRegistry {
     return [...this.#agents.values()].map(({ info }) => info);
   }
 
-  /** Returns the name of a registered agent. Throws `unknown_agent`. */
-  resolve(name = this.#default): string {
-    this.#get(name);
+  /**
+   * Returns the name of a registered agent. Throws `unknown_agent`, or `invalid_command` if a client tool has the name of
+   * a tool of the agent.
+   */
+  resolve(name = this.#default, clientTools: readonly Pick<ClientTool, "name">[] = []): string {
+    const { info } = this.#get(name);
+    assertNoSameName(
+      clientTools.map((tool) => tool.name),
+      (tool) => info.tools.includes(tool),
+    );
     return name;
   }
 

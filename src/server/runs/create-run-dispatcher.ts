@@ -91,7 +91,7 @@ export function createRunDispatcher(options: RunDispatcherOptions): RunDispatche
 
   return {
     agents: registry.infos,
-    resolveAgent: (name) => registry.resolve(name),
+    resolveAgent: (name, clientTools) => registry.resolve(name, clientTools),
     dispatch: (sessionId) => held.dispatch(sessionId),
     start: () => orphans.start(),
     get size() {

@@ -7,6 +7,7 @@
  * - Sessions with pending messages or dead runs that no process holds are found by periodic sweeps.
  */
 import type { Agent, AgentKindName } from "../../agents/index.ts";
+import type { ClientTool } from "../../protocol/index.ts";
 
 /** An agent of a server, with the details that the agents endpoint shows. */
 export interface ServedAgent {
@@ -39,8 +40,11 @@ export interface CloseRunsOptions {
 
 export interface RunDispatcher {
   readonly agents: readonly ServedAgentInfo[];
-  /** Returns the name of the agent to use. Throws `unknown_agent`. */
-  resolveAgent(name: string | undefined): string;
+  /**
+   * Returns the name of the agent to use. Throws `unknown_agent`, or `invalid_command` if the agent has a tool with the
+   * name of a client tool.
+   */
+  resolveAgent(name: string | undefined, clientTools?: readonly Pick<ClientTool, "name">[]): string;
   /**
    * Makes sure that a process executes the pending commands and dead runs of the session. Resolves to true when this
    * process has executed the commands that it can: a message behind a live run stays pending. Resolves to false if this
