@@ -89,6 +89,67 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await context.close();
   });
 
+  it("switches between the versions of an edited message", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    await sendMessage(page, "What is 6*7?");
+    await waitForEnd(page);
+    await sendMessage(page, "What is 2+3?");
+    await waitForEnd(page, "en", 2);
+    const feed = page.getByRole("feed");
+    const versionOf = (position: number, count: number) =>
+      feed.getByRole("group", { name: `Version ${position} of ${count}`, exact: true });
+    const edit = async (run: number, text: string) => {
+      await feed.getByRole("article").nth(run).getByRole("button", { name: "Edit message" }).click();
+      await page.getByRole("textbox", { name: "Edited message" }).fill(text);
+      await page.keyboard.press("Control+Enter");
+    };
+    const sessions = [readSessionId(page)];
+    await edit(1, "What is 20+30?");
+    await feed.getByText("20+30 = 50").waitFor();
+    sessions.push(readSessionId(page));
+    await versionOf(2, 2).waitFor();
+    await edit(1, "What is 200+300?");
+    await feed.getByText("200+300 = 500").waitFor();
+    sessions.push(readSessionId(page));
+    await versionOf(3, 3).waitFor();
+    expect(await versionOf(3, 3).getByRole("button", { name: "Next version" }).isDisabled()).toBe(true);
+
+    await versionOf(3, 3).getByRole("button", { name: "Previous version" }).click();
+    await feed.getByText("20+30 = 50").waitFor();
+    await versionOf(2, 3).waitFor();
+    await versionOf(2, 3).getByRole("button", { name: "Previous version" }).click();
+    await feed.getByText("2+3 = 5").waitFor();
+    await versionOf(1, 3).waitFor();
+    expect(readSessionId(page)).toBe(sessions[0]);
+    // The run has the focus, so that Tab leads to its buttons.
+    await expect
+      .poll(() =>
+        feed
+          .getByRole("article")
+          .nth(1)
+          .evaluate((run) => run === document.activeElement),
+      )
+      .toBe(true);
+    for (const _button of ["copy", "edit", "inspect", "next"]) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await versionOf(2, 3).waitFor();
+    expect(readSessionId(page)).toBe(sessions[1]);
+
+    // An edit of the first message concerns that message only.
+    await edit(0, "What is 1+1?");
+    await feed.getByText("1+1 = 2").waitFor();
+    await versionOf(2, 2).waitFor();
+    expect(await feed.getByRole("group", { name: /^Version/ }).count()).toBe(1);
+    await versionOf(2, 2).getByRole("button", { name: "Previous version" }).click();
+    // The newest session of the version.
+    await feed.getByText("200+300 = 500").waitFor();
+    expect(readSessionId(page)).toBe(sessions[2]);
+    await versionOf(1, 2).waitFor();
+    await versionOf(3, 3).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("queues messages during a run, and removes one", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "dark" });
     model.pauseAt("text-delta", 3);

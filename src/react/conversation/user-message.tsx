@@ -97,12 +97,12 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
       )}
       {draft !== undefined ? null : (
         <div className="loom-message-actions">
-          <VersionSwitcher turnKey={run.turnKey} />
           {text === "" ? null : <CopyButton getText={() => text} label={words.copy} />}
           {actions.edit === undefined ? null : (
             <IconButton ref={editButton} icon="edit" label={words.edit} onClick={edit} />
           )}
           <InspectButton target={{ turn: run.turnKey, kind: "turn", key: "" }} />
+          <VersionSwitcher turnKey={run.turnKey} />
         </div>
       )}
     </div>
