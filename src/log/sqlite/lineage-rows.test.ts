@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import { LineageRows } from "./lineage-rows.ts";
+import { renewSessions } from "./renew-sessions.ts";
 import { SessionRows } from "./session-rows.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import { verifyStore } from "./verify-store.ts";
@@ -56,6 +57,16 @@ describe("the versions of a conversation", () => {
       }
     });
   });
+});
+
+test("a restored store has the same lineages", async () => {
+  const path = await makeStore();
+  renewSessions(path);
+  const log = await openSqliteLog(path);
+  const { incarnation: _new, ...fork } = (await log.getSession("fork"))!;
+  expect(fork).toMatchObject({ forkedFrom: { sessionId: "s", eventId: 0 }, rootId: "s" });
+  expect((await log.listBranches("s")).map(({ sessionId }) => sessionId)).toEqual(["s", "fork"]);
+  await log.close();
 });
 
 describe("a lineage changed on disk", () => {
