@@ -66,14 +66,14 @@ export function findRoot(
 }
 
 /** Returns the ID of the run's first record. Throws `unknown_run`. */
-export async function findRunStart(log: Log, sessionId: string, runId: string): Promise<number> {
+async function findRunStart(log: Log, sessionId: string, runId: string): Promise<number> {
   const run = await log.getRun(sessionId, runId);
   if (run !== undefined) return run.firstId;
   throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`, { run_id: runId });
 }
 
 /** Returns the last record at which no run is live. In imported sessions, runs may overlap or never end. */
-export async function findLastIdleRecord(log: Log, { sessionId, lastId }: SessionInfo): Promise<number> {
+async function findLastIdleRecord(log: Log, { sessionId, lastId }: SessionInfo): Promise<number> {
   let last = lastId;
   let after: string | undefined;
   for (;;) {

@@ -31,7 +31,7 @@ describe("a fork before a run", () => {
     const forked = await ask("POST", "/v1/sessions/s/fork", { before_run: "r3", session_id: "t" }, { status: 201 });
     expect(forked).toMatchObject({ session_id: "t", title: "My name is Ada" });
     expect(forked).not.toHaveProperty("checkpoint_id");
-    const { first_event_id: start = 0 } = (await ask("GET", "/v1/sessions/s/runs/r3")) as unknown as Run;
+    const { first_event_id: start } = (await ask("GET", "/v1/sessions/s/runs/r3")) as unknown as Run;
     const origin = { session_id: "s", run_id: "r3", event_id: start - 1 };
     expect(forked).toMatchObject({ forked_from: origin, root_id: "s" });
     expect(await ask("GET", "/v1/sessions/t")).toMatchObject({

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
-import { isLoomError, type JsonObject, LoomError, type StampedRecord, type ToolRules } from "../../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../../protocol/index.ts";
 import type { CheckpointEvent } from "../../protocol/events.generated.ts";
 import type { ForkSession } from "../api/shapes.generated.ts";
 import { findSession } from "./find-session.ts";
@@ -58,31 +58,27 @@ async function findExistingFork(log: Log, { from, to, options }: ForkRequest): P
   const origin = info?.forkedFrom;
   if (info === undefined || origin?.sessionId !== from || origin.runId !== options.before_run) return undefined;
   if (origin.runId !== undefined) return info;
-  const checkpointId = readCheckpointId(await readAt(log, info, origin.eventId));
+  const checkpointId = (await readCheckpointAt(log, info, origin.eventId))?.checkpoint_id;
   // A copy and a fork at a checkpoint differ in their derived ID.
   if (!resumesRun(options)) return options.session_id === undefined || checkpointId === undefined ? info : undefined;
   if (checkpointId === undefined || checkpointId !== (await findForkPoint(log, from, options))) return undefined;
-  const next = await readAt(log, info, origin.eventId + 1);
   // A graph always writes records between two checkpoints, so a checkpoint that follows directly holds the replaced
   // state.
-  const editedId = readCheckpointId(next);
-  if (editedId === undefined) return options.state === undefined ? { ...info, checkpointId } : undefined;
-  const { state } = next?.event as CheckpointEvent;
+  const edited = await readCheckpointAt(log, info, origin.eventId + 1);
+  if (edited === undefined) return options.state === undefined ? { ...info, checkpointId } : undefined;
+  const { checkpoint_id: editedId, state } = edited;
   return isDeepStrictEqual(state, toStored(options.state)) ? { ...info, checkpointId: editedId } : undefined;
 }
 
-/** Returns undefined if the session does not store the record. */
-async function readAt(
+/** Returns undefined if the session does not store the record, or it is not a checkpoint. */
+async function readCheckpointAt(
   log: Log,
   { sessionId, firstId, lastId }: SessionInfo,
   id: number,
-): Promise<StampedRecord | undefined> {
+): Promise<CheckpointEvent | undefined> {
   if (id < firstId || id > lastId) return undefined;
-  return (await log.read(sessionId, { after: id - 1, limit: 1 })).records[0];
-}
-
-function readCheckpointId(record: StampedRecord | undefined): string | undefined {
-  return record?.event.type === "checkpoint" ? (record.event as CheckpointEvent).checkpoint_id : undefined;
+  const [record] = (await log.read(sessionId, { after: id - 1, limit: 1 })).records;
+  return record?.event.type === "checkpoint" ? (record.event as CheckpointEvent) : undefined;
 }
 
 /** Channel values as the checkpoint of a fork stores them. */
@@ -97,9 +93,9 @@ async function findForkPoint(log: Log, from: string, options: ForkSession): Prom
   if (checkpointId !== undefined) return checkpointId;
   const info = await findSession(log, from);
   for (const point of await log.listLandmarks(from, "checkpoint", MAX_CHECKPOINTS_SCANNED, eventId + 1)) {
-    const record = await readAt(log, info, point.eventId);
+    const checkpoint = await readCheckpointAt(log, info, point.eventId);
     // The run of a subgraph cannot be resumed alone.
-    if (((record?.event as CheckpointEvent | undefined)?.checkpoint_ns ?? "") === "") return point.key;
+    if ((checkpoint?.checkpoint_ns ?? "") === "") return point.key;
   }
   return undefined;
 }

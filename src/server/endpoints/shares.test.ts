@@ -60,7 +60,7 @@ describe("a share link", () => {
     const origin = { sessionId: "other", runId: "r", eventId: 0 };
     await log.createSession("s", { owner: "ann", forkedFrom: origin, rootId: "other" });
     const forked_from = { session_id: "other", run_id: "r", event_id: 0 };
-    const read = async (asked: object) => (await ask("/v1/sessions/s", asked)).json();
+    const read = async (asked: object): Promise<unknown> => (await ask("/v1/sessions/s", asked)).json();
     expect(await read({ bearer: ann })).toMatchObject({ forked_from, root_id: "other" });
     const { secret } = await share();
     const signedIn = takeCookie(await signIn(bob));
