@@ -302,7 +302,9 @@ export class AgentCall {
   #refuseClientCall({ call_id: callId }: ToolStartEvent): void {
     if (this.#request.hasClient || callId === undefined) return;
     const output = "No client can carry out this call here; it was not run. Continue without it.";
-    this.answerCall({ callId, output, isError: true, code: "client_unavailable" }).catch(this.#host.report);
+    this.answerCall({ callId, output, isError: true, code: "client_unavailable" }).catch(
+      (error: unknown) => void this.#host.report(error),
+    );
   }
 
   /** Sends the result of a call that the client carried out. Resolves when it is durable. */

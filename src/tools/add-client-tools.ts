@@ -27,7 +27,7 @@ export function addClientTools(toolbox: Toolbox, clientTools: readonly ClientToo
   };
 }
 
-/** Throws `invalid_command` if the agent has a tool of the same name: its calls could not be told apart. */
+/** Throws `invalid_command` if the agent has a tool of the same name: a call could mean either of them. */
 export function assertNoSameName(names: readonly string[], isTaken: (name: string) => boolean): void {
   const taken = names.find(isTaken);
   if (taken !== undefined)

@@ -3,7 +3,8 @@ import { type Agent, agent, type AgentOptions } from "../../src/agents/index.ts"
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import type { EventOf } from "../../src/protocol/index.ts";
+import type { ClientCallReply } from "../../src/engine/index.ts";
+import type { ClientTool, EventOf } from "../../src/protocol/index.ts";
 import type { VectorInput } from "../vectors.ts";
 import { readRecords } from "../../src/engine/sender.contract.ts";
 import { createTools } from "./counted-tools.ts";
@@ -16,9 +17,12 @@ interface GoldenRun {
   readonly message: string;
   readonly turns: Script;
   readonly options?: AgentOptions;
-  /** Answer to the approval request, once all other calls have ended. */
   /** Number of pieces of text after which the process dies; another one finishes the run. */
   readonly diesAfterChunks?: number;
+  /** Tools that the client carries out, and the results that it sends, by call ID. */
+  readonly clientTools?: readonly ClientTool[];
+  readonly results?: { readonly [callId: string]: Omit<ClientCallReply, "callId"> };
+  /** Answer to the approval request, once all other calls have ended. */
   readonly answer?: { readonly decision: "approved" | "rejected"; readonly reason?: string };
 }
 
@@ -80,6 +84,35 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
     diesAfterChunks: 4,
   },
   {
+    name: "agent-client-tools",
+    source: "001 §4.2: two tools that the client carries out, one of which fails, and an approval before the other",
+    message: "我在哪里？顺便把当前标签页关掉。",
+    turns: [
+      {
+        text: "稍等。",
+        calls: [
+          { name: "locate", input: { precise: true }, id: "call_at" },
+          { name: "close_tab", input: {}, id: "call_tab" },
+        ],
+      },
+      { text: "你在里斯本，标签页没有关掉。" },
+    ],
+    clientTools: [
+      {
+        name: "locate",
+        description: "Returns the city that the user is in.",
+        inputSchema: { type: "object", properties: { precise: { type: "boolean" } }, required: ["precise"] },
+      },
+      { name: "close_tab" },
+    ],
+    options: { toolRules: { close_tab: "ask" } },
+    answer: { decision: "approved" },
+    results: {
+      call_at: { output: { city: "Lisbon", at: [38.72, -9.14] }, actor: "token:k3x9" },
+      call_tab: { output: "The last tab cannot be closed", isError: true },
+    },
+  },
+  {
     name: "agent-tot-backtrack",
     source: "001 §4.2: a tree of thoughts, depth first, with a dead end, a backtrack and a tool in a thought",
     message: "How do I get the box into the attic?",
@@ -111,6 +144,8 @@ export async function playGoldenRun({
   options,
   answer,
   diesAfterChunks,
+  clientTools,
+  results = {},
 }: GoldenRun): Promise<VectorInput> {
   const log = new MemoryLog({ now: () => NOW });
   const { tools } = createTools();
@@ -129,11 +164,22 @@ export async function playGoldenRun({
       if (type === "tool_end") open.delete((record.event as EventOf<"tool_end">).call_id);
     }
     const run = session.liveRun;
+    const [delegated] = run?.work.delegated ?? [];
+    if (open.size === 1 || run?.work.waiting.length === 1)
+      if (delegated?.callId !== undefined) {
+        const { callId } = delegated;
+        queueMicrotask(() => run?.answerCall({ callId, ...results[callId] }));
+        return;
+      }
     const [waiting] = run?.work.waiting ?? [];
     if (open.size === 1 && waiting?.callId !== undefined && answer !== undefined)
       queueMicrotask(() => run?.answerApproval({ callId: waiting.callId ?? "", ...answer }));
   });
-  const run = await actor.answer(session, message, { runId: "run-1", source: "stream" });
+  const run = await actor.answer(session, message, {
+    runId: "run-1",
+    source: "stream",
+    ...(clientTools === undefined ? {} : { clientTools }),
+  });
   await run.ended;
   const left = diesAfterChunks === undefined ? log : await finishDead(actor, log, diesAfterChunks);
   return { name, source, dialect: "loom", mode: "stream", frames: await readFrames(left) };

@@ -113,6 +113,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       "tool_rules",
       "on_interruption",
       "capabilities",
+      "client_tools",
     ],
     note: "the ID of the message is the ID of the run",
   }),
@@ -230,7 +231,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     { note: "replaces the progress before" },
   ),
   tool_end: carried("tool-output-available", encodeToolEnd, {
-    lostFields: ["error_code", "duration_ms"],
+    lostFields: ["error_code", "duration_ms", "actor"],
     note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected",
     roundTrip(event) {
       const { call_id, name, result, is_error, error_code } = event;

@@ -220,9 +220,13 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     },
     { lostFields: ["index", "raw_arguments"], note: "sent when the tool starts" },
   ),
-  tool_start: carried("tool_call_start", (fold, event, record) => [
-    startCall(fold, trackCall(fold.calls, event, record.envelope, "start"), record.envelope),
-  ]),
+  tool_start: carried(
+    "tool_call_start",
+    (fold, event, record) => [
+      startCall(fold, trackCall(fold.calls, event, record.envelope, "start"), record.envelope),
+    ],
+    { lostFields: ["executor", "expires_at"] },
+  ),
   tool_progress: carried(
     "tool_call_progress",
     (fold, event, record) => {

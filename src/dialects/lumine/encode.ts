@@ -290,10 +290,14 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     },
     { lostFields: ["description", "index", "raw_arguments"], note: "sent when the tool starts or waits for approval" },
   ),
-  tool_start: carried("tool_use", (fold, event, { envelope }) => [
-    ...settle(fold, envelope),
-    useTool(fold, trackCall(fold.calls, event, envelope, "start"), envelope, "running"),
-  ]),
+  tool_start: carried(
+    "tool_use",
+    (fold, event, { envelope }) => [
+      ...settle(fold, envelope),
+      useTool(fold, trackCall(fold.calls, event, envelope, "start"), envelope, "running"),
+    ],
+    { lostFields: ["executor", "expires_at"] },
+  ),
   tool_approval: carried(
     "tool_use",
     (fold, event, { envelope }) => {
@@ -341,7 +345,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       ];
     },
     {
-      lostFields: ["duration_ms"],
+      lostFields: ["duration_ms", "actor"],
       note: "`result` holds the data if there is any, otherwise the text; the text of an error is in the language of the conversation, the original in `detail`",
       roundTrip: ({ duration_ms: _duration, ...event }) => {
         if (event.is_error) return event;

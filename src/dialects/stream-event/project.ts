@@ -310,7 +310,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
       ];
     },
     {
-      lostFields: ["is_error", "output", "error_code", "duration_ms"],
+      lostFields: ["is_error", "output", "error_code", "duration_ms", "actor"],
       note: "the tool name is taken from the announcement; a call that the model did not finish has no result",
       roundTrip: ({ call_id, name, result }) => ({
         type: "tool_end",

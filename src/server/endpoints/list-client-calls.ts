@@ -4,13 +4,17 @@ import type { JsonObject } from "../../protocol/index.ts";
 import type { ClientCalls } from "../api/shapes.generated.ts";
 import { readLiveRun } from "./read-live-run.ts";
 
-type WaitingCall = ClientCalls["calls"][number];
+type WaitingClientCall = ClientCalls["calls"][number];
 
 /** Returns the calls in the order they were started. Throws `unknown_session`. */
-export async function listClientCalls(log: Log, sessionId: string, now = Date.now()): Promise<readonly WaitingCall[]> {
+export async function listClientCalls(
+  log: Log,
+  sessionId: string,
+  now = Date.now(),
+): Promise<readonly WaitingClientCall[]> {
   /** Arguments of the calls that have not ended, by call ID. */
   const inputs = new Map<string, JsonObject>();
-  const waiting = new Map<string, WaitingCall>();
+  const waiting = new Map<string, WaitingClientCall>();
   const types = ["tool_call", "tool_approval", "tool_approval_result", "tool_start", "tool_end"] as const;
   for await (const { runId: run_id, eventId: event_id, event } of readLiveRun(log, sessionId, types)) {
     const { call_id = "" } = event;
