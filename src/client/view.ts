@@ -258,6 +258,7 @@ export interface Reference {
  * - `streaming`: the model is writing the arguments
  * - `ready`: the arguments are complete
  * - `awaiting_approval`: the user has to decide
+ * - `awaiting_client`: a client carries out the call; the run waits for its result
  * - `running`, `success`, `failed`: as in 003
  * - `rejected`: the call was rejected or its approval expired; it never ran
  * - `interrupted`: the run ended before the tool did
@@ -266,6 +267,7 @@ export type ToolCallStatus =
   | "streaming"
   | "ready"
   | "awaiting_approval"
+  | "awaiting_client"
   | "running"
   | "success"
   | "failed"

@@ -134,7 +134,8 @@ export class ToolCell implements PartCell {
       }
       case "tool_start":
         this.#isStarted = true;
-        if (!this.isEnded) this.#set({ status: "running", startedAt: ts });
+        if (!this.isEnded)
+          this.#set({ status: event.executor === "client" ? "awaiting_client" : "running", startedAt: ts });
         this.#decide("approved");
         return;
       case "tool_progress":

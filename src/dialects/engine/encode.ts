@@ -222,9 +222,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   ),
   tool_start: carried(
     "tool_call_start",
-    (fold, event, record) => [
-      startCall(fold, trackCall(fold.calls, event, record.envelope, "start"), record.envelope),
-    ],
+    (fold, event, record) => [startCall(fold, trackCall(fold.calls, event, record.envelope, "start"), record.envelope)],
     { lostFields: ["executor", "expires_at"] },
   ),
   tool_progress: carried(

@@ -49,6 +49,7 @@ const statuses: { readonly [S in ToolCallStatus]: readonly [en: string, zh: stri
   streaming: ["Writing arguments", "正在生成参数"],
   ready: ["Ready", "已就绪"],
   awaiting_approval: ["Waiting for approval", "等待审批"],
+  awaiting_client: ["Waiting for the client", "等待客户端"],
   running: ["Running", "执行中"],
   success: ["Done", "完成"],
   failed: ["Failed", "失败"],

@@ -75,7 +75,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
   const isAwaitingApproval = status === "awaiting_approval";
   const isOpen =
     choice === undefined || (isAwaitingApproval && !choice.wasAwaitingApproval) ? status !== "success" : choice.isOpen;
-  const isGoing = isLive && status === "running";
+  const isGoing = isLive && (status === "running" || status === "awaiting_client");
   const name = call.toolName === "" ? words.unnamed : revealHidden(cutText(call.toolName, MAX_NAME));
   const summary = (
     <span className="loom-tool-head">

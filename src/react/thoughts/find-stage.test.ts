@@ -48,6 +48,12 @@ describe("the stage of a golden run", () => {
     expect(follow("agent-parallel-approval", "zh")[approvalAt]).toBe("等待你审批：remove");
   });
 
+  it("names the tool that the client carries out", () => {
+    const at = follow("agent-client-tools").indexOf("Waiting for the client: close_tab");
+    expect(at).toBeGreaterThan(0);
+    expect(follow("agent-client-tools", "zh")[at]).toBe("等待客户端：close_tab");
+  });
+
   it("announces a tree search once", () => {
     expect(follow("agent-tot-backtrack")).toEqual([
       "Starting",

@@ -12,8 +12,8 @@ export type Stage =
   /** A call awaits approval; `others` counts further calls that do. */
   | { readonly kind: "approval"; readonly tool: string; readonly callId: string; readonly others: number }
   | {
-      /** `preparing`: the model is still writing the arguments. */
-      readonly kind: "preparing" | "calling";
+      /** `preparing`: the model is still writing the arguments; `client`: the run waits for a result of the client. */
+      readonly kind: "preparing" | "calling" | "client";
       readonly tool: string;
       readonly callId: string;
       readonly others: number;
@@ -69,7 +69,7 @@ export function findStage(turn: TurnView): Stage | undefined {
   return message === undefined || message.parts.length === 0 ? { kind: "starting" } : { kind: "working" };
 }
 
-/** Pending approvals come first, then running calls, then calls being prepared. */
+/** Pending approvals come first, then running calls, then calls of the client, then calls being prepared. */
 function findCall({ toolCalls }: MessageView): Stage | undefined {
   const recent = toolCalls.slice(-LOOK_BACK);
   const awaiting = recent.filter(({ status }) => status === "awaiting_approval");
@@ -79,13 +79,16 @@ function findCall({ toolCalls }: MessageView): Stage | undefined {
   const running = recent.filter(({ status }) => status === "running");
   const call = running.at(-1);
   if (call !== undefined) return describeCall("calling", call, running.length - 1);
+  const handed = recent.filter(({ status }) => status === "awaiting_client");
+  const atClient = handed.at(-1);
+  if (atClient !== undefined) return describeCall("client", atClient, handed.length - 1);
   const made = recent.filter(({ status }) => status === "streaming" || status === "ready");
   const last = made.at(-1);
   return last && describeCall("preparing", last, made.length - 1);
 }
 
 function describeCall(
-  kind: "calling" | "preparing",
+  kind: "calling" | "client" | "preparing",
   { toolName, toolId, progress, progressMessage }: ToolCall,
   others: number,
 ): Stage {

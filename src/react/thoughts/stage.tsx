@@ -77,6 +77,7 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
       return { title: describeThinking(stage.stage, words), detail: "" };
     case "approval":
     case "preparing":
+    case "client":
     case "calling": {
       const message = stage.kind === "calling" ? (stage.message ?? "") : "";
       const others = stage.others === 0 ? "" : words.others(stage.others);

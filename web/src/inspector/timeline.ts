@@ -161,6 +161,7 @@ const TOOL = {
   streaming: "running",
   ready: "waiting",
   awaiting_approval: "waiting",
+  awaiting_client: "waiting",
   running: "running",
   success: "good",
   failed: "bad",
