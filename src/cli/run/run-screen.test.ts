@@ -46,6 +46,15 @@ describe("RunScreen", () => {
     ]);
   });
 
+  test("says that a call waits for the client", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    const call = { call_id: "c", name: "locate" };
+    const start = { type: "tool_start", ...call, executor: "client" };
+    await show(screen, { type: "tool_call", ...call, arguments: {} }, start);
+    await screen.end();
+    expect(readVisibleLines(written.all)).toContain("→ locate {} (waiting for the client)");
+  });
+
   test("writes only the answer to a pipe", async () => {
     const { screen, written } = createScreen({});
     await show(screen, ...RUN, say("\u001B[1mbold\u001B[0m\r\n", "think-3"));

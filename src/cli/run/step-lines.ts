@@ -28,10 +28,11 @@ export class StepLines {
       case "tool_approval_result":
         return this.#describeDecision(event as EventOf<"tool_approval_result">, position);
       case "tool_start": {
-        const { call_id = "", name } = event as EventOf<"tool_start">;
+        const { call_id = "", name, executor } = event as EventOf<"tool_start">;
         const input = this.#inputs.get(call_id) ?? {};
         this.#inputs.delete(call_id);
-        return { style: "cyan", sign: "→", ...nameStep(position, name), text: JSON.stringify(input) };
+        const end = executor === "client" ? "(waiting for the client)" : "";
+        return { style: "cyan", sign: "→", ...nameStep(position, name), text: JSON.stringify(input), end };
       }
       case "tool_end": {
         const { call_id = "", name, result, is_error, duration_ms } = event as EventOf<"tool_end">;

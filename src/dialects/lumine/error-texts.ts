@@ -57,6 +57,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
     en: "This tool needs your approval, but this application cannot answer approvals; the tool was not run",
     zh: "该工具需要审批，但当前应用无法答复审批，工具未执行",
   },
+  client_unavailable: { zh: "当前应用无法执行该工具，未执行" },
   approval_mismatch: { zh: "审批与调用不符，工具未执行" },
   path_refused: { zh: "不允许访问该路径" },
   url_refused: { zh: "不允许访问该网址" },
