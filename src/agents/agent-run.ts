@@ -6,6 +6,7 @@ import type { Run } from "../engine/index.ts";
 import type { OpenWork } from "../engine/open-work.ts";
 import type { CloseCallsOptions, EmitOptions } from "../engine/run-contract.ts";
 import type { PushResult } from "../engine/sequencer.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { AnyEvent } from "../protocol/index.ts";
 
 export interface AgentRun extends Pick<
@@ -27,11 +28,11 @@ export interface AgentRun extends Pick<
   | "enter"
   | "requestApproval"
   | "callClient"
-  | "recallClient"
   | "fail"
 > {
   readonly work: Pick<OpenWork, "calls" | "findCall" | "hasUsedCallId" | "checkpoint" | "attempt" | "nodeRuns">;
   post(event: AnyEvent, options?: EmitOptions): PushResult;
   postUnit(events: readonly AnyEvent[], options?: EmitOptions & { readonly isHandled?: boolean }): PushResult;
+  recallClient(callId: string, options?: EmitOptions): Promise<ToolEndEvent> | undefined;
   closeCalls(callIds: Iterable<string>, options?: CloseCallsOptions): void;
 }
