@@ -125,6 +125,7 @@ function createAiSdkDecoder(): Decoder {
         return [];
       case "data-loom-node":
       case "data-loom-superseded":
+      case "data-loom-waiting":
         return [];
       case "source-url":
       case "source-document":

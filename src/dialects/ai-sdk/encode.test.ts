@@ -6,9 +6,16 @@ import { describe, expect, test } from "vitest";
 import { SAMPLES } from "../../../test/sampling.ts";
 import { sessionArbitrary } from "../../../test/run-arbitrary.ts";
 import { listVectorFiles, readVector } from "../../../test/vectors.ts";
-import { type AnyEvent, type EventOf, isKnownEvent, type StampedRecord } from "../../protocol/index.ts";
+import {
+  type AnyEvent,
+  type EventOf,
+  isKnownEvent,
+  type JsonObject,
+  type StampedRecord,
+} from "../../protocol/index.ts";
 import { createStamper } from "../stamp.ts";
 import { createAiSdkEncoder } from "./encode.ts";
+import { UiMessageFold } from "./ui-message-fold.ts";
 
 const { validate } = uiMessageChunkSchema();
 
@@ -38,6 +45,14 @@ async function readMessage(records: readonly StampedRecord[]): Promise<{ message
   const [error, ...more] = errors.map(String);
   expect(more).toEqual([]);
   if (message === undefined) throw new Error("The stream has no message");
+  const fold = new UiMessageFold();
+  for (const chunk of chunks) fold.add(chunk as unknown as JsonObject);
+  // The AI SDK reports no state for a step that has no parts yet.
+  const folded = fold.finish();
+  const isStepEmpty = folded.parts.at(-1)?.["type"] === "step-start";
+  expect(isStepEmpty ? { ...folded, parts: folded.parts.slice(0, -1) } : folded).toEqual(
+    JSON.parse(JSON.stringify(message)),
+  );
   return { message, ...(error === undefined ? {} : { error }) };
 }
 

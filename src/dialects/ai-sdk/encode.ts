@@ -20,6 +20,7 @@ import type { AiSdkFrameType } from "./frames.ts";
 import {
   addToStep,
   appendText,
+  changeAsked,
   createSentMessage,
   endPart,
   endParts,
@@ -30,6 +31,7 @@ import {
   type SentMessage,
   noteCall,
   showCall,
+  showWaiting,
   startStep,
   supersede,
   writeChunk,
@@ -53,6 +55,9 @@ const KEPT_CHUNKS: ReadonlySet<unknown> = new Set([
   "file",
 ]);
 
+/** Events after which the run may have nothing left to do but wait for the user. */
+const WAIT_EVENTS: ReadonlySet<string> = new Set(["tool_approval", "tool_end", "node_exit", "reasoning_end"]);
+
 export function createAiSdkEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
   return createFoldEncoder<SentMessage>(
     {
@@ -63,6 +68,7 @@ export function createAiSdkEncoder(_options?: EncoderOptions, saved?: unknown): 
         fold.isOpen = true;
         return [writeChunk("start", { messageId: fold.runId })];
       },
+      after: (fold, { event }) => (WAIT_EVENTS.has(event.type) ? showWaiting(fold) : NO_FRAMES),
     },
     saved,
   );
@@ -245,17 +251,20 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "before");
       const shown = [...endParts(fold, envelope.node_id), ...showCall(fold, call, event.arguments)];
-      noteCall(fold.asked, call.id);
+      changeAsked(fold, call.id, true);
       const request = { approvalId: call.id, toolCallId: call.id, input: event.arguments };
       return [...shown, ...addToStep(fold, [writeChunk("tool-approval-request", request)], true)];
     },
-    { lostFields: ["expires_at", "digest"], note: "the ID of the approval is the ID of the call" },
+    {
+      lostFields: ["expires_at", "digest"],
+      note: "the ID of the approval is the ID of the call. `data-loom-waiting` follows as soon as nothing else is open",
+    },
   ),
   tool_approval_result: carried(
     "tool-approval-response",
     (fold, event, { envelope }) => {
       const { id } = trackCall(fold.calls, event, envelope, "before");
-      if (!fold.asked.delete(id)) return NO_FRAMES;
+      if (!changeAsked(fold, id, false)) return NO_FRAMES;
       const { decision, reason } = event;
       return [writeChunk("tool-approval-response", { approvalId: id, approved: decision === "approved", reason })];
     },
@@ -385,7 +394,7 @@ function keepStep(fold: SentMessage): void {
 function encodeToolEnd(fold: SentMessage, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
   const call = trackCall(fold.calls, event, envelope, "end");
   const frames = [...endParts(fold, envelope.node_id), ...showCall(fold, call, {})];
-  fold.asked.delete(call.id);
+  changeAsked(fold, call.id, false);
   // A call of an interrupted model call that never started is made again.
   return [...frames, ...addToStep(fold, [writeResult(call, event)], event.error_code !== "interrupted")];
 }

@@ -259,6 +259,17 @@ export interface DataLoomSupersededFrame {
   readonly transient?: boolean;
 }
 
+/** The run waits for the user, and nothing else happens before an answer; not kept in the message (AI SDK 7). */
+export interface DataLoomWaitingFrame {
+  readonly type: "data-loom-waiting";
+  /** ID of the part */
+  readonly id?: string;
+  /** The fields of the event */
+  readonly data: { readonly call_ids: readonly string[] };
+  /** True if clients do not keep the part */
+  readonly transient?: boolean;
+}
+
 /** A to-do list, with all changes so far (AI SDK 7). */
 export interface DataLoomTodoListFrame {
   readonly type: "data-loom-todo-list";
@@ -518,6 +529,7 @@ export type AiSdkFrame =
   | MessageMetadataFrame
   | DataLoomNodeFrame
   | DataLoomSupersededFrame
+  | DataLoomWaitingFrame
   | DataLoomTodoListFrame
   | DataLoomTodoUpdateFrame
   | DataLoomDataFrame
@@ -570,6 +582,7 @@ export interface AiSdkFrameMap {
   readonly "message-metadata": MessageMetadataFrame;
   readonly "data-loom-node": DataLoomNodeFrame;
   readonly "data-loom-superseded": DataLoomSupersededFrame;
+  readonly "data-loom-waiting": DataLoomWaitingFrame;
   readonly "data-loom-todo-list": DataLoomTodoListFrame;
   readonly "data-loom-todo-update": DataLoomTodoUpdateFrame;
   readonly "data-loom-data": DataLoomDataFrame;
@@ -623,6 +636,7 @@ export const AI_SDK_FRAME_FORMS = {
   "message-metadata": "AI SDK 7#messageMetadata:j",
   "data-loom-node": "AI SDK 7#id?s data:{name:s state:=running|done|failed parent?s error?s} transient?b",
   "data-loom-superseded": "AI SDK 7#id?s data:{node_id:s} transient?b",
+  "data-loom-waiting": "AI SDK 7#id?s data:{call_ids:[s} transient?b",
   "data-loom-todo-list": "AI SDK 7#id?s data:m transient?b",
   "data-loom-todo-update": "AI SDK 7#id?s data:m transient?b",
   "data-loom-data": "AI SDK 7#id?s data:m transient?b",

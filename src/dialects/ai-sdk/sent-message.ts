@@ -35,6 +35,8 @@ export interface SentMessage {
   /** Calls whose arguments are streamed, and calls with an approval request. */
   readonly streaming: Set<string>;
   readonly asked: Set<string>;
+  /** True once the stream says that the run waits for the calls in `asked`. */
+  isWaiting: boolean;
   readonly lists: Map<string, EventOf<"todo_list">>;
   /** Open node runs: what their end repeats. */
   readonly nodes: Map<string, JsonObject>;
@@ -62,6 +64,7 @@ export function createSentMessage({ envelope, event }: StampedRecord): SentMessa
     calls: createTrackedCalls(),
     streaming: new Set(),
     asked: new Set(),
+    isWaiting: false,
     lists: new Map(),
     nodes: new Map(),
     answered: createStreamedAnswer(),
@@ -171,6 +174,26 @@ export function noteCall(calls: Set<string>, id: string): boolean {
   if (calls.has(id)) return false;
   if (calls.size < MAX_CALLS) calls.add(id);
   return true;
+}
+
+/** Adds or removes a call that waits for the user. Returns false if it was not in the set. */
+export function changeAsked(fold: SentMessage, id: string, isAsked: boolean): boolean {
+  const wasAsked = fold.asked.delete(id);
+  if (isAsked) noteCall(fold.asked, id);
+  if (isAsked || wasAsked) fold.isWaiting = false;
+  return wasAsked;
+}
+
+/**
+ * Says once that the run waits for the user: calls wait, no other call is open and no part is open. A client that
+ * answers after this chunk can continue the message in another stream, because no later chunk names an open part.
+ */
+export function showWaiting(fold: SentMessage): readonly string[] {
+  const { asked, text, reasoning, streaming, calls } = fold;
+  if (fold.isWaiting || asked.size === 0 || text.size + reasoning.size + streaming.size > 0) return [];
+  for (const { id } of calls.byKey.values()) if (!asked.has(id)) return [];
+  fold.isWaiting = true;
+  return [writeChunk("data-loom-waiting", { data: { call_ids: [...asked] }, transient: true })];
 }
 
 /**
