@@ -85,12 +85,21 @@ interface Manifest {
   readonly overrides?: Readonly<Record<string, unknown>>;
 }
 
+/** A version, one of another package (`npm:ms@2.1.3`), or that of the direct dependency (`$ai`). */
+const EXACT_VERSION = /^(?:(?:npm:[^@]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?|\$[\w@/.-]+)$/;
+
+/** An override of the dependencies of one package is an object. */
+function listInner([name, version]: readonly [string, unknown]): readonly (readonly [string, unknown])[] {
+  if (typeof version !== "object" || version === null) return [[name, version]];
+  return Object.entries(version).map(([inner, value]) => [`${name} > ${inner}`, value]);
+}
+
 /** Versions that are not exact. Peer dependencies may be ranges. */
 function findVersionViolations(path: string, manifest: Manifest): Violation[] {
   const groups = [manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies, manifest.overrides];
   return groups
-    .flatMap((group) => Object.entries(group ?? {}))
-    .filter(([, version]) => typeof version !== "string" || !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+    .flatMap((group) => Object.entries(group ?? {}).flatMap(listInner))
+    .filter(([, version]) => typeof version !== "string" || !EXACT_VERSION.test(version))
     .map(([name, version]) => ({ path, rule: "exact-version", detail: `${name}: ${JSON.stringify(version)}` }));
 }
 
@@ -182,7 +191,11 @@ describe("versions", () => {
   });
 
   it("accepts exact versions and ranges of peers", () => {
-    const manifest = { dependencies: { a: "1.2.3" }, overrides: { b: "1.0.0-beta.2" }, peerDependencies: { c: ">=1" } };
+    const manifest = {
+      dependencies: { a: "1.2.3" },
+      overrides: { b: "1.0.0-beta.2", d: { e: "npm:f@1.0.0", a: "$a" } },
+      peerDependencies: { c: ">=1" },
+    };
     expect(findVersionViolations("p", manifest)).toEqual([]);
   });
 });

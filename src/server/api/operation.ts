@@ -63,6 +63,11 @@ export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeN
   readonly body?: B;
   /** False: the body may be absent and is then `{}`. Default: true. */
   readonly isBodyRequired?: boolean;
+  /**
+   * True: the JSON body may be sent as `text/plain`, as clients do that set no content type. Pages of other sites can send
+   * it without a preflight request; the check of the origin refuses them. Default: false.
+   */
+  readonly acceptsText?: boolean;
   /** True: the JSON body can have files in it, up to `maxInlineBytes`. Default: false. */
   readonly hasInlineFiles?: boolean;
   /** Media types of a body that the handler reads itself. */

@@ -51,17 +51,9 @@ const CURSOR_FIELDS = {
   ),
 } satisfies Fields;
 
-const DISCONNECT_FIELDS = {
-  on_disconnect: optional(
-    oneOf("continue", "cancel"),
-    "What happens to the run if the connection closes before its end. Default: `continue`",
-    "连接在运行结束前关闭时如何处理该运行；默认为 continue",
-  ),
-} satisfies Fields;
-
 const reason = optional(string, "Reason", "原因");
 const runId = optional(string, "Id of the run; default: the live run", "运行 ID；默认为当前运行");
-const agent = optional(
+export const agent = optional(
   string,
   "Name of the agent; default: the server's default agent",
   "智能体名称；默认为服务器的默认智能体",
@@ -325,33 +317,5 @@ export const RUN_SHAPES = {
       "已知的提供方",
     ),
     models: required(listOf(string), "Models used by agents of this server", "本服务器智能体使用的模型"),
-  }),
-  Chat: declareShape("Chat message (specification 003)", "聊天消息（规范 003）", {
-    session_id: optional(string, "Session to continue; default: a new session", "要继续的会话；默认新建会话"),
-    content: optional(
-      string,
-      "Text of the message; not needed to resume with `Last-Event-ID`",
-      "消息内容；使用 Last-Event-ID 续传时可省略",
-    ),
-    request_id: optional(
-      string,
-      "Id chosen by the caller, on every message of the stream; default: the header `x-request-id`, or the id of the run",
-      "调用方指定的请求 ID，出现在流的每条消息中；默认为请求头 `x-request-id`，否则为运行 ID",
-    ),
-    agent,
-    capabilities: optional(
-      listOf(string),
-      "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once",
-      "客户端的能力：`approval` 表示可以答复工具审批，`tools` 表示可以执行智能体的客户端工具。未声明时，需要它们的调用会立即被拒绝",
-    ),
-  }),
-  DisconnectOptions: declareShape(
-    "What a closed connection does to the run",
-    "连接关闭时对运行的处理",
-    DISCONNECT_FIELDS,
-  ),
-  ResumeChat: declareShape("Chat to resume", "要续传的聊天", {
-    session_id: required(string, "Id of the session", "会话 ID"),
-    run: optional(string, "Id of the run; default: the latest run", "运行 ID；默认为最近一次运行"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -391,7 +391,7 @@ export interface Models {
   readonly models: readonly string[];
 }
 
-/** Chat message (specification 003) (HTTP). */
+/** Chat message: of specification 003, or of the AI SDK (HTTP). */
 export interface Chat {
   /** Session to continue; default: a new session */
   readonly session_id?: string;
@@ -399,10 +399,26 @@ export interface Chat {
   readonly content?: string;
   /** Id chosen by the caller, on every message of the stream; default: the header `x-request-id`, or the id of the run */
   readonly request_id?: string;
+  /** AI SDK: ID of the chat, which is the session */
+  readonly id?: string;
+  /** AI SDK: the messages of the chat. Of these, only the last one is used */
+  readonly messages?: readonly JsonObject[];
+  /** AI SDK: `submit-message` (default) or `regenerate-message` */
+  readonly trigger?: string;
+  /** AI SDK: the message to answer again, to edit or to continue */
+  readonly messageId?: string;
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
   /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once */
   readonly capabilities?: readonly string[];
+}
+
+/** Options of a chat request (HTTP). */
+export interface ChatOptions {
+  /** Name of the agent; default: the server's default agent */
+  readonly agent?: string;
+  /** What happens to the run if the connection closes before its end. Default: `continue` */
+  readonly on_disconnect?: "continue" | "cancel";
 }
 
 /** What a closed connection does to the run (HTTP). */
@@ -417,6 +433,12 @@ export interface ResumeChat {
   readonly session_id: string;
   /** Id of the run; default: the latest run */
   readonly run?: string;
+}
+
+/** Position in the stream of a chat (HTTP). */
+export interface ReadChat {
+  /** Index of the first chunk to send; from the end if negative. Default: 0 */
+  readonly startIndex?: number;
 }
 
 /** How to read a foreign stream (HTTP). */
@@ -696,8 +718,10 @@ export interface ApiShapeMap {
   readonly Agents: Agents;
   readonly Models: Models;
   readonly Chat: Chat;
+  readonly ChatOptions: ChatOptions;
   readonly DisconnectOptions: DisconnectOptions;
   readonly ResumeChat: ResumeChat;
+  readonly ReadChat: ReadChat;
   readonly IngestQuery: IngestQuery;
   readonly IngestResult: IngestResult;
   readonly Blob: Blob;
@@ -756,9 +780,11 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
-  Chat: parseForm("HTTP#session_id?s content?s request_id?s agent?s capabilities?[s"),
+  Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s agent?s capabilities?[s"),
+  ChatOptions: parseForm("HTTP#agent?s on_disconnect?=continue|cancel"),
   DisconnectOptions: parseForm("HTTP#on_disconnect?=continue|cancel"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
+  ReadChat: parseForm("HTTP#startIndex?i-2147483648,2147483648"),
   IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event|ai-sdk|ag-ui|openai-responses|openai-chat framing?=auto|ndjson|sse when_taken?=rename|refuse"),
   IngestResult: parseForm("HTTP#session_id:s dialect:s frames:i0 runs:[{run_id:s status:=live|completed|error|cancelled code?s first_event_id:i0 last_event_id:i0} warnings:[{line:i0 rule:s message:s} warning_count:i0"),
   Blob: parseForm("HTTP#blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0"),

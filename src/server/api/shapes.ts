@@ -5,6 +5,7 @@
 import type { Shape } from "../../protocol/schema.ts";
 import { AUTH_SHAPES } from "./auth-shapes.ts";
 import { BLOB_SHAPES } from "./blob-shapes.ts";
+import { CHAT_SHAPES } from "./chat-shapes.ts";
 import { COMMON_SHAPES } from "./common-shapes.ts";
 import { INGEST_SHAPES } from "./ingest-shapes.ts";
 import { KNOWLEDGE_SHAPES } from "./knowledge-shapes.ts";
@@ -16,6 +17,7 @@ export const API_SHAPES: { readonly [name: string]: Shape } = {
   ...COMMON_SHAPES,
   ...SESSION_SHAPES,
   ...RUN_SHAPES,
+  ...CHAT_SHAPES,
   ...INGEST_SHAPES,
   ...BLOB_SHAPES,
   ...KNOWLEDGE_SHAPES,

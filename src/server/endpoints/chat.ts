@@ -1,5 +1,5 @@
 /**
- * The chat endpoint of specification 003: a message in, its messages out as server-sent events, each `data: {json}`
+ * The chat endpoint of specification 003 (a body with `messages` is one of the AI SDK, see `ai-sdk/answer-chat.ts`): a message in, its messages out as server-sent events, each `data: {json}`
  * with the cursor as `id`.
  *
  * A client that was disconnected repeats the request with `Last-Event-ID`, as a POST or with an EventSource, and
@@ -11,6 +11,7 @@ import { type AnyOperation, type ApiCall, defineOperation } from "../api/operati
 import type { ServerCore } from "../api/server-core.ts";
 import { isRequestId } from "../guard/is-request-id.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { answerChat } from "./ai-sdk/answer-chat.ts";
 import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
@@ -18,26 +19,35 @@ import { startRun } from "./runs.ts";
 import { isRunRead, CURSOR_HEADERS, readLastEventId, sendRun, sendStream } from "./stream-endpoint.ts";
 
 const ANSWER = {
-  description: "Messages of specification 003, up to `session_end`",
+  description: "Messages of specification 003, up to `session_end`; chunks of the AI SDK for a body with `messages`",
   mediaTypes: ["text/event-stream"],
 } as const;
 const DIALECT = "engine";
 
-const chat = defineOperation<"DisconnectOptions", "Chat">({
+const chat = defineOperation<"ChatOptions", "Chat">({
   id: "chat",
   method: "POST",
   path: "/api/chat",
   tag: "chat",
-  summary: "Send a message and stream the answer (specification 003)",
+  summary: "Send a message and stream the answer (specification 003, or the AI SDK)",
   description:
-    "A missing session is created and named in `session_start`. With `Last-Event-ID` no run is started; the rest of the interrupted one is sent.",
+    "A missing session is created and named in `session_start`. With `Last-Event-ID` no run is started; the rest of the interrupted one is sent. A body with `messages` is one of the AI SDK and is answered with its UI message stream.",
   headers: { ...IDEMPOTENCY_HEADER, ...CURSOR_HEADERS },
-  query: "DisconnectOptions",
+  query: "ChatOptions",
   body: "Chat",
+  acceptsText: true,
+  hasInlineFiles: true,
   action: "runs.start",
   responses: { 200: ANSWER },
   async handle(core, call) {
-    const { session_id, content, agent, request_id = readGivenRequestId(call.request), capabilities = [] } = call.body;
+    if (call.body.messages !== undefined) return answerChat(core, call);
+    const {
+      session_id,
+      content,
+      agent = call.query.agent,
+      request_id = readGivenRequestId(call.request),
+      capabilities = [],
+    } = call.body;
     const cursor = readLastEventId(call.request);
     if (cursor !== undefined) {
       if (session_id === undefined)
@@ -91,12 +101,7 @@ function readGivenRequestId({ headers }: Request): string | undefined {
   return given !== null && isRequestId(given) ? given : undefined;
 }
 
-async function resumeRun(
-  core: ServerCore,
-  call: ApiCall<"DisconnectOptions", "Chat">,
-  session: string,
-  cursor: string,
-) {
+async function resumeRun(core: ServerCore, call: ApiCall<"ChatOptions", "Chat">, session: string, cursor: string) {
   const run = await findRunAt(core, session, cursor);
   if (run !== undefined) return sendRemaining(core, call, session, run, cursor);
   throw new LoomError("cursor_ahead", "No run has started after this cursor", { session_id: session });

@@ -3,6 +3,7 @@ import { describeApi } from "../api/describe-api.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { AGENT_OPERATIONS } from "./agents.ts";
+import { AI_SDK_OPERATIONS } from "./ai-sdk/chats.ts";
 import { AUTH_OPERATIONS } from "./auth.ts";
 import { getBlob, listBlobs, putBlob } from "./blobs.ts";
 import { CHAT_OPERATIONS } from "./chat.ts";
@@ -47,6 +48,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...CHECKPOINT_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...CHAT_OPERATIONS,
+  ...AI_SDK_OPERATIONS,
   putBlob,
   listBlobs,
   getBlob,

@@ -99,9 +99,9 @@ async function start(
 }
 
 /** Stores what the message brings with it, then starts its run. */
-async function startFromBody(
+export async function startFromBody(
   core: ServerCore,
-  call: ApiCall<"StreamView", "StartRun">,
+  call: Pick<ApiCall<"Empty", "StartRun">, "body" | "caller" | "signal" | "upload">,
   session: string,
   key: string,
 ): Promise<RequestedRun> {

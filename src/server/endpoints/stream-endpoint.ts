@@ -5,7 +5,7 @@
 import type { Framing } from "../../framing/index.ts";
 import { assertCursorOf, isRead, parseCursor } from "../../log/cursor.ts";
 import type { ApiCall } from "../api/operation.ts";
-import { streamResponse } from "../streams/stream-response.ts";
+import { streamResponse, type StreamResponseOptions } from "../streams/stream-response.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";
 import { readStreamSelection } from "../streams/stream-selection.ts";
@@ -46,10 +46,7 @@ export function readLastEventId(request: Request): string | undefined {
   return id === "" ? undefined : id;
 }
 
-interface SendStreamOptions {
-  readonly framing: Framing;
-  readonly headers?: { readonly [name: string]: string };
-}
+type SendStreamOptions = Pick<StreamResponseOptions, "framing" | "isCutHard" | "headers">;
 
 /**
  * Streams a session. The stream is cut when the caller loses the permission to read it; a new request then gets the
@@ -60,7 +57,7 @@ export async function sendStream(
   { caller, node, signal }: Omit<StreamCall, "request">,
   session: string,
   request: Omit<ReadRequest, "transport" | "signal" | "lease">,
-  { framing, headers = {} }: SendStreamOptions,
+  options: SendStreamOptions,
 ): Promise<Response> {
   const { access } = core;
   const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(caller, session, onEnd);
@@ -68,7 +65,7 @@ export async function sendStream(
   // The client has disconnected.
   if (reader === undefined) return new Response(null, { status: 499 });
   const { heartbeatMs, maxOutboundBytes } = core.limits;
-  return streamResponse(reader, { framing, headers, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
+  return streamResponse(reader, { ...options, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
 }
 
 /** A run that a request started. */

@@ -143,7 +143,7 @@ async function runOperation(
 
 function bodyOptions(
   { limits }: ServerCore,
-  { isBodyRequired = true, hasInlineFiles = false }: AnyOperation,
+  { isBodyRequired = true, hasInlineFiles = false, acceptsText = false }: AnyOperation,
   body: ApiShapeName,
   node: NodeBindings,
   upload: UploadSlot,
@@ -151,6 +151,7 @@ function bodyOptions(
   return {
     form: API_FORMS[body],
     isRequired: isBodyRequired,
+    acceptsText,
     maxBytes: limits.maxBodyBytes,
     timeoutMs: limits.bodyTimeoutMs,
     node,

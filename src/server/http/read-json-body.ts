@@ -14,6 +14,8 @@ import { HttpRefusal } from "../api/refuse-request.ts";
 export interface JsonBodyOptions {
   readonly form: Form;
   readonly isRequired: boolean;
+  /** Whether `text/plain` is accepted for JSON. Default: false. */
+  readonly acceptsText?: boolean;
   readonly maxBytes: number;
   /** Time limit for receiving the body, in milliseconds. */
   readonly timeoutMs: number;
@@ -25,8 +27,8 @@ export interface JsonBodyOptions {
 type JsonFields = { readonly [field: string]: unknown };
 
 export async function readJsonBody(request: Request, options: JsonBodyOptions): Promise<JsonFields> {
-  const { form, node } = options;
-  assertMediaType(request.headers.get("content-type"));
+  const { form, node, acceptsText = false } = options;
+  assertMediaType(request.headers.get("content-type"), acceptsText);
   const given = findParsed(node) ?? { value: await readValue(request, options) };
   const body = given.value;
   if (!isJsonObject(body)) throw new LoomError("invalid_request", "The request body must be a JSON object");
@@ -36,9 +38,10 @@ export async function readJsonBody(request: Request, options: JsonBodyOptions): 
 }
 
 /** Rejects other media types: HTML forms of other sites can send those without a CORS preflight, but not JSON. */
-function assertMediaType(given: string | null): void {
+function assertMediaType(given: string | null, acceptsText: boolean): void {
   const mediaType = (given ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (mediaType === "" || mediaType === "application/json" || /^[\w.-]+\/[\w.+-]+\+json$/.test(mediaType)) return;
+  if (acceptsText && mediaType === "text/plain") return;
   const error = new LoomError(
     "unsupported",
     `The request body must be application/json, not ${mediaType.slice(0, 80)}`,

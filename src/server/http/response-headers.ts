@@ -16,6 +16,20 @@ export interface ResponseHeadersOptions {
   readonly isSecure?: boolean;
 }
 
+/** Headers that pages of other origins can read. */
+const EXPOSED_HEADERS = [
+  "loom-cursor",
+  "loom-run",
+  "loom-session",
+  "location",
+  "x-request-id",
+  "retry-after",
+  "x-workflow-run-id",
+  "x-workflow-stream-tail-index",
+  "x-resumable-stream-id",
+  "x-vercel-ai-ui-message-stream",
+].join(", ");
+
 export function createResponseHeaders(options: ResponseHeadersOptions): ResponseHeaders {
   const { requestId, origin, variesByOrigin, isSecure = false } = options;
   return {
@@ -29,7 +43,7 @@ export function createResponseHeaders(options: ResponseHeadersOptions): Response
       ? {}
       : {
           "access-control-allow-origin": origin,
-          "access-control-expose-headers": "loom-cursor, loom-run, loom-session, location, x-request-id, retry-after",
+          "access-control-expose-headers": EXPOSED_HEADERS,
         }),
   };
 }

@@ -132,6 +132,7 @@ export function createStreams(options: StreamsOptions): Streams {
           limit,
           follow,
           runRange,
+          endAt: request.endAt,
           channels,
           catchUpSlots,
           slotHolder,

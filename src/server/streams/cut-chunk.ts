@@ -2,12 +2,24 @@
 import type { StreamStep } from "../../log/stream.ts";
 import type { ChannelPart } from "./stream-channel.ts";
 import { Chunk } from "./chunk.ts";
+import type { FrameEnd } from "./stream-reader.ts";
 import { positionAfterStep, type Position, readPosition } from "./position.ts";
 
 export function createPart(step: StreamStep, after: Position, origin: Chunk["origin"]): ChannelPart {
   const { frames, mayEndRun } = step;
   const chunk = frames.length === 0 ? undefined : new Chunk(origin, frames, mayEndRun);
   return { after, upTo: positionAfterStep(step, after), chunk, mayEndRun };
+}
+
+/** Returns the frames up to the one that ends the stream, which `endAt` replaces. Undefined if the stream continues. */
+export function endChunk(chunk: Chunk | undefined, endAt: FrameEnd | undefined): Chunk | undefined {
+  if (chunk === undefined || endAt === undefined) return undefined;
+  const { frames, origin, mayEndRun } = chunk;
+  for (const [index, frame] of frames.entries()) {
+    const last = endAt(frame);
+    if (last !== undefined) return new Chunk(origin, [...frames.slice(0, index), last], mayEndRun);
+  }
+  return undefined;
 }
 
 /** Returns at most `count` frames of the chunk, and only frames of records up to `lastId`. */

@@ -11,11 +11,11 @@ import type { StreamEnd } from "../../observe/index.ts";
 import type { SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
 import type { StreamChannel, Follower, ChannelPart } from "./stream-channel.ts";
 import type { Chunk } from "./chunk.ts";
-import { cutChunk, createPart } from "./cut-chunk.ts";
+import { cutChunk, createPart, endChunk } from "./cut-chunk.ts";
 import { type StreamChannels, type StreamFormat, channelKey } from "./stream-channels.ts";
 import type { MeteredStream } from "./meter-stream.ts";
 import { afterRecord, comparePositions, type Position, readPosition, writePosition } from "./position.ts";
-import type { StreamReader, ReaderEnd, Sink } from "./stream-reader.ts";
+import type { FrameEnd, StreamReader, ReaderEnd, Sink } from "./stream-reader.ts";
 import type { StreamLimits } from "../guard/server-limits.ts";
 import type { RunRange } from "./run-range.ts";
 import type { OpenedStream } from "./stream-selection.ts";
@@ -32,6 +32,7 @@ export interface SessionReaderOptions {
   readonly limit: number;
   readonly follow: boolean;
   readonly runRange: RunRange | undefined;
+  readonly endAt?: FrameEnd | undefined;
   readonly channels: StreamChannels;
   readonly catchUpSlots: CatchUpSlots;
   /** Identifies this reader to the catch-up slots. */
@@ -279,8 +280,11 @@ export class SessionReader implements StreamReader, Follower {
     if (this.#mayTruncate) {
       const lastId = runRange?.last;
       chunk = cutChunk(chunk, this.#framesLeft, lastId);
+      const ended = endChunk(chunk, this.#options.endAt);
+      chunk = ended ?? chunk;
       this.#framesLeft -= chunk?.frames.length ?? 0;
-      isOver = this.#framesLeft <= 0 || (lastId !== undefined && comparePositions(part.upTo, afterRecord(lastId)) >= 0);
+      isOver = ended !== undefined || this.#framesLeft <= 0;
+      isOver ||= lastId !== undefined && comparePositions(part.upTo, afterRecord(lastId)) >= 0;
       if (chunk !== undefined) this.#lastCursor = chunk.cursor;
     } else if (chunk !== undefined && !this.#isCaughtUp) this.#lastCursor = chunk.cursor;
     if (chunk !== undefined) {

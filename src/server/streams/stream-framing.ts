@@ -10,8 +10,11 @@ export interface StreamFraming {
   /** The same form with HTTP chunk headers. */
   readonly httpForm: ChunkForm;
   readonly heartbeat: string;
-  /** Beginning of a frame: a body that ends with it is incomplete, so the client reconnects for the rest. */
-  readonly cut: string;
+  /**
+   * Beginning of a frame: a body that ends with it is incomplete, so the client reconnects for the rest. Undefined for
+   * clients that do not notice it; an incomplete body is then cut off.
+   */
+  readonly cut: string | undefined;
   /** Reconnection delay for the client, if the framing supports it. */
   readonly retry: string;
 }
@@ -42,7 +45,7 @@ export const STREAM_FRAMINGS: { readonly [name in "sse" | "ndjson"]: StreamFrami
  */
 export function writeEnd({ cut, retry }: StreamFraming, { reason, error }: ReaderEnd): string | undefined {
   if (reason === "end") return "";
-  if (reason === "closing") return `${retry}${cut}`;
+  if (reason === "closing" && cut !== undefined) return `${retry}${cut}`;
   // The client must reconnect at this frame to receive the error.
   return reason === "error" && isLoomError(error, "frame_too_long") ? cut : undefined;
 }

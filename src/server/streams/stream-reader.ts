@@ -6,11 +6,14 @@
  * - A full sink receives nothing until `resume`. A slow reader keeps a position, not a queue.
  * - `end` of a sink is called once, and last.
  */
-import type { SessionInfo } from "../../log/index.ts";
+import type { SessionInfo, StreamFrame } from "../../log/index.ts";
 import type { StreamOpening } from "../../observe/index.ts";
 import type { LoomError } from "../../protocol/index.ts";
 import type { Chunk } from "./chunk.ts";
 import type { StreamSelection } from "./stream-selection.ts";
+
+/** Returns the frame that takes the place of this one and ends the stream; undefined if the stream continues. */
+export type FrameEnd = (frame: StreamFrame) => StreamFrame | undefined;
 
 export interface ReadRequest extends StreamSelection {
   /** Wait for new records after the last one. */
@@ -34,6 +37,10 @@ export interface ReadRequest extends StreamSelection {
   readonly lease?: ((onEnd: (why: LoomError) => void) => () => void) | undefined;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * For streams of one run: called for each frame. A frame that it returns is sent instead, and the stream ends with it.
+   */
+  readonly endAt?: FrameEnd | undefined;
   /** Called once if the client disconnects before the end of the stream. */
   readonly onLeave?: (() => void) | undefined;
 }

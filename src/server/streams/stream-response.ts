@@ -11,6 +11,8 @@ import { STREAM_FRAMINGS } from "./stream-framing.ts";
 
 export interface StreamResponseOptions {
   readonly framing: "sse" | "ndjson";
+  /** True for clients that take every orderly end of the body for the end of the stream. Default: false. */
+  readonly isCutHard?: boolean | undefined;
   /** In addition to the headers of every stream. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /** Node's response object, if the server runs on Node. */
@@ -27,7 +29,8 @@ const ALREADY_SENT = { "x-hono-already-sent": "true" };
 /** Starts the reader and returns the response. */
 export function streamResponse(reader: StreamReader, options: StreamResponseOptions): Response {
   const { outgoing, heartbeatMs, maxOutboundBytes } = options;
-  const framing = STREAM_FRAMINGS[options.framing];
+  const usual = STREAM_FRAMINGS[options.framing];
+  const framing = options.isCutHard === true ? { ...usual, cut: undefined } : usual;
   const headers = {
     ...options.headers,
     "content-type": framing.mediaType,

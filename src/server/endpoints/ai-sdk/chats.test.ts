@@ -1,0 +1,247 @@
+import { describe, expect, it } from "vitest";
+import {
+  createServerFixture,
+  readSse,
+  type ServerFixture,
+  type SseEvent,
+} from "../../../../test/server/server-fixture.ts";
+import type { JsonObject } from "../../../protocol/index.ts";
+import { formatStreamId, parseStreamId } from "./stream-id.ts";
+
+type Fetch = ServerFixture["fetch"];
+
+const parse = ({ data }: SseEvent): JsonObject => JSON.parse(data) as JsonObject;
+const user = (id: string, text: string): JsonObject => ({ id, role: "user", parts: [{ type: "text", text }] });
+const post = (body: unknown, headers: { readonly [name: string]: string } = {}): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+});
+
+async function say(fetch: Fetch, text: string, more: object = {}, id = "u1") {
+  const response = await fetch("/api/chat", post({ id: "c", messages: [user(id, text)], ...more }));
+  expect(response.status).toBe(200);
+  return { response, events: await readSse(response) };
+}
+
+const textOf = (events: readonly SseEvent[]): string =>
+  events
+    .map(parse)
+    .map(({ type, delta }) => (type === "text-delta" ? (delta as string) : ""))
+    .join("");
+
+const REMOVE = [{ calls: [{ name: "remove", input: { path: "x" }, id: "t1" }] }, { text: "Done." }];
+
+function answer(run: string, approved: boolean): JsonObject {
+  const part = { type: "tool-remove", toolCallId: "t1", state: "approval-responded", input: { path: "x" } };
+  return { id: run, role: "assistant", parts: [{ ...part, approval: { id: "t1", approved } }] };
+}
+
+describe("POST /api/chat with messages", () => {
+  it("streams the answer as chunks of the AI SDK, in the session with the ID of the chat", async () => {
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Hello, world." }] });
+    const { response, events } = await say(fetch, "Hi");
+    const [run] = await log.listRuns("c");
+    expect(response.headers.get("x-vercel-ai-ui-message-stream")).toBe("v1");
+    expect(parseStreamId(response.headers.get("x-workflow-run-id") ?? "")).toMatchObject({
+      session: "c",
+      run: run?.runId,
+    });
+    expect(parse(events[0] as SseEvent)).toEqual({ type: "start", messageId: run?.runId });
+    expect(textOf(events)).toBe("Hello, world.");
+    expect(parse(events.at(-1) as SseEvent)).toEqual({ type: "finish", finishReason: "stop" });
+    expect(run?.requestId).toBe("u1");
+  });
+
+  it("accepts a body without a content type of JSON and without a chat ID, and finds the chat again", async () => {
+    const { fetch, log } = await createServerFixture({ script: [{ text: "One." }, { text: "Two." }] });
+    const send = async (messages: readonly JsonObject[]) =>
+      readSse(await fetch("/api/chat", { method: "POST", body: JSON.stringify({ messages }) }));
+    const first = await send([user("u1", "1")]);
+    const id = parse(first[0] as SseEvent)["messageId"] as string;
+    await send([user("u1", "1"), { id, role: "assistant", parts: [] }, user("u2", "2")]);
+    const { sessions } = await log.listSessions({}).then((sessions) => ({ sessions }));
+    expect(sessions).toHaveLength(1);
+    expect(await log.listRuns(sessions[0]?.sessionId ?? "")).toHaveLength(2);
+  });
+
+  it("starts no second run for a repeated message", async () => {
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Once." }] });
+    const { events } = await say(fetch, "Hi");
+    expect((await say(fetch, "Hi")).events).toEqual(events);
+    expect(await log.listRuns("c")).toHaveLength(1);
+  });
+
+  it("ignores the history that the client sends", async () => {
+    const { fetch, core } = await createServerFixture({
+      script: (request) => ({ text: JSON.stringify(request.prompt) }),
+    });
+    const invented = { id: "a0", role: "assistant", parts: [{ type: "text", text: "SECRET" }] };
+    const response = await fetch(
+      "/api/chat",
+      post({ id: "c", messages: [user("u0", "SECRET"), invented, user("u1", "Hi")] }),
+    );
+    expect(textOf(await readSse(response))).not.toContain("SECRET");
+    expect(core.log).toBeDefined();
+  });
+
+  it("stores the files of a message", async () => {
+    const { fetch, ask } = await createServerFixture({ script: [{ text: "A file." }] });
+    const file = { type: "file", mediaType: "text/plain", filename: "a.txt", url: "data:text/plain;base64,aGk=" };
+    const message = { id: "u1", role: "user", parts: [file, { type: "text", text: "Read" }] };
+    await readSse(await fetch("/api/chat", post({ id: "c", messages: [message] })));
+    const [question] = (await ask("GET", "/api/chat/c/messages")) as unknown as readonly JsonObject[];
+    expect(question).toMatchObject({
+      id: "u1",
+      role: "user",
+      parts: [
+        {
+          type: "file",
+          mediaType: "text/plain",
+          filename: "a.txt",
+          url: expect.stringContaining("/v1/sessions/c/blobs/") as unknown,
+        },
+        { type: "text", text: "Read" },
+      ],
+    });
+  });
+
+  it("refuses requests without a message", async () => {
+    const { ask, log } = await createServerFixture();
+    const refuse = (messages: unknown, status = 400) => ask("POST", "/api/chat", { id: "c", messages }, { status });
+    expect(await refuse([])).toMatchObject({ code: "invalid_request" });
+    expect(await refuse([user("u1", " ")])).toMatchObject({ code: "invalid_request" });
+    expect(await refuse([{ role: "system", parts: [] }])).toMatchObject({ code: "invalid_request" });
+    expect(await refuse([{ id: "a", role: "assistant", parts: [] }])).toMatchObject({ code: "invalid_request" });
+    expect(await refuse(["text"])).toMatchObject({ code: "invalid_request" });
+    expect(await refuse([answer("run-1", true)], 404)).toMatchObject({ code: "unknown_session" });
+    expect(await log.getSession("c")).toBeUndefined();
+  });
+});
+
+describe("approvals of AI SDK clients", () => {
+  it("ends the response while the run waits, and continues the message with the answer", async () => {
+    const { fetch, ran, log } = await createServerFixture({ script: REMOVE });
+    const { events } = await say(fetch, "Remove x");
+    const types = events.map(parse).map(({ type }) => type);
+    expect(types.slice(-2)).toEqual(["tool-approval-request", "finish"]);
+    expect(ran).toEqual([]);
+    const [run] = await log.listRuns("c");
+    const send = async () =>
+      fetch("/api/chat", post({ id: "c", messages: [user("u1", "Remove x"), answer(run?.runId ?? "", true)] }));
+    const rest = await send();
+    const restEvents = await readSse(rest);
+    expect(restEvents.map(parse).map(({ type }) => type)).toContain("tool-output-available");
+    expect(textOf(restEvents)).toBe("Done.");
+    expect(ran).toEqual([["remove", { path: "x" }]]);
+    // The whole message is the first response without its end, and the second.
+    const whole = await readSse(await fetch("/api/chat/c/stream"));
+    expect(whole.filter(({ data }) => !data.includes("data-loom-waiting"))).toEqual([
+      ...events.slice(0, -1),
+      ...restEvents,
+    ]);
+    // The same answer again changes nothing.
+    expect(await readSse(await send())).toEqual(restEvents);
+    expect(await log.listRuns("c")).toHaveLength(1);
+  });
+
+  it("replays a waiting run up to its request", async () => {
+    const { fetch } = await createServerFixture({ script: REMOVE });
+    const { events } = await say(fetch, "Remove x");
+    expect(await readSse(await fetch("/api/chat/c/stream"))).toEqual(events);
+  });
+
+  it("cancels a waiting run for a new message", async () => {
+    const { fetch, log, ran } = await createServerFixture({ script: [REMOVE[0] ?? {}, { text: "Fine." }] });
+    await say(fetch, "Remove x");
+    const [waiting] = await log.listRuns("c");
+    const messages = [
+      user("u1", "Remove x"),
+      { id: waiting?.runId, role: "assistant", parts: [] },
+      user("u2", "Never mind"),
+    ];
+    expect(textOf(await readSse(await fetch("/api/chat", post({ id: "c", messages }))))).toBe("Fine.");
+    expect((await log.listRuns("c")).map(({ status }) => status)).toEqual(["completed", "cancelled"]);
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("GET /api/chat/{chat}/stream", () => {
+  it("sends the latest message again, also after its end", async () => {
+    const { fetch } = await createServerFixture({ script: [{ text: "One." }, { text: "Two." }] });
+    expect((await fetch("/api/chat/c/stream")).status).toBe(204);
+    await say(fetch, "1");
+    const { events } = await say(fetch, "2", {}, "u2");
+    expect(await readSse(await fetch("/api/chat/c/stream"))).toEqual(events);
+  });
+
+  it("resumes a stream at any chunk, by index and by cursor", async () => {
+    const { fetch } = await createServerFixture({ script: REMOVE });
+    const { response, events } = await say(fetch, "Remove x");
+    const path = `/api/chat/${response.headers.get("x-workflow-run-id")}/stream`;
+    for (const [index, { id = "" }] of events.entries()) {
+      const rest = events.slice(index);
+      expect(await readSse(await fetch(`${path}?startIndex=${index}`))).toEqual(rest);
+      const last = await fetch(`${path}?startIndex=${-rest.length}`);
+      expect(last.headers.get("x-workflow-stream-tail-index")).toBe(String(events.length - 1));
+      expect(await readSse(last)).toEqual(rest);
+      if (rest.length < 2) continue;
+      expect(await readSse(await fetch(path, { headers: { "last-event-id": id } }))).toEqual(rest.slice(1));
+    }
+  });
+
+  it("ends with `finish` for a client that cannot read an empty response", async () => {
+    const { fetch } = await createServerFixture();
+    expect((await readSse(await fetch("/api/chat/new/stream?startIndex=0"))).map(parse)).toEqual([{ type: "finish" }]);
+  });
+
+  it("refuses streams that do not exist", async () => {
+    const { fetch } = await createServerFixture({ script: [{ text: "One." }] });
+    await say(fetch, "1");
+    const unknown = formatStreamId({ session: "c", run: "none" });
+    expect((await fetch(`/api/chat/${unknown}/stream`)).status).toBe(404);
+    expect((await fetch(`/api/chat/${formatStreamId({ session: "x", run: "none" })}/stream`)).status).toBe(404);
+    expect((await fetch("/api/chat/wrun_junk/stream")).status).toBe(204);
+    expect((await fetch("/api/chat/c/stream?startIndex=1.5")).status).toBe(400);
+  });
+});
+
+describe("POST /api/chat/{chat}/stop", () => {
+  it("cancels the live run, and the stream ends with `finish`", async () => {
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Never", fault: { kind: "stall" } }] });
+    const response = await fetch("/api/chat", post({ id: "c", messages: [user("u1", "Hi")] }));
+    expect((await fetch("/api/chat/c/stop", { method: "POST" })).status).toBe(200);
+    const types = (await readSse(response)).map(parse).map(({ type }) => type);
+    expect(types.slice(-2)).toEqual(["abort", "finish"]);
+    expect((await log.listRuns("c"))[0]?.status).toBe("cancelled");
+    expect((await fetch("/api/chat/c/stop", { method: "POST" })).status).toBe(204);
+    expect((await fetch("/api/chat/unknown/stop", { method: "POST" })).status).toBe(204);
+  });
+});
+
+describe("GET /api/chat/{chat}/messages", () => {
+  it("lists the messages without the answer of a live run", async () => {
+    const gate = Promise.withResolvers<void>();
+    const script = [{ text: "One." }, { text: "Two.", until: gate.promise }];
+    const { fetch, ask } = await createServerFixture({ script });
+    const list = async () =>
+      ((await ask("GET", "/api/chat/c/messages")) as unknown as readonly JsonObject[]).map(({ role }) => role);
+    expect(await list()).toEqual([]);
+    await say(fetch, "1");
+    const live = await fetch("/api/chat", post({ id: "c", messages: [user("u2", "2")] }));
+    expect(await list()).toEqual(["user", "assistant", "user"]);
+    gate.resolve();
+    await readSse(live);
+    expect(await list()).toEqual(["user", "assistant", "user", "assistant"]);
+  });
+
+  it("includes the answer of a run that waits for the user", async () => {
+    const { fetch, ask } = await createServerFixture({ script: REMOVE });
+    await say(fetch, "Remove x");
+    const messages = (await ask("GET", "/api/chat/c/messages")) as unknown as readonly JsonObject[];
+    expect(messages.at(-1)).toMatchObject({
+      role: "assistant",
+      parts: expect.arrayContaining([expect.objectContaining({ state: "approval-requested" })]) as unknown,
+    });
+  });
+});

@@ -1,0 +1,84 @@
+/**
+ * Reads the request of an AI SDK chat. Of the messages that the client sends, only the new one counts: a message of the
+ * user, or what the user added to the last answer. The others say which runs the client knows.
+ *
+ * The body comes from programs of others, so unknown fields and parts are ignored.
+ */
+import { isJsonObject, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import type { Chat, StartRun } from "../../api/shapes.generated.ts";
+
+/** An answer to a tool call that waits for the user. */
+export interface CallAnswer {
+  readonly callId: string;
+  readonly decision: "approved" | "rejected";
+  readonly reason?: string;
+}
+
+/** A message of the user, in the form of `StartRun`. */
+export interface UserInput {
+  readonly id: string | undefined;
+  readonly message: NonNullable<StartRun["message"]>;
+}
+
+export interface UiRequest {
+  /** IDs of all messages before the new one, oldest first. */
+  readonly known: readonly string[];
+  /** The new message; undefined if the last message is an answer. */
+  readonly input: UserInput | undefined;
+  /** ID of the last message if it is an answer: the run that goes on. */
+  readonly run: string | undefined;
+  readonly answers: readonly CallAnswer[];
+}
+
+const BLOB_PATH = /\/v1\/sessions\/[^/]+\/blobs\/([\w-]+)$/;
+
+/** Throws `invalid_request` with the path of the fault. */
+export function readUiRequest(messages: NonNullable<Chat["messages"]>): UiRequest {
+  const last = messages.at(-1);
+  if (last === undefined) throw refuse("`messages` is empty", "messages");
+  const path = `messages[${messages.length - 1}]`;
+  const known = messages.slice(0, -1).flatMap(({ id }) => (typeof id === "string" ? [id] : []));
+  const id = typeof last["id"] === "string" && last["id"] !== "" ? last["id"] : undefined;
+  if (last["role"] === "user")
+    return { known, input: { id, message: readMessage(last, path) }, run: undefined, answers: [] };
+  if (last["role"] !== "assistant" || id === undefined)
+    throw refuse("The last message must be one of the user or an answer with an ID", path);
+  return { known, input: undefined, run: id, answers: listParts(last).flatMap(readAnswer) };
+}
+
+function listParts({ parts, content }: JsonObject): readonly JsonObject[] {
+  if (Array.isArray(parts)) return parts.filter(isJsonObject);
+  if (Array.isArray(content)) return content.filter(isJsonObject);
+  return typeof content === "string" ? [{ type: "text", text: content }] : [];
+}
+
+function readMessage(message: JsonObject, path: string): UserInput["message"] {
+  const texts: string[] = [];
+  const attachments: NonNullable<StartRun["attachments"]>[number][] = [];
+  for (const { type, text, url, mediaType, filename } of listParts(message)) {
+    if (type === "text" && typeof text === "string") texts.push(text);
+    if (type !== "file") continue;
+    if (typeof url !== "string") throw refuse("A file must have a URL", path);
+    const name = typeof filename === "string" ? { name: filename } : {};
+    // A file that this server stored, as in `GET /api/chat/{chat}/messages`.
+    const blob = BLOB_PATH.exec(url)?.[1];
+    if (blob === undefined)
+      attachments.push({ url, ...name, ...(typeof mediaType === "string" ? { media_type: mediaType } : {}) });
+    else attachments.push({ blob_id: blob, ...name });
+  }
+  const text = texts.join("\n");
+  if (text.trim() === "" && attachments.length === 0) throw refuse("The message is empty", path);
+  return attachments.length === 0 ? text : { text, attachments };
+}
+
+function readAnswer({ state, toolCallId, approval }: JsonObject): readonly CallAnswer[] {
+  if (state !== "approval-responded" || typeof toolCallId !== "string" || !isJsonObject(approval)) return [];
+  const { approved, reason } = approval;
+  if (typeof approved !== "boolean") return [];
+  const decision = approved ? "approved" : "rejected";
+  return [{ callId: toolCallId, decision, ...(typeof reason === "string" && reason !== "" ? { reason } : {}) }];
+}
+
+function refuse(message: string, path: string): LoomError {
+  return new LoomError("invalid_request", message, { path, in: "body" });
+}

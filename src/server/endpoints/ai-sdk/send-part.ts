@@ -1,0 +1,113 @@
+/**
+ * Streams a run, or a part of it, to clients of the AI SDK. A response ends with the run, or with `finish` where the run
+ * waits for the user: these clients send an answer only after the response has ended.
+ */
+import { parseCursor } from "../../../log/cursor.ts";
+import type { Log, StreamFrame } from "../../../log/index.ts";
+import { openStream } from "../../../log/stream.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import type { ApiCall } from "../../api/operation.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import type { FrameEnd, ReadRequest } from "../../streams/stream-reader.ts";
+import { findSession } from "../find-session.ts";
+import { isRunRead, readLastEventId, sendStream } from "../stream-endpoint.ts";
+import { formatStreamId, type SentPart } from "./stream-id.ts";
+
+export const DIALECT = "ai-sdk";
+
+/** Beginning of the chunk that says that the run waits for the user. */
+const WAITING = '{"type":"data-loom-waiting"';
+/** Takes its place at the end of a response. Not `stop`: the tool calls have no results yet. */
+const FINISH = '{"type":"finish","finishReason":"tool-calls"}';
+
+/** What clients of the AI SDK find in the headers of every stream. */
+const STREAM_HEADERS = { "x-vercel-ai-ui-message-stream": "v1" } as const;
+
+interface PartOptions extends Pick<ReadRequest, "onLeave"> {
+  /** Index of the first chunk to send; from the end if negative. Default: 0. */
+  readonly startIndex?: number | undefined;
+}
+
+export async function sendPart(
+  core: ServerCore,
+  call: Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal">,
+  part: SentPart,
+  { startIndex = 0, onLeave }: PartOptions = {},
+): Promise<Response> {
+  const { session, run, key, from } = part;
+  const cursor = readLastEventId(call.request);
+  if (cursor !== undefined && (await isRunRead(core, session, run, cursor))) return new Response(null, { status: 204 });
+  const count = startIndex < 0 ? await countChunks(core.log, part) : undefined;
+  const skip = count === undefined ? startIndex : Math.max(0, count + startIndex);
+  const id = formatStreamId(part);
+  const headers = {
+    ...STREAM_HEADERS,
+    "x-workflow-run-id": id,
+    "x-resumable-stream-id": id,
+    ...(count === undefined ? {} : { "x-workflow-stream-tail-index": String(count - 1) }),
+    "loom-session": encodeURIComponent(session),
+    "loom-run": encodeURIComponent(run),
+  };
+  const position = cursor === undefined ? { after: from, skip } : { after: cursor };
+  const request = { dialect: DIALECT, run, command: key, follow: true, ...position, endAt: createEnd(part), onLeave };
+  return sendStream(core, call, session, request, { framing: "sse", isCutHard: true, headers });
+}
+
+/** A stream without a message, for a client that cannot read an empty response. */
+export function sendNothing(): Response {
+  const headers = { ...STREAM_HEADERS, "content-type": "text/event-stream" };
+  return new Response('data: {"type":"finish"}\n\n', { headers });
+}
+
+/** Whether the run waits for the user after this chunk. */
+export function isWaitingChunk(text: string): boolean {
+  return text.startsWith(WAITING);
+}
+
+/** Ends the response at the first place from record `wait` on where the run waits for the user. */
+function createEnd({ wait = 0 }: SentPart): FrameEnd {
+  return ({ text, cursor }) =>
+    isWaitingChunk(text) && parseCursor(cursor).eventId >= wait ? { text: FINISH, cursor } : undefined;
+}
+
+/** Counts the chunks that a response with this part has so far. */
+async function countChunks(log: Log, part: SentPart): Promise<number> {
+  const { session, run, from } = part;
+  const info = await log.getRun(session, run);
+  if (info === undefined) return 0;
+  const endAt = createEnd(part);
+  const { lastId = (await findSession(log, session)).lastId } = info;
+  let count = 0;
+  for await (const frame of readFrames(
+    log,
+    session,
+    from === undefined ? { after: info.firstId - 1 } : { cursor: from },
+  )) {
+    if (parseCursor(frame.cursor).eventId > lastId) break;
+    count++;
+    if (endAt(frame) !== undefined) break;
+  }
+  return count;
+}
+
+async function* readFrames(
+  log: Log,
+  session: string,
+  start: { readonly after?: number; readonly cursor?: string },
+): AsyncGenerator<StreamFrame, void, undefined> {
+  for await (const frames of openStream(log, session, { dialect: DIALECT, ...start })) yield* frames;
+}
+
+/**
+ * Returns the cursor of the chunk at which a response ended because these calls wait for the user: the first such place
+ * after `eventId`, the record of the last request. Returns the end of that record if there is none yet.
+ */
+export async function findWait(log: Log, session: string, eventId: number): Promise<string> {
+  let last: string | undefined;
+  for await (const { text, cursor } of readFrames(log, session, { after: eventId - 1 })) {
+    if (isWaitingChunk(text)) return cursor;
+    if (parseCursor(cursor).eventId === eventId) last = cursor;
+  }
+  if (last !== undefined) return last;
+  throw new LoomError("unknown_call", "The request for this answer is no longer in the session");
+}
