@@ -23,7 +23,7 @@ const TESTS = ["{src,web}/**/*.test.{ts,tsx}", "test/**/*.test.ts"];
  * `vi.waitFor` of an earlier file would advance.
  */
 const ISOLATED = globSync(TESTS, { cwd: root }).filter((file) =>
-  /getTimerCount|useFakeTimers|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*@hono|\btoJson\b.*to-json/.test(
+  /getTimerCount|useFakeTimers|useDom|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*@hono|\btoJson\b.*to-json/.test(
     readFileSync(join(root, file), "utf8"),
   ),
 );
@@ -32,7 +32,7 @@ useTemporaryFolder();
 
 export default defineConfig(({ mode }) => ({
   // The page imports the package by name; resolve those imports to the source, not to dist.
-  resolve: { alias: [{ find: /^loom-agent\/(\w+)$/, replacement: `${source}/$1/index.ts` }] },
+  resolve: { alias: [{ find: /^loom-agent\/([\w-]+)$/, replacement: `${source}/$1/index.ts` }] },
   test: {
     setupFiles: ["test/seed.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root)],

@@ -30,6 +30,12 @@ describe("the client bundle", () => {
     expect(size).toBeLessThanOrEqual(largest);
   });
 
+  it("the transport for the AI SDK is small and bundles nothing of it", async () => {
+    const code = await bundleForBrowser(join(packageRoot, "src", "ai-sdk", "index.ts"));
+    expect(code).not.toMatch(/\bfrom\s*"|\bimport\(|\bnode:|\bBuffer\b/);
+    expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(4500);
+  });
+
   it("the hooks bundle neither React nor the receiver", async () => {
     const entry = join(packageRoot, "test", "browser", "hooks-page.ts");
     const hooks = await bundleForBrowser(entry, { external: ["react", "react/jsx-runtime"] });

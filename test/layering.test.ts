@@ -36,6 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   observe: [...core, "log"],
   client: core,
   react: [...core, "client"],
+  "ai-sdk": core,
   server: [...running, ...thinking, "sqlite"],
   cli: [...running, ...thinking, "sqlite", "client", "react", "server"],
 };
@@ -63,7 +64,7 @@ const serverMayImport: Readonly<Record<string, readonly string[]>> = {
 const rootMayImport = Object.keys(mayImport).filter((folder) => folder !== "cli" && folder !== "sqlite");
 
 /** Folders that run in a browser: no `node:` module, no Node global. */
-const browserSafe = new Set(["protocol", "framing", "dialects", "client", "react"]);
+const browserSafe = new Set(["protocol", "framing", "dialects", "client", "react", "ai-sdk"]);
 const nodeGlobals = new Set(["Buffer", "process", "global", "require", "__dirname", "__filename"]);
 
 /** Folders that only their parent folder imports. Others use its `index.ts` or the files directly in it. */

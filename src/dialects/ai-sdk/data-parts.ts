@@ -4,7 +4,7 @@ import type { EventType } from "../../protocol/index.ts";
 const PREFIX = "data-loom-";
 
 /** Events that are sent as data parts with all their fields. */
-const DATA_EVENTS: readonly EventType[] = [
+const DATA_EVENTS = [
   "todo_list",
   "todo_update",
   "data",
@@ -23,7 +23,10 @@ const DATA_EVENTS: readonly EventType[] = [
   "got_node_failed",
   "got_expand",
   "foreign",
-];
+] as const satisfies readonly EventType[];
+
+/** Type of an event that is sent as a data part. */
+export type DataEventType = (typeof DATA_EVENTS)[number];
 
 const BY_PART: ReadonlyMap<string, EventType> = new Map(DATA_EVENTS.map((type) => [namePart(type), type]));
 

@@ -15,14 +15,14 @@ export interface FoldedMessage {
   readonly parts: readonly JsonObject[];
 }
 
-type Part = { [name: string]: Json };
+type FoldedPart = { [name: string]: Json };
 
 export class UiMessageFold {
   #id = "";
   #metadata: Json | undefined;
-  #parts: Part[] = [];
+  #parts: FoldedPart[] = [];
   /** Open text and reasoning parts by kind and ID. */
-  readonly #open = new Map<string, Part>();
+  readonly #open = new Map<string, FoldedPart>();
   /** Arguments of calls so far. */
   readonly #inputs = new Map<string, string>();
 
@@ -45,7 +45,7 @@ export class UiMessageFold {
     const key = `${kind}:${id}`;
     const part = this.#open.get(key);
     if (what === "start") {
-      const started: Part = { type: kind, ...(kind === "reasoning" ? { id } : {}), text: "", state: "streaming" };
+      const started: FoldedPart = { type: kind, ...(kind === "reasoning" ? { id } : {}), text: "", state: "streaming" };
       this.#open.set(key, started);
       this.#parts.push(started);
     } else if (part === undefined) return;
@@ -94,7 +94,7 @@ export class UiMessageFold {
   }
 
   /** Changes the call in the current step, or adds it. */
-  #setCall(callId: string, chunk: JsonObject, state: Part): void {
+  #setCall(callId: string, chunk: JsonObject, state: FoldedPart): void {
     const step = this.#parts.slice(this.#parts.findLastIndex(({ type }) => type === "step-start") + 1);
     let part = step.find(({ toolCallId }) => toolCallId === callId);
     if (part === undefined) {
@@ -107,7 +107,7 @@ export class UiMessageFold {
     if (providerExecuted !== undefined) part["providerExecuted"] = providerExecuted;
   }
 
-  #setResult(callId: string, state: Part): void {
+  #setResult(callId: string, state: FoldedPart): void {
     const part = this.#findCall(callId);
     const raw = part?.["rawInput"];
     for (const name of ["output", "errorText", "rawInput", "preliminary"]) delete part?.[name];
@@ -116,11 +116,11 @@ export class UiMessageFold {
     if (part !== undefined && raw !== undefined && state["state"] === "output-error") part["rawInput"] = raw;
   }
 
-  #findCall(callId: string): Part | undefined {
+  #findCall(callId: string): FoldedPart | undefined {
     return this.#parts.findLast(({ toolCallId }) => toolCallId === callId);
   }
 
-  #change(part: Part | undefined, fields: Part): void {
+  #change(part: FoldedPart | undefined, fields: FoldedPart): void {
     if (part !== undefined) Object.assign(part, fields);
   }
 
@@ -195,7 +195,7 @@ export class UiMessageFold {
   }
 }
 
-function pick(chunk: JsonObject, names: readonly string[], more: Part = {}): Part {
+function pick(chunk: JsonObject, names: readonly string[], more: FoldedPart = {}): FoldedPart {
   const picked = { ...more };
   for (const name of names) if (chunk[name] !== undefined) picked[name] = chunk[name];
   return picked;

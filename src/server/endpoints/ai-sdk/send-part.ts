@@ -13,7 +13,7 @@ import { findSession } from "../find-session.ts";
 import { isRunRead, readLastEventId, sendStream } from "../stream-endpoint.ts";
 import { formatStreamId, type SentPart } from "./stream-id.ts";
 
-export const DIALECT = "ai-sdk";
+const DIALECT = "ai-sdk";
 
 /** Beginning of the chunk that says that the run waits for the user. */
 const WAITING = '{"type":"data-loom-waiting"';

@@ -1,0 +1,143 @@
+// `useChat` of the AI SDK with each transport, unmodified, against a server.
+import { WorkflowChatTransport } from "@ai-sdk/workflow/client";
+import {
+  type ChatTransport,
+  isToolUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type UIMessage,
+} from "ai";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { LoomChatTransport } from "../../src/ai-sdk/index.ts";
+import { createDefaultTransport, renderChat, startChatServer, textOf, toPlain, useDom } from "./chat-fixture.ts";
+
+const TRANSPORTS: { readonly [name: string]: (api: string) => ChatTransport<UIMessage> } = {
+  DefaultChatTransport: createDefaultTransport,
+  WorkflowChatTransport: (api) => new WorkflowChatTransport({ api }) as unknown as ChatTransport<UIMessage>,
+  LoomChatTransport: (api) => new LoomChatTransport<UIMessage>({ api }),
+};
+
+const REMOVE = [
+  { text: "Let me see. ", calls: [{ name: "remove", input: { path: "x" }, id: "t1" }] },
+  { text: "Removed." },
+];
+
+beforeEach(useDom);
+
+describe.each(Object.entries(TRANSPORTS))("useChat with %s", (_name, createTransport) => {
+  it("shows reasoning, tools and the answer, and the next turn, as the server lists them", async () => {
+    const script = [
+      { reasoning: "They add.", text: "Adding. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "t1" }] },
+      { text: "It is 3." },
+      { text: "You are welcome." },
+    ];
+    const { api, log, loadMessages } = await startChatServer(script);
+    const { run, chat, errors } = await renderChat({ id: "c", transport: createTransport(api) });
+    const first = await run(({ sendMessage }) => sendMessage({ text: "1 + 2?" }));
+    expect(textOf(first.at(-1))).toBe("Adding. It is 3.");
+    expect(first.at(-1)?.parts.find(isToolUIPart)).toMatchObject({ state: "output-available", output: 3 });
+    expect(first.at(-1)?.parts.some(({ type }) => type === "reasoning")).toBe(true);
+    const second = await run(({ sendMessage }) => sendMessage({ text: "Thanks" }));
+    expect(second.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(textOf(second.at(-1))).toBe("You are welcome.");
+    expect(errors).toEqual([]);
+    const [session] = await log.listSessions({});
+    expect(await loadMessages(session?.sessionId ?? "")).toEqual(toPlain(chat().messages));
+  });
+
+  it.each([true, false])("passes on the answer to an approval: %s", async (approved) => {
+    const { api, ran, loadMessages, log } = await startChatServer(REMOVE);
+    const { run, chat, errors } = await renderChat({
+      id: "c",
+      transport: createTransport(api),
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
+    const waiting = await run(({ sendMessage }) => sendMessage({ text: "Remove x" }));
+    expect(waiting.at(-1)?.parts.find(isToolUIPart)).toMatchObject({ state: "approval-requested" });
+    expect(ran).toEqual([]);
+    await run(({ addToolApprovalResponse }) => addToolApprovalResponse({ id: "t1", approved }));
+    await vi.waitFor(() => expect(textOf(chat().messages.at(-1))).toBe("Let me see. Removed."), { timeout: 25_000 });
+    expect(chat().messages).toHaveLength(2);
+    expect(ran).toEqual(approved ? [["remove", { path: "x" }]] : []);
+    expect(errors).toEqual([]);
+    const [session] = await log.listSessions({});
+    const loaded = await loadMessages(session?.sessionId ?? "");
+    expect(loaded.at(-1)?.parts.find(isToolUIPart)?.state).toBe(
+      chat().messages.at(-1)?.parts.find(isToolUIPart)?.state,
+    );
+    expect(await log.listRuns(session?.sessionId ?? "")).toHaveLength(1);
+  });
+
+  it("reports an error of the run once, and the chat goes on", async () => {
+    const script = [{ text: "Half", fault: { kind: "error", after: 1 } as const }, { text: "Better." }];
+    const { api } = await startChatServer(script);
+    const { run, errors } = await renderChat({ id: "c", transport: createTransport(api) });
+    await run(({ sendMessage }) => sendMessage({ text: "Hi" }), "error");
+    expect(errors).toHaveLength(1);
+    expect(textOf((await run(({ sendMessage }) => sendMessage({ text: "Again" }))).at(-1))).toBe("Better.");
+  });
+
+  it("shows the message in progress after a reload, once", async () => {
+    const gate = Promise.withResolvers<void>();
+    const script = [{ text: "First." }, { text: "The rest of it.", until: gate.promise }];
+    const { api, loadMessages, log } = await startChatServer(script);
+    const before = await renderChat({ id: "c", transport: createDefaultTransport(api) });
+    await before.run(({ sendMessage }) => sendMessage({ text: "1" }));
+    void before.chat().sendMessage({ text: "2" });
+    await vi.waitFor(async () => expect(await log.listRuns("c")).toHaveLength(2), { timeout: 25_000 });
+    before.unmount();
+    const after = await renderChat({
+      id: "c",
+      transport: createTransport(api),
+      messages: await loadMessages("c"),
+      resume: true,
+    });
+    gate.resolve();
+    await vi.waitFor(() => expect(textOf(after.chat().messages.at(-1))).toBe("The rest of it."), { timeout: 25_000 });
+    expect((await after.settle()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(after.errors).toEqual([]);
+    expect(await log.listRuns("c")).toHaveLength(2);
+  });
+
+  it("shows one copy of a complete answer after a reload", async () => {
+    const { api, loadMessages } = await startChatServer([{ text: "Complete." }]);
+    const before = await renderChat({ id: "c", transport: createDefaultTransport(api) });
+    const shown = toPlain(await before.run(({ sendMessage }) => sendMessage({ text: "1" })));
+    const messages = await loadMessages("c");
+    const after = await renderChat({ id: "c", transport: createTransport(api), messages, resume: true });
+    await vi.waitFor(() => expect(after.chat().status).toBe("ready"), { timeout: 25_000 });
+    expect(toPlain(await after.settle())).toEqual(shown);
+  });
+
+  it("resumes a new chat without an answer", async () => {
+    const { api } = await startChatServer([]);
+    const { settle, errors } = await renderChat({ id: "new", transport: createTransport(api), resume: true });
+    expect(await settle()).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  it("continues the run after the client stops reading, until the stop route cancels it", async () => {
+    const { api, log } = await startChatServer([{ text: "Never ends", fault: { kind: "stall", after: 1 } }]);
+    const { run, settle, chat } = await renderChat({ id: "c", transport: createTransport(api) });
+    await run(({ sendMessage }) => void sendMessage({ text: "Hi" }), "streaming");
+    await run(({ stop }) => stop());
+    const [session] = await log.listSessions({});
+    const id = session?.sessionId ?? "";
+    expect((await log.listRuns(id))[0]?.status).toBe("live");
+    expect((await fetch(`${api}/${id}/stop`, { method: "POST" })).status).toBe(200);
+    await vi.waitFor(async () => expect((await log.listRuns(id))[0]?.status).toBe("cancelled"), { timeout: 25_000 });
+    await settle();
+    expect(chat().status).toBe("ready");
+  });
+});
+
+describe("two clients of one chat", () => {
+  it("show the same messages", async () => {
+    const { api, loadMessages } = await startChatServer([{ text: "Hello, both." }]);
+    const first = await renderChat({ id: "c", transport: createDefaultTransport(api) });
+    await first.run(({ sendMessage }) => sendMessage({ text: "Hi" }));
+    const messages = await loadMessages("c");
+    const second = await renderChat({ id: "c", transport: createDefaultTransport(api), messages, resume: true });
+    await second.settle();
+    expect(toPlain(second.chat().messages)).toEqual(toPlain(first.chat().messages));
+  });
+});
