@@ -45,6 +45,25 @@ export function describeCommands(store: LogStore): void {
         expect(await other.getCommand("s", "d")).toBeUndefined();
       }));
 
+    test("is found by its ID alone, in the sessions of one owner or of all", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        for (const [session, owner] of [
+          ["a", "ann"],
+          ["b", "bob"],
+          ["c", "ann"],
+          ["d", "ann"],
+        ] as const) {
+          await log.createSession(session, { owner });
+          clock.now += 1000;
+          await log.submit(command(session === "d" ? "other" : "same", {}, session));
+        }
+        expect(await other.listSessionsOfCommand("same")).toEqual(["c", "b", "a"]);
+        expect(await other.listSessionsOfCommand("same", { owner: "ann" })).toEqual(["c", "a"]);
+        expect(await other.listSessionsOfCommand("none", { owner: "ann" })).toEqual([]);
+        await log.deleteSession("c");
+        expect(await other.listSessionsOfCommand("same", { owner: "ann" })).toEqual(["a"]);
+      }));
+
     test("conflicts with a command of the same ID and another kind or body", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s");

@@ -42,6 +42,7 @@ import {
   describeSession,
   findCommand,
   findMatches,
+  findSessionsOfCommand,
   indexEntries,
   lastIdOf,
   measureLoad,
@@ -380,6 +381,10 @@ export class MemoryLog implements Log {
 
   async getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
     return this.#get(sessionId).commands.get(commandId);
+  }
+
+  async listSessionsOfCommand(commandId: string, { owner }: { readonly owner?: string | undefined } = {}) {
+    return findSessionsOfCommand(this.#sessions.values(), commandId, owner);
   }
 
   async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {

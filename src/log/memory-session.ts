@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
-import { isSameCommand, type SessionLoad, unknownListCursor } from "./rules.ts";
+import { isSameCommand, MAX_SESSIONS_OF_COMMAND, type SessionLoad, unknownListCursor } from "./rules.ts";
 import type {
   BlobUsage,
   Command,
@@ -112,6 +112,21 @@ export function needsHolder({ runs, commands }: MemorySession): boolean {
     [...runs.values()].some(({ status }) => status === "live") ||
     [...commands.values()].some(({ outcome }) => outcome === undefined)
   );
+}
+
+/** IDs of the sessions of this owner, or of all, that have the command; the latest command first. */
+export function findSessionsOfCommand(
+  sessions: Iterable<MemorySession>,
+  commandId: string,
+  owner: string | undefined,
+): readonly string[] {
+  const found = [...sessions].flatMap((session) => {
+    const command = owner === undefined || owner === session.owner ? session.commands.get(commandId) : undefined;
+    return command === undefined ? [] : [{ id: session.sessionId, createdAt: command.createdAt }];
+  });
+  // The sort is stable: of commands in the same millisecond, that of the newer session is first.
+  const latestFirst = found.toReversed().toSorted((a, b) => b.createdAt - a.createdAt);
+  return latestFirst.slice(0, MAX_SESSIONS_OF_COMMAND).map(({ id }) => id);
 }
 
 export function measureLoad(session: MemorySession | undefined): SessionLoad {

@@ -226,6 +226,9 @@ export function assertTitle(title: unknown): void {
   );
 }
 
+/** Maximum number of sessions that `listSessionsOfCommand` returns. */
+export const MAX_SESSIONS_OF_COMMAND = 100;
+
 /** Clamps the requested length of a list to 1 … `MAX_LIST`. Default: 100. */
 export function clampListLimit(limit = 100): number {
   return Number.isNaN(limit) ? 100 : Math.min(Math.max(1, Math.floor(limit)), MAX_LIST);

@@ -161,6 +161,8 @@ const COMMAND_STATEMENTS = {
   pending: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE session = ? AND outcome IS NULL ORDER BY seq LIMIT ?`,
   count: `SELECT count(*) AS pending, coalesce(sum(kind = 'enqueue'), 0) AS messages FROM commands
     WHERE session = ? AND outcome IS NULL`,
+  sessions: `SELECT session_id AS sessionId FROM commands JOIN sessions ON key = session
+    WHERE command_id = ?1 AND session_id IS NOT NULL AND (?2 IS NULL OR owner = ?2) ORDER BY seq DESC LIMIT ?3`,
   insert: `INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal)
     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   settle: "UPDATE commands SET outcome = ?, settled_at = ?, seal = ? WHERE session = ? AND command_id = ?",
@@ -181,6 +183,12 @@ export class CommandRows {
   listPending(session: number, limit: number): readonly CommandRow[] {
     const rows = this.#sql.pending.all(session, limit) as unknown as (CommandRow & { seal: number })[];
     return rows.map((row) => verifyCommand(session, row));
+  }
+
+  /** Lists the IDs of the sessions with this command, the latest command first. */
+  listSessions(commandId: string, owner: string | undefined, limit: number): readonly string[] {
+    const rows = this.#sql.sessions.all(commandId, owner ?? null, limit) as unknown as { sessionId: string }[];
+    return rows.map(({ sessionId }) => sessionId);
   }
 
   countPending(session: number): { readonly pending: number; readonly messages: number } {

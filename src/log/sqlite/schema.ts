@@ -244,6 +244,9 @@ CREATE TABLE lineages (
 CREATE INDEX lineages_by_root ON lineages (root_id, owner);
 `;
 
+/** Finds the sessions of a command by its ID alone. */
+const VERSION_14 = "CREATE INDEX commands_by_id ON commands (command_id)";
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -280,6 +283,7 @@ export const STORE_FORMAT: DatabaseFormat = {
     VERSION_11,
     VERSION_12,
     VERSION_13,
+    VERSION_14,
   ],
   addFunctions,
 };

@@ -413,6 +413,10 @@ class SqliteLog implements Log {
     return this.#openReader().findCommand(sessionId, commandId);
   }
 
+  async listSessionsOfCommand(commandId: string, { owner }: { readonly owner?: string | undefined } = {}) {
+    return this.#openReader().listSessionsOfCommand(commandId, owner);
+  }
+
   async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
     return this.#openReader().listPending(sessionId, clampListLimit(limit));
   }

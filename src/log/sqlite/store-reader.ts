@@ -10,6 +10,7 @@ import { assertFile } from "../../sqlite/file-identity.ts";
 import { assertWalPresent, createWalCheck } from "../../sqlite/write-ahead-log.ts";
 import type { StoreMeter } from "../log-monitor.ts";
 import {
+  MAX_SESSIONS_OF_COMMAND,
   assertOwner,
   assertPosition,
   clampListLimit,
@@ -328,6 +329,10 @@ export class StoreReader {
       const row = commands.find(getSession(sessions, sessionId).key, commandId);
       return row === undefined ? undefined : describeCommand(sessionId, row);
     });
+  }
+
+  listSessionsOfCommand(commandId: string, owner: string | undefined): readonly string[] {
+    return this.#read(({ commands }) => commands.listSessions(commandId, owner, MAX_SESSIONS_OF_COMMAND));
   }
 
   listPending(sessionId: string, limit: number): readonly CommandState[] {
