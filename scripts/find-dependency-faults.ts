@@ -58,6 +58,7 @@ const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   "(AFL-2.1 OR BSD-3-Clause)",
   "(MIT OR GPL-3.0-or-later)",
   "(MIT AND Zlib)",
+  "(Apache-2.0 AND BSD-3-Clause)",
 ]);
 
 /** Other licences, allowed only for these packages, which are used in development and not shipped. */

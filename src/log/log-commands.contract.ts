@@ -58,10 +58,10 @@ export function describeCommands(store: LogStore): void {
           await log.submit(command(session === "d" ? "other" : "same", {}, session));
         }
         expect(await other.listSessionsOfCommand("same")).toEqual(["c", "b", "a"]);
-        expect(await other.listSessionsOfCommand("same", { owner: "ann" })).toEqual(["c", "a"]);
-        expect(await other.listSessionsOfCommand("none", { owner: "ann" })).toEqual([]);
+        expect(await other.listSessionsOfCommand("same", "ann")).toEqual(["c", "a"]);
+        expect(await other.listSessionsOfCommand("none", "ann")).toEqual([]);
         await log.deleteSession("c");
-        expect(await other.listSessionsOfCommand("same", { owner: "ann" })).toEqual(["a"]);
+        expect(await other.listSessionsOfCommand("same", "ann")).toEqual(["a"]);
       }));
 
     test("conflicts with a command of the same ID and another kind or body", () =>

@@ -482,11 +482,8 @@ export interface Log {
    */
   submit(command: Command, options?: SubmitOptions): Promise<CommandState>;
   getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined>;
-  /** Lists the sessions that have a command with this ID, the latest command first. At most 100. */
-  listSessionsOfCommand(
-    commandId: string,
-    options?: { readonly owner?: string | undefined },
-  ): Promise<readonly string[]>;
+  /** Lists the sessions, of one owner or of all, that have a command with this ID; the latest command first, at most 100. */
+  listSessionsOfCommand(commandId: string, owner?: string): Promise<readonly string[]>;
   /** Lists pending commands, oldest first. */
   listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]>;
 

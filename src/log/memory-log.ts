@@ -383,7 +383,7 @@ export class MemoryLog implements Log {
     return this.#get(sessionId).commands.get(commandId);
   }
 
-  async listSessionsOfCommand(commandId: string, { owner }: { readonly owner?: string | undefined } = {}) {
+  async listSessionsOfCommand(commandId: string, owner?: string): Promise<readonly string[]> {
     return findSessionsOfCommand(this.#sessions.values(), commandId, owner);
   }
 

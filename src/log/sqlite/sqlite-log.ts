@@ -413,7 +413,7 @@ class SqliteLog implements Log {
     return this.#openReader().findCommand(sessionId, commandId);
   }
 
-  async listSessionsOfCommand(commandId: string, { owner }: { readonly owner?: string | undefined } = {}) {
+  async listSessionsOfCommand(commandId: string, owner?: string): Promise<readonly string[]> {
     return this.#openReader().listSessionsOfCommand(commandId, owner);
   }
 
