@@ -20,6 +20,14 @@ const NDJSON = { "content-type": "application/x-ndjson" };
 const command = (session: string, frame: object): Example =>
   post(at(session, "/commands"), { id: `c-${JSON.stringify(frame).length}`, session, ...frame });
 
+const agUi = (threadId: string, more: object = {}): object => ({
+  threadId,
+  runId: "r",
+  messages: [{ id: "m", role: "user", content: "Hi" }],
+  ...more,
+});
+const ANSWER = { resume: [{ interruptId: "call_rm", status: "resolved", payload: { approved: true } }] };
+
 /** Requests that name the session in the path. */
 export const BY_PATH: { readonly [operation: string]: Examples } = {
   getSession: (s) => [{ path: at(s) }, { path: at(s), method: "HEAD" }],
@@ -104,6 +112,22 @@ export const BY_PARAMETER: { readonly [operation: string]: Examples } = {
     { path: `/api/chat?session_id=${s}&run=${run}` },
     { path: `/api/chat?session_id=${s}`, headers: { "last-event-id": cursor } },
   ],
+  stopAgUi: (s, { run }) => [
+    post(`/ag-ui/threads/${s}/stop`),
+    post(`/ag-ui/threads/${s}/stop`, { runId: run }),
+    post(`/ag-ui/threads/${s}/stop`, { runId: "none" }),
+  ],
+  runAgUi: (s) => [post("/ag-ui", agUi(s, ANSWER))],
+  readAgUi: (s, { cursor, run }) => [
+    { path: `/ag-ui?threadId=${s}` },
+    { path: `/ag-ui?threadId=${s}&limit=1&before=second` },
+    { path: `/ag-ui?runId=loom.${Buffer.from(JSON.stringify([s, run])).toString("base64url")}` },
+    {
+      path: `/ag-ui?runId=loom.${Buffer.from(JSON.stringify([s, run])).toString("base64url")}`,
+      headers: { "last-event-id": cursor },
+    },
+  ],
+  readAgUiAgent: (s) => [{ path: `/ag-ui/main?threadId=${s}` }],
   createTicket: (s) => [post("/v1/auth/tickets", { session_id: s })],
   listSessions: (s) => [{ path: `/v1/sessions?after=${s}` }, { path: `/v1/sessions?q=xylophone&after=${s}` }],
 };
@@ -123,6 +147,11 @@ export const CREATING: { readonly [operation: string]: Examples } = {
   sendCommand: (s) => [command(s, { type: "run", message: "Hi" })],
   createSession: (s) => [post("/v1/sessions", { session_id: s, title: "Mine" })],
   chat: (s) => [post("/api/chat", { session_id: s, content: "Hi" })],
+  runAgUi: (s) => [
+    post("/ag-ui", agUi(s)),
+    post("/ag-ui?on_disconnect=cancel&framing=ndjson", agUi(s, { protocolVersion: "1.0" })),
+  ],
+  runAgUiAgent: (s) => [post("/ag-ui/main", agUi(s))],
   forkSession: (s) => [post(at("bobs-own", "/fork"), { session_id: s })],
 };
 

@@ -31,6 +31,10 @@ const RUN_STARTERS: { readonly [endpoint: string]: StartRun } = {
   "POST /v1/runs": async (fixture, auth) => readCode(await fixture.ask("POST", "/v1/runs", auth, { message: "go" })),
   "POST /api/chat": async (fixture, auth, session) =>
     readCode(await fixture.ask("POST", "/api/chat", auth, { content: "go", session_id: session })),
+  "POST /ag-ui": async (fixture, auth, session) => {
+    const messages = [{ role: "user", content: "go" }];
+    return readCode(await fixture.ask("POST", "/ag-ui", auth, { threadId: session, runId: "r", messages }));
+  },
   "POST commands": async (fixture, auth, session) => {
     const frame = { type: "run", id: "c", session, message: "go" };
     return readCode(await fixture.ask("POST", `/v1/sessions/${session}/commands`, auth, frame));

@@ -80,4 +80,6 @@ const BODIES: { readonly [path: string]: object } = {
   "/v1/sessions/{id}/runs": { message: "x" },
   "/v1/sessions/{id}/commands": { type: "cancel", id: "c", session: "x" },
   "/api/chat": { content: "x", session_id: "x" },
+  "/ag-ui": { threadId: "x", runId: "x", messages: [{ role: "user", content: "x" }] },
+  "/ag-ui/{agent}": { threadId: "x", runId: "x", messages: [{ role: "user", content: "x" }] },
 };

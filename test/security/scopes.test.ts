@@ -30,7 +30,12 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 /** Scopes that an operation needs in addition to that of its action. */
-const ADDITIONAL_SCOPES: { readonly [operation: string]: Scope } = { forkSession: "write", chat: "read" };
+const ADDITIONAL_SCOPES: { readonly [operation: string]: Scope } = {
+  forkSession: "write",
+  chat: "read",
+  runAgUi: "read",
+  runAgUiAgent: "read",
+};
 const PROTECTED_OPERATIONS = OPERATIONS.filter(({ action }) => action !== "public");
 
 const exampleOf = (operation: AnyOperation, session = ALICE_SESSION): Example => {
@@ -134,9 +139,10 @@ describe("a token without a scope", () => {
           if (scope === undefined) continue;
           await attempt(`${operation.id} without ${scope}`, async () => {
             const token = without.get(scope);
-            // For `chat`, use the request that starts a run.
-            const example =
-              operation.id === "chat" ? (CREATING["chat"]?.(ALICE_SESSION, ids)[0] as Example) : exampleOf(operation);
+            // Of endpoints that also resume or answer a run, use the request that starts one.
+            const example = ["chat", "runAgUi"].includes(operation.id)
+              ? (CREATING[operation.id]?.(ALICE_SESSION, ids)[0] as Example)
+              : exampleOf(operation);
             const response = await askAs(token, example);
             expect([response.status, JSON.parse(response.text)]).toMatchObject([
               403,

@@ -11,7 +11,7 @@ import { testThreat } from "./test-threat.ts";
 
 const DOTS = [".", ".."];
 const OTHERS = [" ", "\u3000", "a\nb", "\u007f", "a\u0085", "a\0b"];
-const IN_BODY = ["createSession", "chat", "forkSession"];
+const IN_BODY = ["createSession", "chat", "runAgUiAgent", "forkSession"];
 const IN_PATH = ["startRun", "putBlob", "ingestRun", "sendCommand"];
 /** These requests need no data of a session. */
 const NO_IDS = {} as SessionIds;

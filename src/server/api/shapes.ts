@@ -3,6 +3,7 @@
  * declarations, and so are the schemas of the OpenAPI document. Each part of the API has its own file.
  */
 import type { Shape } from "../../protocol/schema.ts";
+import { AG_UI_SHAPES } from "./ag-ui-shapes.ts";
 import { AUTH_SHAPES } from "./auth-shapes.ts";
 import { BLOB_SHAPES } from "./blob-shapes.ts";
 import { CHAT_SHAPES } from "./chat-shapes.ts";
@@ -18,6 +19,7 @@ export const API_SHAPES: { readonly [name: string]: Shape } = {
   ...SESSION_SHAPES,
   ...RUN_SHAPES,
   ...CHAT_SHAPES,
+  ...AG_UI_SHAPES,
   ...INGEST_SHAPES,
   ...BLOB_SHAPES,
   ...KNOWLEDGE_SHAPES,

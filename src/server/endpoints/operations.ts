@@ -3,6 +3,7 @@ import { describeApi } from "../api/describe-api.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { AGENT_OPERATIONS } from "./agents.ts";
+import { AG_UI_OPERATIONS } from "./ag-ui/ag-ui-operations.ts";
 import { AI_SDK_OPERATIONS } from "./ai-sdk/chats.ts";
 import { AUTH_OPERATIONS } from "./auth.ts";
 import { getBlob, listBlobs, putBlob } from "./blobs.ts";
@@ -49,6 +50,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...AGENT_OPERATIONS,
   ...CHAT_OPERATIONS,
   ...AI_SDK_OPERATIONS,
+  ...AG_UI_OPERATIONS,
   putBlob,
   listBlobs,
   getBlob,

@@ -7,7 +7,7 @@ import { assertCursorOf, isRead, parseCursor } from "../../log/cursor.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { streamResponse, type StreamResponseOptions } from "../streams/stream-response.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import type { ReadRequest } from "../streams/stream-reader.ts";
+import type { ReadRequest, StreamReader } from "../streams/stream-reader.ts";
 import { readStreamSelection } from "../streams/stream-selection.ts";
 import { runPath } from "./resource-paths.ts";
 import { chooseMediaType, type OfferedFormat } from "./choose-media-type.ts";
@@ -46,7 +46,10 @@ export function readLastEventId(request: Request): string | undefined {
   return id === "" ? undefined : id;
 }
 
-type SendStreamOptions = Pick<StreamResponseOptions, "framing" | "isCutHard" | "headers">;
+interface SendStreamOptions extends Pick<StreamResponseOptions, "framing" | "isCutHard" | "headers"> {
+  /** Changes what the client receives. Default: the frames as they are. */
+  readonly adapt?: (reader: StreamReader) => StreamReader;
+}
 
 /**
  * Streams a session. The stream is cut when the caller loses the permission to read it; a new request then gets the
@@ -57,7 +60,7 @@ export async function sendStream(
   { caller, node, signal }: Omit<StreamCall, "request">,
   session: string,
   request: Omit<ReadRequest, "transport" | "signal" | "lease">,
-  options: SendStreamOptions,
+  { adapt = (reader) => reader, ...options }: SendStreamOptions,
 ): Promise<Response> {
   const { access } = core;
   const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(caller, session, onEnd);
@@ -65,7 +68,7 @@ export async function sendStream(
   // The client has disconnected.
   if (reader === undefined) return new Response(null, { status: 499 });
   const { heartbeatMs, maxOutboundBytes } = core.limits;
-  return streamResponse(reader, { ...options, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
+  return streamResponse(adapt(reader), { ...options, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
 }
 
 /** A run that a request started. */

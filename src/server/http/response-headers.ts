@@ -75,7 +75,8 @@ export function setOnResponse(response: Response, headers: ResponseHeaders, { ou
 export function describePreflight(methods: string): ResponseHeaders {
   return {
     "access-control-allow-methods": methods,
-    "access-control-allow-headers": "authorization, content-type, idempotency-key, last-event-id, x-request-id",
+    "access-control-allow-headers":
+      "authorization, content-type, idempotency-key, last-event-id, x-request-id, x-run-id",
     "access-control-max-age": "600",
   };
 }

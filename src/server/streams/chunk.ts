@@ -95,7 +95,7 @@ export class Chunk {
   #encode(form: ChunkForm): Buffer {
     switch (form) {
       case "sse":
-        return Buffer.from(this.frames.map(({ text, cursor }) => encodeSse({ id: cursor, data: text })).join(""));
+        return Buffer.from(this.frames.map(writeSse).join(""));
       case "ndjson":
         return Buffer.from(this.frames.map(({ text }) => encodeNdjson(text)).join(""));
       case "sse-http":
@@ -114,6 +114,11 @@ export class Chunk {
 const CHUNK_BYTES = 384;
 const FRAME_BYTES = 144;
 const ENCODING_BYTES = 160;
+
+/** A frame without a cursor gets no ID, so that the client keeps the one it has. */
+function writeSse({ text, cursor }: StreamFrame): string {
+  return encodeSse(cursor === "" ? { data: text } : { id: cursor, data: text });
+}
 
 const LINE_END = Buffer.from("\r\n");
 

@@ -73,6 +73,8 @@ export function createStreams(options: StreamsOptions): Streams {
   function readEncoderOptions(request: ReadRequest, dialect: DialectName): Pick<StreamFormat, "encoderOptions"> {
     const { followSession: follow = false, strict = options.strict ?? false } = request;
     if (strict && DIALECTS[dialect].options.includes("strict")) return { encoderOptions: { strict } };
+    if (request.legacy === true && DIALECTS[dialect].options.includes("legacy"))
+      return { encoderOptions: { legacy: true } };
     return follow || debug ? { encoderOptions: { follow, debug } } : {};
   }
 

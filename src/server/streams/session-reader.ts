@@ -109,7 +109,7 @@ export class SessionReader implements StreamReader, Follower {
     else this.#proceed();
   }
 
-  close(reason: "left" | "slow" = "left"): void {
+  close(reason: "left" | "slow" | "end" = "left"): void {
     this.finish(reason);
   }
 

@@ -80,9 +80,10 @@ export interface StreamReader {
   /** The sink has room again. */
   resume(): void;
   /**
-   * Ends the reader. Pass `slow` for a client that does not read; the caller then also reports it to the meter.
+   * Ends the reader. Pass `slow` for a client that does not read; the caller then also reports it to the meter. Pass
+   * `end` if the client has everything it needs.
    */
-  close(reason?: "left" | "slow"): void;
+  close(reason?: "left" | "slow" | "end"): void;
 }
 
 export interface Streams {

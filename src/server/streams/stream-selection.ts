@@ -11,6 +11,8 @@ export interface StreamSelection {
   readonly modes?: readonly string[] | undefined;
   /** Strict form of `loom` or `export`. Default: that of the server. */
   readonly strict?: boolean | undefined;
+  /** Form for older clients of `ag-ui`. Default: false. */
+  readonly legacy?: boolean | undefined;
   /** A cursor, or an event ID in digits. */
   readonly after?: string | undefined;
   readonly skip?: number | undefined;

@@ -1,0 +1,258 @@
+/**
+ * Fits the frames of a run to one request of an AG-UI client: with the IDs that the client chose, and up to the point at
+ * which the run waits for an answer of the client.
+ *
+ * Invariant: a response that ends because the run waits ends with the record that made the run wait for the last of the
+ * answers, so that the request with the answers continues exactly there.
+ */
+import type { StreamFrame } from "../../../log/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import { Chunk } from "../../streams/chunk.ts";
+import { comparePositions, type Position, readPosition } from "../../streams/position.ts";
+import type { ReaderEnd, Sink, StreamReader } from "../../streams/stream-reader.ts";
+
+export interface AgUiReaderOptions {
+  /** IDs in the frames: those of the request. */
+  readonly threadId: string;
+  readonly runId: string;
+  readonly parentRunId?: string | undefined;
+  /** IDs of the calls that the request answers. The run does not wait for them again. */
+  readonly answered: ReadonlySet<string>;
+  /** The client has all frames up to here. */
+  readonly readUpTo?: Position | undefined;
+  /** Frame to send after the first `RUN_STARTED`. */
+  readonly snapshot?: string | undefined;
+  /** True: each frame is an object with `id` and `chunk`. */
+  readonly isEnveloped: boolean;
+  /** Resolves to the ID of the last record of the session. */
+  readonly findLastId: () => Promise<number>;
+  /** Time without another reason to wait after which the response ends, in milliseconds. */
+  readonly settleMs?: number;
+}
+
+/** More approvals of the same model answer follow within this time. */
+const SETTLE_MS = 150;
+/** How often a response waits once more because the log has records that the reader has not sent. */
+const MAX_SETTLE_ROUNDS = 20;
+
+/** Maximum number of frames held back. Beyond it, the response ends. */
+const MAX_HELD = 10_000;
+
+/** What a run waits for: the frame that says so, and the calls. */
+interface Pause {
+  readonly frame: StreamFrame;
+  readonly calls: ReadonlySet<string>;
+}
+
+export function createAgUiReader(reader: StreamReader, options: AgUiReaderOptions): StreamReader {
+  return {
+    session: reader.session,
+    cursor: reader.cursor,
+    start: (target) => reader.start(new AgUiSink(reader, target, options)),
+    resume: () => reader.resume(),
+    close: (reason) => reader.close(reason),
+  };
+}
+
+class AgUiSink implements Sink {
+  readonly #reader: StreamReader;
+  readonly #target: Sink;
+  readonly #options: AgUiReaderOptions;
+  #readUpTo: Position | undefined;
+  #snapshot: string | undefined;
+  /** True between `RUN_STARTED` and the end of the run, as the client sees it. */
+  #isStarted = false;
+  /** The last frame that ended or paused the run, if the client has already received it. */
+  #received: StreamFrame | undefined;
+  #pause: Pause | undefined;
+  /** Frames after the pause. They are sent if the run turns out to wait for more. */
+  #held: StreamFrame[] = [];
+  #lastId = 0;
+  #rounds = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+  #hasRoom = true;
+
+  constructor(reader: StreamReader, target: Sink, options: AgUiReaderOptions) {
+    this.#reader = reader;
+    this.#target = target;
+    this.#options = options;
+    this.#readUpTo = options.readUpTo;
+    this.#snapshot = options.snapshot;
+  }
+
+  write(chunk: Chunk): boolean {
+    if (this.#isOver) return true;
+    const frames = chunk.frames.flatMap((frame) => this.#convert(frame));
+    this.#lastId = readPosition(chunk.cursor).eventId;
+    return this.#send(frames, chunk);
+  }
+
+  end(end: ReaderEnd): void {
+    if (this.#isOver) return;
+    this.#stop();
+    if (end.reason === "end") {
+      const rest = this.#held.splice(0);
+      // A client that repeats a request after the last frame takes an empty response for an error.
+      const repeated = this.#received === undefined ? [] : [{ text: this.#received.text, cursor: "" }];
+      this.#send([...rest, ...repeated]);
+    }
+    this.#target.end(end);
+  }
+
+  #stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  #send(frames: readonly StreamFrame[], { origin, mayEndRun } = NO_ORIGIN): boolean {
+    const last = frames.at(-1);
+    if (last === undefined) return this.#hasRoom;
+    const sent = this.#options.isEnveloped ? frames.map(envelop) : frames;
+    this.#hasRoom = this.#target.write(new Chunk(origin, sent, mayEndRun));
+    return this.#hasRoom;
+  }
+
+  /** Returns the frames to send now. */
+  #convert(frame: StreamFrame): readonly StreamFrame[] {
+    const type = readType(frame.text);
+    if (this.#isRead(frame)) {
+      this.#skip(type, frame);
+      return [];
+    }
+    if (type === "RUN_STARTED") return this.#startRun(frame);
+    if (type === "RUN_FINISHED") return this.#finishRun(frame);
+    this.#received = undefined;
+    return this.#pass(frame);
+  }
+
+  #isRead(frame: StreamFrame): boolean {
+    if (this.#readUpTo === undefined) return false;
+    if (comparePositions(readPosition(frame.cursor), this.#readUpTo) <= 0) return true;
+    this.#readUpTo = undefined;
+    return false;
+  }
+
+  /** The client has the frame. If it was the last one of a response, it may have to be sent again. */
+  #skip(type: string, frame: StreamFrame): void {
+    if (type === "RUN_FINISHED") this.#finishRun(frame, true);
+    else if (type === "RUN_ERROR") this.#received = frame;
+    else if (type === "RUN_STARTED") this.#isStarted = true;
+  }
+
+  #pass(frame: StreamFrame): readonly StreamFrame[] {
+    if (this.#pause === undefined) return [frame];
+    this.#held.push(frame);
+    if (this.#held.length > MAX_HELD) void this.#settle(MAX_SETTLE_ROUNDS);
+    return [];
+  }
+
+  #startRun(frame: StreamFrame): readonly StreamFrame[] {
+    this.#received = undefined;
+    if (this.#isStarted) return [];
+    this.#isStarted = true;
+    const { parentRunId } = this.#options;
+    const started = this.#rename(frame, parentRunId === undefined ? {} : { parentRunId });
+    const snapshot = this.#snapshot;
+    this.#snapshot = undefined;
+    if (snapshot === undefined) return this.#pass(started);
+    // The cursor is with the second frame: a client that resumes after it has both.
+    return [
+      { text: started.text, cursor: "" },
+      { text: snapshot, cursor: frame.cursor },
+    ];
+  }
+
+  #finishRun(frame: StreamFrame, isRead = false): readonly StreamFrame[] {
+    const given = JSON.parse(frame.text) as JsonObject;
+    const calls = listWaiting(given).filter((call) => !this.#options.answered.has(call));
+    const isPaused = listWaiting(given).length > 0;
+    const flushed = this.#flush(isPaused ? calls : []);
+    if (isPaused && calls.length === 0) return flushed;
+    const named = this.#rename(frame, pickUnanswered(given, new Set(calls)));
+    if (!isPaused) {
+      this.#isStarted = false;
+      if (!isRead) return [...flushed, named];
+      this.#received = named;
+      return [];
+    }
+    if (this.#pause === undefined) {
+      this.#pause = { frame: isRead ? { text: named.text, cursor: "" } : named, calls: new Set(calls) };
+      this.#rounds = 0;
+      this.#arm();
+    }
+    return flushed;
+  }
+
+  /** Ends the pause and returns what was held back, if the run waits for something else, or for nothing. */
+  #flush(calls: readonly string[]): readonly StreamFrame[] {
+    const known = this.#pause?.calls;
+    if (known === undefined || (calls.length > 0 && calls.every((call) => known.has(call)))) return [];
+    this.#pause = undefined;
+    clearTimeout(this.#timer);
+    return this.#held.splice(0);
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#settle(), this.#options.settleMs ?? SETTLE_MS);
+  }
+
+  async #settle(rounds = this.#rounds++): Promise<void> {
+    const lastId = await this.#options.findLastId().catch(() => 0);
+    const pause = this.#pause;
+    if (this.#isOver || pause === undefined) return;
+    if (lastId > this.#lastId && rounds < MAX_SETTLE_ROUNDS) {
+      this.#arm();
+      return;
+    }
+    this.#stop();
+    this.#send([pause.frame]);
+    this.#reader.close("end");
+    this.#target.end({ reason: "end", cursor: pause.frame.cursor });
+  }
+
+  #rename({ text, cursor }: StreamFrame, changed: JsonObject): StreamFrame {
+    const { threadId, runId } = this.#options;
+    return { text: JSON.stringify({ ...(JSON.parse(text) as JsonObject), threadId, runId, ...changed }), cursor };
+  }
+}
+
+const NO_ORIGIN: Pick<Chunk, "origin" | "mayEndRun"> = { origin: { session: "", dialect: "ag-ui" }, mayEndRun: false };
+
+const TYPE = /^\{"type":"(\w+)"/;
+
+function readType(text: string): string {
+  return TYPE.exec(text)?.[1] ?? "";
+}
+
+function envelop({ text, cursor }: StreamFrame): StreamFrame {
+  return cursor === "" ? { text, cursor } : { text: `{"id":${JSON.stringify(cursor)},"chunk":${text}}`, cursor };
+}
+
+/** IDs of the calls that the run waits for: interrupts, and calls that the client carries out. */
+function listWaiting({ outcome }: JsonObject): readonly string[] {
+  if (!isJsonObject(outcome)) return [];
+  const { interrupts, pendingToolCallIds: pending } = outcome;
+  return [
+    ...(Array.isArray(interrupts) ? interrupts.map(readId) : []),
+    ...(Array.isArray(pending) ? pending.map(String) : []),
+  ];
+}
+
+/** The outcome without what the request has answered. */
+function pickUnanswered({ outcome }: JsonObject, calls: ReadonlySet<string>): JsonObject {
+  if (!isJsonObject(outcome)) return {};
+  const { interrupts, pendingToolCallIds: pending } = outcome;
+  return {
+    outcome: {
+      ...outcome,
+      ...(Array.isArray(interrupts) ? { interrupts: interrupts.filter((each) => calls.has(readId(each))) } : {}),
+      ...(Array.isArray(pending) ? { pendingToolCallIds: pending.filter((id) => calls.has(String(id))) } : {}),
+    },
+  };
+}
+
+function readId(interrupt: Json): string {
+  return isJsonObject(interrupt) ? String(interrupt["id"]) : "";
+}

@@ -1,0 +1,123 @@
+/**
+ * Folds AG-UI frames to the messages that a client has after them, as the client itself does. Messages of an interrupted
+ * attempt are left out: only a client that was connected meanwhile has them.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import { SUPERSEDED } from "../../../dialects/ag-ui/carried-events.ts";
+
+/** A message of AG-UI. */
+export interface AgUiThreadMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant" | "reasoning" | "tool" | "activity";
+  content?: Json;
+  toolCalls?: AgUiToolCall[];
+  readonly toolCallId?: string;
+  readonly activityType?: string;
+  readonly metadata?: JsonObject;
+}
+
+interface AgUiToolCall {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: { readonly name: string; arguments: string };
+}
+
+export class MessageFold {
+  readonly #messages = new Map<string, AgUiThreadMessage>();
+  readonly #calls = new Map<string, AgUiToolCall>();
+  /** What the last run waits for; empty if it does not wait. */
+  #interrupts: readonly JsonObject[] = [];
+
+  get messages(): readonly AgUiThreadMessage[] {
+    return [...this.#messages.values()];
+  }
+
+  get interrupts(): readonly JsonObject[] {
+    return this.#interrupts;
+  }
+
+  addMessage(message: AgUiThreadMessage): void {
+    this.#messages.set(message.id, message);
+  }
+
+  add(text: string): void {
+    const frame = JSON.parse(text) as { readonly [field: string]: Json } & { readonly type: string };
+    const id = String(frame["messageId"] ?? "");
+    switch (frame.type) {
+      case "TEXT_MESSAGE_START":
+        if (!this.#messages.has(id)) this.addMessage({ id, role: "assistant", content: "" });
+        break;
+      case "REASONING_MESSAGE_START":
+        if (!this.#messages.has(id)) this.addMessage({ id, role: "reasoning", content: "" });
+        break;
+      case "TEXT_MESSAGE_CONTENT":
+      case "REASONING_MESSAGE_CONTENT":
+        this.#append(id, String(frame["delta"]));
+        break;
+      case "TOOL_CALL_START":
+        this.#startCall(frame);
+        break;
+      case "TOOL_CALL_ARGS": {
+        const call = this.#calls.get(String(frame["toolCallId"]));
+        if (call !== undefined) call.function.arguments += String(frame["delta"]);
+        break;
+      }
+      case "TOOL_CALL_RESULT": {
+        const { content = "", metadata } = frame;
+        const about = isJsonObject(metadata) ? { metadata } : {};
+        this.addMessage({ id, role: "tool", toolCallId: String(frame["toolCallId"]), content, ...about });
+        break;
+      }
+      case "ACTIVITY_SNAPSHOT": {
+        const { content = {}, activityType } = frame;
+        this.addMessage({ id, role: "activity", activityType: String(activityType), content });
+        break;
+      }
+      case "CUSTOM":
+        if (frame["name"] === SUPERSEDED) this.#supersede(frame["value"]);
+        break;
+      case "RUN_STARTED":
+        this.#interrupts = [];
+        break;
+      case "RUN_FINISHED":
+        this.#interrupts = readInterrupts(frame["outcome"]);
+        break;
+      default:
+    }
+  }
+
+  #append(id: string, delta: string): void {
+    const message = this.#messages.get(id);
+    if (message !== undefined)
+      message.content = `${typeof message.content === "string" ? message.content : ""}${delta}`;
+  }
+
+  #startCall({ toolCallId, toolCallName, parentMessageId }: { readonly [field: string]: Json }): void {
+    const id = String(toolCallId);
+    if (this.#calls.has(id)) return;
+    const parent = typeof parentMessageId === "string" ? parentMessageId : id;
+    let message = this.#messages.get(parent);
+    if (message === undefined) {
+      message = { id: parent, role: "assistant" };
+      this.addMessage(message);
+    }
+    const call: AgUiToolCall = { id, type: "function", function: { name: String(toolCallName), arguments: "" } };
+    this.#calls.set(id, call);
+    (message.toolCalls ??= []).push(call);
+  }
+
+  #supersede(value: Json | undefined): void {
+    const ids = isJsonObject(value) && Array.isArray(value["messageIds"]) ? value["messageIds"] : [];
+    for (const id of ids) {
+      const message = this.#messages.get(String(id));
+      // Its calls count: they have results.
+      if (message?.toolCalls === undefined) this.#messages.delete(String(id));
+      else message.content = "";
+    }
+  }
+}
+
+function readInterrupts(outcome: Json | undefined): readonly JsonObject[] {
+  const list = isJsonObject(outcome) ? outcome["interrupts"] : undefined;
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}

@@ -1,0 +1,89 @@
+/**
+ * Reads what a client of AG-UI sends: of its messages the new one of the user, its answers to interrupts, and its data
+ * for the run.
+ */
+import { isJsonObject, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import type { ControlCommand } from "../../../protocol/control/index.ts";
+import type { AgUiInput, StartRun } from "../../api/shapes.generated.ts";
+
+type Answer = Pick<
+  Extract<ControlCommand, { readonly type: "approve" }>,
+  "call_id" | "decision" | "arguments" | "reason"
+>;
+
+/** Returns the last message as the body of a run. Throws `invalid_request` if it is not the user's. */
+export function readQuestion({ messages, ...input }: AgUiInput): StartRun {
+  const message = messages.at(-1);
+  const path = `messages[${Math.max(0, messages.length - 1)}]`;
+  if (message?.["role"] !== "user")
+    throw refuse("The last message must be the user's, unless the request answers an interrupt", path);
+  const { id, content } = message;
+  const { text, attachments } = readContent(content, `${path}.content`);
+  const context = readContext(input);
+  return {
+    message: { text, ...(attachments.length === 0 ? {} : { attachments }) },
+    ...(typeof id === "string" && id !== "" ? { request_id: id } : {}),
+    ...(context === undefined ? {} : { context: { "ag-ui": context } }),
+  };
+}
+
+type GivenAttachments = NonNullable<StartRun["attachments"]>;
+
+function readContent(content: Json | undefined, path: string): { text: string; attachments: GivenAttachments } {
+  if (typeof content === "string") return { text: content, attachments: [] };
+  if (!Array.isArray(content)) throw refuse("The message needs `content`: a text or a list of parts", path);
+  const texts: string[] = [];
+  const attachments: GivenAttachments[number][] = [];
+  for (const [index, part] of content.entries()) {
+    if (!isJsonObject(part)) throw refuse("A part must be an object", `${path}[${index}]`);
+    if (part["type"] === "text") texts.push(String(part["text"] ?? ""));
+    else attachments.push(readFile(part, `${path}[${index}]`));
+  }
+  return { text: texts.join("\n"), attachments };
+}
+
+/** Files have a `source` since version 1.0, and are `binary` before. */
+function readFile(part: JsonObject, path: string): GivenAttachments[number] {
+  const source = isJsonObject(part["source"]) ? part["source"] : undefined;
+  const mediaType = readText(source?.["mimeType"] ?? part["mimeType"]);
+  const metadata = isJsonObject(part["metadata"]) ? part["metadata"] : {};
+  const name = readText(part["filename"] ?? metadata["filename"]);
+  const about = {
+    ...(mediaType === undefined ? {} : { media_type: mediaType }),
+    ...(name === undefined ? {} : { name }),
+  };
+  const data = readText(source?.["type"] === "data" ? source["value"] : part["data"]);
+  const url = readText(source?.["type"] === "url" ? source["value"] : part["url"]);
+  if (data !== undefined) return { data, ...about };
+  if (url !== undefined) return { url, ...about };
+  throw refuse("A file needs its data or a URL", path);
+}
+
+function readText(value: Json | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** What the page says about itself. Undefined if it says nothing. */
+function readContext({ context = [], forwardedProps }: Omit<AgUiInput, "messages">): JsonObject | undefined {
+  const hasProps = isJsonObject(forwardedProps) && Object.keys(forwardedProps).length > 0;
+  if (context.length === 0 && !hasProps) return undefined;
+  return { ...(context.length === 0 ? {} : { context }), ...(hasProps ? { forwardedProps } : {}) };
+}
+
+/** The decision in an answer: `true`, or an object with `approved`. Everything else rejects the call. */
+export function readAnswer({ interruptId, status, payload }: NonNullable<AgUiInput["resume"]>[number]): Answer {
+  const given = isJsonObject(payload) ? payload : { approved: payload === true };
+  const isApproved = status === "resolved" && given["approved"] === true;
+  const edited = given["arguments"] ?? given["editedArgs"];
+  const reason = readText(given["reason"]);
+  return {
+    call_id: interruptId,
+    decision: isApproved ? "approved" : "rejected",
+    ...(isApproved && isJsonObject(edited) ? { arguments: edited } : {}),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function refuse(message: string, path: string): LoomError {
+  return new LoomError("invalid_request", message, { path, in: "body" });
+}

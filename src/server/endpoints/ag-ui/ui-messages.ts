@@ -1,0 +1,77 @@
+/** Converts the messages of AG-UI to those with `parts` that TanStack AI loads. */
+import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { AgUiThreadMessage } from "./message-fold.ts";
+
+interface UiMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly parts: JsonObject[];
+}
+
+/** The interrupts of the run that waits, by call. Their calls ask for approval. */
+type Waiting = ReadonlyMap<string, JsonObject>;
+
+export function toUiMessages(messages: readonly AgUiThreadMessage[], waiting: Waiting): readonly UiMessage[] {
+  const results = new Map(
+    messages.flatMap((message) => (message.role === "tool" ? [[message.toolCallId, message]] : [])),
+  );
+  const converted: UiMessage[] = [];
+  // The client shows thoughts as a part of the message after them.
+  let thoughts: JsonObject[] = [];
+  for (const { id, role, content, toolCalls = [] } of messages) {
+    if (role === "user") converted.push({ id, role, parts: toUserParts(content) });
+    else if (role === "reasoning") thoughts.push({ type: "thinking", content: content ?? "" });
+    else if (role === "assistant") {
+      const text = typeof content === "string" && content !== "" ? [{ type: "text", content }] : [];
+      const calls = toolCalls.flatMap((call) => toCallParts(call, results.get(call.id), waiting.get(call.id)));
+      converted.push({ id, role, parts: [...thoughts, ...text, ...calls] });
+      thoughts = [];
+    }
+  }
+  const last = converted.at(-1);
+  if (thoughts.length > 0 && last?.role === "assistant") last.parts.push(...thoughts);
+  return converted;
+}
+
+function toUserParts(content: Json | undefined): JsonObject[] {
+  if (!Array.isArray(content)) return [{ type: "text", content: content ?? "" }];
+  return content.flatMap((part) => {
+    if (!isJsonObject(part)) return [];
+    return [part["type"] === "text" ? { type: "text", content: part["text"] ?? "" } : part];
+  });
+}
+
+function toCallParts(
+  { id, function: { name, arguments: text } }: NonNullable<AgUiThreadMessage["toolCalls"]>[number],
+  result: AgUiThreadMessage | undefined,
+  interrupt: JsonObject | undefined,
+): readonly JsonObject[] {
+  const call = { type: "tool-call", id, name, arguments: text, ...readInput(text) };
+  if (interrupt !== undefined)
+    return [{ ...call, state: "approval-requested", approval: { id: interrupt["id"] ?? id, needsApproval: true } }];
+  if (result === undefined) return [{ ...call, state: "input-complete" }];
+  const { content = "", id: messageId, metadata } = result;
+  const loom = isJsonObject(metadata) ? metadata["loom"] : undefined;
+  const isError = isJsonObject(loom) && loom["is_error"] === true;
+  const output = typeof content === "string" ? readOutput(content) : content;
+  return [
+    { ...call, state: isError ? "error" : "complete", output },
+    { type: "tool-result", toolCallId: id, id: messageId, content, state: isError ? "error" : "complete" },
+  ];
+}
+
+function readInput(text: string): JsonObject {
+  try {
+    return { input: JSON.parse(text) as Json };
+  } catch {
+    return {};
+  }
+}
+
+function readOutput(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
