@@ -24,11 +24,11 @@ describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
     const client = new Agent({ url, threadId: "t" });
     const { result, newMessages } = await say(client, "What is 1 + 2?", "r-1");
     expect([result, ran]).toEqual(["It is 3.", [["add", { a: 1, b: 2 }]]]);
-    expect(newMessages.map(({ role }) => role)).toEqual(["reasoning", "assistant", "assistant", "tool", "assistant"]);
+    expect(newMessages.map(({ role }) => role)).toEqual(["reasoning", "assistant", "tool", "assistant"]);
     expect((await say(client, "Sure?")).result).toBe("Yes.");
     expect(client.messages.at(-1)).toMatchObject({ role: "assistant", content: "Yes." });
     const runs = await log.listRuns("t");
-    expect(runs.map(({ requestId }) => requestId)).toEqual(["u-6", "u-0"]);
+    expect(runs.map(({ requestId }) => requestId)).toEqual(["u-5", "u-0"]);
     expect(runs[1]?.runId).toBe("r-1");
   });
 
@@ -118,7 +118,7 @@ describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
     expect((await client.runAgent({ runId: "r-2", resume })).result).toBe("Done.");
     expect([plain(client.messages), ran.length]).toEqual([whole, 1]);
     // Another client answers later: the first answer counts, and it receives the rest as well.
-    const late = new Agent({ url, threadId: "t", initialMessages: client.messages.slice(0, 3) });
+    const late = new Agent({ url, threadId: "t", initialMessages: client.messages.slice(0, 2) });
     await late.runAgent({ runId: "r-3", resume: [{ interruptId: "c1", status: "cancelled" }] });
     expect([plain(late.messages), ran.length]).toEqual([whole, 1]);
   });

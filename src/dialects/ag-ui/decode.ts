@@ -49,6 +49,8 @@ function createAgUiDecoder(): Decoder {
   let runId: string | undefined;
   let state: "new" | "live" | "waiting" | "over" = "new";
   let hasFailed = false;
+  /** True if the run has sent its usage call by call; its end then has the sum. */
+  let hasUsage = false;
   let reader = new FrameReader();
   let order = new OrderChecker();
   let chunks = new ChunkExpander();
@@ -63,6 +65,7 @@ function createAgUiDecoder(): Decoder {
   function begin(frame: JsonObject): AnyEvent[] {
     state = "live";
     hasFailed = false;
+    hasUsage = false;
     reader = new FrameReader();
     order = new OrderChecker();
     chunks = new ChunkExpander();
@@ -115,7 +118,7 @@ function createAgUiDecoder(): Decoder {
       return reader.readInterrupts(frame);
     }
     state = "over";
-    const used = readUsage(usage);
+    const used = hasUsage ? [] : readUsage(usage);
     if (type !== CANCELLED) return [...used, ...complete(typeof result === "string" ? result : reader.answer)];
     const { reason, code } = toJsonObject(toJsonObject(metadata)["loom"]);
     return [...used, endRun(CANCELLED, reason, code)];
@@ -124,7 +127,8 @@ function createAgUiDecoder(): Decoder {
   function fail({ message, code, usage }: JsonObject): readonly AnyEvent[] {
     state = "over";
     hasFailed = true;
-    return [...readUsage(usage), code === CANCELLED ? endRun(CANCELLED, message) : endRun("error", message, code)];
+    const used = hasUsage ? [] : readUsage(usage);
+    return [...used, code === CANCELLED ? endRun(CANCELLED, message) : endRun("error", message, code)];
   }
 
   function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
@@ -139,8 +143,10 @@ function createAgUiDecoder(): Decoder {
     if (type === "RUN_STARTED") return start(frame, issues);
     const records: EventRecord[] = ensureRun(type, issues).map((event) => ({ envelope: envelope(), event }));
     order.check(type, frame, issues);
-    for (const event of readEvents(type, frame, issues))
+    for (const event of readEvents(type, frame, issues)) {
+      hasUsage ||= event.type === "usage";
       records.push({ envelope: envelope(frame["timestamp"]), event });
+    }
     return records;
   }
 

@@ -238,3 +238,27 @@ test("ag-ui: sends no frame that clients refuse because of a kept field", () => 
   );
   expect(typesOf(frames).slice(1, 5)).toEqual(["STATE_DELTA", "RAW", "RAW", "RAW"]);
 });
+
+test("ag-ui: calls of an answer are in its message, and the end has the sum of the tokens", () => {
+  const call = (call_id: string, node: string) => ({ type: "tool_call", call_id, name: "t", arguments: {}, node });
+  const usage = { type: "usage", prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  const frames = parse(
+    encode(
+      stamp([
+        START,
+        { type: "message_chunk", content: "I see", id: "think", node: "a" },
+        call("c1", "a"),
+        call("c2", "a"),
+        { type: "llm_start", llm_call_id: "l", node: "a" },
+        call("c3", "a"),
+        call("c4", "a"),
+        usage,
+        usage,
+        ...END,
+      ]),
+    ),
+  );
+  const calls = frames.filter(({ type }) => type === "TOOL_CALL_START");
+  expect(calls.map(({ parentMessageId }) => parentMessageId)).toEqual(["message-2", "message-2", undefined, "c3"]);
+  expect(frames.at(-1)).toMatchObject({ usage: [{ inputTokens: 6, outputTokens: 4, totalTokens: 10 }] });
+});

@@ -36,6 +36,7 @@ import {
   enterStep,
   exitStep,
   finishRun,
+  forgetParent,
   nameCall,
   pauseRun,
   renameCall,
@@ -109,7 +110,7 @@ function callEvent<T extends "tool_start" | "tool_output" | "tool_progress">(
   return carried("CUSTOM", (fold, event, { envelope }) => {
     const call = trackCall(fold.calls, event, envelope, phase);
     const named = { ...event, call_id: nameCall(fold, call), name: call.name } as LoomEvent;
-    return [...showCall(fold, call, "{}"), writeCustom(named)];
+    return [...showCall(fold, call, "{}", envelope.node_id), writeCustom(named)];
   });
 }
 
@@ -131,7 +132,10 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     ],
     note: "the thread is the session. Sent again when a run that waited goes on",
   }),
-  llm_start: custom(),
+  llm_start: carried("CUSTOM", (fold, event, { envelope }) => {
+    forgetParent(fold, envelope.node_id);
+    return [writeCustom(event)];
+  }),
   llm_end: custom(),
   node_enter: converted(
     "STEP_STARTED",
@@ -187,7 +191,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       const call = trackCall(fold.calls, event, envelope, "call");
       call.description = event.description;
       const text = event.raw_arguments ?? JSON.stringify(event.arguments);
-      return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, text)];
+      return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, text, envelope.node_id)];
     },
     {
       lostFields: ["index"],
@@ -230,7 +234,14 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   foreign: converted("RAW", (_fold, event) => [writeForeign(event)], {
     note: "the dialect is the `source`. Frames of AG-UI that this package has no event for are sent unchanged, if clients accept them",
   }),
-  usage: custom(),
+  usage: carried(
+    "CUSTOM",
+    (fold, event) => {
+      addUsage(fold, event);
+      return [writeCustom(event)];
+    },
+    { note: "the sum is in `RUN_FINISHED` or `RUN_ERROR`" },
+  ),
   error: custom("clients stop at `RUN_ERROR`, so it is sent only if the run fails"),
   retrieval_complete: custom(),
   compression_applied: custom(),
@@ -259,12 +270,14 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     (fold, { status, reason, code }, { envelope }) => {
       if (status === "completed") return NO_FRAMES;
       const frames = closeRun(fold, envelope);
-      if (status === "error") return [...frames, writeFrame("RUN_ERROR", { message: reason ?? FAILED, code })];
+      const usage = describeUsage(fold);
+      if (status === "error")
+        return [...frames, writeFrame("RUN_ERROR", { message: reason ?? FAILED, code, ...usage })];
       if (fold.isLegacy)
-        return [...frames, writeFrame("RUN_ERROR", { message: reason ?? CANCELLED, code: "cancelled" })];
+        return [...frames, writeFrame("RUN_ERROR", { message: reason ?? CANCELLED, code: "cancelled", ...usage })];
       const about = dropUndefined({ reason, code });
       const loom = Object.keys(about).length === 0 ? undefined : about;
-      return [...frames, finishRun(fold, { outcome: { type: "cancelled" } }, loom)];
+      return [...frames, finishRun(fold, { outcome: { type: "cancelled" }, ...usage }, loom)];
     },
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
@@ -280,12 +293,26 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     (fold, { reply }, { envelope }) => {
       const rest = findUnsentText(fold.answered, envelope.node_id, reply);
       const frames = rest === "" ? NO_FRAMES : appendText(fold, "text", envelope, rest);
-      const end = finishRun(fold, { result: reply, outcome: { type: "success" } });
+      const end = finishRun(fold, { result: reply, outcome: { type: "success" }, ...describeUsage(fold) });
       return [...frames, ...closeRun(fold, envelope), end];
     },
     { note: "the reply is the `result`. Text that was not streamed is sent before it" },
   ),
 };
+
+function addUsage(fold: SentRun, { prompt_tokens, completion_tokens, total_tokens }: EventOf<"usage">): void {
+  const { inputTokens, outputTokens, totalTokens } = fold.usage ?? { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  fold.usage = {
+    inputTokens: inputTokens + prompt_tokens,
+    outputTokens: outputTokens + completion_tokens,
+    totalTokens: totalTokens + total_tokens,
+  };
+}
+
+/** Clients refuse counts that are not whole numbers. */
+function describeUsage({ usage }: SentRun): JsonObject {
+  return usage !== undefined && Object.values(usage).every(Number.isSafeInteger) ? { usage: [usage] } : {};
+}
 
 function encodeArguments(
   fold: SentRun,
@@ -319,7 +346,7 @@ function encodeToolEnd(fold: SentRun, event: EventOf<"tool_end">, { envelope }: 
   };
   const frames = [
     ...endMessages(fold, envelope.node_id),
-    ...showCall(fold, call, "{}"),
+    ...showCall(fold, call, "{}", envelope.node_id),
     writeFrame("TOOL_CALL_RESULT", fields, Object.keys(about).length === 0 ? undefined : about),
   ];
   // A call of an interrupted model call that never started is made again.
@@ -334,7 +361,10 @@ function encodeApproval(
 ): readonly string[] {
   const call = trackCall(fold.calls, event, envelope, "before");
   addInterrupt(fold, call.id, createInterrupt(call, nameCall(fold, call), event));
-  return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, JSON.stringify(event.arguments))];
+  return [
+    ...endMessages(fold, envelope.node_id),
+    ...showCall(fold, call, JSON.stringify(event.arguments), envelope.node_id),
+  ];
 }
 
 /** The metadata has the names that clients with approvals look for. */

@@ -63,6 +63,10 @@ export interface SentRun {
   readonly interrupts: Map<string, JsonObject>;
   /** Names of open steps by node run. */
   readonly steps: Map<string, string>;
+  /** Messages that get the next call of each node run: the text before it, or the first call of the same answer. */
+  readonly parents: Map<string, string>;
+  /** Tokens of all model calls so far. */
+  usage: { inputTokens: number; outputTokens: number; totalTokens: number } | undefined;
   readonly lists: Map<string, EventOf<"todo_list">>;
   readonly answered: StreamedAnswer;
 }
@@ -82,6 +86,8 @@ export function createSentRun({ envelope, event }: StampedRecord, isLegacy: bool
     renamed: new Map(),
     interrupts: new Map(),
     steps: new Map(),
+    parents: new Map(),
+    usage: undefined,
     lists: new Map(),
     answered: createStreamedAnswer(),
   };
@@ -148,6 +154,7 @@ export function appendText(
     new BoundedMap<AgUiMessage>(MAX_OPEN_MESSAGES, close, fold[kind]).set(node, message);
     const said = new BoundedMap<string[]>(MAX_STEPS, undefined, fold.said).getOrCreate(node, () => []);
     if (said.length < MAX_NAMED_MESSAGES) said.push(message.id);
+    if (kind === "text") setParent(fold, node, message.id);
   }
   const messageId = message.id;
   if (!message.isOpen) {
@@ -193,6 +200,22 @@ function writeEnd(kind: MessageKind, message: AgUiMessage): readonly string[] {
   return [writeFrame("REASONING_MESSAGE_END", { messageId }), writeFrame("REASONING_END", { messageId })];
 }
 
+function setParent({ parents }: SentRun, node: string, messageId: string): void {
+  new BoundedMap<string>(MAX_OPEN_MESSAGES, undefined, parents).set(node, messageId);
+}
+
+/** Starts a call in the message of its answer. Without one, clients create a message with the ID of the call. */
+function startCall(fold: SentRun, node: string, toolCallId: string, toolCallName: string): string {
+  const parentMessageId = fold.parents.get(node);
+  if (parentMessageId === undefined) setParent(fold, node, toolCallId);
+  return writeFrame("TOOL_CALL_START", { toolCallId, toolCallName, parentMessageId });
+}
+
+/** The next calls of the node run belong to another answer. */
+export function forgetParent({ parents }: SentRun, node = ""): void {
+  parents.delete(node);
+}
+
 /** Returns the ID of a call for clients. */
 export function nameCall({ renamed }: SentRun, call: TrackedCall): string {
   return renamed.get(call.id) ?? call.id;
@@ -209,7 +232,7 @@ export function streamArguments(fold: SentRun, call: TrackedCall, node: string, 
   }
   const frames: string[] = [];
   const toolCallId = streamed.id;
-  if (!streamed.isOpen) frames.push(writeFrame("TOOL_CALL_START", { toolCallId, toolCallName: call.name }));
+  if (!streamed.isOpen) frames.push(startCall(fold, node, toolCallId, call.name));
   streamed.isOpen = true;
   if (streamed.text !== undefined) streamed.text += delta;
   if ((streamed.text?.length ?? 0) > MAX_COMPARED) streamed.text = undefined;
@@ -218,7 +241,7 @@ export function streamArguments(fold: SentRun, call: TrackedCall, node: string, 
 }
 
 /** Sends a call with its arguments, or what is missing of it. */
-export function showCall(fold: SentRun, call: TrackedCall, text: string): readonly string[] {
+export function showCall(fold: SentRun, call: TrackedCall, text: string, node = ""): readonly string[] {
   if (call.shown) return [];
   call.shown = true;
   const streamed = fold.streaming.get(call.id);
@@ -226,7 +249,7 @@ export function showCall(fold: SentRun, call: TrackedCall, text: string): readon
   const toolCallId = streamed?.id ?? nameCall(fold, call);
   const sent = streamed === undefined ? "" : streamed.text;
   const frames: string[] = [];
-  if (streamed?.isOpen !== true) frames.push(writeFrame("TOOL_CALL_START", { toolCallId, toolCallName: call.name }));
+  if (streamed?.isOpen !== true) frames.push(startCall(fold, streamed?.node ?? node, toolCallId, call.name));
   if (sent === "") frames.push(writeFrame("TOOL_CALL_ARGS", { toolCallId, delta: text }));
   const isSent = sent === "" || (sent !== undefined && areEqual(sent, text));
   const loom = dropUndefined({ description: call.description, arguments: isSent ? undefined : text });
@@ -288,6 +311,7 @@ export function exitStep(
   const frames = [...endMessages(fold, node)];
   for (const [key, call] of fold.streaming) if (call.node === node) frames.push(...abandonCall(fold, key, envelope));
   if (result === "Ok") fold.said.delete(node);
+  forgetParent(fold, node);
   return [...frames, ...endStep(fold, node, result === "Ok" ? undefined : result.Err)];
 }
 
