@@ -11,6 +11,9 @@ export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 8 };
 /** Network faults: test every `step`-th position, `random` random faults, and `singles` bytes sent one at a time. */
 export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 40, random: 1, singles: 300 };
 
+/** Clients of other protocols: cut the connection after every `step`-th frame. */
+export const CUT_SAMPLES = { step: LONG ? 1 : 9 };
+
 /** Killed servers: number of kills, sessions, and messages whose response is lost. */
 export const KILL_SAMPLES = LONG ? { kills: 60, sessions: 24, lost: 150 } : { kills: 2, sessions: 5, lost: 6 };
 

@@ -50,13 +50,13 @@ function toCallParts(
   if (interrupt !== undefined)
     return [{ ...call, state: "approval-requested", approval: { id: interrupt["id"] ?? id, needsApproval: true } }];
   if (result === undefined) return [{ ...call, state: "input-complete" }];
-  const { content = "", id: messageId, metadata } = result;
+  const { content = "", metadata } = result;
   const loom = isJsonObject(metadata) ? metadata["loom"] : undefined;
   const isError = isJsonObject(loom) && loom["is_error"] === true;
   const output = typeof content === "string" ? readOutput(content) : content;
   return [
     { ...call, state: isError ? "error" : "complete", output },
-    { type: "tool-result", toolCallId: id, id: messageId, content, state: isError ? "error" : "complete" },
+    { type: "tool-result", toolCallId: id, content, state: isError ? "error" : "complete" },
   ];
 }
 
