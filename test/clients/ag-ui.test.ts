@@ -1,7 +1,8 @@
 // Clients of AG-UI, the real ones, against a server.
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Message } from "@ag-ui/client";
-import { say, startAgUiServer, VERSIONS } from "./ag-ui-fixture.ts";
+import { CUT_SAMPLES } from "../sampling.ts";
+import { say, startAgUiServer, startCutServer, VERSIONS } from "./ag-ui-fixture.ts";
 
 /** Messages without their metadata, which has durations. */
 const plain = (messages: readonly Message[]): unknown =>
@@ -186,4 +187,60 @@ describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
     const empty = new Agent({ url, threadId: "t" });
     await expect(empty.runAgent()).rejects.toThrow(/400/);
   });
+
+  test("reports a cut, and has the same messages when the request is repeated", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    const turns = [{ reasoning: "I must add.", text: "Let me see.", calls: [CALL], chunk: 4 }, { text: "It is 3." }];
+    const { url, proxy, log } = await startCutServer((_request, turn) => turns[turn % 2] ?? {});
+    const whole = new Agent({ url, threadId: "whole", headers: { connection: "close" } });
+    await say(whole, "What is 1 + 2?");
+    for (let frames = 1, isCut = true; isCut; frames += CUT_SAMPLES.step) {
+      const threadId = `cut-${frames}`;
+      proxy.setPlan((index) => (index === 0 ? { breach: { frames, how: "reset" } } : undefined));
+      const client = new Agent({ url, threadId, headers: { connection: "close" } });
+      // After a cut, the promise of the client may stay pending.
+      const isWhole = await Promise.race([
+        say(client, "What is 1 + 2?", "r-1").then(
+          () => true,
+          () => false,
+        ),
+        nextUnhandled(),
+      ]);
+      isCut = proxy.breaches > 0;
+      expect([frames, isWhole]).toEqual([frames, !isCut]);
+      const again = new Agent({ url, threadId, initialMessages: client.messages });
+      if (isCut) await again.runAgent({ runId: "r-1" });
+      expect([frames, plain(again.messages)]).toEqual([frames, plain(whole.messages)]);
+      expect(await log.listRuns(threadId)).toHaveLength(1);
+    }
+  });
+});
+
+/**
+ * HttpAgent leaves a promise unhandled when its connection is cut, whatever the server is. Nothing else may be
+ * unhandled.
+ */
+const reasons: unknown[] = [];
+let onUnhandled = (): void => undefined;
+const note = (reason: unknown): void => {
+  reasons.push(reason);
+  onUnhandled();
+};
+const nextUnhandled = (): Promise<false> =>
+  new Promise((resolve) => {
+    onUnhandled = () => resolve(false);
+  });
+let listeners: NodeJS.UnhandledRejectionListener[] = [];
+
+beforeEach(() => {
+  reasons.length = 0;
+  listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", note);
+});
+
+afterEach(() => {
+  process.off("unhandledRejection", note);
+  for (const listener of listeners) process.on("unhandledRejection", listener);
+  for (const reason of reasons) expect(String(reason)).toMatch(/terminated|aborted/);
 });
