@@ -11,8 +11,8 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
+import { DISCONNECT_FIELDS } from "./chat-shapes.ts";
 import { declareShape } from "./declare-shape.ts";
-import { DISCONNECT_FIELDS } from "./run-shapes.ts";
 
 const VIEW_FIELDS = {
   framing: optional(

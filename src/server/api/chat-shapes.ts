@@ -6,7 +6,7 @@ import { agent } from "./run-shapes.ts";
 /** Maximum index of a chunk, in either direction. */
 const MAX_INDEX = 2 ** 31;
 
-const DISCONNECT_FIELDS = {
+export const DISCONNECT_FIELDS = {
   on_disconnect: optional(
     oneOf("continue", "cancel"),
     "What happens to the run if the connection closes before its end. Default: `continue`",

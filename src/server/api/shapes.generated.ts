@@ -441,6 +441,76 @@ export interface ReadChat {
   readonly startIndex?: number;
 }
 
+/** `RunAgentInput` of AG-UI. Other fields are ignored (HTTP). */
+export interface AgUiInput {
+  /** Id of the thread: the session */
+  readonly threadId: string;
+  /** Id of the run, and idempotency key of the request: the same id is the same run */
+  readonly runId: string;
+  /** Messages of the client. Only the last one is used; the history is that of the session */
+  readonly messages: readonly JsonObject[];
+  /** Version of the client, such as `1.0`. Absent for clients before 1.0 */
+  readonly protocolVersion?: string;
+  /** Id of the run before it; sent back */
+  readonly parentRunId?: string;
+  /** Answers to the interrupts of the run that waits. Its rest is sent under the new run id */
+  readonly resume?: readonly ({ readonly interruptId: string; readonly status: "resolved" | "cancelled"; readonly payload?: Json })[];
+  /** Tools that the client carries out */
+  readonly tools?: readonly JsonObject[];
+  /** Data of the page, passed to observers of the run */
+  readonly context?: readonly JsonObject[];
+  /** State of the client; ignored */
+  readonly state?: Json;
+  /** Other data of the page, passed to observers of the run */
+  readonly forwardedProps?: Json;
+}
+
+/** How the run is sent (HTTP). */
+export interface AgUiRun {
+  /** `sse`: server-sent events (default). `ndjson`: lines `{id, chunk}`, as TanStack AI reads them */
+  readonly framing?: "sse" | "ndjson";
+  /** Comma-separated modes of the stream, as in `/v1/sessions/{id}/events`. With `all`, the state of a graph is sent as `STATE_SNAPSHOT`; default: everything except graph states */
+  readonly modes?: readonly string[];
+  /** What happens to the run if the connection closes before its end. Default: `continue` */
+  readonly on_disconnect?: "continue" | "cancel";
+}
+
+/** What to read: a thread, or the stream of a run (HTTP). */
+export interface AgUiRead {
+  /** Thread whose messages are returned */
+  readonly threadId?: string;
+  /** Run whose stream is returned, from its start */
+  readonly runId?: string;
+  /** Ignored: the stream starts at the beginning of the run */
+  readonly offset?: string;
+  /** Maximum number of messages, approximately */
+  readonly limit?: number;
+  /** Only messages before this cursor of a page */
+  readonly before?: string;
+  /** `sse`: server-sent events (default). `ndjson`: lines `{id, chunk}`, as TanStack AI reads them */
+  readonly framing?: "sse" | "ndjson";
+  /** Comma-separated modes of the stream, as in `/v1/sessions/{id}/events`. With `all`, the state of a graph is sent as `STATE_SNAPSHOT`; default: everything except graph states */
+  readonly modes?: readonly string[];
+}
+
+/** The messages of a thread (HTTP). */
+export interface AgUiThread {
+  /** Messages with `parts`, oldest first */
+  readonly messages: readonly JsonObject[];
+  /** The live run */
+  readonly activeRun?: { readonly runId: string };
+  /** What the live run waits for */
+  readonly interrupts?: { readonly runId: string; readonly pending: readonly JsonObject[] };
+  /** Position among all messages */
+  readonly page: { readonly truncated: boolean; readonly cursor?: string };
+}
+
+/** Which run to stop (HTTP). */
+export interface AgUiStop {
+  /** Id of the run; default: the live run */
+  readonly runId?: string;
+}
+
 /** How to read a foreign stream (HTTP). */
 export interface IngestQuery {
   /** Dialect of the body; default `auto`: detected from the first eight frames */
@@ -722,6 +792,11 @@ export interface ApiShapeMap {
   readonly DisconnectOptions: DisconnectOptions;
   readonly ResumeChat: ResumeChat;
   readonly ReadChat: ReadChat;
+  readonly AgUiInput: AgUiInput;
+  readonly AgUiRun: AgUiRun;
+  readonly AgUiRead: AgUiRead;
+  readonly AgUiThread: AgUiThread;
+  readonly AgUiStop: AgUiStop;
   readonly IngestQuery: IngestQuery;
   readonly IngestResult: IngestResult;
   readonly Blob: Blob;
@@ -785,6 +860,11 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   DisconnectOptions: parseForm("HTTP#on_disconnect?=continue|cancel"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
   ReadChat: parseForm("HTTP#startIndex?i-2147483648,2147483648"),
+  AgUiInput: parseForm("HTTP#threadId:s runId:s messages:[m protocolVersion?s parentRunId?s resume?[{interruptId:s status:=resolved|cancelled payload?j} tools?[m context?[m state?j forwardedProps?j"),
+  AgUiRun: parseForm("HTTP#framing?=sse|ndjson modes?[s on_disconnect?=continue|cancel"),
+  AgUiRead: parseForm("HTTP#threadId?s runId?s offset?s limit?i0 before?s framing?=sse|ndjson modes?[s"),
+  AgUiThread: parseForm("HTTP#messages:[m activeRun?{runId:s} interrupts?{runId:s pending:[m} page:{truncated:b cursor?s}"),
+  AgUiStop: parseForm("HTTP#runId?s"),
   IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event|ai-sdk|ag-ui|openai-responses|openai-chat framing?=auto|ndjson|sse when_taken?=rename|refuse"),
   IngestResult: parseForm("HTTP#session_id:s dialect:s frames:i0 runs:[{run_id:s status:=live|completed|error|cancelled code?s first_event_id:i0 last_event_id:i0} warnings:[{line:i0 rule:s message:s} warning_count:i0"),
   Blob: parseForm("HTTP#blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0"),
