@@ -28,6 +28,7 @@ export type { LogMonitor, LogSizes, StoreMeter } from "./log-monitor.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export type { Page } from "./page.ts";
 export { openSqliteLog } from "./open-sqlite-log.ts";
-export type { SqliteLog, SqliteLogOptions } from "./sqlite/sqlite-log.ts";
+export type { SqliteLog } from "./sqlite/sqlite-log.ts";
+export type { SqliteLogOptions } from "./sqlite/sqlite-log-options.ts";
 export { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
 export { exportSession, importSession, type ImportSessionOptions } from "./transfer.ts";

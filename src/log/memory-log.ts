@@ -44,6 +44,7 @@ import {
   findMatches,
   findSessionsOfCommand,
   indexEntries,
+  isStored,
   lastIdOf,
   measureLoad,
   measureOwner,
@@ -70,7 +71,6 @@ import {
   clampListLimit,
   clampPageLimit,
   fenced,
-  isSameOutcome,
   leaseHeld,
   LOCAL_OWNER,
   sessionExists,
@@ -232,7 +232,7 @@ export class MemoryLog implements Log {
     const { sessionId, epoch, expectedLastId, entries, settle = [] } = batch;
     const session = this.#fence(sessionId, epoch);
     const lastId = lastIdOf(session);
-    if (this.#isRetry(session, batch)) return { lastId: expectedLastId + entries.length };
+    if (isStored(session, batch)) return { lastId: expectedLastId + entries.length };
     if (lastId !== expectedLastId)
       throw new LoomError("conflict", `Session "${sessionId}" ends at record ${lastId}, not ${expectedLastId}`, {
         last_event_id: lastId,
@@ -263,18 +263,6 @@ export class MemoryLog implements Log {
     if (entries.length > 0)
       this.#feed.publish(new Page(sessionId, expectedLastId, lastIdOf(session), texts, session.incarnation));
     else this.#feed.hint(sessionId);
-  }
-
-  /** Whether the batch is already stored byte for byte, and its commands have the same outcomes. */
-  #isRetry(session: MemorySession, { expectedLastId, entries, settle = [] }: Append): boolean {
-    const from = expectedLastId + 1 - session.firstId;
-    return (
-      entries.length + settle.length > 0 &&
-      from >= 0 &&
-      from <= session.texts.length &&
-      entries.every((entry, index) => session.texts[from + index] === entry.text) &&
-      settle.every(({ commandId, outcome }) => isSameOutcome(session.commands.get(commandId)?.outcome, outcome))
-    );
   }
 
   async read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Promise<Page> {

@@ -5,8 +5,9 @@ import { Buffer } from "node:buffer";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
-import { isSameCommand, MAX_SESSIONS_OF_COMMAND, type SessionLoad, unknownListCursor } from "./rules.ts";
+import { isSameCommand, isSameOutcome, MAX_SESSIONS_OF_COMMAND, type SessionLoad, unknownListCursor } from "./rules.ts";
 import type {
+  Append,
   BlobUsage,
   Command,
   CommandState,
@@ -233,4 +234,19 @@ export function pageAfter<T>(
   // The item was deleted or pruned, so it is unknown where the list continues.
   if (after !== undefined && from === 0) throw unknownListCursor(after);
   return items.slice(from, from + limit);
+}
+
+/** Whether the batch is already stored byte for byte, and its commands have the same outcomes. */
+export function isStored(
+  { firstId, texts, commands }: MemorySession,
+  { expectedLastId, entries, settle = [] }: Append,
+): boolean {
+  const from = expectedLastId + 1 - firstId;
+  return (
+    entries.length + settle.length > 0 &&
+    from >= 0 &&
+    from <= texts.length &&
+    entries.every((entry, index) => texts[from + index] === entry.text) &&
+    settle.every(({ commandId, outcome }) => isSameOutcome(commands.get(commandId)?.outcome, outcome))
+  );
 }

@@ -1,6 +1,7 @@
 /** Opens a log in a SQLite file. Loads the implementation on the first call: a program without a store needs none of it. */
 import { resolve } from "node:path";
-import type { SqliteLog, SqliteLogOptions } from "./sqlite/sqlite-log.ts";
+import type { SqliteLog } from "./sqlite/sqlite-log.ts";
+import type { SqliteLogOptions } from "./sqlite/sqlite-log-options.ts";
 
 /**
  * Opens the store at `path`; creates it if it does not exist. Close it with `close`.

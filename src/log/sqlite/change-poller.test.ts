@@ -9,7 +9,8 @@ import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import type { Log } from "../log.ts";
-import { openSqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
+import { openSqliteLog } from "./sqlite-log.ts";
+import type { SqliteLogOptions } from "./sqlite-log-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-poller-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

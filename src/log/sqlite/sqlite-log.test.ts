@@ -6,7 +6,8 @@ import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
-import { openSqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
+import { openSqliteLog } from "./sqlite-log.ts";
+import type { SqliteLogOptions } from "./sqlite-log-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-log-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,7 +6,8 @@ import type { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { drafts, makeEntries } from "../log-fixture.contract.ts";
 import type { LogEntry } from "../log.ts";
-import { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
+import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
+import type { SqliteLogOptions } from "./sqlite-log-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-monitor-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
