@@ -18,6 +18,15 @@ const NO_EVENTS: readonly SourceEvent[] = [];
 /** Parts that say nothing about the run. */
 const IGNORED: ReadonlySet<unknown> = new Set(["ping", "tool-input-end", "tool-approval-response"]);
 
+/** Parts after which a call does not need the client. */
+const HAS_RESULT: ReadonlySet<unknown> = new Set([
+  "tool-result",
+  "tool-error",
+  "tool-output-available",
+  "tool-output-error",
+  "tool-output-denied",
+]);
+
 const FINISH_REASONS: { readonly [reason: string]: string } = {
   "tool-calls": "tool_calls",
   "content-filter": "content_filter",
@@ -35,6 +44,8 @@ export class AISDKParts {
   #call: string | undefined;
   /** Open approvals by the ID of their call. */
   readonly approvals = new Map<string, string>();
+  /** Tools of the calls without a result, by call ID. If the stream ends with one, the client carries it out. */
+  readonly #open = new Map<string, string>();
 
   /** Returns the events of a part. Throws the error of an `error` part, and when the framework aborts the run. */
   read(part: AISDKPart): readonly SourceEvent[] {
@@ -61,6 +72,7 @@ export class AISDKParts {
       default:
         if (IGNORED.has(type)) return NO_EVENTS;
     }
+    this.#noteCall(part);
     return this.#place(this.#chunks.read(toChunk(part)));
   }
 
@@ -78,14 +90,30 @@ export class AISDKParts {
     return node === undefined ? event : { ...event, node };
   }
 
-  /** Returns the events that end the open step. It stays open while calls wait for approval. */
+  /** Returns the events that end the open step. It stays open while calls wait for approval or for the client. */
   end(): readonly SourceEvent[] {
-    const events = [...this.#place(this.#chunks.takeSources()), ...this.#endCall({})];
-    return this.approvals.size > 0 ? events : [...events, ...this.#exit()];
+    const handed = [...this.#open].map(([call_id, name]) => ({
+      type: "tool_start",
+      call_id,
+      name,
+      executor: "client",
+    }));
+    const events = [...this.#place(this.#chunks.takeSources()), ...this.#endCall({}), ...this.#place(handed)];
+    this.#open.clear();
+    return this.approvals.size > 0 || handed.length > 0 ? events : [...events, ...this.#exit()];
+  }
+
+  /** A call that the provider carries out has its result in the same stream, and so has one with `execute`. */
+  #noteCall({ type, id, toolCallId = id, toolName, invalid, providerExecuted }: AISDKPart): void {
+    const callId = String(toolCallId);
+    const isMade = type === "tool-call" || type === "tool-input-available";
+    if (isMade && invalid !== true && providerExecuted !== true) this.#open.set(callId, String(toolName));
+    else if (HAS_RESULT.has(type)) this.#open.delete(callId);
   }
 
   #startStep(): readonly SourceEvent[] {
     this.approvals.clear();
+    this.#open.clear();
     const closing = this.end();
     const step = `${this.#prefix}-${++this.#steps}`;
     this.#node = step;
@@ -114,7 +142,7 @@ export class AISDKParts {
         ...(typeof finishReason === "string" ? { finish_reason: FINISH_REASONS[finishReason] ?? finishReason } : {}),
       }),
     );
-    return this.approvals.size > 0 ? events : [...events, ...this.#exit()];
+    return this.approvals.size > 0 || this.#open.size > 0 ? events : [...events, ...this.#exit()];
   }
 
   #endCall(about: JsonObject): readonly SourceEvent[] {
@@ -135,7 +163,9 @@ export class AISDKParts {
     toolCallId = readField(toolCall, "toolCallId"),
     isAutomatic,
   }: AISDKPart): void {
-    if (isAutomatic !== true) this.approvals.set(String(toolCallId), String(approvalId));
+    if (isAutomatic === true) return;
+    this.approvals.set(String(toolCallId), String(approvalId));
+    this.#open.delete(String(toolCallId));
   }
 
   #keep(part: AISDKPart): readonly SourceEvent[] {

@@ -9,7 +9,7 @@ import type { AgentRun } from "../agents/agent-run.ts";
 import type { AgentStrategy, AnswerOptions } from "../agents/agent-strategy.ts";
 import type { FinishOptions, Run } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
-import { LoomError, type ReasoningLevel } from "../protocol/index.ts";
+import { type ClientTool, LoomError, type ReasoningLevel } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { conversation, ConversationHistory } from "./conversation.ts";
 import { createSourceContext, type ForeignSource, type SourceContext } from "./source.ts";
@@ -21,6 +21,8 @@ export interface ForeignContext extends SourceContext {
   readonly attempt: number;
   /** Files of the message, by reference. */
   readonly attachments: Run["attachments"];
+  /** Tools that the client of the run carries out, to be offered to the model like those without `execute`. */
+  readonly clientTools: readonly ClientTool[];
   /** How much the user wants the models to reason. */
   readonly reasoning: ReasoningLevel | undefined;
   readonly log: Log;
@@ -83,12 +85,15 @@ class ForeignStrategy implements AgentStrategy {
   }
 
   async answer(log: Log, run: AgentRun, { isNested = false }: AnswerOptions): Promise<FinishOptions> {
-    const { sessionId, runId, attachments, reasoning, message = "" } = run;
+    const { sessionId, runId, attachments, reasoning, clientTools, message = "" } = run;
     const { attempt } = run.work;
+    // Calls that an earlier process handed to the client. With their results, they are part of the conversation.
+    for (const { callId = "" } of [...run.work.calls]) await run.recallClient(callId);
     const context = {
       ...createSourceContext(run),
       attempt,
       attachments,
+      clientTools,
       reasoning,
       log,
       async conversation() {

@@ -6,7 +6,7 @@ import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { AISDKMessage } from "./ai-sdk-messages.ts";
 import { AISDKParts, type AISDKPart } from "./ai-sdk-parts.ts";
-import type { ForeignSource, SourceAnswer, SourceCall, SourceContext, SourceItem } from "./source.ts";
+import type { ForeignSource, SourceAnswer, SourceCall, SourceContext, SourceItem, SourceResult } from "./source.ts";
 
 /** A stream of parts: the full stream of a result, or UI message chunks. */
 export type AISDKStream = ReadableStream<unknown> | AsyncIterable<unknown>;
@@ -25,9 +25,9 @@ export type AISDKOutput = AISDKResult | AISDKStream | PromiseLike<AISDKResult | 
 /** What a function that calls the AI SDK receives. */
 export interface AISDKContext extends SourceContext {
   /**
-   * Model messages to append to the prompt. Empty at first. After approvals they are the messages of this run so far and
-   * the user's answers, so that the framework continues where it stopped. If an earlier process of the run has asked,
-   * they are its calls and the answers.
+   * Model messages to append to the prompt. Empty at first. After approvals, and after calls that the client carried out,
+   * they are the messages of this run so far and the answers, so that the framework continues where it stopped. If an
+   * earlier process of the run has asked, they are its calls and the answers.
    */
   readonly messages: readonly AISDKMessage[];
 }
@@ -36,8 +36,9 @@ export interface AISDKContext extends SourceContext {
 export type AISDKInput = AISDKOutput | ((context: AISDKContext) => AISDKOutput);
 
 /**
- * Creates a source from the AI SDK. Pass a function if the run should stop with its source and if its tools need
- * approvals: the function receives the signal of the run, and is called again with the user's answers.
+ * Creates a source from the AI SDK. Pass a function if the run should stop with its source, if its tools need approvals,
+ * and if the client carries out its tools without `execute`: the function receives the signal of the run, and is called
+ * again with the answers.
  *
  * ```ts
  * fromAISDK(({ signal, messages }) =>
@@ -75,10 +76,10 @@ class AISDKSource implements ForeignSource {
   get resume(): ForeignSource["resume"] {
     if (typeof this.#input !== "function") return undefined;
     if (this.#asked.length === 0 && !hasMessages(this.#output)) return undefined;
-    return (answers, context) => ({
+    return (answers, context, results) => ({
       [Symbol.asyncIterator]: () =>
         new PartIterator(async () => {
-          await this.#addAnswers(answers);
+          await this.#addAnswers(answers, results);
           return this.#open(context);
         }, this.#parts),
     });
@@ -98,19 +99,23 @@ class AISDKSource implements ForeignSource {
     return readStream(result.stream ?? result.fullStream ?? output);
   }
 
-  /** Adds what the framework said since the last approvals, with edited arguments, and the answers. */
-  async #addAnswers(answers: readonly SourceAnswer[]): Promise<void> {
+  /** Adds what the framework said since the last answers, with edited arguments, and the answers. */
+  async #addAnswers(answers: readonly SourceAnswer[], results: readonly SourceResult[]): Promise<void> {
     const said = this.#asked.length > 0 ? [createCallMessage(this.#asked)] : await readMessages(this.#output);
     this.#asked = [];
     const inputs = new Map(answers.map((answer) => [answer.callId, answer.arguments]));
-    const content = answers.map(({ callId, decision, reason }) => ({
+    const approvals = answers.map(({ callId, decision, reason }) => ({
       type: "tool-approval-response" as const,
       approvalId: this.#parts.approvals.get(callId) ?? "",
       approved: decision === "approved",
       ...(reason === undefined ? {} : { reason }),
     }));
     const edited = said.map((message) => replaceInputs(message, inputs));
-    this.#messages = [...this.#messages, ...edited, { role: "tool", content }];
+    this.#messages = [
+      ...this.#messages,
+      ...edited,
+      { role: "tool", content: [...results.map(toResult), ...approvals] },
+    ];
   }
 }
 
@@ -194,6 +199,11 @@ function hasMessages(output: unknown): output is ResultMessages {
 async function readMessages(output: unknown): Promise<readonly AISDKMessage[]> {
   if (!hasMessages(output)) return [];
   return (await output.responseMessages) ?? (await output.response)?.messages ?? [];
+}
+
+function toResult({ callId: toolCallId, name: toolName, end: { result, is_error } }: SourceResult) {
+  const type = is_error ? ("error-text" as const) : ("text" as const);
+  return { type: "tool-result" as const, toolCallId, toolName, output: { type, value: result } };
 }
 
 /** The message of the model that made the calls, as far as it is known. */

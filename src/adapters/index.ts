@@ -30,7 +30,15 @@ export type { ToResume } from "./langgraph/graph-interrupts.ts";
 export type { RunResponseOptions } from "./create-run-response.ts";
 export { record, type ForeignRecording, type RecordRequest } from "./record.ts";
 export { resumeRun, type ResumeRequest } from "./resume-run.ts";
-export type { ForeignSource, SourceAnswer, SourceCall, SourceContext, SourceEvent, SourceItem } from "./source.ts";
+export type {
+  ForeignSource,
+  SourceAnswer,
+  SourceCall,
+  SourceContext,
+  SourceEvent,
+  SourceItem,
+  SourceResult,
+} from "./source.ts";
 export type { ForeignSourceOptions } from "./source-recorder.ts";
 export type {
   OpenAIAgentsItem,

@@ -11,7 +11,7 @@ import type { AgentRun } from "../agents/agent-run.ts";
 import type { FinishOptions, NodeRun } from "../engine/index.ts";
 import { type AnyEvent, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import { keepFields } from "../protocol/json.ts";
-import type { NodeExitEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
+import type { NodeExitEvent, ToolApprovalEvent, ToolEndEvent, ToolStartEvent } from "../protocol/events.generated.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import {
   assertIterable,
@@ -23,11 +23,12 @@ import {
   type SourceContext,
   type SourceEvent,
   type SourceItem,
+  type SourceResult,
 } from "./source.ts";
 
 /** Options for reading a source. */
 export interface ForeignSourceOptions {
-  /** Milliseconds that a source may yield nothing, except while it waits for approvals; code `source_timeout`. Default: 600,000. */
+  /** Milliseconds that a source may yield nothing, except while it waits for the user or a client; code `source_timeout`. Default: 600,000. */
   readonly maxIdleMs?: number;
   /** Milliseconds until an approval of the source expires. Default: one hour. */
   readonly approvalMs?: number;
@@ -104,6 +105,8 @@ class SourceRecorder {
   /** Open calls, by the ID that the source gave them. */
   readonly #calls = new Map<string, OpenCall>();
   #approvals: Promise<SourceAnswer>[] = [];
+  /** Calls that the client carries out. */
+  #results: Promise<SourceResult>[] = [];
 
   constructor(run: AgentRun, source: ForeignSource, options: ForeignSourceOptions) {
     this.#run = run;
@@ -114,10 +117,12 @@ class SourceRecorder {
 
   async read(): Promise<void> {
     await this.#readItems(this.#source.start(this.#context));
-    while (this.#approvals.length > 0) {
-      const answers = await Promise.all(this.#approvals);
+    while (this.#approvals.length > 0 || this.#results.length > 0) {
+      const [answers, results] = await Promise.all([Promise.all(this.#approvals), Promise.all(this.#results)]);
       this.#approvals = [];
-      if (this.#source.resume !== undefined) await this.#readItems(this.#source.resume(answers, this.#context));
+      this.#results = [];
+      const { resume } = this.#source;
+      if (resume !== undefined) await this.#readItems(resume(answers, this.#context, results));
     }
     for (const node of this.#nodes.values()) void node.done();
   }
@@ -170,6 +175,10 @@ class SourceRecorder {
         return;
       case "tool_approval":
         this.#ask(event as ToolApprovalEvent, node);
+        return;
+      case "tool_start":
+        if ((event as ToolStartEvent).executor === "client") this.#delegate(event as ToolStartEvent, node);
+        else this.#post(event, node);
         return;
       default:
         this.#post(event, node);
@@ -248,6 +257,28 @@ class SourceRecorder {
     const { result } = event as Partial<NodeExitEvent>;
     if (isJsonObject(result)) void node?.fail(new LoomError("node_failed", result["Err"]));
     else void node?.done();
+  }
+
+  /** Hands a call to the client, if the source can receive the result. Otherwise the call ends with the run. */
+  #delegate({ call_id: callId, name }: ToolStartEvent, key: string | undefined): void {
+    if (callId === undefined || this.#source.resume === undefined) return;
+    const { nodeId } = this.#nodes.get(key) ?? this.#open(key, key ?? OWN_NODE);
+    const { id } = this.#openCall(callId, false);
+    const result = this.#run
+      .callClient({ callId: id, name }, { nodeId })
+      .catch((error: unknown) => {
+        if (!isLoomError(error, "client_unavailable")) throw error;
+        const about = { result: error.message, is_error: true, error_code: error.code };
+        const end: ToolEndEvent = { type: "tool_end", call_id: id, name, ...about };
+        this.#store(end, nodeId);
+        return end;
+      })
+      .then((end) => {
+        this.#calls.delete(callId);
+        return { callId, name, end };
+      });
+    result.catch(() => undefined);
+    this.#results.push(result);
   }
 
   #ask(event: ToolApprovalEvent, key: string | undefined): void {

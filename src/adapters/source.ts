@@ -4,6 +4,7 @@
  */
 import type { AgentRun } from "../agents/agent-run.ts";
 import type { ApprovalAnswer } from "../engine/open-work.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import { type AnyEvent, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 
@@ -53,18 +54,33 @@ export interface SourceAnswer extends ApprovalAnswer {
   readonly callId: string;
 }
 
+/** The end of a call that the client carried out, for the source. */
+export interface SourceResult {
+  readonly callId: string;
+  readonly name: string;
+  readonly end: ToolEndEvent;
+}
+
 /** A run of another framework. It can be read once. */
 export interface ForeignSource {
   /** Name of the framework, such as `ai-sdk`. The agent of the run has this name unless the caller chooses another. */
   readonly framework: string;
-  /** Starts the run. The items end when the run ends, or when it can only go on after its approvals are answered. */
+  /**
+   * Starts the run. The items end when the run ends, or when it can only go on after its approvals are answered and the
+   * client has carried out the calls that it started with `executor: "client"`.
+   */
   start(context: SourceContext): AsyncIterable<SourceItem>;
   /**
-   * Continues after all approvals that the source asked for were answered. A source without it cannot pass answers on,
-   * so its approvals are rejected as `approval_unavailable`. It is read when the source asks for an approval.
+   * Continues after all approvals that the source asked for were answered, with the results of calls that the client
+   * carried out. A source without it cannot pass answers on, so its approvals are rejected as `approval_unavailable`, and
+   * no call is handed to the client. It is read when the source asks for an approval or starts such a call.
    */
   readonly resume?:
-    | ((answers: readonly SourceAnswer[], context: SourceContext) => AsyncIterable<SourceItem>)
+    | ((
+        answers: readonly SourceAnswer[],
+        context: SourceContext,
+        results: readonly SourceResult[],
+      ) => AsyncIterable<SourceItem>)
     | undefined;
 }
 
