@@ -121,8 +121,8 @@ class SourceRecorder {
       const [answers, results] = await Promise.all([Promise.all(this.#approvals), Promise.all(this.#results)]);
       this.#approvals = [];
       this.#results = [];
-      const { resume } = this.#source;
-      if (resume !== undefined) await this.#readItems(resume(answers, this.#context, results));
+      if (this.#source.resume !== undefined)
+        await this.#readItems(this.#source.resume(answers, this.#context, results));
     }
     for (const node of this.#nodes.values()) void node.done();
   }
