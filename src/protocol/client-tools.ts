@@ -19,8 +19,8 @@ export interface ClientTool {
 }
 
 /** Maximum number of client tools of a run, and maximum size of all together as JSON; code `invalid_command`. */
-export const MAX_CLIENT_TOOLS = 128;
-export const MAX_CLIENT_TOOL_BYTES = 32 * 1024;
+const MAX_CLIENT_TOOLS = 128;
+const MAX_CLIENT_TOOL_BYTES = 32 * 1024;
 const MAX_SCHEMA_DEPTH = 64;
 
 /** Reads the client tools of a command or record; undefined if there are none. Throws `invalid_command`. */
