@@ -88,7 +88,7 @@ class ForeignStrategy implements AgentStrategy {
     const { sessionId, runId, attachments, reasoning, clientTools, message = "" } = run;
     const { attempt } = run.work;
     // Calls that an earlier process handed to the client. With their results, they are part of the conversation.
-    await Promise.all([...run.work.calls].map(({ callId = "" }) => run.recallClient(callId)));
+    for (const { callId = "" } of run.work.calls) await run.recallClient(callId);
     const context = {
       ...createSourceContext(run),
       attempt,
