@@ -67,6 +67,23 @@ describe("a tool that the client carries out", () => {
     expect(find(events, "tool_end")).toMatchObject({ name: "locate", result: "Lisbon" });
   });
 
+  it("may be a tool of an agent that works as a tool, which does not get the tools of the client", async () => {
+    const model = new ScriptedModel([
+      { calls: [{ name: "locate", input: { precise: true }, id: "inner" }] },
+      { text: "In Lisbon." },
+    ]);
+    await using inner = agent({ model, tools: [locate] });
+    const { agent: actor, log } = await createFacadeFixture(
+      [{ calls: [{ name: "ask", input: { message: "Where?" } }] }, { text: "Lisbon it is." }],
+      { tools: [inner.asTool({ name: "ask", description: "Asks." })] },
+    );
+    const events = await collect(actor.events("Where am I?", { clientTools: [confirm] }), "Lisbon");
+    expect(find(events, "tool_end")).toMatchObject({ name: "locate", call_id: "inner", result: "Lisbon" });
+    expect(find(events, "reply")).toMatchObject({ reply: "Lisbon it is." });
+    expect(model.requests[0]?.tools).toMatchObject([{ name: "locate" }]);
+    await expectNothingLeft(log);
+  });
+
   it.each<[string, JsonObject | string, AgentCallOptions["clientTools"]]>([
     ["a declared tool", { question: 1 }, [confirm]],
     ["malformed JSON", "{", [confirm]],
@@ -157,14 +174,13 @@ describe("a tool that the client carries out", () => {
   });
 });
 
-/** Answers every call of the session that waits for the client. */
+/** Answers every call that waits for the client, after the run has written something: after a crash, it waits again. */
 function answerAll(session: Session): void {
   const answer = (): void => {
     const run = session.liveRun;
     for (const { callId = "" } of run?.work.delegated ?? []) run?.answerCall({ callId, output: `result of ${callId}` });
   };
-  session.onCommit(() => queueMicrotask(answer));
-  answer();
+  session.onCommit(() => void setTimeout(answer, 1));
 }
 
 function play({ prompt }: ScriptedRequest): ScriptedTurn {
