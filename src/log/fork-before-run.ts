@@ -25,6 +25,8 @@ export interface ForkBeforeRunOptions {
   readonly title?: string;
   /** Owner of the new session. Default: the owner of the source. */
   readonly owner?: string;
+  /** True: a copy of the whole session is a version of the same conversation. Default: it begins another one. */
+  readonly isVersion?: boolean;
   /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: (url: string) => string;
 }
@@ -51,8 +53,8 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const title = options.title ?? (lastId < info.firstId ? undefined : info.title);
   const { owner = info.owner } = options;
   const forkedFrom = { sessionId: from, ...(runId === undefined ? {} : { runId }), eventId: lastId };
-  // A copy without a fork point begins another conversation.
-  const rootId = runId === undefined ? to : findRoot(info, { to, owner });
+  const isVersion = runId !== undefined || options.isVersion === true;
+  const rootId = isVersion ? findRoot(info, { to, owner }) : to;
   const named = title === undefined ? {} : { title };
   return log.createSession(to, { ...named, owner, firstId: info.firstId, entries, forkedFrom, rootId });
 }

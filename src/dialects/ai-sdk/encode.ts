@@ -56,7 +56,13 @@ const KEPT_CHUNKS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Events after which the run may have nothing left to do but wait for the user. */
-const WAIT_EVENTS: ReadonlySet<string> = new Set(["tool_approval", "tool_end", "node_exit", "reasoning_end"]);
+const WAIT_EVENTS: ReadonlySet<string> = new Set([
+  "tool_approval",
+  "tool_start",
+  "tool_end",
+  "node_exit",
+  "reasoning_end",
+]);
 
 export function createAiSdkEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
   return createFoldEncoder<SentMessage>(
@@ -213,7 +219,13 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
         }) as unknown as LoomEvent,
     },
   ),
-  tool_start: omitted("a call with its arguments counts as started", keepStep),
+  tool_start: omitted(
+    "a call with its arguments counts as started. If the client carries it out, `data-loom-waiting` follows as soon as nothing else is open",
+    (fold, { executor, call_id }) => {
+      keepStep(fold);
+      if (executor === "client" && call_id !== undefined) changeAsked(fold, call_id, true);
+    },
+  ),
   tool_output: carried(
     "tool-output-available",
     (fold, event, { envelope }) => {

@@ -32,7 +32,7 @@ export interface SentMessage {
   readonly text: Map<string, string>;
   readonly reasoning: Map<string, string>;
   readonly calls: TrackedCalls;
-  /** Calls whose arguments are streamed, and calls with an approval request. */
+  /** Calls whose arguments are streamed, and calls that wait for an approval or a result of the client. */
   readonly streaming: Set<string>;
   readonly asked: Set<string>;
   /** True once the stream says that the run waits for the calls in `asked`. */

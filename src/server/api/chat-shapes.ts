@@ -1,5 +1,15 @@
 /** Shapes of the chat endpoints: specification 003 and the AI SDK. */
-import { type Fields, listOf, map, oneOf, optional, required, type Shape, string } from "../../protocol/schema.ts";
+import {
+  type Fields,
+  json,
+  listOf,
+  map,
+  oneOf,
+  optional,
+  required,
+  type Shape,
+  string,
+} from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 import { agent } from "./run-shapes.ts";
 
@@ -42,6 +52,11 @@ export const CHAT_SHAPES = {
       string,
       "AI SDK: the message to answer again, to edit or to continue",
       "AI SDK：要重新回答、编辑或继续的消息",
+    ),
+    tools: optional(
+      json,
+      "AI SDK: tools that the client carries out: by name, each with `description` and `parameters` (JSON Schema)",
+      "AI SDK：由客户端执行的工具：以名称为键，每个包含 description 和 parameters（JSON Schema）",
     ),
     agent,
     capabilities: optional(

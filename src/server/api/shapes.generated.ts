@@ -407,6 +407,8 @@ export interface Chat {
   readonly trigger?: string;
   /** AI SDK: the message to answer again, to edit or to continue */
   readonly messageId?: string;
+  /** AI SDK: tools that the client carries out: by name, each with `description` and `parameters` (JSON Schema) */
+  readonly tools?: Json;
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
   /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once */
@@ -855,7 +857,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
-  Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s agent?s capabilities?[s"),
+  Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s tools?j agent?s capabilities?[s"),
   ChatOptions: parseForm("HTTP#agent?s on_disconnect?=continue|cancel"),
   DisconnectOptions: parseForm("HTTP#on_disconnect?=continue|cancel"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),

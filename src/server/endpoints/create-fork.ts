@@ -26,6 +26,8 @@ export interface ForkCall {
   readonly key: string;
   /** The call may be repeated with its key and then returns the fork that it created. */
   readonly isKeyed: boolean;
+  /** A copy of the whole session is a version of the same conversation. Default: it begins another one. */
+  readonly isVersion?: boolean;
   /** Ends the wait for a slot. */
   readonly signal: AbortSignal;
 }
@@ -34,7 +36,7 @@ export interface ForkCall {
 export async function createFork(
   core: ServerCore,
   caller: Caller,
-  { from, options, key, isKeyed, signal }: ForkCall,
+  { from, options, key, isKeyed, isVersion = false, signal }: ForkCall,
 ): Promise<{ readonly fork: ForkedSessionInfo; readonly isNew: boolean }> {
   // A copy and a fork at a checkpoint have different IDs, so that one key can be used for both.
   const kind = hasForkPoint(options) ? "fork" : "copy";
@@ -48,7 +50,7 @@ export async function createFork(
   const { owner, actor, tools } = author;
   const release = await enterGate(core, "forks", caller, signal);
   try {
-    const made = await forkOnce(core.log, { from, to, options, isKeyed, moveImage, owner, actor, tools });
+    const made = await forkOnce(core.log, { from, to, options, isKeyed, isVersion, moveImage, owner, actor, tools });
     const { checkpointId } = made.fork;
     // Also for an existing fork: the earlier request may have been interrupted before the blobs were copied.
     await deleteForkOnError(core, made.fork, made.isNew, async () => {

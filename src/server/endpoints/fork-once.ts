@@ -20,6 +20,8 @@ export interface ForkRequest {
   readonly options: ForkSession;
   /** The request has an idempotency key and may be repeated. */
   readonly isKeyed: boolean;
+  /** A copy of the whole session is a version of the same conversation. */
+  readonly isVersion?: boolean;
   /** Owner of the new session. */
   readonly owner: string;
   /** Credential recorded in the new session. */
@@ -123,12 +125,12 @@ function assertForkOptions(options: ForkSession): void {
 
 async function forkAt(
   log: Log,
-  { from, to, options, moveImage, owner, actor, tools }: ForkRequest,
+  { from, to, options, isVersion = false, moveImage, owner, actor, tools }: ForkRequest,
 ): Promise<ForkedSessionInfo> {
   const { after_event: eventId, before_run: runId, title, state } = options;
   const base = { from, to, moveImage, owner, ...(title === undefined ? {} : { title }) };
   if (runId !== undefined) return forkBeforeRun(log, { ...base, runId });
-  if (!hasForkPoint(options)) return forkBeforeRun(log, base);
+  if (!hasForkPoint(options)) return forkBeforeRun(log, { ...base, isVersion });
   const checkpointOptions = { ...base, actor, toolRules: tools, ...(state === undefined ? {} : { state }) };
   const point = await findForkPoint(log, from, options);
   if (point !== undefined) return forkSession(log, { ...checkpointOptions, checkpointId: point });

@@ -2,21 +2,26 @@
  * Answers `POST /api/chat` of an AI SDK client: starts a run for a new message, or passes the user's answers to a run
  * that waits, and streams what follows.
  *
- * The log is authoritative: of the messages in the request only the new one is used. The ID of the message is the
- * idempotency key, so a repeated request never starts a second run.
+ * The log is authoritative: of the messages in the request only the new one is used, and the others only say which
+ * version of the conversation the client shows. The ID of the message is the idempotency key, so a repeated request
+ * never starts a second run.
  */
 import { randomUUID } from "node:crypto";
-import { isLoomError, LoomError } from "../../../protocol/index.ts";
+import type { ControlCommand } from "../../../protocol/control/index.ts";
+import { isLoomError, type Json, LoomError } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
+import type { StartRun } from "../../api/shapes.generated.ts";
+import type { Caller } from "../../auth/authorize.ts";
 import { executeOrThrow } from "../command-endpoint.ts";
 import { deriveSessionId } from "../derive-session-id.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { findBranchWithRun } from "../find-branch.ts";
 import { findRun } from "../find-session.ts";
-import { listApprovals } from "../list-approvals.ts";
 import { startFromBody } from "../runs.ts";
-import { findRequests } from "./find-requests.ts";
-import { readUiRequest, type UiRequest, type UserInput } from "./read-ui-request.ts";
+import { chooseBranch } from "./choose-branch.ts";
+import { findRequests, findWaiting } from "./find-requests.ts";
+import { type CallAnswer, readClientTools, readUiRequest, type UiRequest, type UserInput } from "./read-ui-request.ts";
 import { findWait, sendPart } from "./send-part.ts";
 
 type ChatRequest = ApiCall<"ChatOptions", "Chat">;
@@ -28,13 +33,13 @@ export async function answerChat(core: ServerCore, call: ChatRequest): Promise<R
   // Some transports send no chat ID, but always all messages.
   const first = messages[0]?.["id"];
   const chat = id ?? deriveSessionId(typeof first === "string" ? toKey(first) : randomUUID(), caller.principal.owner);
-  await core.authorize({ caller, action: "runs.start", session: chat });
   // The session may not exist yet, so check the read permission without it.
   await core.authorize({ caller, action: "sessions.read" });
+  await core.authorize({ caller, action: "runs.start", session: chat });
   await authorizePolicy(core, caller, query.on_disconnect);
   return request.input === undefined
     ? continueRun(core, call, chat, request)
-    : startChatRun(core, call, chat, request.input);
+    : startChatRun(core, call, chat, { ...request, input: request.input });
 }
 
 /** The idempotency key of a message with this ID. */
@@ -45,59 +50,94 @@ function toKey(messageId: string): string {
 async function startChatRun(
   core: ServerCore,
   call: ChatRequest,
-  session: string,
-  { id, message }: UserInput,
+  chat: string,
+  { input, known }: UiRequest & { readonly input: UserInput },
 ): Promise<Response> {
-  const { body, query, request, caller } = call;
+  const { body, query, request, caller, signal } = call;
   const given = request.headers.get("idempotency-key") ?? "";
+  const { session, run } = await chooseBranch(core, caller, {
+    chat,
+    input,
+    known,
+    replaces: body.messageId,
+    isRegenerated: body.trigger === "regenerate-message",
+    key: given === "" ? undefined : given,
+    signal,
+  });
+  await core.authorize({ caller, action: "runs.start", session });
+  const { id, message } = input;
   const key = given !== "" ? given : id === undefined ? randomUUID() : toKey(id);
-  const agent = body.agent ?? query.agent;
-  const start = {
-    message,
-    ...(agent === undefined ? {} : { agent }),
-    ...(id === undefined ? {} : { request_id: id }),
-    // A user who writes a message instead of an answer does not want to wait for the answer.
-    ...((await isWaiting(core, session)) ? { when_busy: "interrupt" as const } : {}),
-  };
-  const run = await startFromBody(core, { ...call, body: start }, session, key);
-  return sendPart(core, call, run, applyPolicy(core, caller, run, query.on_disconnect));
+  const started =
+    run === undefined ? await startFromBody(core, { ...call, body: await describeStart() }, session, key) : undefined;
+  const part = started ?? { session, run: run?.runId ?? "" };
+  return sendPart(core, call, part, applyPolicy(core, caller, part, query.on_disconnect));
+
+  async function describeStart(): Promise<StartRun> {
+    const agent = body.agent ?? query.agent;
+    const tools = readClientTools(body.tools as Json | undefined);
+    return {
+      message,
+      ...(agent === undefined ? {} : { agent }),
+      ...(id === undefined ? {} : { request_id: id }),
+      ...(tools.length === 0 ? {} : { client_tools: tools }),
+      // A user who writes a message instead of an answer does not want to wait for the answer.
+      ...((await isWaiting(core, session)) ? { when_busy: "interrupt" as const } : {}),
+    };
+  }
 }
 
 async function isWaiting({ log }: ServerCore, session: string): Promise<boolean> {
-  return (await log.getSession(session)) !== undefined && (await listApprovals(log, session)).length > 0;
+  return (await log.getSession(session)) !== undefined && (await findWaiting(log, session)).size > 0;
 }
 
 /** Passes the answers to the run, and streams it from where the last response ended. */
 async function continueRun(
   core: ServerCore,
   call: ChatRequest,
-  session: string,
+  chat: string,
   { run = "", answers }: UiRequest,
 ): Promise<Response> {
   const { caller, query } = call;
+  const { log } = core;
   if (answers.length === 0)
-    throw new LoomError("invalid_request", "The last message has no new answer to a tool call", {
+    throw new LoomError("invalid_request", "The last message has no answer to a tool call", {
       path: "messages",
       in: "body",
     });
-  await core.authorize({ caller, action: "runs.approve", session });
-  const info = await findRun(core.log, session, run);
-  const requests = await findRequests(core.log, session, info, new Set(answers.map(({ callId }) => callId)));
+  const branch = await findBranchWithRun(core, caller, chat, run);
+  const session = branch?.sessionId ?? chat;
+  const info = await findRun(log, session, run);
+  const requests = await findRequests(log, session, info, new Set(answers.map(({ callId }) => callId)));
   const last = Math.max(...requests.values());
   if (!Number.isFinite(last))
     throw new LoomError("unknown_call", "No tool call in the last message waits for an answer", { run_id: run });
-  const from = await findWait(core.log, session, last);
-  for (const { callId, ...answer } of answers) {
-    const asked = requests.get(callId);
-    if (asked === undefined) continue;
-    const command = { ...answer, type: "approve", id: `ai-sdk:${asked}:${callId}`, session, call_id: callId } as const;
-    await executeOrThrow(core, caller, command).catch(ignoreAnswered);
+  const from = await findWait(log, session, last);
+  const waiting = info.status === "live" ? await findWaiting(log, session) : new Map<string, number>();
+  for (const answer of answers) {
+    const asked = waiting.get(answer.callId);
+    if (asked !== undefined) await sendAnswer(core, caller, session, asked, answer);
   }
   const policy = applyPolicy(core, caller, { session, run }, query.on_disconnect);
   return sendPart(core, call, { session, run, from }, policy);
 }
 
-/** Another client may have answered first; the stream then shows what it decided. */
-function ignoreAnswered(error: unknown): void {
-  if (!isLoomError(error, "already_answered", "unknown_call", "command_conflict")) throw error;
+/** Another client may answer first; the stream then shows what it decided. */
+async function sendAnswer(
+  core: ServerCore,
+  caller: Caller,
+  session: string,
+  asked: number,
+  { callId: call_id, ...answer }: CallAnswer,
+): Promise<void> {
+  const isDecision = "decision" in answer;
+  await core.authorize({ caller, action: isDecision ? "runs.approve" : "runs.control", session });
+  const about = { id: `ai-sdk:${asked}:${call_id}`, session, call_id };
+  const command: ControlCommand = isDecision
+    ? { ...about, ...answer, type: "approve" }
+    : { ...about, ...answer, type: "tool_result" };
+  try {
+    await executeOrThrow(core, caller, command);
+  } catch (error) {
+    if (!isLoomError(error, "already_answered", "unknown_call", "command_conflict")) throw error;
+  }
 }

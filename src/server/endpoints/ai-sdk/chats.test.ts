@@ -245,3 +245,102 @@ describe("GET /api/chat/{chat}/messages", () => {
     });
   });
 });
+
+describe("versions of a chat", () => {
+  const assistant = (id: string): JsonObject => ({ id, role: "assistant", parts: [] });
+  const script = (request: { readonly prompt: readonly unknown[] }, turn: number) => ({
+    text: `${turn} after ${request.prompt.length}`,
+  });
+
+  async function createChat() {
+    const fixture = await createServerFixture({ script });
+    const { fetch, log, ask } = fixture;
+    const send = async (messages: readonly JsonObject[], more: object = {}) => {
+      const response = await fetch("/api/chat", post({ id: "c", messages, ...more }));
+      const events = await readSse(response);
+      return { run: parse(events[0] as SseEvent)["messageId"] as string, text: textOf(events), events };
+    };
+    const list = async () =>
+      ((await ask("GET", "/api/chat/c/messages")) as unknown as readonly JsonObject[]).map(({ id }) => id);
+    const first = await send([user("u1", "1")]);
+    const second = await send([user("u1", "1"), assistant(first.run), user("u2", "2")]);
+    const count = async () => (await log.listBranches("c", { limit: 100 })).length;
+    return { ...fixture, send, list, first: first.run, second: second.run, count };
+  }
+
+  it("answers a message again in a new version, and keeps the old one", async () => {
+    const { send, list, first, second, log, count } = await createChat();
+    const messages = [user("u1", "1"), assistant(first), user("u2", "2")];
+    const again = await send(messages, { trigger: "regenerate-message", messageId: second });
+    expect(await list()).toEqual(["u1", first, "u2", again.run]);
+    expect((await log.listRuns("c")).map(({ runId }) => runId)).toEqual([second, first]);
+    // The same request again, and the message after it.
+    expect((await send(messages, { trigger: "regenerate-message", messageId: second })).run).toBe(again.run);
+    expect(await count()).toBe(2);
+    const third = await send([...messages, assistant(again.run), user("u3", "3")]);
+    expect(await list()).toEqual(["u1", first, "u2", again.run, "u3", third.run]);
+    // Without an ID, the last answer is replaced.
+    const last = await send([...messages, assistant(again.run), user("u3", "3")], { trigger: "regenerate-message" });
+    expect(await list()).toEqual(["u1", first, "u2", again.run, "u3", last.run]);
+    expect(await count()).toBe(3);
+  });
+
+  it("answers an edited message in a new version", async () => {
+    const { send, list, first, count } = await createChat();
+    const edited = await send([user("u1", "One")], { messageId: "u1" });
+    expect(await list()).toEqual(["u1", edited.run]);
+    expect(edited.run).not.toBe(first);
+    const twice = await send([user("u1", "ONE")], { messageId: "u1" });
+    expect(await list()).toEqual(["u1", twice.run]);
+    expect(await count()).toBe(3);
+  });
+
+  it("forks where the client's messages end", async () => {
+    const { send, list, first, second, log, count } = await createChat();
+    const other = await send([user("u1", "1"), assistant(first), user("u3", "3")]);
+    expect(await list()).toEqual(["u1", first, "u3", other.run]);
+    expect((await log.listRuns("c")).map(({ runId }) => runId)).toEqual([second, first]);
+    expect((await send([user("u1", "1"), assistant(first), user("u3", "3")])).run).toBe(other.run);
+    expect(await count()).toBe(2);
+    // A client that still shows the first version continues that one.
+    const back = [user("u1", "1"), assistant(first), user("u2", "2"), assistant(second), user("u4", "4")];
+    const fourth = await send(back);
+    expect(await list()).toEqual(["u1", first, "u2", second, "u4", fourth.run]);
+    expect(await count()).toBe(3);
+  });
+
+  it("appends the message of a client that sends only that, or has a question without an answer", async () => {
+    const { send, list, first, second, count } = await createChat();
+    const third = await send([user("u3", "3")]);
+    const history = [user("u1", "1"), assistant(first), user("u2", "2"), assistant(second)];
+    const fourth = await send([...history, user("u3", "3"), user("u4", "4")]);
+    expect(await list()).toEqual(["u1", first, "u2", second, "u3", third.run, "u4", fourth.run]);
+    expect(await count()).toBe(1);
+  });
+});
+
+describe("tools that the client carries out", () => {
+  const tools = { locate: { description: "Returns the position.", parameters: { type: "object" } } };
+
+  it("waits for the result in the next request, and uses it once", async () => {
+    const script = [{ calls: [{ name: "locate", input: {}, id: "t1" }] }, { text: "You are here." }];
+    const { fetch, log } = await createServerFixture({ script });
+    const { events } = await say(fetch, "Where am I?", { tools });
+    expect(parse(events.at(-1) as SseEvent)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
+    const [run] = await log.listRuns("c");
+    const part = {
+      type: "tool-locate",
+      toolCallId: "t1",
+      state: "output-available",
+      input: {},
+      output: { at: [1, 2] },
+    };
+    const result = { id: run?.runId, role: "assistant", parts: [part] };
+    const send = async () =>
+      readSse(await fetch("/api/chat", post({ id: "c", messages: [user("u1", "Where am I?"), result] })));
+    const rest = await send();
+    expect(textOf(rest)).toBe("You are here.");
+    expect(await send()).toEqual(rest);
+    expect((await log.listRuns("c")).map(({ status }) => status)).toEqual(["completed"]);
+  });
+});

@@ -8,10 +8,11 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
 import { blobUrl } from "../../blobs/blob-url.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey, respondToCommand } from "../command-endpoint.ts";
+import { findHead } from "../find-branch.ts";
 import { findRun } from "../find-session.ts";
-import { listApprovals } from "../list-approvals.ts";
 import { createRevocableBody } from "../revocable-body.ts";
 import { CURSOR_HEADERS } from "../stream-endpoint.ts";
+import { findWaiting } from "./find-requests.ts";
 import { listUiMessages, writeUiMessages } from "./list-ui-messages.ts";
 import { sendNothing, sendPart } from "./send-part.ts";
 import { parseStreamId, type SentPart } from "./stream-id.ts";
@@ -105,8 +106,8 @@ async function findPart(
 }
 
 /**
- * Returns the session of a chat. Undefined if there is none: a page asks for its chat before the first message. A chat
- * of another owner looks the same.
+ * Returns the session of a chat: the newest version of the conversation. Undefined if there is none: a page asks for its
+ * chat before the first message. A chat of another owner looks the same.
  */
 async function findChat(
   core: ServerCore,
@@ -115,12 +116,13 @@ async function findChat(
   action: "sessions.read" | "runs.control",
 ): Promise<string | undefined> {
   try {
-    await core.authorize({ caller, action, session: chat });
+    const session = (await findHead(core, caller, chat))?.sessionId;
+    if (session !== undefined) await core.authorize({ caller, action, session });
+    return session;
   } catch (error) {
     if (isLoomError(error, "unknown_session")) return undefined;
     throw error;
   }
-  return (await core.log.getSession(chat)) === undefined ? undefined : chat;
 }
 
 /** Throws `unknown_run` for a run that does not exist and does not wait to start. */
@@ -135,10 +137,9 @@ async function findLatest({ log }: ServerCore, session: string): Promise<SentPar
   const [latest] = await log.listRuns(session, { limit: 1 });
   if (latest === undefined) return undefined;
   const { runId: run, lastId } = latest;
-  const waiting = await listApprovals(log, session);
+  const waiting = [...(await findWaiting(log, session)).values()];
   // The user has answered where the run waited before.
-  const wait =
-    waiting.length === 0 ? (lastId ?? info.lastId) + 1 : Math.max(...waiting.map(({ event_id }) => event_id));
+  const wait = waiting.length === 0 ? (lastId ?? info.lastId) + 1 : Math.max(...waiting);
   return { session, run, wait };
 }
 

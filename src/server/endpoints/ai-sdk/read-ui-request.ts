@@ -4,14 +4,19 @@
  *
  * The body comes from programs of others, so unknown fields and parts are ignored.
  */
-import { isJsonObject, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import { readText } from "../../../dialects/frame-traits.ts";
+import { isJsonObject, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
 import type { Chat, StartRun } from "../../api/shapes.generated.ts";
 
-/** An answer to a tool call that waits for the user. */
-export interface CallAnswer {
-  readonly callId: string;
-  readonly decision: "approved" | "rejected";
-  readonly reason?: string;
+/** What the client added to a tool call: the user's decision, or the result of a call that the client carried out. */
+export type CallAnswer =
+  | { readonly callId: string; readonly decision: "approved" | "rejected"; readonly reason?: string }
+  | { readonly callId: string; readonly output: Json; readonly is_error?: true };
+
+/** A message that the client has. */
+export interface KnownMessage {
+  readonly id: string;
+  readonly isAnswer: boolean;
 }
 
 /** A message of the user, in the form of `StartRun`. */
@@ -21,8 +26,8 @@ export interface UserInput {
 }
 
 export interface UiRequest {
-  /** IDs of all messages before the new one, oldest first. */
-  readonly known: readonly string[];
+  /** The messages before the new one, oldest first. */
+  readonly known: readonly KnownMessage[];
   /** The new message; undefined if the last message is an answer. */
   readonly input: UserInput | undefined;
   /** ID of the last message if it is an answer: the run that goes on. */
@@ -37,7 +42,9 @@ export function readUiRequest(messages: NonNullable<Chat["messages"]>): UiReques
   const last = messages.at(-1);
   if (last === undefined) throw refuse("`messages` is empty", "messages");
   const path = `messages[${messages.length - 1}]`;
-  const known = messages.slice(0, -1).flatMap(({ id }) => (typeof id === "string" ? [id] : []));
+  const known = messages
+    .slice(0, -1)
+    .flatMap(({ id, role }) => (typeof id === "string" ? [{ id, isAnswer: role === "assistant" }] : []));
   const id = typeof last["id"] === "string" && last["id"] !== "" ? last["id"] : undefined;
   if (last["role"] === "user")
     return { known, input: { id, message: readMessage(last, path) }, run: undefined, answers: [] };
@@ -71,12 +78,32 @@ function readMessage(message: JsonObject, path: string): UserInput["message"] {
   return attachments.length === 0 ? text : { text, attachments };
 }
 
-function readAnswer({ state, toolCallId, approval }: JsonObject): readonly CallAnswer[] {
-  if (state !== "approval-responded" || typeof toolCallId !== "string" || !isJsonObject(approval)) return [];
+/** Results of calls that the server carried out are read too; they are no answer to anything. */
+function readAnswer({ state, toolCallId: callId, approval, output, errorText }: JsonObject): readonly CallAnswer[] {
+  if (typeof callId !== "string") return [];
+  if (state === "output-available") return [{ callId, output: output ?? null }];
+  if (state === "output-error") return [{ callId, output: readText(errorText) ?? "", is_error: true }];
+  if (state !== "approval-responded" || !isJsonObject(approval)) return [];
   const { approved, reason } = approval;
   if (typeof approved !== "boolean") return [];
   const decision = approved ? "approved" : "rejected";
-  return [{ callId: toolCallId, decision, ...(typeof reason === "string" && reason !== "" ? { reason } : {}) }];
+  return [{ callId, decision, ...(typeof reason === "string" && reason !== "" ? { reason } : {}) }];
+}
+
+/**
+ * Reads tools that the client carries out: an object by name, as assistant-ui sends it, or a list. The schema of the
+ * arguments is called `parameters` or `inputSchema`.
+ */
+export function readClientTools(tools: Json | undefined): NonNullable<StartRun["client_tools"]> {
+  const named: readonly (readonly [Json | undefined, Json])[] = Array.isArray(tools)
+    ? tools.map((tool: Json) => [isJsonObject(tool) ? tool["name"] : undefined, tool] as const)
+    : Object.entries(isJsonObject(tools) ? tools : {});
+  return named.flatMap(([name, tool]) => {
+    if (typeof name !== "string" || !isJsonObject(tool)) return [];
+    const { description, parameters, inputSchema = parameters } = tool;
+    const about = typeof description === "string" ? { description } : {};
+    return [{ name, ...about, ...(isJsonObject(inputSchema) ? { input_schema: inputSchema } : {}) }];
+  });
 }
 
 function refuse(message: string, path: string): LoomError {

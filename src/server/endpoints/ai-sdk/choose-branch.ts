@@ -1,0 +1,165 @@
+/**
+ * Chooses the session that a new message of a chat belongs to. The client keeps one chat ID, so the chat is the newest
+ * version of the conversation. If the client's messages differ from it, or the client edits a message or requests
+ * another answer, a new version is forked; the old one stays as it is.
+ */
+import { createHash } from "node:crypto";
+import type { Log, RunInfo } from "../../../log/index.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import type { Caller } from "../../auth/authorize.ts";
+import { branchBeforeRun, createFork } from "../create-fork.ts";
+import { findBranchWithRun, findHead } from "../find-branch.ts";
+import type { KnownMessage, UserInput } from "./read-ui-request.ts";
+
+const PAGE = 100;
+/** Maximum number of runs that are compared with the messages of the client. */
+const MAX_COMPARED = 1000;
+
+export interface NewMessage {
+  readonly chat: string;
+  readonly input: UserInput;
+  /** The client's messages before the new one. */
+  readonly known: readonly KnownMessage[];
+  /** The answer to replace, or the message itself if it was edited. */
+  readonly replaces: string | undefined;
+  readonly isRegenerated: boolean;
+  /** Idempotency key of the request, if it has one. */
+  readonly key: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A run that exists already, or a session in which to start one. */
+export type Branch = { readonly session: string; readonly run?: RunInfo };
+
+/** A run and the one that followed it. */
+interface Neighbours {
+  readonly run: RunInfo;
+  readonly next: RunInfo | undefined;
+}
+
+export async function chooseBranch(core: ServerCore, caller: Caller, message: NewMessage): Promise<Branch> {
+  const { chat, input, known, replaces, isRegenerated } = message;
+  const head = await findHead(core, caller, chat);
+  if (head === undefined) return { session: chat };
+  const session = head.sessionId;
+  const isEdit = replaces !== undefined && replaces === input.id;
+  if (isRegenerated || isEdit) {
+    const replaced = await findReplaced(core, caller, session, message);
+    // A repeated request, whose first answer is under way. Without a key, this is all that tells them apart.
+    if (replaced !== undefined && isSameRequest(replaced.run, message)) return replaced;
+    if (replaced !== undefined) return fork(core, caller, message, replaced.session, replaced.run);
+    return { session };
+  }
+  const last = await findMatch(core.log, session, ({ requestId }) => requestId !== undefined && requestId === input.id);
+  // A repeated message is answered by its run.
+  if (last !== undefined) return { session, run: last.run };
+  return findDivergence(core, caller, message, session, known);
+}
+
+/** Forks where the client's messages and the session differ. */
+async function findDivergence(
+  core: ServerCore,
+  caller: Caller,
+  message: NewMessage,
+  session: string,
+  known: readonly KnownMessage[],
+): Promise<Branch> {
+  const lastAnswer = known.findLast(({ isAnswer }) => isAnswer)?.id;
+  const common = await findMatch(core.log, session, (run) => knowsRun(known, run));
+  const isOther = lastAnswer !== undefined && (common === undefined || !isKnownThrough(known, common.run, lastAnswer));
+  const branch = isOther ? await findBranchWithRun(core, caller, message.chat, lastAnswer) : undefined;
+  if (branch === undefined || lastAnswer === undefined) {
+    // A client that sends only its new message says nothing about the others.
+    if (common?.next === undefined) return { session };
+    return fork(core, caller, message, session, common.next);
+  }
+  const from = branch.sessionId;
+  const shown = await findMatch(core.log, from, ({ runId }) => runId === lastAnswer);
+  if (shown?.next !== undefined) return fork(core, caller, message, from, shown.next);
+  if (from === session) return { session };
+  // The client shows an older version, which becomes the newest by a copy.
+  const key = deriveKey("copy", from, message);
+  const { fork: copy } = await createFork(core, caller, {
+    from,
+    options: {},
+    key,
+    isKeyed: true,
+    isVersion: true,
+    signal: message.signal,
+  });
+  return { session: copy.sessionId };
+}
+
+async function fork(
+  core: ServerCore,
+  caller: Caller,
+  message: NewMessage,
+  session: string,
+  { runId: run }: RunInfo,
+): Promise<Branch> {
+  const key = deriveKey("fork", run, message);
+  const branch = await branchBeforeRun(core, caller, { session, run, key, signal: message.signal });
+  return { session: branch.sessionId };
+}
+
+/** The same request gives the same key, and another content another one. */
+function deriveKey(kind: string, at: string, { input, replaces, isRegenerated, key }: NewMessage): string {
+  const about = [kind, at, key, isRegenerated, isRegenerated ? undefined : replaces, input];
+  return `ai-sdk:${createHash("sha256").update(JSON.stringify(about)).digest("base64url")}`;
+}
+
+/** Returns the run that answered the message, in the version that the client means. */
+async function findReplaced(
+  core: ServerCore,
+  caller: Caller,
+  session: string,
+  { chat, input, replaces, isRegenerated }: NewMessage,
+): Promise<(Branch & { readonly run: RunInfo }) | undefined> {
+  const { log } = core;
+  const named = isRegenerated && replaces !== undefined ? replaces : undefined;
+  const branch = named === undefined ? undefined : await findBranchWithRun(core, caller, chat, named);
+  if (branch !== undefined && named !== undefined) {
+    const run = await log.getRun(branch.sessionId, named);
+    if (run !== undefined) return { session: branch.sessionId, run };
+  }
+  const answered = await findMatch(log, session, ({ requestId }) => requestId !== undefined && requestId === input.id);
+  return answered === undefined ? undefined : { session, run: answered.run };
+}
+
+function isSameRequest({ status, runId }: RunInfo, { key, replaces, isRegenerated }: NewMessage): boolean {
+  return status === "live" && key === undefined && isRegenerated && runId !== replaces;
+}
+
+/** Whether the client has the run: its answer, or its question without any answer. */
+function knowsRun(known: readonly KnownMessage[], { runId, requestId }: RunInfo): boolean {
+  return known.some(({ id, isAnswer }, index) => {
+    if (isAnswer) return id === runId;
+    return id === requestId && known[index + 1]?.isAnswer !== true;
+  });
+}
+
+/** Whether the last answer of the client is this run, or comes before its question. */
+function isKnownThrough(known: readonly KnownMessage[], { runId, requestId }: RunInfo, lastAnswer: string): boolean {
+  if (runId === lastAnswer) return true;
+  const question = known.findLastIndex(({ id, isAnswer }) => !isAnswer && id === requestId);
+  return question > known.findLastIndex(({ id }) => id === lastAnswer);
+}
+
+/** Returns the newest run that matches, with the run after it. */
+async function findMatch(
+  log: Log,
+  session: string,
+  matches: (run: RunInfo) => boolean,
+): Promise<Neighbours | undefined> {
+  let next: RunInfo | undefined;
+  for (let compared = 0; compared < MAX_COMPARED; compared += PAGE) {
+    const after = next === undefined ? {} : { after: next.runId };
+    const runs = await log.listRuns(session, { limit: PAGE, ...after });
+    for (const run of runs) {
+      if (matches(run)) return { run, next };
+      next = run;
+    }
+    if (runs.length < PAGE) break;
+  }
+  return undefined;
+}
