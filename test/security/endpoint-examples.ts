@@ -1,4 +1,5 @@
 // Example requests for every endpoint. `ownership.test.ts` fails if an endpoint has no example.
+import { formatStreamId } from "../../src/server/endpoints/ai-sdk/stream-id.ts";
 import type { AnyOperation } from "../../src/server/api/operation.ts";
 import type { RequestOptions, SessionIds } from "./owners-fixture.ts";
 
@@ -104,9 +105,23 @@ export const BY_PATH: { readonly [operation: string]: Examples } = {
   ingestRun: () => [],
 };
 
+/** Endpoints of AI SDK chats answer for a chat that does not exist as for one without messages. */
+export function hasEmptyAnswer({ path }: Example): boolean {
+  return /^\/api\/chat\/(?!wrun_)[^/]+\//.test(path);
+}
+
+/** State of a tool call in a message of the AI SDK that the user allowed. */
+const ANSWERED = { state: "approval-responded", approval: { id: "call_rm", approved: true } };
+
 /** Requests that name the session in the body or the query. */
 export const BY_PARAMETER: { readonly [operation: string]: Examples } = {
-  chat: (s, { cursor }) => [post("/api/chat", { session_id: s }, { "last-event-id": cursor })],
+  chat: (s, { cursor, run }) => [
+    post("/api/chat", { session_id: s }, { "last-event-id": cursor }),
+    post("/api/chat", {
+      id: s,
+      messages: [{ id: run, role: "assistant", parts: [{ type: "tool-rm", toolCallId: "call_rm", ...ANSWERED }] }],
+    }),
+  ],
   resumeChat: (s, { cursor, run }) => [
     { path: `/api/chat?session_id=${s}` },
     { path: `/api/chat?session_id=${s}&run=${run}` },
@@ -128,6 +143,17 @@ export const BY_PARAMETER: { readonly [operation: string]: Examples } = {
     },
   ],
   readAgUiAgent: (s) => [{ path: `/ag-ui/main?threadId=${s}` }],
+  readChat: (s, { run, cursor }) => [
+    { path: `/api/chat/${s}/stream` },
+    { path: `/api/chat/${s}/stream?startIndex=0` },
+    { path: `/api/chat/${formatStreamId({ session: s, run })}/stream?startIndex=-1` },
+    { path: `/api/chat/${formatStreamId({ session: s, run })}/stream`, headers: { "last-event-id": cursor } },
+  ],
+  stopChat: (s, { run }) => [
+    post(`/api/chat/${s}/stop`, {}),
+    post(`/api/chat/${formatStreamId({ session: s, run })}/stop`, {}),
+  ],
+  readChatMessages: (s) => [{ path: `/api/chat/${s}/messages` }],
   createTicket: (s) => [post("/v1/auth/tickets", { session_id: s })],
   listSessions: (s) => [{ path: `/v1/sessions?after=${s}` }, { path: `/v1/sessions?q=xylophone&after=${s}` }],
 };
@@ -146,12 +172,15 @@ export const CREATING: { readonly [operation: string]: Examples } = {
   ingestRun: (s) => [{ path: at(s, "/ingest"), method: "POST", raw: RECORD, headers: NDJSON }],
   sendCommand: (s) => [command(s, { type: "run", message: "Hi" })],
   createSession: (s) => [post("/v1/sessions", { session_id: s, title: "Mine" })],
-  chat: (s) => [post("/api/chat", { session_id: s, content: "Hi" })],
   runAgUi: (s) => [
     post("/ag-ui", agUi(s)),
     post("/ag-ui?on_disconnect=cancel&framing=ndjson", agUi(s, { protocolVersion: "1.0" })),
   ],
   runAgUiAgent: (s) => [post("/ag-ui/main", agUi(s))],
+  chat: (s) => [
+    post("/api/chat", { session_id: s, content: "Hi" }),
+    post("/api/chat", { id: s, messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "Hi" }] }] }),
+  ],
   forkSession: (s) => [post(at("bobs-own", "/fork"), { session_id: s })],
 };
 

@@ -63,7 +63,8 @@ async function mayListBranches(core: ServerCore, caller: Caller, session: string
     await core.authorize({ caller, action: "sessions.list", session });
     return true;
   } catch (error) {
-    if (isLoomError(error, "forbidden") || isLoomError(error, "unknown_session")) return false;
+    // The cookie of a share link alone does not authenticate.
+    if (isLoomError(error, "forbidden", "unauthorized", "unknown_session")) return false;
     throw error;
   }
 }

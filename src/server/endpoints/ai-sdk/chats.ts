@@ -116,8 +116,9 @@ async function findChat(
   action: "sessions.read" | "runs.control",
 ): Promise<string | undefined> {
   try {
+    await core.authorize({ caller, action, session: chat });
     const session = (await findHead(core, caller, chat))?.sessionId;
-    if (session !== undefined) await core.authorize({ caller, action, session });
+    if (session !== undefined && session !== chat) await core.authorize({ caller, action, session });
     return session;
   } catch (error) {
     if (isLoomError(error, "unknown_session")) return undefined;
