@@ -179,6 +179,38 @@ describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
     expect(two.messages).toHaveLength(2);
   });
 
+  test("answers an edited message and an answer again in a new version of the thread", async () => {
+    const { url, log } = await startAgUiServer([
+      { text: "One." },
+      { text: "Two." },
+      { text: "Zwei." },
+      { text: "Due." },
+      { text: "Three." },
+    ]);
+    const client = new Agent({ url, threadId: "t" });
+    await say(client, "1");
+    await say(client, "2", "r-2");
+    // The last answer again: the same message, without what followed it.
+    client.setMessages(client.messages.slice(0, 3));
+    expect((await client.runAgent({ runId: "again" })).result).toBe("Zwei.");
+    // Another message in its place.
+    client.setMessages(client.messages.slice(0, 2));
+    expect((await say(client, "due")).result).toBe("Due.");
+    expect((await say(client, "3")).result).toBe("Three.");
+    expect(client.messages).toHaveLength(6);
+    const versions = await log.listBranches("t", {});
+    expect(versions.map(({ rootId, forkedFrom }) => [rootId, forkedFrom?.runId])).toEqual([
+      ["t", undefined],
+      ["t", "r-2"],
+      ["t", "again"],
+    ]);
+    expect(await log.listRuns("t")).toHaveLength(2);
+    expect(await log.listRuns(versions[2]?.sessionId ?? "")).toHaveLength(3);
+    // A repeated request is the same run, also if it is not in the newest version.
+    expect((await client.runAgent({ runId: "again" })).result).toBe("Zwei.");
+    expect(await log.listBranches("t", {})).toHaveLength(3);
+  });
+
   test("receives why a request is refused", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const { url } = await startAgUiServer([]);

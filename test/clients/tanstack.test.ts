@@ -53,6 +53,20 @@ describe.each(FORMS)("TanStack AI over %s", (_form, connect) => {
     expect(client.getError()).toBeUndefined();
   });
 
+  test("answers again in a new version of the thread", async () => {
+    const { url, log } = await startAgUiServer([{ text: "One." }, { text: "Two." }, { text: "Three." }]);
+    const client = new ChatClient({ connection: connect(url), threadId: "t" });
+    await client.sendMessage("Hi");
+    await client.reload();
+    await client.sendMessage("More");
+    const texts = JSON.stringify(client.getMessages().map(({ parts }) => parts));
+    expect([texts.includes("One."), texts.includes("Two."), texts.includes("Three.")]).toEqual([false, true, true]);
+    const reloaded = new ChatClient({ connection: connect(url), threadId: "t", persistence: true });
+    reloaded.attach();
+    await vi.waitFor(() => expect(plain(reloaded.getMessages())).toEqual(plain(client.getMessages())));
+    expect(await log.listBranches("t", {})).toHaveLength(2);
+  });
+
   test("approves a call, also after a reload", async () => {
     const { url, ran, log } = await startAgUiServer([...REMOVAL, ...REMOVAL]);
     const client = new ChatClient({ connection: connect(url), threadId: "t" });

@@ -13,11 +13,13 @@ import type { Position } from "../../streams/position.ts";
 import { readPosition } from "../../streams/position.ts";
 import { executeOrThrow, readIdempotencyKey, respondToCommand } from "../command-endpoint.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { findHead } from "../find-branch.ts";
 import { findSession } from "../find-session.ts";
 import { runPath } from "../resource-paths.ts";
 import { startFromBody } from "../runs.ts";
 import { CURSOR_HEADERS, readLastEventId, sendStream } from "../stream-endpoint.ts";
 import { createAgUiReader } from "./ag-ui-reader.ts";
+import { chooseSession, findEarlierRequest, findThread } from "./choose-session.ts";
 import { type AgUiRun, findAgUiRun, findPause, MAX_ANSWERS, nameAnswer } from "./find-run.ts";
 import type { AgUiThreadMessage } from "./message-fold.ts";
 import { readAnswer, readQuestion } from "./read-input.ts";
@@ -111,7 +113,9 @@ const stop = defineOperation<"Empty", "AgUiStop">({
     200: { description: "Stopped", shape: "CommandResult" },
     202: { description: "Pending", shape: "CommandResult" },
   },
-  async handle(core, { request, caller, params: { id: session = "" }, body: { runId } }) {
+  async handle(core, { request, caller, params: { id = "" }, body: { runId } }) {
+    const session = await findThread(core, caller, id);
+    if (session !== id) await core.authorize({ caller, action: "runs.control", session });
     const named = runId === undefined ? undefined : await findAgUiRun(core.log, session, runId);
     const run = runId === undefined ? await findLiveRun(core, session) : (named?.run ?? runId);
     if (run === undefined) throw new LoomError("unknown_run", `Thread "${session}" has no live run`);
@@ -120,13 +124,18 @@ const stop = defineOperation<"Empty", "AgUiStop">({
 });
 
 async function handleRun(core: ServerCore, call: RunCall, agent: string | undefined): Promise<Response> {
-  const { caller, body, query } = call;
-  const { threadId: session, runId } = body;
-  await core.authorize({ caller, action: "runs.start", session });
-  // The session may not exist yet, so check the read permission without it.
-  await core.authorize({ caller, action: "sessions.read" });
+  const { caller, body, query, signal } = call;
+  const { threadId, runId, messages, resume = [] } = body;
+  const head = await findHead(core, caller, threadId);
+  // A new session has no owner yet, so check the read permission without it.
+  if (head === undefined) await core.authorize({ caller, action: "sessions.read" });
+  await core.authorize({ caller, action: "runs.start", session: head?.sessionId ?? threadId });
   await authorizePolicy(core, caller, query.on_disconnect);
-  const known = await findAgUiRun(core.log, session, runId);
+  const known = await findEarlierRequest(core, head, runId);
+  const isNew = head !== undefined && known === undefined && resume.length === 0;
+  const session = isNew
+    ? await chooseSession(core, caller, { head, runId, messages, signal })
+    : (known?.session ?? head?.sessionId ?? threadId);
   const run = await startOrAnswer(core, call, { session, known, agent });
   const isFirst = known === undefined;
   const policy = applyPolicy(core, caller, run, query.on_disconnect);
@@ -281,10 +290,12 @@ async function readThreadOrRun(core: ServerCore, call: ApiCall<"AgUiRead", "Empt
   const { threadId, runId, before, limit } = query;
   if (runId !== undefined) {
     const target = await findRunAnywhere(core, caller, runId);
+    // Clients know the conversation by the ID of its first version.
+    const { rootId } = await findSession(core.log, target.session);
     return sendAgUiRun(core, call, target, {
       ...query,
       runId,
-      threadId: target.session,
+      threadId: threadId ?? rootId,
       isFirst: false,
       protocolVersion: "1.0",
     });
@@ -295,7 +306,8 @@ async function readThreadOrRun(core: ServerCore, call: ApiCall<"AgUiRead", "Empt
       in: "query",
     });
   await core.authorize({ caller, action: "sessions.read", session: threadId });
-  return Response.json(await describeThread(core, threadId, { before, limit }));
+  const session = await findThread(core, caller, threadId);
+  return Response.json(await describeThread(core, session, { before, limit }));
 }
 
 /** A run comes without its thread. Looks at the sessions of the caller only. */
