@@ -9,6 +9,7 @@ const plain = (messages: readonly Message[]): unknown =>
   JSON.parse(JSON.stringify(messages, (key, value: unknown) => (key === "metadata" ? undefined : value)));
 
 const CALL = { name: "add", input: { a: 1, b: 2 }, id: "c1" };
+const CALL_2 = { ...CALL, id: "c2" };
 const REMOVE = { name: "remove", input: { path: "a" }, id: "c1" };
 
 afterEach(() => {
@@ -177,6 +178,32 @@ describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
     gate.resolve();
     expect([(await second).result, (await third).result]).toEqual(["Two.", "Three."]);
     expect(two.messages).toHaveLength(2);
+  });
+
+  test("carries out its own tools, and sends the results with the next request", async () => {
+    const ask = { name: "ask", input: { question: "Which?" }, id: "c1" };
+    const { url, log } = await startAgUiServer([{ text: "I ask.", calls: [ask, CALL_2] }, { text: "Blue it is." }]);
+    const client = new Agent({ url, threadId: "t" });
+    const tools = [{ name: "ask", description: "Asks the user", parameters: { type: "object", properties: {} } }];
+    client.addMessage({ id: "u", role: "user", content: "A colour?" });
+    const outcome = vi.fn();
+    await client.runAgent({ runId: "r-1", tools }, { onRunFinishedEvent: ({ event }) => void outcome(event.outcome) });
+    const pending = version === "1.0.0" ? { pendingToolCallIds: ["c1"] } : {};
+    expect(outcome.mock.calls).toEqual([[{ type: "success", ...pending }]]);
+    expect(client.messages.at(1)).toMatchObject({ toolCalls: [{ id: "c1" }, { id: "c2" }] });
+    const before = structuredClone(client.messages);
+    client.addMessage({ id: "answer", role: "tool", toolCallId: "c1", content: "blue" });
+    expect((await client.runAgent({ runId: "r-2", tools })).result).toBe("Blue it is.");
+    // The result of the other tool may come with either response.
+    const results = (client.messages as Message[]).filter(({ role }) => role === "tool");
+    expect(new Set(results.map((message) => (message as { toolCallId: string }).toolCallId))).toEqual(
+      new Set(["c1", "c2"]),
+    );
+    expect(await log.listRuns("t")).toHaveLength(1);
+    // The same request again.
+    const again = new Agent({ url, threadId: "t", initialMessages: [...before, results.at(-1) as Message] });
+    await again.runAgent({ runId: "r-2" });
+    expect((await log.listRuns("t")).length).toBe(1);
   });
 
   test("answers an edited message and an answer again in a new version of the thread", async () => {

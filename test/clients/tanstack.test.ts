@@ -1,4 +1,5 @@
 // The client of TanStack AI, the real one, against a server, also through a proxy that cuts its connections.
+import { toolDefinition } from "@tanstack/ai";
 import { ChatClient, fetchHttpStream, fetchServerSentEvents, type UIMessage } from "@tanstack/ai-client";
 import { describe, expect, test, vi } from "vitest";
 import { CUT_SAMPLES } from "../sampling.ts";
@@ -10,6 +11,7 @@ const FORMS = [
   ["NDJSON", (url: string) => fetchHttpStream(`${url}?framing=ndjson`, QUICK)],
 ] as const;
 /** Each request has its own connection, so that a cut hits only one. */
+const ASK_SCHEMA = { type: "object", properties: { question: { type: "string" } } } as const;
 const QUICK = { reconnect: { delayMs: 5 }, headers: { connection: "close" } };
 const TURNS = [
   {
@@ -82,6 +84,23 @@ describe.each(FORMS)("TanStack AI over %s", (_form, connect) => {
     await vi.waitFor(() => expect(reloaded.getMessages().at(-1)?.parts).toMatchObject([{ content: "Done." }]));
     await settled(reloaded);
     expect([ran.length, (await log.listRuns("t")).length]).toEqual([1, 2]);
+  });
+
+  test("carries out its own tools", async () => {
+    const { url, log } = await startAgUiServer([
+      { text: "I ask.", calls: [{ name: "ask", input: { question: "Which?" }, id: "c1" }] },
+      { text: "Blue it is." },
+    ]);
+    const ask = toolDefinition({ name: "ask", description: "Asks the user", inputSchema: ASK_SCHEMA }).client(() => ({
+      colour: "blue",
+    }));
+    const client = new ChatClient({ connection: connect(url), threadId: "t", tools: [ask] });
+    await client.sendMessage("A colour?");
+    await vi.waitFor(() => expect(client.getMessages().at(-1)?.parts).toMatchObject([{ content: "Blue it is." }]));
+    await settled(client);
+    const [first] = await log.listRuns("t");
+    expect([first?.status, (await log.listRuns("t")).length]).toEqual(["completed", 1]);
+    expect(JSON.stringify(client.getMessages())).toContain('"output":{"colour":"blue"}');
   });
 
   test("joins a live run after a reload", async () => {

@@ -117,10 +117,15 @@ function createAgUiDecoder(): Decoder {
         issues.push(createIssue("ag-ui-interrupt-empty", "the outcome `interrupt` has no interrupts"));
       return reader.readInterrupts(frame);
     }
+    const { reason, code, pending } = toJsonObject(toJsonObject(metadata)["loom"]);
+    // A run of Loom waits for calls that the client carries out. Runs of other servers end.
+    if (type === "success" && pending !== undefined) {
+      state = "waiting";
+      return [];
+    }
     state = "over";
     const used = hasUsage ? [] : readUsage(usage);
     if (type !== CANCELLED) return [...used, ...complete(typeof result === "string" ? result : reader.answer)];
-    const { reason, code } = toJsonObject(toJsonObject(metadata)["loom"]);
     return [...used, endRun(CANCELLED, reason, code)];
   }
 

@@ -262,3 +262,30 @@ test("ag-ui: calls of an answer are in its message, and the end has the sum of t
   expect(calls.map(({ parentMessageId }) => parentMessageId)).toEqual(["message-2", "message-2", undefined, "c3"]);
   expect(frames.at(-1)).toMatchObject({ usage: [{ inputTokens: 6, outputTokens: 4, totalTokens: 10 }] });
 });
+
+test.each([false, true])(
+  "ag-ui: a run that waits for a call of the client ends until the result (legacy: %s)",
+  (legacy) => {
+    const call = { call_id: "c1", name: "ask" };
+    const frames = encode(
+      stamp([
+        START,
+        { type: "tool_call", ...call, arguments: { q: 1 } },
+        { type: "tool_start", ...call, executor: "client" },
+        { type: "tool_end", ...call, result: "blue", is_error: false },
+        ...END,
+      ]),
+      { legacy },
+    );
+    const ends = parse(frames).filter(({ type }) => type === "RUN_FINISHED");
+    const outcome = { type: "success", ...(legacy ? {} : { pendingToolCallIds: ["c1"] }) };
+    expect(ends[0]).toMatchObject({
+      outcome,
+      metadata: { loom: { pending: [{ id: "c1", name: "ask", input: { q: 1 } }] } },
+    });
+    expect([ends.length, check(frames)]).toEqual([2, []]);
+    const decoder = agUi.createDecoder();
+    const types = frames.flatMap((frame) => decoder.decode(frame).records.map(({ event }) => event.type));
+    expect(types.filter((type) => type === "run_start" || type === "run_end")).toEqual(["run_start", "run_end"]);
+  },
+);

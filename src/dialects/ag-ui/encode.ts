@@ -28,11 +28,13 @@ import { findAgUiFrameForm } from "./frames.generated.ts";
 import { readArguments } from "./read-arguments.ts";
 import {
   addInterrupt,
+  addPending,
   appendText,
   closeRun,
   createSentRun,
   endMessage,
   endMessages,
+  endWait,
   enterStep,
   exitStep,
   finishRun,
@@ -66,7 +68,7 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
         return fold.state === "waiting" && isSilent(event) ? NO_FRAMES : startRun(fold);
       },
       after(fold, { event }) {
-        const waits = fold.interrupts.size > 0 && fold.state === "active" && !isTerminal(event);
+        const waits = fold.interrupts.size + fold.pending.size > 0 && fold.state === "active" && !isTerminal(event);
         return waits ? pauseRun(fold) : NO_FRAMES;
       },
     },
@@ -106,12 +108,15 @@ function writeActivity(event: LoomEvent, messageId: string): string {
 /** A row for an event of a running call: `CUSTOM` with the ID of the call. */
 function callEvent<T extends "tool_start" | "tool_output" | "tool_progress">(
   phase: "start" | "running",
+  note?: string,
 ): LedgerRow<SentRun, T> {
-  return carried("CUSTOM", (fold, event, { envelope }) => {
+  const encode = (fold: SentRun, event: EventOf<T>, { envelope }: StampedRecord): readonly string[] => {
     const call = trackCall(fold.calls, event, envelope, phase);
+    if (event.type === "tool_start" && event.executor === "client") addPending(fold, call);
     const named = { ...event, call_id: nameCall(fold, call), name: call.name } as LoomEvent;
     return [...showCall(fold, call, "{}", envelope.node_id), writeCustom(named)];
-  });
+  };
+  return carried("CUSTOM", encode, note === undefined ? {} : { note });
 }
 
 export const AG_UI_TABLE: LedgerTable<SentRun> = {
@@ -190,6 +195,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "call");
       call.description = event.description;
+      call.arguments = event.arguments;
       const text = event.raw_arguments ?? JSON.stringify(event.arguments);
       return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, text, envelope.node_id)];
     },
@@ -206,7 +212,10 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
         }) as unknown as LoomEvent,
     },
   ),
-  tool_start: callEvent("start"),
+  tool_start: callEvent(
+    "start",
+    "if the client carries out the call, a `RUN_FINISHED` follows, with the call in `pendingToolCallIds` of its outcome and in `metadata.loom.pending`",
+  ),
   tool_output: callEvent("running"),
   tool_progress: callEvent("running"),
   tool_end: carried("TOOL_CALL_RESULT", encodeToolEnd, {
@@ -218,6 +227,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   tool_approval_result: carried("CUSTOM", (fold, event, { envelope }) => {
     const call = trackCall(fold.calls, event, envelope, "before");
     fold.interrupts.delete(call.id);
+    if (event.arguments !== undefined) call.arguments = event.arguments;
     return [writeCustom({ ...event, call_id: nameCall(fold, call), name: event.name ?? call.name })];
   }),
   todo_list: carried("ACTIVITY_SNAPSHOT", encodeList),
@@ -328,7 +338,7 @@ function encodeArguments(
 
 function encodeToolEnd(fold: SentRun, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
   const call = trackCall(fold.calls, event, envelope, "end");
-  fold.interrupts.delete(call.id);
+  endWait(fold, call.id);
   const { result, is_error, output, error_code, duration_ms } = event;
   const isJson = output !== undefined && JSON.stringify(output) === result;
   const loom = {

@@ -61,6 +61,8 @@ export interface SentRun {
   readonly renamed: Map<string, string>;
   /** Interrupts that were not answered, by call. */
   readonly interrupts: Map<string, JsonObject>;
+  /** Calls that the client carries out, without a result: as `metadata.loom.pending` names them. */
+  readonly pending: Map<string, JsonObject>;
   /** Names of open steps by node run. */
   readonly steps: Map<string, string>;
   /** Messages that get the next call of each node run: the text before it, or the first call of the same answer. */
@@ -85,6 +87,7 @@ export function createSentRun({ envelope, event }: StampedRecord, isLegacy: bool
     streaming: new Map(),
     renamed: new Map(),
     interrupts: new Map(),
+    pending: new Map(),
     steps: new Map(),
     parents: new Map(),
     usage: undefined,
@@ -109,7 +112,10 @@ export function startRun(fold: SentRun): readonly string[] {
   return [writeFrame("RUN_STARTED", { threadId, runId, ...(isLegacy ? {} : { protocolVersion: PROTOCOL_VERSION }) })];
 }
 
-/** Ends the run for the client until its interrupts are answered. */
+/**
+ * Ends the run for the client until its interrupts are answered, and the calls that it carries out have results. A run that
+ * waits for results only is a success; clients before 1.0 refuse the list of the calls.
+ */
 export function pauseRun(fold: SentRun): readonly string[] {
   const frames = [...closeMessages(fold, "text"), ...closeMessages(fold, "reasoning")];
   for (const call of fold.streaming.values()) {
@@ -119,7 +125,11 @@ export function pauseRun(fold: SentRun): readonly string[] {
   frames.push(...endSteps(fold));
   fold.state = "waiting";
   const interrupts = [...fold.interrupts.values()];
-  return [...frames, finishRun(fold, { outcome: { type: "interrupt", interrupts } })];
+  const pending = [...fold.pending.values()];
+  const loom = pending.length === 0 ? undefined : { pending };
+  if (interrupts.length > 0) return [...frames, finishRun(fold, { outcome: { type: "interrupt", interrupts } }, loom)];
+  const named = fold.isLegacy ? {} : { pendingToolCallIds: pending.map(({ id }) => id ?? "") };
+  return [...frames, finishRun(fold, { outcome: { type: "success", ...named } }, loom)];
 }
 
 /** Closes everything that is open, before the last frame of the run. */
@@ -287,6 +297,18 @@ export function renameCall({ renamed }: SentRun, id: string, eventId: number): v
 /** Remembers what the run waits for. */
 export function addInterrupt(fold: SentRun, id: string, interrupt: JsonObject): void {
   new BoundedMap<JsonObject>(MAX_INTERRUPTS, undefined, fold.interrupts).set(id, interrupt);
+}
+
+/** Lets the run wait for a call that the client carries out. */
+export function addPending(fold: SentRun, call: TrackedCall): void {
+  const pending = { id: nameCall(fold, call), name: call.name, input: call.arguments };
+  new BoundedMap<JsonObject>(MAX_INTERRUPTS, undefined, fold.pending).set(call.id, pending);
+}
+
+/** The call has ended: the run does not wait for it any more. */
+export function endWait({ interrupts, pending }: SentRun, id: string): void {
+  interrupts.delete(id);
+  pending.delete(id);
 }
 
 /** Starts a step. Its name is unique among open steps, because clients refuse a second one with the same name. */

@@ -6,9 +6,11 @@
  * answers, so that the request with the answers continues exactly there.
  */
 import type { StreamFrame } from "../../../log/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { JsonObject } from "../../../protocol/index.ts";
 import { Chunk } from "../../streams/chunk.ts";
 import { comparePositions, type Position, readPosition } from "../../streams/position.ts";
+import type { Answered } from "./find-run.ts";
+import { countCalls, describeWaiting, dropAnswered, listCalls, readWaiting } from "./waiting.ts";
 import type { ReaderEnd, Sink, StreamReader } from "../../streams/stream-reader.ts";
 
 export interface AgUiReaderOptions {
@@ -16,8 +18,10 @@ export interface AgUiReaderOptions {
   readonly threadId: string;
   readonly runId: string;
   readonly parentRunId?: string | undefined;
-  /** IDs of the calls that the request answers. The run does not wait for them again. */
-  readonly answered: ReadonlySet<string>;
+  /** What the request answers. The run does not wait for it again. */
+  readonly answered: readonly Answered[];
+  /** True for TanStack AI, for which calls that it carries out are interrupts. */
+  readonly isTanStack: boolean;
   /** The client has all frames up to here. */
   readonly readUpTo?: Position | undefined;
   /** Frame to send after the first `RUN_STARTED`. */
@@ -165,11 +169,14 @@ class AgUiSink implements Sink {
 
   #finishRun(frame: StreamFrame, isRead = false): readonly StreamFrame[] {
     const given = JSON.parse(frame.text) as JsonObject;
-    const calls = listWaiting(given).filter((call) => !this.#options.answered.has(call));
-    const isPaused = listWaiting(given).length > 0;
-    const flushed = this.#flush(isPaused ? calls : []);
+    const { answered, isTanStack } = this.#options;
+    const waiting = readWaiting(given);
+    const isPaused = countCalls(waiting) > 0;
+    const open = dropAnswered(waiting, answered);
+    const calls = listCalls(open);
+    const flushed = this.#flush(calls);
     if (isPaused && calls.length === 0) return flushed;
-    const named = this.#rename(frame, pickUnanswered(given, new Set(calls)));
+    const named = this.#rename(frame, isPaused ? describeWaiting(given, open, isTanStack) : {});
     if (!isPaused) {
       this.#isStarted = false;
       if (!isRead) return [...flushed, named];
@@ -228,31 +235,4 @@ function readType(text: string): string {
 
 function envelop({ text, cursor }: StreamFrame): StreamFrame {
   return cursor === "" ? { text, cursor } : { text: `{"id":${JSON.stringify(cursor)},"chunk":${text}}`, cursor };
-}
-
-/** IDs of the calls that the run waits for: interrupts, and calls that the client carries out. */
-function listWaiting({ outcome }: JsonObject): readonly string[] {
-  if (!isJsonObject(outcome)) return [];
-  const { interrupts, pendingToolCallIds: pending } = outcome;
-  return [
-    ...(Array.isArray(interrupts) ? interrupts.map(readId) : []),
-    ...(Array.isArray(pending) ? pending.map(String) : []),
-  ];
-}
-
-/** The outcome without what the request has answered. */
-function pickUnanswered({ outcome }: JsonObject, calls: ReadonlySet<string>): JsonObject {
-  if (!isJsonObject(outcome)) return {};
-  const { interrupts, pendingToolCallIds: pending } = outcome;
-  return {
-    outcome: {
-      ...outcome,
-      ...(Array.isArray(interrupts) ? { interrupts: interrupts.filter((each) => calls.has(readId(each))) } : {}),
-      ...(Array.isArray(pending) ? { pendingToolCallIds: pending.filter((id) => calls.has(String(id))) } : {}),
-    },
-  };
-}
-
-function readId(interrupt: Json): string {
-  return isJsonObject(interrupt) ? String(interrupt["id"]) : "";
 }

@@ -10,14 +10,20 @@ import type { EventOf } from "../../../protocol/index.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import { findRun, findSession } from "../find-session.ts";
 
+/** What the client answers: an approval, or a call that it carries out. */
+export interface Answered {
+  readonly kind: "approval" | "result";
+  readonly call: string;
+}
+
 /** The part of a run that one response sends. */
 export interface AgUiRun {
   readonly session: string;
   readonly run: string;
   /** ID of the command. */
   readonly key: string;
-  /** Calls that the request answered; empty if it started the run. */
-  readonly answered: readonly string[];
+  /** What the request answered; empty if it started the run. */
+  readonly answered: readonly Answered[];
 }
 
 /** Maximum number of answers in a request. */
@@ -33,33 +39,45 @@ export async function findAgUiRun(log: Log, session: string, runId: string): Pro
   if (command === undefined) return undefined;
   const run = String(command.body["run_id"]);
   if (command.kind === "enqueue") return { session, run, key: runId, answered: [] };
-  const answered: string[] = [];
+  const answered: Answered[] = [];
   let answer: CommandState | undefined = command;
   while (answer !== undefined && answered.length < MAX_ANSWERS) {
-    answered.push(String(answer.body["call_id"]));
+    const kind = answer.kind === "approve" ? "approval" : "result";
+    answered.push({ kind, call: String(answer.body["call_id"]) });
     answer = await findCommand(log, session, nameAnswer(runId, answered.length));
   }
   return { session, run, key: runId, answered };
 }
 
-/**
- * Returns the record after which the answers continue the run: the last one that made it wait for one of the calls.
- * Undefined if it never waited for them. Throws `unknown_run`.
- */
-export async function findPause(log: Log, { session, run, answered }: AgUiRun): Promise<number | undefined> {
+/** A record that lets the run wait for an answer. */
+interface Wait extends Answered {
+  readonly eventId: number;
+}
+
+/** Lists what a run waited for, in the order of the records. Throws `unknown_run`. */
+export async function listWaits(log: Log, session: string, run: string): Promise<readonly Wait[]> {
   const info = await findSession(log, session);
   const { firstId, lastId = info.lastId } = await findRun(log, session, run);
-  const calls = new Set(answered);
   const read = createRecordReader();
-  let found: number | undefined;
+  const waits: Wait[] = [];
   for await (const { texts } of readPages(log, info, Math.max(firstId, info.firstId) - 1))
     for (const text of texts) {
-      if (!text.includes('"tool_approval"')) continue;
-      const record = read(text);
-      const { event, envelope } = record ?? {};
-      if (envelope?.event_id === undefined || envelope.event_id > lastId || event?.type !== "tool_approval") continue;
-      if (envelope.run_id === run && calls.has((event as EventOf<"tool_approval">).call_id ?? ""))
-        found = envelope.event_id;
+      if (!text.includes('"tool_approval"') && !text.includes('"executor"')) continue;
+      const { event, envelope } = read(text) ?? {};
+      const eventId = envelope?.event_id ?? 0;
+      if (event === undefined || envelope?.run_id !== run || eventId > lastId) continue;
+      const { call_id: call = "", executor } = event as Partial<EventOf<"tool_start">>;
+      if (event.type === "tool_approval") waits.push({ kind: "approval", call, eventId });
+      else if (event.type === "tool_start" && executor === "client") waits.push({ kind: "result", call, eventId });
     }
-  return found;
+  return waits;
+}
+
+/**
+ * Returns the record after which the answers continue the run: the last one that made it wait for one of them. Undefined
+ * if it never waited for them. Throws `unknown_run`.
+ */
+export async function findPause(log: Log, { session, run, answered }: AgUiRun): Promise<number | undefined> {
+  const waits = await listWaits(log, session, run);
+  return waits.findLast(({ kind, call }) => answered.some((each) => each.kind === kind && each.call === call))?.eventId;
 }

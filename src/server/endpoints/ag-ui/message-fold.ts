@@ -3,6 +3,7 @@
  * attempt are left out: only a client that was connected meanwhile has them.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import { readWaiting, type Waiting } from "./waiting.ts";
 import { SUPERSEDED } from "../../../dialects/ag-ui/carried-events.ts";
 
 /** A message of AG-UI. */
@@ -25,15 +26,15 @@ interface AgUiToolCall {
 export class MessageFold {
   readonly #messages = new Map<string, AgUiThreadMessage>();
   readonly #calls = new Map<string, AgUiToolCall>();
-  /** What the last run waits for; empty if it does not wait. */
-  #interrupts: readonly JsonObject[] = [];
+  /** What the last run waits for. */
+  #waiting: Waiting = { approvals: [], results: [] };
 
   get messages(): readonly AgUiThreadMessage[] {
     return [...this.#messages.values()];
   }
 
-  get interrupts(): readonly JsonObject[] {
-    return this.#interrupts;
+  get waiting(): Waiting {
+    return this.#waiting;
   }
 
   addMessage(message: AgUiThreadMessage): void {
@@ -77,10 +78,10 @@ export class MessageFold {
         if (frame["name"] === SUPERSEDED) this.#supersede(frame["value"]);
         break;
       case "RUN_STARTED":
-        this.#interrupts = [];
+        this.#waiting = readWaiting({});
         break;
       case "RUN_FINISHED":
-        this.#interrupts = readInterrupts(frame["outcome"]);
+        this.#waiting = readWaiting(frame);
         break;
       default:
     }
@@ -115,9 +116,4 @@ export class MessageFold {
       else message.content = "";
     }
   }
-}
-
-function readInterrupts(outcome: Json | undefined): readonly JsonObject[] {
-  const list = isJsonObject(outcome) ? outcome["interrupts"] : undefined;
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }

@@ -6,10 +6,13 @@ import { isJsonObject, type Json, type JsonObject, LoomError } from "../../../pr
 import type { ControlCommand } from "../../../protocol/control/index.ts";
 import type { AgUiInput, StartRun } from "../../api/shapes.generated.ts";
 
-type Answer = Pick<
+type Approval = Pick<
   Extract<ControlCommand, { readonly type: "approve" }>,
   "call_id" | "decision" | "arguments" | "reason"
 >;
+
+type Result = Pick<Extract<ControlCommand, { readonly type: "tool_result" }>, "output" | "is_error">;
+type GivenAnswer = NonNullable<AgUiInput["resume"]>[number];
 
 /** Returns the last message as the body of a run. Throws `invalid_request` if it is not the user's. */
 export function readQuestion({ messages, ...input }: AgUiInput): StartRun {
@@ -20,10 +23,12 @@ export function readQuestion({ messages, ...input }: AgUiInput): StartRun {
   const { id, content } = message;
   const { text, attachments } = readContent(content, `${path}.content`);
   const context = readContext(input);
+  const { tools = [] } = input;
   return {
     message: { text, ...(attachments.length === 0 ? {} : { attachments }) },
     ...(typeof id === "string" && id !== "" ? { request_id: id } : {}),
     ...(context === undefined ? {} : { context: { "ag-ui": context } }),
+    ...(tools.length === 0 ? {} : { client_tools: readTools(tools) }),
   };
 }
 
@@ -70,8 +75,33 @@ function readContext({ context = [], forwardedProps }: Omit<AgUiInput, "messages
   return { ...(context.length === 0 ? {} : { context }), ...(hasProps ? { forwardedProps } : {}) };
 }
 
+/** The tools that the client carries out, as they are declared for a run. */
+function readTools(tools: NonNullable<AgUiInput["tools"]>): NonNullable<StartRun["client_tools"]> {
+  return tools.map(({ name, description, parameters }) => ({
+    name: typeof name === "string" ? name : "",
+    ...(typeof description === "string" ? { description } : {}),
+    // An empty object stands for any arguments.
+    ...(isJsonObject(parameters) && parameters["type"] === "object" ? { input_schema: parameters } : {}),
+  }));
+}
+
+/** Returns the results of calls that the client carried out, by the ID of the call. */
+export function readResults({ messages }: AgUiInput): ReadonlyMap<string, Result> {
+  // With a new message of the user, the request is not an answer.
+  const tools = messages.at(-1)?.["role"] === "user" ? [] : messages.filter(({ role }) => role === "tool");
+  return new Map(
+    tools.map(({ toolCallId, content, error }) => [
+      String(toolCallId),
+      {
+        output: content ?? "",
+        ...(typeof error === "string" && error !== "" ? { output: error, is_error: true } : {}),
+      },
+    ]),
+  );
+}
+
 /** The decision in an answer: `true`, or an object with `approved`. Everything else rejects the call. */
-export function readAnswer({ interruptId, status, payload }: NonNullable<AgUiInput["resume"]>[number]): Answer {
+export function readApproval({ interruptId, status, payload }: GivenAnswer): Approval {
   const given = isJsonObject(payload) ? payload : { approved: payload === true };
   const isApproved = status === "resolved" && given["approved"] === true;
   const edited = given["arguments"] ?? given["editedArgs"];
@@ -82,6 +112,11 @@ export function readAnswer({ interruptId, status, payload }: NonNullable<AgUiInp
     ...(isApproved && isJsonObject(edited) ? { arguments: edited } : {}),
     ...(reason === undefined ? {} : { reason }),
   };
+}
+
+/** The result of a call in an answer of TanStack AI. */
+export function readResult({ status, payload }: GivenAnswer): Result {
+  return status === "resolved" ? { output: payload ?? "" } : { output: "The call was cancelled", is_error: true };
 }
 
 function refuse(message: string, path: string): LoomError {

@@ -1,0 +1,105 @@
+/** Sends the part of a run that a request of an AG-UI client stands for. */
+import { assertCursorOf, formatCursor, parseCursor } from "../../../log/cursor.ts";
+import type { ApiCall } from "../../api/operation.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import type { AgUiInput } from "../../api/shapes.generated.ts";
+import { type Position, readPosition } from "../../streams/position.ts";
+import type { applyPolicy } from "../disconnect-policy.ts";
+import { findSession } from "../find-session.ts";
+import { runPath } from "../resource-paths.ts";
+import { readLastEventId, sendStream } from "../stream-endpoint.ts";
+import { createAgUiReader } from "./ag-ui-reader.ts";
+import { type AgUiRun, findPause } from "./find-run.ts";
+import type { AgUiThreadMessage } from "./message-fold.ts";
+import { readThread } from "./read-thread.ts";
+
+interface SendOptions extends Pick<AgUiInput, "runId" | "parentRunId" | "protocolVersion"> {
+  readonly threadId: string;
+  readonly framing?: "sse" | "ndjson";
+  readonly modes?: readonly string[];
+  readonly policy?: ReturnType<typeof applyPolicy>;
+  /** True if the client has received nothing of the run yet. Others get a snapshot of the messages before it. */
+  readonly isFirst: boolean;
+  readonly isTanStack: boolean;
+}
+
+export async function sendAgUiRun(
+  core: ServerCore,
+  call: Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal">,
+  target: AgUiRun,
+  options: SendOptions,
+): Promise<Response> {
+  const { log } = core;
+  const { session, run, key, answered } = target;
+  const { framing = "sse", modes, policy = {}, isFirst, threadId, runId, parentRunId, protocolVersion } = options;
+  const { isTanStack } = options;
+  const legacy = protocolVersion === undefined;
+  const pause = answered.length === 0 ? undefined : await findPause(log, target);
+  const position = await readStart(core, session, call.request);
+  const view = { dialect: "ag-ui", legacy, modes, run, command: key, follow: true, ...policy };
+  // From the start of the record: a frame that the client has may have to be sent again.
+  const after = position?.after ?? (pause === undefined ? undefined : String(pause));
+  const isJoined = !isFirst && position === undefined;
+  const snapshot = isJoined ? await writeSnapshot(core, target, { ...options, pause, legacy }) : undefined;
+  return sendStream(
+    core,
+    call,
+    session,
+    { ...view, after },
+    {
+      framing,
+      headers: {
+        "loom-session": encodeURIComponent(session),
+        "loom-run": encodeURIComponent(run),
+        "content-location": runPath(core, session, run),
+      },
+      adapt: (reader) =>
+        createAgUiReader(reader, {
+          threadId,
+          runId,
+          parentRunId,
+          answered,
+          isTanStack,
+          readUpTo: position?.readUpTo,
+          snapshot,
+          isEnveloped: framing === "ndjson",
+          findLastId: async () => (await findSession(log, session)).lastId,
+        }),
+    },
+  );
+}
+
+/** Reads `Last-Event-ID`: what the client has, and the record to start with. */
+async function readStart(
+  { log }: ServerCore,
+  session: string,
+  request: Request,
+): Promise<{ readonly after: string; readonly readUpTo: Position } | undefined> {
+  const cursor = readLastEventId(request);
+  if (cursor === undefined) return undefined;
+  const parsed = parseCursor(cursor);
+  const { incarnation } = await findSession(log, session);
+  assertCursorOf(session, incarnation, parsed);
+  return { after: formatCursor(incarnation, Math.max(0, parsed.eventId - 1)), readUpTo: readPosition(cursor) };
+}
+
+/** The messages before the run, for a client that may have a part of it: what is not in the snapshot is removed. */
+async function writeSnapshot(
+  core: ServerCore,
+  { session, run }: AgUiRun,
+  { pause, legacy, isTanStack }: { pause: number | undefined; legacy: boolean; isTanStack: boolean },
+): Promise<string | undefined> {
+  const info = await core.log.getRun(session, run);
+  const upTo = pause ?? info?.firstId;
+  if (upTo === undefined) return undefined;
+  const { fold } = await readThread(core, { session, upTo, legacy });
+  const messages: AgUiThreadMessage[] = [...fold.messages];
+  if (!isTanStack) {
+    // HttpAgent keeps thoughts that are not in the snapshot, and would append to them.
+    const known = new Set(messages.map(({ id }) => id));
+    const { fold: all } = await readThread(core, { session, maxRuns: 1, legacy });
+    for (const { id, role } of all.messages)
+      if (role === "reasoning" && !known.has(id)) messages.push({ id, role, content: "" });
+  }
+  return JSON.stringify({ type: "MESSAGES_SNAPSHOT", messages });
+}
