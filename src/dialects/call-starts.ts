@@ -14,11 +14,16 @@ export class CallStarts {
   add(event: AnyEvent): readonly AnyEvent[] {
     const { type, call_id, name, error_code, decision } = event as { readonly [field: string]: string | undefined };
     // A call that was rejected or has invalid arguments never starts.
+    if (type === "tool_start") this.#started.set(call_id ?? "", true);
     if (type === "tool_approval_result" && decision !== "approved") this.#started.set(call_id ?? "", true);
     if (error_code === "tool_rejected" || error_code === "invalid_arguments") return [event];
     if (!STARTED.has(type) || this.#started.has(call_id ?? "")) return [event];
     this.#started.set(call_id ?? "", true);
     return [dropMissing({ type: "tool_start", call_id, name: name ?? "unknown" }), event];
+  }
+
+  has(callId: string): boolean {
+    return this.#started.has(callId);
   }
 
   clear(): void {

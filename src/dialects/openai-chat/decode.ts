@@ -42,8 +42,14 @@ export const OPENAI_CHAT_DECODING: Decoding = {
 
 function createOpenaiChatDecoder(): Decoder {
   let runId: string | undefined;
-  /** `finished` if the `finish_reason` was read and the usage is still to come. */
-  let state: "new" | "live" | "finished" | "over" = "new";
+  let messageId: string | undefined;
+  /**
+   * `finished` if the `finish_reason` was read and the usage is still to come, `waiting` if the run goes on in another
+   * message.
+   */
+  let state: "new" | "live" | "finished" | "waiting" | "over" = "new";
+  /** True if the run goes on after this message. */
+  let isPaused = false;
   let hasRole = false;
   let hasUsage = false;
   /** The reply, if it is not the text of the message. */
@@ -54,12 +60,16 @@ function createOpenaiChatDecoder(): Decoder {
   const envelope = (): Envelope => dropMissing({ run_id: runId });
 
   function begin(frame: JsonObject): EventRecord[] {
+    const isContinued = state === "waiting";
     state = "live";
-    runId = readText(frame["id"]);
+    messageId = readText(frame["id"]);
+    isPaused = false;
     hasRole = false;
     hasUsage = false;
-    given = undefined;
     calls.clear();
+    if (isContinued && runId !== undefined && messageId?.startsWith(`${runId}.`) === true) return [];
+    runId = messageId;
+    given = undefined;
     reply.clear();
     const seconds = frame["created"];
     const ts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
@@ -70,10 +80,10 @@ function createOpenaiChatDecoder(): Decoder {
   /** Starts a message if none is live, and ends one whose usage did not come. */
   function ensureRun(frame: JsonObject, issues: Issue[]): EventRecord[] {
     const id = readText(frame["id"]);
-    const isOther = id !== undefined && runId !== undefined && id !== runId;
+    const isOther = id !== undefined && messageId !== undefined && id !== messageId;
     if (state === "live") {
       if (!isOther) return [];
-      issues.push(createIssue("openai-chat-id-changed", `the message ${runId} continues as ${id}`));
+      issues.push(createIssue("openai-chat-id-changed", `the message ${messageId} continues as ${id}`));
       return begin(frame);
     }
     const ended =
@@ -84,6 +94,10 @@ function createOpenaiChatDecoder(): Decoder {
   }
 
   function end(status: "completed" | "error" | "cancelled", about: JsonObject, issues: Issue[]): AnyEvent[] {
+    if (isPaused && status === "completed") {
+      state = "waiting";
+      return [];
+    }
     state = "over";
     const { reason, code } = about;
     const event = dropMissing({
@@ -111,7 +125,7 @@ function createOpenaiChatDecoder(): Decoder {
     return [{ type: "message_chunk", content: text, id: DEFAULT_NODE_NAME }];
   }
 
-  function readChoice(choice: JsonObject, issues: Issue[]): readonly AnyEvent[] {
+  function readChoice(choice: JsonObject, isOwn: boolean, issues: Issue[]): readonly AnyEvent[] {
     const { index } = choice;
     if (isCount(index) && index >= MAX_INDEX)
       issues.push(createIssue("openai-chat-index-limit", `the choice has the index ${index}`));
@@ -123,7 +137,11 @@ function createOpenaiChatDecoder(): Decoder {
     if (typeof reasoning === "string" && reasoning !== "") events.push({ type: "reasoning_chunk", content: reasoning });
     events.push(...say(delta["content"]), ...say(delta["refusal"]));
     const pieces = Array.isArray(delta["tool_calls"]) ? (delta["tool_calls"] as readonly Json[]) : [];
-    for (const piece of pieces) events.push(...readCall(toJsonObject(piece), issues));
+    for (const piece of pieces) {
+      const read = readCall(toJsonObject(piece), issues);
+      // The event is in `loom`.
+      if (!isOwn) events.push(...read);
+    }
     const rest = keepFields(delta, (name, value) => !READ.has(name) && value != null);
     if (Object.keys(rest).length > 0) events.push(keep({ object: CHUNK, choices: [{ index: 0, delta: rest }] }));
     return events;
@@ -142,11 +160,13 @@ function createOpenaiChatDecoder(): Decoder {
   function finish(issues: Issue[]): readonly AnyEvent[] {
     state = "finished";
     if (!hasRole) issues.push(createIssue("openai-chat-role-missing", "the message has no `role`"));
-    return calls.list().map(({ callId: call_id, name, input, isNamed }) => {
+    const events = calls.list().map(({ callId: call_id, name, input, isNamed }) => {
       if (!isNamed || name === "")
         issues.push(createIssue("openai-chat-call-incomplete", `the call ${call_id} has no ID, type or name`));
       return { type: "tool_call", call_id, name: name === "" ? "unknown" : name, ...readArguments(input) };
     });
+    // The calls of a run of this package were read before.
+    return isPaused ? [] : events;
   }
 
   function readUsage(frame: JsonObject): readonly AnyEvent[] {
@@ -159,7 +179,11 @@ function createOpenaiChatDecoder(): Decoder {
 
   function readLoom(loom: JsonObject): readonly AnyEvent[] {
     const event = loom as unknown as AnyEvent;
-    if (loom["type"] === "superseded") return [];
+    if (loom["type"] === "superseded" || loom["type"] === "repeated") return [];
+    if (loom["type"] === "waiting") {
+      isPaused = true;
+      return [];
+    }
     if (loom["type"] === "reply") {
       given = readText(loom["reply"]) ?? "";
       return [];
@@ -175,7 +199,7 @@ function createOpenaiChatDecoder(): Decoder {
     const loom = toJsonObject(frame["loom"]);
     if (frame["error"] != null) return fail(toJsonObject(frame["error"]), loom, issues);
     const list = (Array.isArray(choices) ? (choices as readonly Json[]) : []).map(toJsonObject);
-    const events = list.flatMap((choice) => readChoice(choice, issues));
+    const events = list.flatMap((choice) => readChoice(choice, typeof loom["type"] === "string", issues));
     if (Object.keys(loom).length > 0) events.push(...readLoom(loom));
     const isEnd = list.some(({ index, finish_reason }) => index === 0 && readText(finish_reason) !== undefined);
     if (isEnd) events.push(...finish(issues));
@@ -195,9 +219,10 @@ function createOpenaiChatDecoder(): Decoder {
     const form = findOpenaiChatFrameForm(object);
     const issues: Issue[] = [];
     if (form !== undefined && !checkFrame(form, frame, issues)) return { records: [], issues };
-    const isLate = state === "finished" && isEmpty(frame, runId);
+    const isLate = state === "finished" && isEmpty(frame, messageId);
     // Some servers send the usage, or an empty chunk, after the end.
-    if (state === "over" && isEmpty(frame, runId) && frame["error"] == null) return { records: [], issues };
+    if ((state === "over" || state === "waiting") && isEmpty(frame, messageId) && frame["error"] == null)
+      return { records: [], issues };
     const records = isLate ? [] : ensureRun(frame, issues);
     const events = form === undefined ? [keep(frame)] : readEvents(frame, issues);
     const extra = keepFields(frame, (name) => name !== "object" && form?.fields.has(name) === false);
@@ -210,9 +235,12 @@ function createOpenaiChatDecoder(): Decoder {
   });
 
   return {
+    get isWaiting() {
+      return state === "waiting";
+    },
     decode(text, parsed) {
       if (parsed !== undefined || text.trim() !== DONE) return frames.decode(text, parsed);
-      if (state === "over") return { records: [], issues: [] };
+      if (state === "over" || state === "waiting") return { records: [], issues: [] };
       const issues: Issue[] = [];
       if (state !== "finished")
         issues.push(createIssue("openai-chat-finish-missing", "[DONE] comes before `finish_reason`"));
@@ -223,15 +251,15 @@ function createOpenaiChatDecoder(): Decoder {
   };
 }
 
-/** True for a chunk of the message `runId` without content: an empty choice, or only the usage. */
-function isEmpty({ id, choices, loom }: JsonObject, runId: string | undefined): boolean {
-  if (loom !== undefined || !Array.isArray(choices) || readText(id) !== runId) return false;
+/** True for a chunk of the message `messageId` without content: an empty choice, or only the usage. */
+function isEmpty({ id, choices, loom }: JsonObject, messageId: string | undefined): boolean {
+  if (loom !== undefined || !Array.isArray(choices) || readText(id) !== messageId) return false;
   return (choices as readonly Json[]).every((choice) => {
     const { delta, finish_reason } = toJsonObject(choice);
     const fields = Object.entries(toJsonObject(delta));
     return (
       finish_reason == null &&
-      fields.every(([name, value]) => (name === "role" && runId !== undefined) || value == null || value === "")
+      fields.every(([name, value]) => (name === "role" && messageId !== undefined) || value == null || value === "")
     );
   });
 }

@@ -3,16 +3,39 @@
  * without content that has the event in the field `loom`. Such chunks have a choice, because many clients read
  * `choices[0]` of every chunk.
  */
-import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
+import {
+  type AnyEvent,
+  type EventOf,
+  type EventType,
+  isKnownEvent,
+  type JsonObject,
+  type LoomEvent,
+  type StampedRecord,
+} from "../../protocol/index.ts";
+import { isTerminal } from "../../protocol/record.ts";
+import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { formatOpenaiId } from "../openai-id.ts";
+import {
+  addPendingCall,
+  addWaitingCall,
+  createWaitingCalls,
+  endMessage,
+  isClientCall,
+  mustEndMessage,
+  removePendingCall,
+  type WaitingCalls,
+} from "../waiting-calls.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { CHUNK } from "./decode.ts";
 
 const FAILED = "The run failed";
+/** Between the ID of a run and the record that ended its message before. */
+const PART_MARK = ".";
 const CANCELLED = "The run was cancelled";
 const GRAPH_STATE = "clients of the Chat Completions API do not show graph state";
 const FINISH_REASONS: { readonly [reason: string]: string } = {
@@ -25,14 +48,24 @@ const FINISH_REASONS: { readonly [reason: string]: string } = {
 interface SentCompletion {
   /** The fields that every chunk has, as JSON without the closing brace. */
   head: string;
-  readonly id: string;
+  readonly session: string;
+  readonly run: string;
+  /** The record that ended the message before: a run that waits for the client has several. 0 for the first. */
+  after: number;
   readonly created: number;
+  model: string;
   isOpen: boolean;
   finishReason: string | undefined;
   usage: { prompt: number; completion: number; total: number } | undefined;
   /** True if the message has text of an attempt that was repeated. */
   isRepeated: boolean;
   readonly answered: StreamedAnswer;
+  /** Arguments of unfinished calls as JSON. */
+  readonly calls: TrackedCalls;
+  /** What the run waits for: calls for the client, in the form of the API. */
+  readonly waiting: WaitingCalls<JsonObject>;
+  /** Number of calls in the message. */
+  sentCalls: number;
 }
 
 export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
@@ -41,13 +74,18 @@ export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unkno
       table: OPENAI_CHAT_TABLE,
       create: createSentCompletion,
       before(fold, { event }) {
-        if (fold.isOpen) return NO_FRAMES;
+        if (fold.isOpen || (fold.after > 0 && isSilent(event))) return NO_FRAMES;
         fold.isOpen = true;
-        const { agent: model = "loom" } = event as Partial<EventOf<"run_start">>;
-        const { id, created } = fold;
+        if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
+        const { run, after, created, model } = fold;
+        const id = after === 0 ? run : `${run}${PART_MARK}${after}`;
         fold.head = JSON.stringify({ id, object: CHUNK, created, model }).slice(0, -1);
         return [writeDelta(fold, '"role":"assistant","content":""')];
       },
+      after: (fold, { envelope, event }) =>
+        fold.isOpen && !isTerminal(event) && mustEndMessage(fold.waiting)
+          ? pauseMessage(fold, envelope.event_id)
+          : NO_FRAMES,
     },
     saved,
   );
@@ -55,17 +93,72 @@ export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unkno
 
 function createSentCompletion({ envelope, event }: StampedRecord): SentCompletion {
   const { run_id } = event as Partial<EventOf<"run_start">>;
-  const { event_id, ts = 0 } = envelope;
+  const { event_id, ts = 0, session_id: session } = envelope;
   return {
     head: "",
-    id: envelope.run_id ?? run_id ?? `chatcmpl_${event_id}`,
+    session,
+    run: envelope.run_id ?? run_id ?? `chatcmpl_${event_id}`,
+    after: 0,
+    model: "loom",
     created: Math.max(0, Math.floor(ts / 1000)),
     isOpen: false,
     finishReason: undefined,
     usage: undefined,
     isRepeated: false,
     answered: createStreamedAnswer(),
+    calls: createTrackedCalls(),
+    waiting: createWaitingCalls(),
+    sentCalls: 0,
   };
+}
+
+/** True for an event without a chunk. It does not start the message after a wait. */
+function isSilent(event: AnyEvent): boolean {
+  if (!isKnownEvent(event)) return true;
+  if (event.type === "run_end") return event.status === "completed";
+  return OPENAI_CHAT_TABLE[event.type].support === "omitted";
+}
+
+/** Asks the client to carry out a call. */
+function writeCall(fold: SentCompletion, call: JsonObject, loom?: LoomEvent): string {
+  const index = fold.sentCalls++;
+  const more = loom === undefined ? ',"loom":{"type":"repeated"}' : `,"loom":${JSON.stringify(loom)}`;
+  return writeDelta(fold, `"tool_calls":[${JSON.stringify({ index, ...call })}]`, more);
+}
+
+/** Ends the message of a run that waits for the client. The rest of the run is another message. */
+function pauseMessage(fold: SentCompletion, eventId: number): readonly string[] {
+  const frames = endMessage(fold.waiting).map((call) => writeCall(fold, call));
+  frames.push(...finish(fold, "tool_calls", ',"loom":{"type":"waiting"}'));
+  Object.assign(fold, {
+    after: eventId,
+    isOpen: false,
+    sentCalls: 0,
+    usage: undefined,
+  } satisfies Partial<SentCompletion>);
+  return frames;
+}
+
+/** True for a chunk of this encoder that has only the usage. Strings of a user cannot contain the quotes. */
+export function isUsageChunk(text: string): boolean {
+  return text.includes(',"choices":[],"usage":');
+}
+
+/** True for the last chunk of a message of this encoder. */
+export function isLastChunk(text: string): boolean {
+  if (text.includes(',"choices":[],')) return true;
+  return text.includes('"delta":{},"finish_reason":"') && !text.includes('"}],"usage":null');
+}
+
+/** Ends the message: with the reason, and the usage if it is known. */
+function finish({ head, usage }: SentCompletion, reason: string, more: string): readonly string[] {
+  // `null` says that the usage follows.
+  const announced = usage === undefined ? "" : ',"usage":null';
+  const last = `${head},"choices":[{"index":0,"delta":{},"finish_reason":"${reason}"}]${announced}${more}}`;
+  if (usage === undefined) return [last];
+  const { prompt: prompt_tokens, completion: completion_tokens, total: total_tokens } = usage;
+  const tokens = JSON.stringify({ prompt_tokens, completion_tokens, total_tokens });
+  return [last, `${head},"choices":[],"usage":${tokens}}`];
 }
 
 /** Written by hand: it is the chunk of each token. `delta` has the fields of the delta as JSON. */
@@ -149,11 +242,41 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   ),
   reasoning_end: extension(),
   tool_call_chunk: extension(),
-  tool_call: extension("the server runs the tool; `tool_calls` would ask the client to run it"),
-  tool_start: extension(),
+  tool_call: carried(
+    "loom",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "call");
+      call.arguments = event.arguments;
+      addPendingCall(fold.waiting, call.id, envelope.node_id ?? "");
+      return [writeExtension(fold, event as unknown as JsonObject)];
+    },
+    { note: "the server runs the tool; `tool_calls` would ask the client to run it" },
+  ),
+  tool_start: carried(
+    "loom",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "start");
+      if (!isClientCall(event)) return [writeExtension(fold, event as unknown as JsonObject)];
+      const { session, run, after } = fold;
+      const id = formatOpenaiId("call", { session, run, after, call: call.id });
+      const asked = {
+        id,
+        type: "function",
+        function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+      };
+      addWaitingCall(fold.waiting, call.id, asked);
+      return [writeCall(fold, asked, event)];
+    },
+    {
+      note: "`delta.tool_calls` too if the client carries out the call. The message ends when all calls of the model's answer have ended or wait; the rest of the run is another message",
+    },
+  ),
   tool_output: extension(),
   tool_progress: extension(),
-  tool_end: extension(),
+  tool_end: carried("loom", (fold, event, { envelope }) => {
+    removePendingCall(fold.waiting, trackCall(fold.calls, event, envelope, "end").id);
+    return [writeExtension(fold, event as unknown as JsonObject)];
+  }),
   tool_approval: extension("the API has no approvals"),
   tool_approval_result: extension(),
   todo_list: extension(),
@@ -217,18 +340,11 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   reply: carried(
     "finish_reason",
     (fold, { reply }, { envelope }) => {
-      const { head, finishReason = "stop", usage, isRepeated } = fold;
+      const { finishReason = "stop", isRepeated } = fold;
       const rest = findUnsentText(fold.answered, envelope.node_id, reply);
       const frames = rest === "" ? [] : [writeDelta(fold, `"content":${JSON.stringify(rest)}`)];
-      // `null` says that the usage follows.
-      const more = `${usage === undefined ? "" : ',"usage":null'}${isRepeated ? `,"loom":${JSON.stringify({ type: "reply", reply })}` : ""}`;
-      frames.push(`${head},"choices":[{"index":0,"delta":{},"finish_reason":"${finishReason}"}]${more}}`);
-      if (usage === undefined) return frames;
-      const { prompt: prompt_tokens, completion: completion_tokens, total: total_tokens } = usage;
-      return [
-        ...frames,
-        `${head},"choices":[],"usage":${JSON.stringify({ prompt_tokens, completion_tokens, total_tokens })}}`,
-      ];
+      const more = isRepeated ? `,"loom":${JSON.stringify({ type: "reply", reply })}` : "";
+      return [...frames, ...finish(fold, finishReason, more)];
     },
     { note: "text that was not streamed is sent before it; read back as all text of the message" },
   ),

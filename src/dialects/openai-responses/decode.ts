@@ -9,6 +9,8 @@ import { dropMissing } from "../drop-missing.ts";
 import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { parseOpenaiId } from "../openai-id.ts";
+import { MAX_REPLY_CHARACTERS } from "../reply-text.ts";
 import { findOpenaiResponsesFrameForm } from "./frames.generated.ts";
 import { ItemReader, OPENAI_RESPONSES } from "./item-reader.ts";
 import { FAILED, isRepeatedEvent, SERVER_ERROR } from "./output-items.ts";
@@ -37,7 +39,11 @@ export const OPENAI_RESPONSES_DECODING: Decoding = {
 
 function createOpenaiResponsesDecoder(): Decoder {
   let runId: string | undefined;
-  let state: "new" | "live" | "over" = "new";
+  let responseId: string | undefined;
+  /** `waiting` if the run goes on in another response. */
+  let state: "new" | "live" | "waiting" | "over" = "new";
+  /** Text of the responses before this one of the same run. */
+  let earlier = "";
   let last: number | undefined;
   let hasUsage = false;
   let reader = new ItemReader();
@@ -45,11 +51,17 @@ function createOpenaiResponsesDecoder(): Decoder {
   const envelope = (): Envelope => dropMissing({ run_id: runId });
 
   function begin(response: JsonObject): EventRecord[] {
-    state = "live";
-    runId = readText(response["id"]);
+    responseId = readText(response["id"]);
+    const named = parseOpenaiId("response", responseId)?.run ?? responseId;
     last = undefined;
     hasUsage = false;
-    reader = new ItemReader();
+    const isSame = runId !== undefined && (named === runId || responseId?.startsWith(`${runId}.`) === true);
+    const isContinued = state === "waiting" && isSame;
+    reader = new ItemReader(isContinued ? reader : undefined);
+    state = "live";
+    if (isContinued) return [];
+    runId = named;
+    earlier = "";
     const seconds = response["created_at"];
     const ts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
     const event = dropMissing({ type: "run_start", run_id: runId });
@@ -61,12 +73,12 @@ function createOpenaiResponsesDecoder(): Decoder {
     const id = readText(response["id"]);
     if (type === "response.created" && state !== "live") return begin(response);
     if (state === "live") {
-      if (id === undefined || runId === undefined || id === runId) return [];
-      issues.push(createIssue("openai-responses-id-changed", `the response ${runId} continues as ${id}`));
+      if (id === undefined || responseId === undefined || id === responseId) return [];
+      issues.push(createIssue("openai-responses-id-changed", `the response ${responseId} continues as ${id}`));
       return type === "response.created" ? begin(response) : [];
     }
     issues.push(
-      state === "over"
+      state !== "new"
         ? createIssue("openai-responses-after-end", `\`${type}\` follows the end of its response`)
         : createIssue("openai-responses-created-first", `the response starts with \`${type}\``),
     );
@@ -99,17 +111,24 @@ function createOpenaiResponsesDecoder(): Decoder {
     return events;
   }
 
-  function complete(response: JsonObject, issues: Issue[], isComplete: boolean): AnyEvent[] {
+  function complete(frame: JsonObject, issues: Issue[], isComplete: boolean): readonly AnyEvent[] {
+    const response = toJsonObject(frame["response"]);
+    const isWaiting = toJsonObject(frame["loom"])["waiting"] === true;
     if (isComplete) {
       for (const id of reader.listUnended(response["output"]))
         issues.push(createIssue("openai-responses-item-open", `the item ${id} did not end and is not in the output`));
     }
     const unsent = reader.readUnsent(response["output"]);
-    const events = end("completed", {}, response);
     const { text, overflowed } = reader.readReply(response["output"]);
     if (overflowed)
       issues.push(createIssue("openai-responses-reply-limit", "the answer exceeds the limit; the reply is cut off"));
-    return [...unsent, ...events, { type: "reply", reply: text }];
+    if (isWaiting) {
+      state = "waiting";
+      earlier = (earlier + text).slice(0, MAX_REPLY_CHARACTERS);
+      return unsent;
+    }
+    const events = end("completed", {}, response);
+    return [...unsent, ...events, { type: "reply", reply: earlier + text }];
   }
 
   function fail(error: JsonObject, response: JsonObject): AnyEvent[] {
@@ -129,10 +148,10 @@ function createOpenaiResponsesDecoder(): Decoder {
       case "response.in_progress":
         return [];
       case "response.completed":
-        return complete(response, issues, true);
+        return complete(frame, issues, true);
       case "response.incomplete":
         if (response["status"] === "cancelled") return end("cancelled", toJsonObject(frame["loom"]), response);
-        return complete(response, issues, false);
+        return complete(frame, issues, false);
       case "response.failed":
         return fail(toJsonObject(response["error"]), response);
       case "error":
@@ -175,9 +194,12 @@ function createOpenaiResponsesDecoder(): Decoder {
   });
 
   return {
+    get isWaiting() {
+      return state === "waiting";
+    },
     decode(text, given) {
       if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
-      if (state === "over") return { records: [], issues: [] };
+      if (state === "over" || state === "waiting") return { records: [], issues: [] };
       const rule = state === "new" ? "openai-responses-created-first" : "openai-responses-end-missing";
       return { records: [], issues: [createIssue(rule, "[DONE] comes before the end of a response")] };
     },

@@ -8,6 +8,7 @@ import { sessionArbitrary } from "../../../test/run-arbitrary.ts";
 import { SAMPLES } from "../../../test/sampling.ts";
 import { listVectorFiles, readVector } from "../../../test/vectors.ts";
 import { type AnyEvent, type EventOf, isKnownEvent, type StampedRecord } from "../../protocol/index.ts";
+import { parseOpenaiId } from "../openai-id.ts";
 import { createStamper } from "../stamp.ts";
 import { OPENAI_RESPONSES_DECODING } from "./decode.ts";
 import { createOpenaiResponsesEncoder } from "./encode.ts";
@@ -30,6 +31,12 @@ async function readResponse(frames: readonly string[]): Promise<ReadResponse> {
   runner.on("event", (event) => void events.push(event));
   const response = await runner.finalResponse();
   return { response, events };
+}
+
+/** The frames of each response. */
+function splitResponses(frames: readonly string[]): readonly (readonly string[])[] {
+  const starts = frames.flatMap((frame, at) => (frame.startsWith('{"type":"response.created"') ? [at] : []));
+  return starts.map((at, n) => frames.slice(at, starts[n + 1]));
 }
 
 /** Records of one run without numbers. */
@@ -59,8 +66,7 @@ describe("openai-responses: the client", () => {
     for (const run of runs.values()) {
       const frames = encode(run);
       // Runs without a name are one group here, and records outside a run have no response.
-      const starts = frames.flatMap((frame, at) => (frame.startsWith('{"type":"response.created"') ? [at] : []));
-      for (const [n, at] of starts.entries()) await readResponse(frames.slice(at, starts[n + 1]));
+      for (const part of splitResponses(frames)) await readResponse(part);
     }
   });
 
@@ -73,11 +79,15 @@ describe("openai-responses: the client", () => {
         );
         for (const [runId, run] of runs) {
           const frames = encode(run);
-          const { response, events } = await readResponse(frames);
-          expect(response.id).toBe(runId);
-          expect(events.map(({ sequence_number }) => sequence_number)).toEqual(frames.map((_, index) => index));
-          expect(response.output_text.length).toBeGreaterThanOrEqual(collectText(run).length);
-          expect(response.output.filter((item) => "status" in item && item.status === "in_progress")).toEqual([]);
+          let length = 0;
+          for (const part of splitResponses(frames)) {
+            const { response, events } = await readResponse(part);
+            expect(parseOpenaiId("response", response.id)).toMatchObject({ session: "s", run: runId });
+            expect(events.map(({ sequence_number }) => sequence_number)).toEqual(part.map((_, index) => index));
+            expect(response.output.filter((item) => "status" in item && item.status === "in_progress")).toEqual([]);
+            length += response.output_text.length;
+          }
+          expect(length).toBeGreaterThanOrEqual(collectText(run).length);
         }
       }),
       { numRuns: SAMPLES.sessions },
@@ -137,41 +147,118 @@ describe("openai-responses: the client", () => {
 
   test("receives approvals, reasoning, parallel texts, usage and what has no event", async () => {
     const items = [{ id: "a", text: "Look", completed: false }];
-    const { response, events } = await readResponse(
-      encode(
-        stamp([
-          { type: "run_start", run_id: "run-1", agent: "react" },
-          { type: "todo_list", list_id: "l1", items },
-          { type: "reasoning_chunk", content: "Hm", node: "n1" },
-          { type: "message_chunk", content: "A", id: "x", node: "n1" },
-          { type: "message_chunk", content: "B", id: "y", node: "n2" },
-          { type: "message_chunk", content: "C", id: "x", node: "n1" },
-          { type: "tool_call", call_id: "c1", name: "weather", arguments: { city: "Oslo" } },
-          { type: "tool_approval", call_id: "c1", name: "weather", arguments: { city: "Oslo" } },
-          { type: "tool_approval_result", call_id: "c1", name: "weather", decision: "approved" },
-          { type: "tool_end", call_id: "c1", name: "weather", result: "No", is_error: true },
-          { type: "usage", prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
-          { type: "usage", prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-          { type: "error", message: "A tool failed" },
-          { type: "run_end", status: "completed" },
-          { type: "reply", reply: "Done", node: "n3" },
-        ]),
-      ),
+    const frames = encode(
+      stamp([
+        { type: "run_start", run_id: "run-1", agent: "react" },
+        { type: "todo_list", list_id: "l1", items },
+        { type: "reasoning_chunk", content: "Hm", node: "n1" },
+        { type: "message_chunk", content: "A", id: "x", node: "n1" },
+        { type: "message_chunk", content: "B", id: "y", node: "n2" },
+        { type: "message_chunk", content: "C", id: "x", node: "n1" },
+        { type: "tool_call", call_id: "c1", name: "weather", arguments: { city: "Oslo" } },
+        { type: "tool_approval", call_id: "c1", name: "weather", arguments: { city: "Oslo" } },
+        { type: "tool_approval_result", call_id: "c1", name: "weather", decision: "approved" },
+        { type: "tool_end", call_id: "c1", name: "weather", result: "No", is_error: true },
+        { type: "usage", prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+        { type: "usage", prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+        { type: "error", message: "A tool failed" },
+        { type: "run_end", status: "completed" },
+        { type: "reply", reply: "Done", node: "n3" },
+      ]),
     );
-    expect(response).toMatchObject({ model: "react", status: "completed", output_text: "ACBDone" });
-    expect(response.usage).toMatchObject({ input_tokens: 4, output_tokens: 3, total_tokens: 7 });
-    expect(response.output.map(({ type }) => type)).toEqual([
+    const [asks, rest] = await Promise.all(splitResponses(frames).map(readResponse));
+    expect(asks?.response).toMatchObject({ model: "react", status: "completed", output_text: "ACB" });
+    expect(asks?.response.output.map(({ type }) => type)).toEqual([
       "reasoning",
       "message",
       "message",
-      "mcp_call",
       "mcp_approval_request",
-      "message",
     ]);
-    expect(response.output[3]).toMatchObject({ status: "failed", error: { content: [{ text: "No" }] } });
-    expect(response.output[4]).toMatchObject({ name: "weather", arguments: '{"city":"Oslo"}' });
+    expect(asks?.response.output[3]).toMatchObject({ name: "weather", arguments: '{"city":"Oslo"}' });
+    expect(parseOpenaiId("approval", (asks?.response.output[3] as { id: string }).id)).toEqual({
+      session: "s",
+      run: "run-1",
+      after: 0,
+      call: "c1",
+    });
+    expect(rest?.response).toMatchObject({ status: "completed", output_text: "Done" });
+    expect(rest?.response.previous_response_id).toBe(asks?.response.id);
+    expect(parseOpenaiId("response", rest?.response.id)).toEqual({ session: "s", run: "run-1", after: 8 });
+    expect(rest?.response.usage).toMatchObject({ input_tokens: 4, output_tokens: 3, total_tokens: 7 });
+    expect(rest?.response.output).toMatchObject([
+      { type: "mcp_call", arguments: '{"city":"Oslo"}', status: "failed", error: { content: [{ text: "No" }] } },
+      { type: "message" },
+    ]);
+    const events = [...(asks?.events ?? []), ...(rest?.events ?? [])];
     const extras = events.flatMap((event) => ("loom" in event ? [(event.loom as AnyEvent).type] : []));
-    expect(extras).toEqual(["todo_list", "tool_approval_result", "usage", "usage", "error"]);
+    expect(extras).toEqual(["todo_list", undefined, "tool_approval_result", "usage", "usage", "error"]);
+  });
+
+  test("is asked for the results of all calls that it carries out, in one response", async () => {
+    const start = (call_id: string) =>
+      ({ type: "tool_start", call_id, name: "locate", executor: "client", node: "n2" }) as unknown as AnyEvent;
+    const call = (call_id: string, name: string): AnyEvent & { node: string } => ({
+      type: "tool_call",
+      call_id,
+      name,
+      arguments: { call_id },
+      node: "n1",
+    });
+    const end = (call_id: string, name: string): AnyEvent & { node: string } => ({
+      type: "tool_end",
+      call_id,
+      name,
+      result: "1",
+      is_error: false,
+      node: "n2",
+    });
+    const run = { type: "run_start", run_id: "run-1", client_tools: [{ name: "locate" }] } as unknown as AnyEvent;
+    const records = stamp([
+      run,
+      call("c1", "locate"),
+      call("c2", "locate"),
+      call("c3", "add"),
+      start("c1"),
+      start("c2"),
+      // The response goes on while a tool of the server runs.
+      end("c3", "add"),
+      // Only one of two is answered: the other is asked for again.
+      end("c1", "locate"),
+      end("c2", "locate"),
+      { type: "run_end", status: "completed" },
+      { type: "reply", reply: "Done" },
+    ]);
+    const responses = await Promise.all(splitResponses(encode(records)).map(readResponse));
+    expect(responses.map(({ response }) => response.output)).toMatchObject([
+      [
+        { type: "mcp_call", name: "add", status: "completed" },
+        { type: "function_call", name: "locate", arguments: '{"call_id":"c1"}', status: "completed" },
+        { type: "function_call", name: "locate", arguments: '{"call_id":"c2"}', status: "completed" },
+      ],
+      [{ type: "function_call", name: "locate", arguments: '{"call_id":"c2"}' }],
+      [{ type: "message" }],
+    ]);
+    const [first] = responses;
+    const asked = first?.response.output[1] as { readonly call_id: string };
+    expect(parseOpenaiId("call", asked.call_id)).toEqual({ session: "s", run: "run-1", after: 0, call: "c1" });
+    expect(parseOpenaiId("call", first?.response.id)).toBeUndefined();
+    const decoder = OPENAI_RESPONSES_DECODING.createDecoder();
+    const read = encode(records).flatMap((frame) => decoder.decode(frame).records.map(({ event }) => event));
+    expect(read.map(({ type }) => type)).toEqual([
+      "run_start",
+      "tool_call",
+      "tool_call",
+      "tool_start",
+      "tool_call",
+      "tool_start",
+      "tool_start",
+      "tool_end",
+      "tool_end",
+      "tool_end",
+      "message_chunk",
+      "run_end",
+      "reply",
+    ]);
   });
 
   test.each([

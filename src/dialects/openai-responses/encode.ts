@@ -2,15 +2,32 @@
  * Encodes records as stream events of the Responses API. Only types that the `openai` client knows are sent, because its
  * stream helper stops at any other: what has no event is a `keepalive` with the fields of the event.
  */
-import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
+import {
+  type AnyEvent,
+  type EventOf,
+  type EventType,
+  isKnownEvent,
+  type JsonObject,
+  type LoomEvent,
+  type StampedRecord,
+} from "../../protocol/index.ts";
+import { isTerminal } from "../../protocol/record.ts";
 import { trackCall } from "../call-tracker.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import {
+  addPendingCall,
+  isClientCall,
+  mustEndMessage,
+  removePendingCall,
+  removeWaitingCall,
+} from "../waiting-calls.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { FAILED, readArguments, SERVER_ERROR } from "./output-items.ts";
+import { pauseResponse, requestApproval, requestResult, resumeCall } from "./pause-response.ts";
 import {
   addArguments,
   addCall,
@@ -20,7 +37,6 @@ import {
   endResponse,
   endText,
   endTexts,
-  requestApproval,
   type SentResponse,
   showCall,
   startResponse,
@@ -40,13 +56,24 @@ export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: 
       table: OPENAI_RESPONSES_TABLE,
       create: createSentResponse,
       before(fold, { event }) {
-        if (fold.isOpen) return NO_FRAMES;
+        if (fold.isOpen || (fold.after > 0 && isSilent(event))) return NO_FRAMES;
         if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
         return startResponse(fold);
       },
+      after: (fold, { envelope, event }) =>
+        fold.isOpen && !isTerminal(event) && mustEndMessage(fold.waiting)
+          ? pauseResponse(fold, envelope.event_id)
+          : NO_FRAMES,
     },
     saved,
   );
+}
+
+/** True for an event without a frame. It does not start the response after a wait. */
+function isSilent(event: AnyEvent): boolean {
+  if (!isKnownEvent(event)) return true;
+  if (event.type === "run_end") return event.status === "completed";
+  return OPENAI_RESPONSES_TABLE[event.type].support === "omitted";
 }
 
 function writeExtension(fold: SentResponse, event: LoomEvent): string {
@@ -59,11 +86,9 @@ function extension<T extends EventType>(note?: string): LedgerRow<SentResponse, 
 }
 
 /** Like `extension`, for an event of a call. */
-function callExtension<T extends "tool_output" | "tool_progress" | "tool_approval_result">(
-  phase: "before" | "running",
-): LedgerRow<SentResponse, T> {
+function callExtension<T extends "tool_output" | "tool_progress">(): LedgerRow<SentResponse, T> {
   return carried("keepalive", (fold, event, { envelope }) => {
-    const { id } = trackCall(fold.calls, event, envelope, phase);
+    const { id } = trackCall(fold.calls, event, envelope, "running");
     return [writeExtension(fold, { ...event, call_id: id })];
   });
 }
@@ -145,7 +170,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     (fold, { call_id, name, arguments_delta }, { envelope }) => {
       if (call_id === undefined || (name === undefined && !fold.calls.byKey.has(call_id))) return NO_FRAMES;
       const call = trackCall(fold.calls, { call_id, ...(name === undefined ? {} : { name }) }, envelope, "before");
-      if (call.shown) return NO_FRAMES;
+      if (call.shown || fold.clientTools.includes(call.name)) return NO_FRAMES;
       return [...addCall(fold, call, envelope), ...addArguments(fold, call, arguments_delta)];
     },
     {
@@ -158,6 +183,11 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "call");
       call.description = event.description;
+      addPendingCall(fold.waiting, call.id, envelope.node_id ?? "");
+      if (fold.clientTools.includes(call.name)) {
+        fold.paused.set(call.id, event.raw_arguments ?? JSON.stringify(event.arguments));
+        return NO_FRAMES;
+      }
       return showCall(fold, call, envelope, event.raw_arguments ?? JSON.stringify(event.arguments));
     },
     {
@@ -173,16 +203,34 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
         }) as unknown as LoomEvent,
     },
   ),
-  tool_start: omitted("a call with its arguments counts as started"),
-  tool_output: callExtension("running"),
-  tool_progress: callExtension("running"),
+  tool_start: carried(
+    "response.output_item.done",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "start");
+      if (isClientCall(event)) return requestResult(fold, call, envelope, event);
+      return fold.paused.has(call.id) ? resumeCall(fold, call, envelope) : NO_FRAMES;
+    },
+    {
+      lostFields: ["expires_at"],
+      note: "only if the client carries out the call: an item `function_call`, after which the response ends. A call of the server with its arguments counts as started",
+      roundTrip: ({ call_id, name, ...event }) =>
+        isClientCall(event) ? (dropUndefined({ ...event, call_id, name }) as unknown as LoomEvent) : undefined,
+    },
+  ),
+  tool_output: callExtension(),
+  tool_progress: callExtension(),
   tool_end: carried(
     "response.output_item.done",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "end");
-      return [...showCall(fold, call, envelope, "{}"), ...endCall(fold, call, event)];
+      const wasAsked = fold.waiting.waiting.get(call.id)?.["type"] === "function_call";
+      removePendingCall(fold.waiting, call.id);
+      if (wasAsked) return [writeExtension(fold, { ...event, call_id: call.id })];
+      return [...resumeCall(fold, call, envelope), ...endCall(fold, call, event)];
     },
-    { note: "after `response.mcp_call.completed`, or `response.mcp_call.failed` if it failed" },
+    {
+      note: "after `response.mcp_call.completed`, or `response.mcp_call.failed` if it failed. `keepalive` for the result of the client, which the client has",
+    },
   ),
   tool_approval: carried(
     "response.output_item.done",
@@ -190,9 +238,15 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       const { id } = trackCall(fold.calls, event, envelope, "before");
       return [...endTexts(fold, envelope.node_id), ...requestApproval(fold, { ...event, call_id: id }, envelope)];
     },
-    { note: "an item `mcp_approval_request`; the response goes on when the approval is answered" },
+    {
+      note: "an item `mcp_approval_request`. The response ends when all calls of the model's answer have ended or wait; the rest of the run is another response",
+    },
   ),
-  tool_approval_result: callExtension("before"),
+  tool_approval_result: carried("keepalive", (fold, event, { envelope }) => {
+    const { id } = trackCall(fold.calls, event, envelope, "before");
+    removeWaitingCall(fold.waiting, id);
+    return [writeExtension(fold, { ...event, call_id: id })];
+  }),
   todo_list: extension(),
   todo_update: extension(),
   image: extension(),

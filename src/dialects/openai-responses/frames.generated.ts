@@ -270,6 +270,8 @@ export interface ResponseFunctionCallArgumentsDoneFrame {
   readonly item_id: string;
   /** Position of the output item */
   readonly output_index: number;
+  /** Name of the tool */
+  readonly name?: string;
   /** The arguments as JSON */
   readonly arguments: string;
   /** Number of the event in the response, from 0 */
@@ -353,6 +355,8 @@ export interface ResponseCompletedFrame {
   readonly type: "response.completed";
   /** The response so far */
   readonly response: { readonly id: string; readonly object?: string; readonly created_at?: number; readonly status?: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled" | (string & {}); readonly model?: string; readonly output?: readonly JsonObject[]; readonly error?: JsonObject; readonly incomplete_details?: JsonObject; readonly usage?: JsonObject };
+  /** `waiting` if the run waits for the client and goes on in another response */
+  readonly loom?: JsonObject;
   /** Number of the event in the response, from 0 */
   readonly sequence_number?: number;
 }
@@ -475,14 +479,14 @@ export const OPENAI_RESPONSES_FRAME_FORMS = {
   "response.reasoning_text.delta": "Responses API#item_id:s output_index:i0 content_index:i0 delta:s obfuscation?s sequence_number?i0",
   "response.reasoning_text.done": "Responses API#item_id:s output_index:i0 content_index:i0 text:s sequence_number?i0",
   "response.function_call_arguments.delta": "Responses API#item_id:s output_index:i0 delta:s obfuscation?s sequence_number?i0",
-  "response.function_call_arguments.done": "Responses API#item_id:s output_index:i0 arguments:s sequence_number?i0",
+  "response.function_call_arguments.done": "Responses API#item_id:s output_index:i0 name?s arguments:s sequence_number?i0",
   "response.mcp_call_arguments.delta": "Responses API#item_id:s output_index:i0 delta:s obfuscation?s sequence_number?i0",
   "response.mcp_call_arguments.done": "Responses API#item_id:s output_index:i0 arguments:s loom?m sequence_number?i0",
   "response.mcp_call.in_progress": "Responses API#item_id:s output_index:i0 sequence_number?i0",
   "response.mcp_call.completed": "Responses API#item_id:s output_index:i0 sequence_number?i0",
   "response.mcp_call.failed": "Responses API#item_id:s output_index:i0 sequence_number?i0",
   "keepalive": "Responses API#loom?m sequence_number?i0",
-  "response.completed": "Responses API#response:{id:s object?s created_at?n status?~queued|in_progress|completed|incomplete|failed|cancelled model?s output?[m error?m incomplete_details?m usage?m} sequence_number?i0",
+  "response.completed": "Responses API#response:{id:s object?s created_at?n status?~queued|in_progress|completed|incomplete|failed|cancelled model?s output?[m error?m incomplete_details?m usage?m} loom?m sequence_number?i0",
   "response.incomplete": "Responses API#response:{id:s object?s created_at?n status?~queued|in_progress|completed|incomplete|failed|cancelled model?s output?[m error?m incomplete_details?m usage?m} loom?m sequence_number?i0",
   "response.failed": "Responses API#response:{id:s object?s created_at?n status?~queued|in_progress|completed|incomplete|failed|cancelled model?s output?[m error?m incomplete_details?m usage?m} sequence_number?i0",
   "error": "Responses API#message?s code?s error?m sequence_number?i0",

@@ -123,6 +123,7 @@ export const OPENAI_RESPONSES_FRAMES = {
   }),
   "response.function_call_arguments.done": event("The arguments of a call are complete", "调用参数完成", {
     ...inItem,
+    name: optional(string, "Name of the tool", "工具名"),
     arguments: required(string, "The arguments as JSON", "JSON 格式的参数"),
   }),
   "response.mcp_call_arguments.delta": event("A piece of the arguments of a server's tool", "服务端工具参数的一段", {
@@ -141,7 +142,14 @@ export const OPENAI_RESPONSES_FRAMES = {
   keepalive: event("An event that only clients of Loom read", "仅 Loom 客户端读取的事件", {
     loom: additional(map, "The event", "事件"),
   }),
-  "response.completed": event("The response is complete", "响应完成", { response }),
+  "response.completed": event("The response is complete", "响应完成", {
+    response,
+    loom: additional(
+      map,
+      "`waiting` if the run waits for the client and goes on in another response",
+      "`waiting` 表示运行在等待客户端，之后在另一个响应中继续",
+    ),
+  }),
   "response.incomplete": event("The response was cut off or cancelled", "响应被截断或取消", {
     response,
     loom: additional(map, "Why the run was cancelled", "取消的原因"),

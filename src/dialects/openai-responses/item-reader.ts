@@ -18,6 +18,8 @@ interface ReadOutputItem {
   readonly type: string;
   readonly callId: string;
   readonly name: string;
+  /** True if it has fields of this package. */
+  readonly isOwn: boolean;
   /** True once a piece of its text was read. */
   hasText: boolean;
   /** True once its call was read. */
@@ -37,9 +39,18 @@ export class ItemReader {
   /** IDs of messages with text. */
   readonly #messages = new BoundedMap<true>(MAX_ITEMS);
   /** Calls that have no result yet. An approval may come before the item of its call. */
-  readonly #calls = new BoundedMap<true>(MAX_ITEMS);
-  readonly #starts = new CallStarts();
+  readonly #calls: BoundedMap<true>;
+  /** Calls with an approval request. A later response repeats the request if there is no answer. */
+  readonly #asked: BoundedMap<true>;
+  readonly #starts: CallStarts;
   readonly #reply = new ReplyText({ held: 0 });
+
+  /** `before` has read the responses before this one of the same run. */
+  constructor(before?: ItemReader) {
+    this.#calls = before === undefined ? new BoundedMap<true>(MAX_ITEMS) : before.#calls;
+    this.#asked = before === undefined ? new BoundedMap<true>(MAX_ITEMS) : before.#asked;
+    this.#starts = before === undefined ? new CallStarts() : before.#starts;
+  }
 
   /** Finds what the client does not accept about an event of an item. Call it before `read`. */
   findFault(type: string, frame: JsonObject): ItemFault | undefined {
@@ -80,7 +91,8 @@ export class ItemReader {
       case "response.function_call_arguments.delta":
       case "response.mcp_call_arguments.delta":
         if (known === undefined) return undefined;
-        if (this.#calls.has(known.callId)) return [];
+        // Of a run of this package, the arguments arrive at once.
+        if (this.#calls.has(known.callId) || (known.isOwn && known.type === "function_call")) return [];
         return [{ type: "tool_call_chunk", call_id: known.callId, name: known.name, arguments_delta: delta }];
       case "response.function_call_arguments.done":
       case "response.mcp_call_arguments.done": {
@@ -139,6 +151,7 @@ export class ItemReader {
       type: toText(item["type"]),
       callId: readText(toJsonObject(item["loom"])["call_id"]) ?? readText(item["call_id"]) ?? id ?? `call-${place}`,
       name: readCallName(item),
+      isOwn: isJsonObject(item["loom"]),
       hasText: false,
       isCalled: false,
       isDone: false,
@@ -182,7 +195,7 @@ export class ItemReader {
         return [...texts.map((content) => ({ type: "reasoning_chunk", content })), { type: "reasoning_end" }, ...kept];
       }
       case "function_call":
-        return this.#call(known, toText(item["arguments"]), undefined);
+        return [...this.#call(known, toText(item["arguments"]), undefined), ...this.#startForClient(known, item)];
       case "custom_tool_call":
         return this.#call(known, JSON.stringify({ input: item["input"] ?? "" }), undefined);
       case "mcp_call":
@@ -195,6 +208,8 @@ export class ItemReader {
           expires_at: typeof expires_at === "number" ? expires_at : undefined,
           digest: readText(digest),
         });
+        if (this.#asked.has(call_id)) return [];
+        this.#asked.set(call_id, true);
         const request = { type: "tool_approval", call_id, name, arguments: args, ...limits };
         return [...this.#call(known, toText(item["arguments"]), undefined), request];
       }
@@ -203,9 +218,18 @@ export class ItemReader {
     }
   }
 
+  /** The call of a run of this package waits for its client. Another server has ended its run. */
+  #startForClient({ callId: call_id, name }: ReadOutputItem, { loom }: JsonObject): readonly AnyEvent[] {
+    if (!isJsonObject(loom) || this.#starts.has(call_id)) return [];
+    return this.#starts.add({ type: "tool_start", call_id, name, executor: "client" });
+  }
+
   #endCall({ callId: call_id, name }: ReadOutputItem, item: JsonObject): readonly AnyEvent[] {
     const { status, error } = item;
+    // It goes on in the next response.
+    if (toJsonObject(item["loom"])["waiting"] === true) return [];
     this.#calls.delete(call_id);
+    this.#asked.delete(call_id);
     const is_error = status === "failed" || (error !== null && error !== undefined);
     if (!is_error && status !== "completed" && typeof item["output"] !== "string") return [];
     const { output, error_code, duration_ms } = toJsonObject(item["loom"]);

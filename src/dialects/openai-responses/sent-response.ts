@@ -6,9 +6,12 @@
  * of the `openai` package stops at anything else.
  */
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import { toJsonObject } from "../../protocol/json.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { dropUndefined } from "../drop-undefined.ts";
+import { formatOpenaiId, type OpenaiReference } from "../openai-id.ts";
+import { createWaitingCalls, type WaitingCalls } from "../waiting-calls.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
 import type { OpenaiResponsesFrameType } from "./frames.ts";
 
@@ -18,7 +21,9 @@ const MAX_OPEN_ITEMS = 1000;
 const MAX_OUTPUT_CHARACTERS = 4 * 1024 * 1024;
 /** Characters that an item takes in addition to its texts. */
 const ITEM_CHARACTERS = 200;
-const SERVER_LABEL = "loom";
+export const SERVER_LABEL = "loom";
+/** Prefix of the keys of open calls. */
+export const CALL_KEY = "call:";
 
 type TextItemKind = "message" | "reasoning";
 type ItemStatus = "completed" | "incomplete" | "failed";
@@ -46,7 +51,13 @@ interface SentOutputItem {
 }
 
 export interface SentResponse {
-  readonly id: string;
+  /** Undefined for a run without an ID. */
+  readonly of: Omit<OpenaiReference, "after"> | undefined;
+  /** The record that ended the response before: a run that waits for the client has several. 0 for the first. */
+  after: number;
+  id: string;
+  /** Fields of every response of the run. */
+  about: JsonObject;
   /** In seconds since 1970; 0 if it is not known. */
   readonly createdAt: number;
   model: string;
@@ -65,14 +76,25 @@ export interface SentResponse {
   incompleteReason: string | undefined;
   usage: { input: number; output: number; total: number } | undefined;
   readonly calls: TrackedCalls;
+  /** Arguments of calls whose item ended with an earlier response, as JSON. */
+  readonly paused: Map<string, string>;
+  /** What the run waits for: output items. */
+  readonly waiting: WaitingCalls<JsonObject>;
+  /** Names of tools that the client carries out. */
+  readonly clientTools: readonly string[];
   readonly answered: StreamedAnswer;
 }
 
 export function createSentResponse({ envelope, event }: StampedRecord): SentResponse {
-  const { run_id } = event as Partial<EventOf<"run_start">>;
-  const { event_id, ts = 0 } = envelope;
+  const { run_id, context } = event as Partial<EventOf<"run_start">>;
+  const { event_id, ts = 0, session_id: session } = envelope;
+  const run = envelope.run_id ?? run_id;
+  const of = run === undefined ? undefined : { session, run };
   return {
-    id: envelope.run_id ?? run_id ?? `resp_${event_id}`,
+    of,
+    after: 0,
+    id: of === undefined ? `resp_${event_id}` : formatOpenaiId("response", { ...of, after: 0 }),
+    about: readAbout(context),
     createdAt: Math.max(0, Math.floor(ts / 1000)),
     model: "loom",
     isOpen: false,
@@ -86,8 +108,26 @@ export function createSentResponse({ envelope, event }: StampedRecord): SentResp
     incompleteReason: undefined,
     usage: undefined,
     calls: createTrackedCalls(),
+    paused: new Map(),
+    waiting: createWaitingCalls(),
+    clientTools: readClientTools(event),
     answered: createStreamedAnswer(),
   };
+}
+
+/** What the endpoint stored with the run, because clients expect it in the response. */
+function readAbout(context: JsonObject = {}): JsonObject {
+  const { metadata, previous_response_id } = toJsonObject(context["openai"]);
+  return {
+    metadata: toJsonObject(metadata),
+    previous_response_id: typeof previous_response_id === "string" ? previous_response_id : null,
+  };
+}
+
+/** Names of the tools that the client of the run carries out. */
+export function readClientTools(event: object): readonly string[] {
+  const { client_tools } = event as { readonly client_tools?: readonly { readonly name: string }[] };
+  return (client_tools ?? []).map(({ name }) => name);
 }
 
 /** Writes an event. Fields that are undefined are left out. */
@@ -117,7 +157,7 @@ function describeResponse(fold: SentResponse, status: string, fields: JsonObject
     error: null,
     incomplete_details: null,
     instructions: null,
-    metadata: {},
+    ...fold.about,
     parallel_tool_calls: true,
     temperature: null,
     tool_choice: "auto",
@@ -287,7 +327,7 @@ function closeItem(
 }
 
 /** Ends an item, and keeps it for the end of the response. */
-function sendDone(
+export function sendDone(
   fold: SentResponse,
   { index, node }: Pick<OpenOutputItem, "index" | "node">,
   item: JsonObject,
@@ -297,6 +337,16 @@ function sendDone(
   fold.held += ITEM_CHARACTERS;
   if (!fold.isCut) fold.output.push({ index, node, isKept, item });
   return writeEvent(fold, "response.output_item.done", { output_index: index, item });
+}
+
+/** Ends the open item of a call without a result, and leaves it out of the output. Returns its arguments. */
+export function dropCall(fold: SentResponse, call: string, frames: string[]): string | undefined {
+  const key = `${CALL_KEY}${call}`;
+  const item = fold.open.get(key);
+  if (item === undefined) return undefined;
+  frames.push(...closeItem(fold, key, item, "incomplete", { loom: { call_id: call, waiting: true } }, false));
+  fold.output = fold.output.filter(({ index }) => index !== item.index);
+  return item.text;
 }
 
 export function endText(
@@ -315,7 +365,7 @@ export function endTexts(fold: SentResponse, node = "", status: ItemStatus = "co
 
 /** Adds the item of a call, unless it was added. */
 export function addCall(fold: SentResponse, call: TrackedCall, envelope: StampedEnvelope): readonly string[] {
-  const key = `call:${call.id}`;
+  const key = `${CALL_KEY}${call.id}`;
   if (fold.open.has(key)) return [];
   const { node_id: node = "", event_id } = envelope;
   const frames = [...endTexts(fold, node)];
@@ -327,7 +377,7 @@ export function addCall(fold: SentResponse, call: TrackedCall, envelope: Stamped
 
 /** Adds a piece of the arguments of a call. */
 export function addArguments(fold: SentResponse, call: TrackedCall, delta: string): readonly string[] {
-  const item = fold.open.get(`call:${call.id}`);
+  const item = fold.open.get(`${CALL_KEY}${call.id}`);
   if (item === undefined || delta === "") return [];
   return [writeEvent(fold, "response.mcp_call_arguments.delta", { item_id: item.id, output_index: item.index, delta })];
 }
@@ -342,7 +392,7 @@ export function showCall(
   if (call.shown) return [];
   call.shown = true;
   const frames = addCall(fold, call, envelope);
-  const item = fold.open.get(`call:${call.id}`) as OpenOutputItem;
+  const item = fold.open.get(`${CALL_KEY}${call.id}`) as OpenOutputItem;
   hold(fold, item, text);
   const loom = call.description === undefined ? undefined : { description: call.description };
   const fields = { item_id: item.id, output_index: item.index, arguments: text, loom };
@@ -351,7 +401,7 @@ export function showCall(
 
 /** Ends a call with its result. */
 export function endCall(fold: SentResponse, call: TrackedCall, event: EventOf<"tool_end">): readonly string[] {
-  const key = `call:${call.id}`;
+  const key = `${CALL_KEY}${call.id}`;
   const item = fold.open.get(key);
   if (item === undefined) return [];
   const { result, is_error, output, error_code, duration_ms } = event;
@@ -362,27 +412,6 @@ export function endCall(fold: SentResponse, call: TrackedCall, event: EventOf<"t
     : { output: result, loom };
   // A call of an interrupted model call that never started is made again.
   return closeItem(fold, key, item, is_error ? "failed" : "completed", fields, error_code !== "interrupted");
-}
-
-/** Asks for the approval of a call, as a separate item. */
-export function requestApproval(
-  fold: SentResponse,
-  { call_id, name, arguments: args, expires_at, digest }: EventOf<"tool_approval">,
-  { node_id: node = "", event_id }: StampedEnvelope,
-): readonly string[] {
-  const index = fold.items++;
-  const item = {
-    id: `mcpr_${event_id}`,
-    type: "mcp_approval_request",
-    server_label: SERVER_LABEL,
-    name,
-    arguments: JSON.stringify(args),
-    loom: dropUndefined({ call_id, expires_at, digest }),
-  };
-  return [
-    writeEvent(fold, "response.output_item.added", { output_index: index, item }),
-    sendDone(fold, { index, node }, item, false),
-  ];
 }
 
 /**
