@@ -7,6 +7,8 @@
  * call that runs the agent. Nothing else in the run can wait for the client, so every message ends.
  */
 
+import type { EventOf } from "../protocol/index.ts";
+
 /** Maximum number of unfinished calls; those beyond it are not considered. */
 const MAX_CALLS = 10_000;
 
@@ -22,8 +24,8 @@ export interface WaitingCalls<Request> {
 }
 
 /** True for the start of a call that the client carries out. */
-export function isClientCall(event: object): boolean {
-  return (event as { readonly executor?: unknown }).executor === "client";
+export function isClientCall({ executor }: Pick<EventOf<"tool_start">, "executor">): boolean {
+  return executor === "client";
 }
 
 export function createWaitingCalls<Request>(): WaitingCalls<Request> {

@@ -1,5 +1,6 @@
 // Example requests for every endpoint. `ownership.test.ts` fails if an endpoint has no example.
 import { formatStreamId } from "../../src/server/endpoints/ai-sdk/stream-id.ts";
+import { formatOpenaiId } from "../../src/dialects/openai-id.ts";
 import type { AnyOperation } from "../../src/server/api/operation.ts";
 import type { RequestOptions, SessionIds } from "./owners-fixture.ts";
 
@@ -28,6 +29,19 @@ const agUi = (threadId: string, more: object = {}): object => ({
   ...more,
 });
 const ANSWER = { resume: [{ interruptId: "call_rm", status: "resolved", payload: { approved: true } }] };
+const OPENAI = "/openai/v1";
+const response = (session: string, run: string): string =>
+  `${OPENAI}/responses/${formatOpenaiId("response", { session, run, after: 0 })}`;
+const answer = (session: string, run: string): object => ({
+  model: "main",
+  input: [
+    {
+      type: "mcp_approval_response",
+      approval_request_id: formatOpenaiId("approval", { session, run, after: 0, call: "call_rm" }),
+      approve: true,
+    },
+  ],
+});
 
 /** Requests that name the session in the path. */
 export const BY_PATH: { readonly [operation: string]: Examples } = {
@@ -154,6 +168,18 @@ export const BY_PARAMETER: { readonly [operation: string]: Examples } = {
     post(`/api/chat/${formatStreamId({ session: s, run })}/stop`, {}),
   ],
   readChatMessages: (s) => [{ path: `/api/chat/${s}/messages` }],
+  createResponse: (s, { run }) => [
+    post(`${OPENAI}/responses`, { model: "main", input: "Hi", previous_response_id: response(s, run).slice(21) }),
+    post(`${OPENAI}/responses`, answer(s, run)),
+  ],
+  getResponse: (s, { run }) => [
+    { path: response(s, run) },
+    { path: `${response(s, run)}?stream=true&starting_after=1` },
+    { path: response(s, "none") },
+  ],
+  cancelResponse: (s, { run }) => [post(`${response(s, run)}/cancel`)],
+  deleteResponse: (s, { run }) => [{ path: response(s, run), method: "DELETE" }],
+  listResponseInputItems: (s, { run }) => [{ path: `${response(s, run)}/input_items` }],
   createTicket: (s) => [post("/v1/auth/tickets", { session_id: s })],
   listSessions: (s) => [{ path: `/v1/sessions?after=${s}` }, { path: `/v1/sessions?q=xylophone&after=${s}` }],
 };
@@ -181,6 +207,14 @@ export const CREATING: { readonly [operation: string]: Examples } = {
     post("/api/chat", { session_id: s, content: "Hi" }),
     post("/api/chat", { id: s, messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "Hi" }] }] }),
   ],
+  createChatCompletion: (s) => [
+    post(
+      `${OPENAI}/chat/completions`,
+      { model: "main", messages: [{ role: "user", content: "Hi" }] },
+      { "loom-session": s },
+    ),
+  ],
+  createResponse: (s) => [post(`${OPENAI}/responses`, { model: "main", input: "Hi", conversation: s })],
   forkSession: (s) => [post(at("bobs-own", "/fork"), { session_id: s })],
 };
 
@@ -189,6 +223,8 @@ export const WITHOUT_SESSION: { readonly [operation: string]: Example } = {
   startRunInNewSession: post("/v1/runs", { message: "Hi" }),
   listAgents: { path: "/v1/agents" },
   listModels: { path: "/v1/models" },
+  listOpenaiModels: { path: `${OPENAI}/models` },
+  getOpenaiModel: { path: `${OPENAI}/models/main` },
   getImage: { path: "/v1/images?url=https%3A%2F%2F127.0.0.1%2F" },
   listKnowledge: { path: "/v1/knowledge" },
   addDocument: post("/v1/knowledge?name=x.md"),

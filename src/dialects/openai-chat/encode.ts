@@ -194,6 +194,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       "tool_rules",
       "on_interruption",
       "capabilities",
+      "client_tools",
     ],
     note: "the ID of the message is the ID of the run, its model is the agent",
   }),

@@ -196,7 +196,7 @@ describe("openai-responses: the client", () => {
 
   test("is asked for the results of all calls that it carries out, in one response", async () => {
     const start = (call_id: string) =>
-      ({ type: "tool_start", call_id, name: "locate", executor: "client", node: "n2" }) as unknown as AnyEvent;
+      ({ type: "tool_start", call_id, name: "locate", executor: "client", node: "n2" }) as const;
     const call = (call_id: string, name: string): AnyEvent & { node: string } => ({
       type: "tool_call",
       call_id,

@@ -108,6 +108,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       "tool_rules",
       "on_interruption",
       "capabilities",
+      "client_tools",
     ],
     note: "the ID of the response is the ID of the run, its model is the agent; `response.in_progress` follows",
   }),

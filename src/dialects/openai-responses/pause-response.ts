@@ -74,9 +74,8 @@ export function requestResult(
   fold: SentResponse,
   call: TrackedCall,
   { node_id: node = "", event_id }: StampedEnvelope,
-  event: object,
+  { expires_at }: EventOf<"tool_start">,
 ): readonly string[] {
-  const { expires_at } = event as { readonly expires_at?: number };
   const { of, after } = fold;
   const frames: string[] = [...endTexts(fold, node)];
   const args = dropCall(fold, call.id, frames) ?? fold.paused.get(call.id) ?? "{}";

@@ -86,7 +86,7 @@ export interface SentResponse {
 }
 
 export function createSentResponse({ envelope, event }: StampedRecord): SentResponse {
-  const { run_id, context } = event as Partial<EventOf<"run_start">>;
+  const { run_id, context, client_tools = [] } = event as Partial<EventOf<"run_start">>;
   const { event_id, ts = 0, session_id: session } = envelope;
   const run = envelope.run_id ?? run_id;
   const of = run === undefined ? undefined : { session, run };
@@ -110,7 +110,7 @@ export function createSentResponse({ envelope, event }: StampedRecord): SentResp
     calls: createTrackedCalls(),
     paused: new Map(),
     waiting: createWaitingCalls(),
-    clientTools: readClientTools(event),
+    clientTools: client_tools.map(({ name }) => name),
     answered: createStreamedAnswer(),
   };
 }
@@ -122,12 +122,6 @@ function readAbout(context: JsonObject = {}): JsonObject {
     metadata: toJsonObject(metadata),
     previous_response_id: typeof previous_response_id === "string" ? previous_response_id : null,
   };
-}
-
-/** Names of the tools that the client of the run carries out. */
-export function readClientTools(event: object): readonly string[] {
-  const { client_tools } = event as { readonly client_tools?: readonly { readonly name: string }[] };
-  return (client_tools ?? []).map(({ name }) => name);
 }
 
 /** Writes an event. Fields that are undefined are left out. */
@@ -147,23 +141,31 @@ export function startResponse(fold: SentResponse): readonly string[] {
 }
 
 function describeResponse(fold: SentResponse, status: string, fields: JsonObject): JsonObject {
+  return { ...describeQueuedResponse(fold.id, { ...fold, status }), ...fold.about, ...fields };
+}
+
+/** A response without output, also of a run that has not started. */
+export function describeQueuedResponse<S extends string>(
+  id: string,
+  { status, model, createdAt = 0 }: { readonly status: S; readonly model: string; readonly createdAt?: number },
+) {
   return {
-    id: fold.id,
+    id,
     object: "response",
-    created_at: fold.createdAt,
+    created_at: createdAt,
     status,
-    model: fold.model,
+    model,
     output: [],
     error: null,
     incomplete_details: null,
     instructions: null,
-    ...fold.about,
+    metadata: {},
+    previous_response_id: null,
     parallel_tool_calls: true,
     temperature: null,
     tool_choice: "auto",
     tools: [],
     top_p: null,
-    ...fields,
   };
 }
 

@@ -757,6 +757,136 @@ export interface Version {
   readonly dialects: readonly string[];
 }
 
+/** Request of the Chat Completions API (HTTP). */
+export interface OpenaiChatRequest {
+  /** Name of the agent */
+  readonly model: string;
+  /** Send server-sent events; default: false */
+  readonly stream?: boolean;
+  /** Functions that the client carries out, in addition to the tools of the agent */
+  readonly tools?: readonly JsonObject[];
+  /** `auto` or `none`; other values are refused, because the agent decides which tools it uses */
+  readonly tool_choice?: Json;
+  /** Messages of the conversation */
+  readonly messages: readonly JsonObject[];
+  /** `include_usage`: send the number of tokens last */
+  readonly stream_options?: JsonObject;
+  /** Only `text`; other formats are refused */
+  readonly response_format?: JsonObject;
+  /** Only 1 */
+  readonly n?: number;
+  /** How much the model reasons */
+  readonly reasoning_effort?: string;
+  /** `session_id`: the session, if the header is absent */
+  readonly metadata?: JsonObject;
+}
+
+/** Message of the Chat Completions API (HTTP). */
+export interface OpenaiChatAnswer {
+  /** Id of the message */
+  readonly id: string;
+  /** Always `chat.completion` */
+  readonly object: string;
+  /** Time of the start, in seconds since 1970 */
+  readonly created: number;
+  /** Name of the agent */
+  readonly model: string;
+  /** The message, as the only choice */
+  readonly choices: readonly JsonObject[];
+  /** Number of tokens */
+  readonly usage?: JsonObject;
+}
+
+/** Request of the Responses API (HTTP). */
+export interface OpenaiResponsesRequest {
+  /** Name of the agent */
+  readonly model: string;
+  /** Send server-sent events; default: false */
+  readonly stream?: boolean;
+  /** Functions that the client carries out, in addition to the tools of the agent */
+  readonly tools?: readonly JsonObject[];
+  /** `auto` or `none`; other values are refused, because the agent decides which tools it uses */
+  readonly tool_choice?: Json;
+  /** Text, or input items */
+  readonly input?: string | readonly JsonObject[];
+  /** Instructions, which precede the text of the message */
+  readonly instructions?: string;
+  /** Response to continue */
+  readonly previous_response_id?: string;
+  /** Id of the session, or an object with it */
+  readonly conversation?: string | { readonly id: string };
+  /** Respond at once and do not wait for the end of the run; default: false */
+  readonly background?: boolean;
+  /** `format`: only `text`; other formats are refused */
+  readonly text?: JsonObject;
+  /** `effort`: how much the model reasons */
+  readonly reasoning?: JsonObject;
+  /** Kept with the response, at most 16 texts */
+  readonly metadata?: JsonObject;
+}
+
+/** Response of the Responses API (HTTP). */
+export interface OpenaiResponse {
+  /** Id of the response */
+  readonly id: string;
+  /** Always `response` */
+  readonly object: string;
+  /** Time of the start, in seconds since 1970 */
+  readonly created_at: number;
+  /** Status of the response */
+  readonly status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
+  /** Name of the agent */
+  readonly model: string;
+  /** Output items */
+  readonly output: readonly JsonObject[];
+  /** Why the run failed */
+  readonly error: JsonObject | null;
+}
+
+/** How to read a response (HTTP). */
+export interface OpenaiReadResponse {
+  /** Send server-sent events; default: false */
+  readonly stream?: boolean;
+  /** `sequence_number` of the last event received; what follows is sent */
+  readonly starting_after?: number;
+}
+
+/** Response that was deleted (HTTP). */
+export interface OpenaiDeleted {
+  /** Id of the response */
+  readonly id: string;
+  /** Always `response` */
+  readonly object: string;
+  /** Always true */
+  readonly deleted: boolean;
+}
+
+/** Agent as a model (HTTP). */
+export interface OpenaiModel {
+  /** Name of the agent */
+  readonly id: string;
+  /** Always `model` */
+  readonly object: string;
+  /** Always 0 */
+  readonly created: number;
+  /** Always `loom` */
+  readonly owned_by: string;
+}
+
+/** List of the OpenAI API (HTTP). */
+export interface OpenaiList {
+  /** Always `list` */
+  readonly object: string;
+  /** Items */
+  readonly data: readonly JsonObject[];
+  /** Id of the first item */
+  readonly first_id?: string;
+  /** Id of the last item */
+  readonly last_id?: string;
+  /** Always false */
+  readonly has_more?: boolean;
+}
+
 /** Interfaces by name. */
 export interface ApiShapeMap {
   readonly Empty: Empty;
@@ -822,6 +952,14 @@ export interface ApiShapeMap {
   readonly Health: Health;
   readonly Readiness: Readiness;
   readonly Version: Version;
+  readonly OpenaiChatRequest: OpenaiChatRequest;
+  readonly OpenaiChatAnswer: OpenaiChatAnswer;
+  readonly OpenaiResponsesRequest: OpenaiResponsesRequest;
+  readonly OpenaiResponse: OpenaiResponse;
+  readonly OpenaiReadResponse: OpenaiReadResponse;
+  readonly OpenaiDeleted: OpenaiDeleted;
+  readonly OpenaiModel: OpenaiModel;
+  readonly OpenaiList: OpenaiList;
 }
 
 export type ApiShapeName = keyof ApiShapeMap;
@@ -890,4 +1028,12 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Health: parseForm("HTTP#status:=ok"),
   Readiness: parseForm("HTTP#status:=ready|not_ready reasons:[s"),
   Version: parseForm("HTTP#name:s version:s dialects:[s"),
+  OpenaiChatRequest: parseForm("HTTP#model:s stream?b tools?[m tool_choice?j messages:[m stream_options?m response_format?m n?n reasoning_effort?s metadata?m"),
+  OpenaiChatAnswer: parseForm("HTTP#id:s object:s created:n model:s choices:[m usage?m"),
+  OpenaiResponsesRequest: parseForm("HTTP#model:s stream?b tools?[m tool_choice?j input?&[m instructions?s previous_response_id?s conversation?&{id:s} background?b text?m reasoning?m metadata?m"),
+  OpenaiResponse: parseForm("HTTP#id:s object:s created_at:n status:=queued|in_progress|completed|incomplete|failed|cancelled model:s output:[m error:!m"),
+  OpenaiReadResponse: parseForm("HTTP#stream?b starting_after?i0"),
+  OpenaiDeleted: parseForm("HTTP#id:s object:s deleted:b"),
+  OpenaiModel: parseForm("HTTP#id:s object:s created:n owned_by:s"),
+  OpenaiList: parseForm("HTTP#object:s data:[m first_id?s last_id?s has_more?b"),
 };

@@ -10,6 +10,7 @@ import { CHAT_SHAPES } from "./chat-shapes.ts";
 import { COMMON_SHAPES } from "./common-shapes.ts";
 import { INGEST_SHAPES } from "./ingest-shapes.ts";
 import { KNOWLEDGE_SHAPES } from "./knowledge-shapes.ts";
+import { OPENAI_SHAPES } from "./openai-shapes.ts";
 import { RUN_SHAPES } from "./run-shapes.ts";
 import { SERVER_SHAPES } from "./server-shapes.ts";
 import { SESSION_SHAPES } from "./session-shapes.ts";
@@ -25,4 +26,5 @@ export const API_SHAPES: { readonly [name: string]: Shape } = {
   ...KNOWLEDGE_SHAPES,
   ...AUTH_SHAPES,
   ...SERVER_SHAPES,
+  ...OPENAI_SHAPES,
 };

@@ -16,6 +16,9 @@ import { getImage } from "./images.ts";
 import { ingestRun } from "./ingest.ts";
 import { KNOWLEDGE_OPERATIONS } from "./knowledge.ts";
 import { getMetrics } from "./metrics.ts";
+import { OPENAI_CHAT_OPERATIONS } from "./openai-chat.ts";
+import { OPENAI_MODEL_OPERATIONS } from "./openai-models.ts";
+import { OPENAI_RESPONSE_OPERATIONS } from "./openai-responses.ts";
 import { eraseOwnerOperation } from "./owners.ts";
 import { RUN_OPERATIONS } from "./runs.ts";
 import { SESSION_OPERATIONS } from "./sessions.ts";
@@ -51,6 +54,9 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...CHAT_OPERATIONS,
   ...AI_SDK_OPERATIONS,
   ...AG_UI_OPERATIONS,
+  ...OPENAI_MODEL_OPERATIONS,
+  ...OPENAI_CHAT_OPERATIONS,
+  ...OPENAI_RESPONSE_OPERATIONS,
   putBlob,
   listBlobs,
   getBlob,

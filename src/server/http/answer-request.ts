@@ -14,6 +14,7 @@ import {
 } from "./response-headers.ts";
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
+import { OPENAI_PREFIX, addOpenaiError } from "../api/openai-error.ts";
 import { answerError } from "../api/refuse-request.ts";
 import { stripBase } from "./strip-base.ts";
 
@@ -37,11 +38,22 @@ export async function answerRequest(pipeline: RequestPipeline, request: Request,
     if (origin !== undefined) headers = createResponseHeaders({ ...common, origin });
     setOnNode(node, headers);
     const caller = { ...info, ...(await pipeline.core.access.identify(info)) };
-    const response = await pipeline.app.fetch(request, { caller, node, path, requestId });
+    const response = await adaptError(
+      pipeline,
+      request,
+      await pipeline.app.fetch(request, { caller, node, path, requestId }),
+    );
     return setOnResponse(response, { ...headers, ...readPreflight(request, response, origin) }, node);
   } catch (error) {
-    return setOnResponse(answerError(pipeline.core, request, error, requestId), headers, node);
+    const response = await adaptError(pipeline, request, answerError(pipeline.core, request, error, requestId));
+    return setOnResponse(response, headers, node);
   }
+}
+
+/** Some clients expect errors in another form. */
+async function adaptError({ core }: RequestPipeline, { url }: Request, response: Response): Promise<Response> {
+  const isOpenai = new URL(url).pathname.startsWith(`${core.basePath}${OPENAI_PREFIX}`);
+  return response.status >= 400 && isOpenai ? addOpenaiError(response) : response;
 }
 
 function readInfoOf(

@@ -71,12 +71,28 @@ export function setOnResponse(response: Response, headers: ResponseHeaders, { ou
   return given;
 }
 
+/** Headers that the `openai` client sends with every request. */
+const OPENAI_HEADERS = [
+  "openai-organization",
+  "openai-project",
+  ...[
+    "arch",
+    "helper-method",
+    "lang",
+    "os",
+    "package-version",
+    "retry-count",
+    "runtime",
+    "runtime-version",
+    "timeout",
+  ].map((name) => `x-stainless-${name}`),
+].join(", ");
+
 /** Headers of a CORS preflight response. */
 export function describePreflight(methods: string): ResponseHeaders {
   return {
     "access-control-allow-methods": methods,
-    "access-control-allow-headers":
-      "authorization, content-type, idempotency-key, last-event-id, x-request-id, x-run-id",
+    "access-control-allow-headers": `authorization, content-type, idempotency-key, last-event-id, loom-session, x-request-id, x-run-id, ${OPENAI_HEADERS}`,
     "access-control-max-age": "600",
   };
 }

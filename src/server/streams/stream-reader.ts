@@ -81,7 +81,7 @@ export interface StreamReader {
   resume(): void;
   /**
    * Ends the reader. Pass `slow` for a client that does not read; the caller then also reports it to the meter. Pass
-   * `end` if the client has everything it needs.
+   * `end` if the client has all that it asked for. Default: `left`.
    */
   close(reason?: "left" | "slow" | "end"): void;
 }

@@ -1,0 +1,37 @@
+/**
+ * Error responses of the endpoints for OpenAI clients: problem documents, with the field `error` from which the clients
+ * create their typed errors.
+ */
+import type { Problem } from "./shapes.generated.ts";
+import { PROBLEM_TYPE } from "./refuse-request.ts";
+
+/** Prefix of the paths of these endpoints. */
+export const OPENAI_PREFIX = "/openai/";
+
+const TYPES: { readonly [status: number]: string } = {
+  401: "authentication_error",
+  403: "permission_error",
+  429: "rate_limit_error",
+};
+/** Codes that clients compare. */
+const CODES: { readonly [code: string]: { readonly code: string; readonly param: string | null } } = {
+  unknown_agent: { code: "model_not_found", param: "model" },
+  unauthorized: { code: "invalid_api_key", param: null },
+};
+/** Clients retry other statuses too, which would start a run again that failed. */
+const RETRIED: ReadonlySet<number> = new Set([408, 429, 503]);
+
+/** Adds `error` to the problem document of an error response; returns any other response as it is. */
+export async function addOpenaiError(response: Response): Promise<Response> {
+  const { status, headers: given } = response;
+  if (given.get("content-type") !== PROBLEM_TYPE) return response;
+  const problem = (await response.json()) as Problem;
+  const { detail: message, code, details } = problem;
+  const path = details?.["path"];
+  const type = TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
+  const error = { message, type, param: typeof path === "string" ? path : null, code, ...CODES[code] };
+  const headers = new Headers(given);
+  headers.delete("content-length");
+  headers.set("x-should-retry", String(RETRIED.has(status)));
+  return new Response(JSON.stringify({ ...problem, error }), { status, headers });
+}

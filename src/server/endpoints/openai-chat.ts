@@ -1,0 +1,133 @@
+/**
+ * The Chat Completions API. It is stateless: a request has the whole conversation, and becomes a session, unless the
+ * client names one. Calls of the client's functions end the message; a request with their results continues the run.
+ */
+import { isLastChunk, isUsageChunk } from "../../dialects/openai-chat/encode.ts";
+import { isLoomError, type JsonObject } from "../../protocol/index.ts";
+import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
+import type { ServerCore } from "../api/server-core.ts";
+import type { MapFrames } from "../streams/map-reader.ts";
+import { collectStream } from "./collect-stream.ts";
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { deriveSessionId } from "./derive-session-id.ts";
+import { applyPolicy } from "./disconnect-policy.ts";
+import { CompletionFold } from "./fold-completion.ts";
+import {
+  answerCalls,
+  answerLeft,
+  assertTextFormat,
+  authorizeRun,
+  endAtLast,
+  locatePart,
+  type PartFormat,
+  type RunPart,
+  sendPart,
+  startOpenaiRun,
+} from "./openai-run.ts";
+import { type OpenaiInput, readChatMessages, refuse } from "./read-openai-input.ts";
+
+const FORMAT: PartFormat = { dialect: "openai-chat", isLast: isLastChunk };
+/** The last event of a stream. */
+const DONE = "[DONE]";
+/** Errors of answers that no run waits for. The results are then part of the history. */
+const NOT_WAITING = ["unknown_session", "unknown_run", "unknown_call", "run_ended"] as const;
+
+const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest">({
+  id: "createChatCompletion",
+  method: "POST",
+  path: "/openai/v1/chat/completions",
+  tag: "openai",
+  summary: "Chat Completions API: send a conversation to an agent",
+  description:
+    "The conversation becomes a session, unless `Loom-Session` or `metadata.session_id` names one, which then has the history.",
+  headers: { ...IDEMPOTENCY_HEADER, "Loom-Session": "Id of the session, with percent encoding" },
+  query: "DisconnectOptions",
+  body: "OpenaiChatRequest",
+  hasInlineFiles: true,
+  action: "runs.start",
+  responses: {
+    200: { description: "The message", shape: "OpenaiChatAnswer", mediaTypes: ["text/event-stream"] },
+    499: { description: "The client disconnected" },
+  },
+  async handle(core, call) {
+    const { body, query } = call;
+    const { stream = false, stream_options, response_format, n = 1 } = body;
+    assertTextFormat(response_format, "response_format");
+    if (n !== 1) throw refuse("An agent gives one answer; `n` must be 1", "n");
+    core.runs.resolveAgent(body.model);
+    const input = readChatMessages(body.messages);
+    const part = (await continueRun(core, call, input)) ?? (await startRun(core, call, input));
+    if (stream) {
+      const mapFrames = createFrameMap(stream_options?.["include_usage"] === true);
+      return sendPart(core, call, part, FORMAT, { policy: query.on_disconnect, mapFrames });
+    }
+    const fold = new CompletionFold();
+    const request = { ...(await locatePart(core, part, FORMAT)), follow: true };
+    const policy = applyPolicy(core, call.caller, part, query.on_disconnect);
+    const isRead = await collectStream(core, call, part.session, { ...request, ...policy }, (text) => {
+      fold.add(text);
+      return isLastChunk(text);
+    });
+    return isRead ? Response.json(fold.finish()) : answerLeft();
+  },
+});
+
+type CompletionCall = ApiCall<"DisconnectOptions", "OpenaiChatRequest">;
+
+/** Sends results of calls to the run that waits for them. Returns undefined if there are none, or no run waits. */
+async function continueRun(core: ServerCore, call: CompletionCall, input: OpenaiInput): Promise<RunPart | undefined> {
+  const { answers, endsWithAnswers } = input;
+  if (!endsWithAnswers || answers.length === 0) return undefined;
+  try {
+    return await answerCalls(core, call, answers, FORMAT);
+  } catch (error) {
+    if (isLoomError(error, ...NOT_WAITING)) return undefined;
+    throw error;
+  }
+}
+
+async function startRun(core: ServerCore, call: CompletionCall, input: OpenaiInput): Promise<RunPart> {
+  const { body, query, request, caller } = call;
+  const key = readIdempotencyKey(request);
+  const session = readSession(request, body.metadata) ?? deriveSessionId(key, caller.principal.owner);
+  await authorizeRun(core, call, session, query.on_disconnect);
+  const info = await core.log.getSession(session);
+  const isNamed = readSession(request, body.metadata) !== undefined;
+  const { model, tools, tool_choice, reasoning_effort: effort } = body;
+  return startOpenaiRun(
+    core,
+    call,
+    input,
+    // The API has no approvals: calls that need one are refused.
+    { model, tools, tool_choice, effort, capabilities: ["tools"] },
+    { session, key, hasHistory: isNamed && info !== undefined && info.lastId > 0 },
+  );
+}
+
+function readSession({ headers }: Request, metadata: JsonObject = {}): string | undefined {
+  const header = headers.get("loom-session") ?? "";
+  const { session_id: named } = metadata;
+  if (header === "") return typeof named === "string" && named !== "" ? named : undefined;
+  try {
+    return decodeURIComponent(header);
+  } catch {
+    throw refuse("The header `Loom-Session` has an invalid percent encoding", "Loom-Session");
+  }
+}
+
+/** Leaves out the usage if the client did not ask for it, because it has no choice, and ends the stream. */
+function createFrameMap(withUsage: boolean): MapFrames {
+  const cut = endAtLast(FORMAT);
+  return (given) => {
+    const { frames, isLast } = cut(given);
+    const shown = withUsage || !frames.some(({ text }) => isUsageChunk(text)) ? frames : dropUsage(frames);
+    const cursor = frames.at(-1)?.cursor ?? "";
+    return { frames: isLast ? [...shown, { text: DONE, cursor }] : shown, isLast };
+  };
+}
+
+function dropUsage(frames: Parameters<MapFrames>[0]): Parameters<MapFrames>[0] {
+  return frames.filter(({ text }) => !isUsageChunk(text));
+}
+
+export const OPENAI_CHAT_OPERATIONS: readonly AnyOperation[] = [createCompletion];

@@ -1,0 +1,291 @@
+/**
+ * The Responses API. A response is a run, or a part of one that waits for the client; its ID names session and run. The
+ * session is the conversation.
+ */
+import { describeQueuedResponse } from "../../dialects/openai-responses/sent-response.ts";
+import { formatOpenaiId, parseOpenaiId } from "../../dialects/openai-id.ts";
+import { isLoomError, type JsonObject } from "../../protocol/index.ts";
+import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
+import type { ServerCore } from "../api/server-core.ts";
+import type { OpenaiResponse } from "../api/shapes.generated.ts";
+import type { Action } from "../auth/scopes.ts";
+import { commandHostFor } from "../commands/command-host.ts";
+import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
+import type { MapFrames } from "../streams/map-reader.ts";
+import { collectStream } from "./collect-stream.ts";
+import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { deriveSessionId } from "./derive-session-id.ts";
+import { applyPolicy } from "./disconnect-policy.ts";
+import { findRun } from "./find-session.ts";
+import { isLastResponseEvent, ResponseFold } from "./fold-response.ts";
+import { listInputItems } from "./list-input-items.ts";
+import {
+  answerCalls,
+  answerLeft,
+  assertTextFormat,
+  authorizeRun,
+  endAtLast,
+  locatePart,
+  type OpenaiCall,
+  type PartFormat,
+  type RunPart,
+  sendPart,
+  startOpenaiRun,
+  unknownResponse,
+} from "./openai-run.ts";
+import { type OpenaiInput, readResponseInput, refuse } from "./read-openai-input.ts";
+
+const FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
+const ID = { response: "Id of the response" };
+const MAX_METADATA = 16;
+
+type ResponsesCall = ApiCall<"DisconnectOptions", "OpenaiResponsesRequest">;
+
+const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequest">({
+  id: "createResponse",
+  method: "POST",
+  path: "/openai/v1/responses",
+  tag: "openai",
+  summary: "Responses API: send a message to an agent, or answers to a response",
+  description:
+    "`previous_response_id` or `conversation` continues a session, which has the history. A response that ends with calls or approval requests is continued by their answers.",
+  headers: IDEMPOTENCY_HEADER,
+  query: "DisconnectOptions",
+  body: "OpenaiResponsesRequest",
+  hasInlineFiles: true,
+  action: "runs.start",
+  responses: {
+    200: { description: "The response", shape: "OpenaiResponse", mediaTypes: ["text/event-stream"] },
+    499: { description: "The client disconnected" },
+  },
+  async handle(core, call) {
+    const { stream = false, background = false, text, input = "", model, instructions = "", metadata } = call.body;
+    assertTextFormat(text?.["format"], "text.format");
+    assertMetadata(metadata);
+    core.runs.resolveAgent(model);
+    const read = readResponseInput(input);
+    const given = {
+      ...read,
+      instructions: [instructions, read.instructions].filter((each) => each !== "").join("\n\n"),
+    };
+    const isAnswer = read.endsWithAnswers && read.answers.length > 0;
+    const part = isAnswer
+      ? await answerCalls(core, call, read.answers, FORMAT)
+      : await startResponse(core, call, given);
+    const { on_disconnect: policy } = call.query;
+    if (stream) return sendPart(core, call, part, FORMAT, { policy, mapFrames: endAtLast(FORMAT) });
+    const left = applyPolicy(core, call.caller, part, policy);
+    const response = await readPart(core, call, part, { follow: !background, ...left });
+    return response === undefined ? answerLeft() : Response.json(response);
+  },
+});
+
+/** Starts a run in a new session, or in the one that the request continues. */
+async function startResponse(core: ServerCore, call: ResponsesCall, input: OpenaiInput): Promise<RunPart> {
+  const { body, query, request, caller } = call;
+  const key = readIdempotencyKey(request);
+  const { model, tools, tool_choice, metadata, previous_response_id: previous, conversation } = body;
+  const named = typeof conversation === "string" ? conversation : conversation?.id;
+  if (named !== undefined && previous !== undefined)
+    throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
+  const before = previous === undefined ? undefined : readId(previous);
+  const session = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
+  await authorizeRun(core, call, session, query.on_disconnect);
+  if (before !== undefined) await findRun(core.log, session, before.run);
+  const info = await core.log.getSession(session);
+  const isContinued = before !== undefined || named !== undefined;
+  const about = {
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(previous === undefined ? {} : { previous_response_id: previous }),
+  };
+  return startOpenaiRun(
+    core,
+    call,
+    input,
+    {
+      model,
+      tools,
+      tool_choice,
+      effort: body.reasoning?.["effort"],
+      capabilities: ["approval", "tools"],
+      ...(Object.keys(about).length === 0 ? {} : { context: { openai: about } }),
+      // A message instead of the answers that the run waits for: the run would wait until they expire.
+      ...(before === undefined ? {} : { when_busy: "interrupt" as const }),
+    },
+    { session, key, hasHistory: isContinued && info !== undefined && info.lastId > 0 },
+  );
+}
+
+function assertMetadata(metadata: JsonObject = {}): void {
+  const entries = Object.entries(metadata);
+  if (entries.length > MAX_METADATA || entries.some(([, value]) => typeof value !== "string"))
+    throw refuse(`\`metadata\` can have at most ${MAX_METADATA} texts`, "metadata");
+}
+
+function readId(id: string): RunPart {
+  const part = parseOpenaiId("response", id);
+  if (part === undefined) throw unknownResponse(id);
+  return part;
+}
+
+/** Authorizes the caller for the session of a response. */
+async function openResponse(core: ServerCore, { caller }: OpenaiCall, id: string, action: Action): Promise<RunPart> {
+  const part = readId(id);
+  await core.authorize({ caller, action, session: part.session });
+  return part;
+}
+
+/** Reads a response as far as it has come, or to its end. Returns undefined if the client disconnected. */
+async function readPart(
+  core: ServerCore,
+  call: OpenaiCall,
+  part: RunPart,
+  options: { readonly follow: boolean; readonly onLeave?: (() => void) | undefined },
+): Promise<OpenaiResponse | undefined> {
+  const { session, run, after } = part;
+  const id = formatOpenaiId("response", { session, run, after });
+  if (!options.follow && (await core.log.getRun(session, run)) === undefined) return readQueued(core, part, id);
+  const fold = new ResponseFold();
+  const request = { ...(await locatePart(core, part, FORMAT)), ...options };
+  const isRead = await collectStream(core, call, session, request, (text) => {
+    fold.add(text);
+    return isLastResponseEvent(text);
+  });
+  if (!isRead) return undefined;
+  // The part after a wait begins with the next record.
+  return fold.finish() ?? describeQueuedResponse(id, { status: "in_progress", model: "" });
+}
+
+/** A response whose run waits for another one. */
+async function readQueued({ log }: ServerCore, { session, run }: RunPart, id: string): Promise<OpenaiResponse> {
+  const pending = await log.listPending(session, log.limits.maxPendingCommands).catch(() => []);
+  const command = pending.find(({ kind, body }) => kind === "enqueue" && body["run_id"] === run);
+  if (command === undefined) throw unknownResponse(id);
+  const { agent } = command.body;
+  return describeQueuedResponse(id, {
+    status: "queued",
+    model: typeof agent === "string" ? agent : "",
+    createdAt: Math.floor(command.createdAt / 1000),
+  });
+}
+
+const getResponse = defineOperation<"OpenaiReadResponse">({
+  id: "getResponse",
+  method: "GET",
+  path: "/openai/v1/responses/{response}",
+  tag: "openai",
+  summary: "Responses API: get a response, or its events after one of them",
+  params: ID,
+  query: "OpenaiReadResponse",
+  action: "sessions.read",
+  responses: {
+    200: { description: "The response", shape: "OpenaiResponse", mediaTypes: ["text/event-stream"] },
+    499: { description: "The client disconnected" },
+  },
+  async handle(core, call) {
+    const id = call.params["response"] ?? "";
+    const part = await openResponse(core, call, id, "sessions.read");
+    const { stream = false, starting_after: last } = call.query;
+    const first = last === undefined ? 0 : last + 1;
+    if (stream) {
+      if ((await core.log.getRun(part.session, part.run)) === undefined) await readQueued(core, part, id);
+      return sendPart(core, call, part, FORMAT, { policy: undefined, mapFrames: skipFrames(first) });
+    }
+    const response = await readPart(core, call, part, { follow: false });
+    return response === undefined ? answerLeft() : Response.json(response);
+  },
+});
+
+/** Leaves out the first frames of a part. A part has one frame per `sequence_number`, from 0. */
+function skipFrames(count: number): MapFrames {
+  const cut = endAtLast(FORMAT);
+  let left = count;
+  return (given) => {
+    const { frames, isLast } = cut(given);
+    if (left === 0) return { frames, isLast };
+    const skipped = Math.min(left, frames.length);
+    left -= skipped;
+    return { frames: frames.slice(skipped), isLast };
+  };
+}
+
+const cancelResponse = defineOperation({
+  id: "cancelResponse",
+  method: "POST",
+  path: "/openai/v1/responses/{response}/cancel",
+  tag: "openai",
+  summary: "Responses API: cancel the run of a response",
+  params: ID,
+  headers: IDEMPOTENCY_HEADER,
+  action: "runs.control",
+  responses: {
+    200: { description: "The response", shape: "OpenaiResponse" },
+    499: { description: "The client disconnected" },
+  },
+  async handle(core, call) {
+    const id = call.params["response"] ?? "";
+    const part = await openResponse(core, call, id, "runs.control");
+    await core.authorize({ caller: call.caller, action: "sessions.read", session: part.session });
+    const { session, run } = part;
+    try {
+      const key = readIdempotencyKey(call.request);
+      await executeOrThrow(core, call.caller, { type: "cancel", id: key, session, run_id: run });
+    } catch (error) {
+      // A response that has ended stays as it is.
+      if (!isLoomError(error, "run_ended")) throw error;
+    }
+    const isStarted = (await core.log.getRun(session, run)) !== undefined;
+    if (!isStarted) return Response.json(describeQueuedResponse(id, { status: "cancelled", model: "" }));
+    const response = await readPart(core, call, part, { follow: true });
+    return response === undefined ? answerLeft() : Response.json(response);
+  },
+});
+
+const deleteResponse = defineOperation({
+  id: "deleteResponse",
+  method: "DELETE",
+  path: "/openai/v1/responses/{response}",
+  tag: "openai",
+  summary: "Responses API: delete a response that is alone in its session",
+  description: "A response with others in its session is refused: delete the session instead.",
+  params: ID,
+  action: "sessions.delete",
+  audit: "session.delete",
+  responses: { 200: { description: "Deleted", shape: "OpenaiDeleted" } },
+  async handle(core, call) {
+    const id = call.params["response"] ?? "";
+    const part = await openResponse(core, call, id, "sessions.delete");
+    await findRun(core.log, part.session, part.run);
+    const runs = await core.log.listRuns(part.session, { limit: 2 });
+    if (runs.length !== 1) throw refuse("The session has other responses; delete the session instead", "response");
+    await deleteSessionAndBlobs(commandHostFor(core, call.caller), core.blobs, part.session);
+    return Response.json({ id, object: "response", deleted: true });
+  },
+});
+
+const listResponseInput = defineOperation({
+  id: "listResponseInputItems",
+  method: "GET",
+  path: "/openai/v1/responses/{response}/input_items",
+  tag: "openai",
+  summary: "Responses API: list the input of a response",
+  params: ID,
+  action: "sessions.read",
+  responses: { 200: { description: "Input items", shape: "OpenaiList" } },
+  async handle(core, call) {
+    const id = call.params["response"] ?? "";
+    const part = await openResponse(core, call, id, "sessions.read");
+    const data = await listInputItems(core.log, part);
+    const ids = data.map((item) => item["id"]);
+    const ends = data.length === 0 ? {} : { first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null };
+    return Response.json({ object: "list", data, ...ends, has_more: false });
+  },
+});
+
+export const OPENAI_RESPONSE_OPERATIONS: readonly AnyOperation[] = [
+  createResponse,
+  getResponse,
+  cancelResponse,
+  deleteResponse,
+  listResponseInput,
+];

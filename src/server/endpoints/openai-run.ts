@@ -1,0 +1,235 @@
+/**
+ * What the endpoints for Chat Completions and Responses share: how a request becomes a run, how answers reach a run that
+ * waits, and which part of a run a message is. A run that waits for the client consists of several messages.
+ */
+import { hash } from "node:crypto";
+import type { DialectName } from "../../dialects/index.ts";
+import type { OpenaiReference } from "../../dialects/openai-id.ts";
+import { formatCursor, parseCursor } from "../../log/cursor.ts";
+import { type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { toJsonObject } from "../../protocol/json.ts";
+import type { ControlCommand } from "../../protocol/control/index.ts";
+import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
+import type { ApiCall } from "../api/operation.ts";
+import type { ServerCore } from "../api/server-core.ts";
+import type { DisconnectOptions, StartRun } from "../api/shapes.generated.ts";
+import { actionOf } from "../commands/action-of.ts";
+import { type MapFrames, mapReader } from "../streams/map-reader.ts";
+import type { ReadRequest } from "../streams/stream-reader.ts";
+import { collectStream } from "./collect-stream.ts";
+import { executeOrThrow } from "./command-endpoint.ts";
+import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
+import { findSession } from "./find-session.ts";
+import { type OpenaiAnswer, type OpenaiInput, type OpenaiMessage, refuse } from "./read-openai-input.ts";
+import { startFromBody } from "./runs.ts";
+import { sendStream } from "./stream-endpoint.ts";
+
+export type OpenaiCall = Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal" | "upload">;
+
+/** One message of a run: the records after `after`, up to the end of the run or the next wait for the client. */
+export interface RunPart extends Omit<OpenaiReference, "call"> {
+  /** The command that starts the run, if this request sent it. */
+  readonly key?: string;
+}
+
+/** How a dialect ends a message. */
+export interface PartFormat {
+  readonly dialect: DialectName;
+  readonly isLast: (text: string) => boolean;
+}
+
+const EFFORTS: { readonly [effort: string]: ReasoningLevel } = {
+  none: "off",
+  minimal: "low",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "high",
+};
+
+/** The message of a run whose conversation ends with results of calls that no run waits for. */
+const CONTINUE = "Continue with the results of the tools.";
+
+/** What both kinds of requests say about a run. */
+export interface OpenaiRunRequest {
+  readonly model: string;
+  readonly tools?: readonly JsonObject[] | undefined;
+  readonly tool_choice?: Json | undefined;
+  readonly effort?: Json | undefined;
+  readonly capabilities: readonly string[];
+  readonly context?: JsonObject;
+  readonly when_busy?: "interrupt";
+}
+
+/** Starts the run of a message. `hasHistory` is true if the session has the conversation, so that only the message is new. */
+export async function startOpenaiRun(
+  core: ServerCore,
+  call: OpenaiCall,
+  input: OpenaiInput,
+  about: OpenaiRunRequest,
+  { session, key, hasHistory }: { readonly session: string; readonly key: string; readonly hasHistory: boolean },
+): Promise<RunPart> {
+  const { model, tools, tool_choice, effort, ...rest } = about;
+  const reasoning = typeof effort === "string" ? EFFORTS[effort] : undefined;
+  const listed = readTools(tools, tool_choice);
+  const body: StartRun = {
+    ...rest,
+    agent: model,
+    messages: createMessages(input, hasHistory),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(listed.length === 0 ? {} : { client_tools: listed }),
+  };
+  const { run } = await startFromBody(core, { ...call, body }, session, key);
+  return { session, run, after: 0, key };
+}
+
+/** The messages of the run. Runs have no system prompt, so instructions follow the text of the message. */
+function createMessages(
+  { messages, instructions, endsWithAnswers }: OpenaiInput,
+  hasHistory: boolean,
+): readonly OpenaiMessage[] {
+  const last: OpenaiMessage | undefined = endsWithAnswers ? { role: "user", content: CONTINUE } : messages.at(-1);
+  if (last?.role !== "user") throw refuse("The last message must be the user's", "messages");
+  const earlier = endsWithAnswers ? messages : messages.slice(0, -1);
+  const parts = typeof last.content === "string" ? [{ type: "text", text: last.content }] : last.content;
+  const note = instructions === "" ? [] : [{ type: "text", text: `\n[Instructions of the client]\n${instructions}` }];
+  return [...(hasHistory ? [] : earlier), { role: "user", content: [...parts, ...note] }];
+}
+
+/** Functions of the client. Tools that OpenAI would run are refused. */
+function readTools(tools: readonly JsonObject[] = [], choice: Json = "auto"): NonNullable<StartRun["client_tools"]> {
+  if (choice === "none") return [];
+  if (choice !== "auto")
+    throw refuse("The agent decides which tools it uses; `tool_choice` must be `auto` or `none`", "tool_choice");
+  return tools.map((tool, index) => {
+    if (tool["type"] !== "function")
+      throw refuse("Only tools with the type `function` can be used; the agent has its own", `tools[${index}].type`);
+    // Chat Completions nests the fields in `function`.
+    const { name, description, parameters } = { ...tool, ...toJsonObject(tool["function"]) };
+    if (typeof name !== "string") throw refuse("A function needs a name", `tools[${index}]`);
+    return {
+      name,
+      ...(typeof description === "string" ? { description } : {}),
+      ...(parameters == null ? {} : { input_schema: toJsonObject(parameters) }),
+    };
+  });
+}
+
+/** Throws `invalid_request` for structured output, which runs over HTTP do not have. */
+export function assertTextFormat(format: Json | undefined, path: string): void {
+  const { type } = toJsonObject(format);
+  if (type !== undefined && type !== "text")
+    throw refuse("Structured output is not available over HTTP; the format must be `text`", path);
+}
+
+/** Permission to read the answer of a run that may not exist yet. */
+export async function authorizeRun(
+  core: ServerCore,
+  { caller }: OpenaiCall,
+  session: string,
+  policy: DisconnectOptions["on_disconnect"],
+): Promise<void> {
+  await core.authorize({ caller, action: "runs.start", session });
+  await core.authorize({ caller, action: "sessions.read" });
+  await authorizePolicy(core, caller, policy);
+}
+
+/**
+ * Sends the answers of the client to the run that waits for them. Returns the part of the run that goes on. A request
+ * that is repeated returns the same part. Throws `unknown_session`, `unknown_call`, `already_answered` and others.
+ */
+export async function answerCalls(
+  core: ServerCore,
+  call: OpenaiCall,
+  answers: readonly OpenaiAnswer[],
+  format: PartFormat,
+): Promise<RunPart> {
+  const [first] = answers;
+  if (first === undefined) throw refuse("There is no answer", "input");
+  const { session, run, after } = first.of;
+  if (answers.some(({ of }) => of.session !== session || of.run !== run))
+    throw refuse("All answers must belong to the same response", "input");
+  const { caller } = call;
+  await core.authorize({ caller, action: "sessions.read", session });
+  for (const { type } of answers) await core.authorize({ caller, action: actionOf(type), session });
+  let eventId: number | undefined;
+  for (const { of, ...answer } of answers) {
+    const { call: call_id } = of;
+    const id = `openai:${hash("sha256", JSON.stringify([call_id, answer]), "base64url")}`;
+    const command: ControlCommand = { ...answer, id, session, run_id: run, call_id };
+    const { result } = await executeOrThrow(core, caller, command);
+    const written = result?.["event_id"];
+    if (typeof written === "number") eventId = Math.max(eventId ?? 0, written);
+  }
+  return findPartAt(core, call, { session, run, after }, eventId, format);
+}
+
+/** Finds the part of a run that has the record `eventId`, or the one after `part` if it is undefined. */
+async function findPartAt(
+  core: ServerCore,
+  call: OpenaiCall,
+  part: RunPart,
+  eventId: number | undefined,
+  format: PartFormat,
+): Promise<RunPart> {
+  let { after } = part;
+  const request = { ...(await locatePart(core, part, format)), follow: false };
+  await collectStream(core, call, part.session, request, (text, cursor) => {
+    if (!format.isLast(text)) return false;
+    const end = parseCursor(cursor).eventId;
+    if (eventId !== undefined && end >= eventId) return true;
+    after = end;
+    return eventId === undefined;
+  });
+  return { ...part, after };
+}
+
+/** Where a reader of this part starts. */
+export async function locatePart(
+  { log }: Pick<ServerCore, "log">,
+  { session, run, after, key }: RunPart,
+  { dialect }: PartFormat,
+): Promise<Omit<ReadRequest, "transport" | "follow">> {
+  const { incarnation } = await findSession(log, session);
+  const start = after === 0 ? {} : { after: formatCursor(incarnation, after) };
+  return { dialect, run, ...(key === undefined ? {} : { command: key }), ...start };
+}
+
+/** Sends a part as server-sent events, up to its last frame. */
+export async function sendPart(
+  core: ServerCore,
+  call: OpenaiCall,
+  part: RunPart,
+  format: PartFormat,
+  { policy, mapFrames }: { readonly policy: DisconnectOptions["on_disconnect"]; readonly mapFrames: MapFrames },
+): Promise<Response> {
+  const { session, run } = part;
+  const headers = { "loom-session": encodeURIComponent(session), "loom-run": encodeURIComponent(run) };
+  const request = { ...(await locatePart(core, part, format)), follow: true };
+  return sendStream(
+    core,
+    call,
+    session,
+    { ...request, ...applyPolicy(core, call.caller, part, policy) },
+    { framing: "sse", headers, adapt: (reader) => mapReader(reader, mapFrames) },
+  );
+}
+
+/** Returns the frames up to the last one of a part. */
+export function endAtLast({ isLast }: PartFormat): MapFrames {
+  return (frames) => {
+    const end = frames.findIndex(({ text }) => isLast(text));
+    if (end === -1) return { frames, isLast: false };
+    return { frames: end + 1 === frames.length ? frames : frames.slice(0, end + 1), isLast: true };
+  };
+}
+
+/** The answer to a client that has disconnected. */
+export function answerLeft(): Response {
+  return new Response(null, { status: 499 });
+}
+
+/** Throws `unknown_run` unless the ID names a response of this server. */
+export function unknownResponse(id: string): LoomError {
+  return new LoomError("unknown_run", `There is no response "${id.slice(0, 80)}"`);
+}
