@@ -79,6 +79,28 @@ describe("responses", () => {
     expect((await log.listRuns("talk")).length).toBe(3);
   });
 
+  it("forks the session if the response before has a successor", async () => {
+    const { client, model, log } = await createOpenaiFixture([{ text: "One." }, { text: "Two." }, { text: "Other." }]);
+    const first = await client.responses.create({ model: "main", input: "First", conversation: "talk" });
+    const next = { model: "main", previous_response_id: first.id };
+    await client.responses.create({ ...next, input: "Second" }, { headers: { "idempotency-key": "k2" } });
+    const other = await client.responses.create({ ...next, input: "Third" }, { headers: { "idempotency-key": "k3" } });
+    expect(other.output_text).toBe("Other.");
+    expect(JSON.stringify(model.prompts[2])).toContain("First");
+    expect(JSON.stringify(model.prompts[2])).not.toContain("Second");
+    const sessions = await log.listSessions();
+    expect(sessions).toHaveLength(2);
+    expect(sessions[0]?.forkedFrom).toMatchObject({ sessionId: "talk" });
+    // Repeated requests find what they started.
+    for (const [input, key] of [
+      ["Second", "k2"],
+      ["Third", "k3"],
+    ] as const)
+      await client.responses.create({ ...next, input }, { headers: { "idempotency-key": key } });
+    expect(model.requests).toHaveLength(3);
+    expect(await log.listSessions()).toHaveLength(2);
+  });
+
   it("asks for approval, and the answer continues the run in another response", async () => {
     const { client, ran } = await createOpenaiFixture([
       {

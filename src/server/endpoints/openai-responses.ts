@@ -10,10 +10,12 @@ import type { ServerCore } from "../api/server-core.ts";
 import type { OpenaiResponse } from "../api/shapes.generated.ts";
 import type { Action } from "../auth/scopes.ts";
 import { commandHostFor } from "../commands/command-host.ts";
+import { findCommand } from "../commands/execute-command.ts";
 import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
 import type { MapFrames } from "../streams/map-reader.ts";
 import { collectStream } from "./collect-stream.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { branchBeforeRun } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { applyPolicy } from "./disconnect-policy.ts";
 import { findRun } from "./find-session.ts";
@@ -89,9 +91,9 @@ async function startResponse(core: ServerCore, call: ResponsesCall, input: Opena
   if (named !== undefined && previous !== undefined)
     throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
   const before = previous === undefined ? undefined : readId(previous);
-  const session = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
-  await authorizeRun(core, call, session, query.on_disconnect);
-  if (before !== undefined) await findRun(core.log, session, before.run);
+  const given = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
+  await authorizeRun(core, call, given, query.on_disconnect);
+  const session = before === undefined ? given : await findBranch(core, call, before, key);
   const info = await core.log.getSession(session);
   const isContinued = before !== undefined || named !== undefined;
   const about = {
@@ -114,6 +116,35 @@ async function startResponse(core: ServerCore, call: ResponsesCall, input: Opena
     },
     { session, key, hasHistory: isContinued && info !== undefined && info.lastId > 0 },
   );
+}
+
+/** The session that continues a response: its own, or a fork if the response has a successor in it. */
+async function findBranch(
+  core: ServerCore,
+  { caller, signal }: OpenaiCall,
+  before: RunPart,
+  key: string,
+): Promise<string> {
+  const { session } = before;
+  await findRun(core.log, session, before.run);
+  // A repeated request finds the run that it started.
+  if ((await findCommand(core.log, session, key)) !== undefined) return session;
+  const next = await findNextRun(core, before);
+  if (next === undefined) return session;
+  return (await branchBeforeRun(core, caller, { session, run: next, key, signal })).sessionId;
+}
+
+/** The run after this one, if there is one. */
+async function findNextRun({ log }: ServerCore, { session, run }: RunPart): Promise<string | undefined> {
+  let next: string | undefined;
+  for (;;) {
+    const page = await log.listRuns(session, next === undefined ? {} : { after: next });
+    for (const { runId } of page) {
+      if (runId === run) return next;
+      next = runId;
+    }
+    if (page.length === 0) return undefined;
+  }
 }
 
 function assertMetadata(metadata: JsonObject = {}): void {
