@@ -17,7 +17,8 @@ interface Reject {
 
 /** Rejects that the helper reads to the end all the same, and why `loom check` reports them. */
 const ACCEPTED: { readonly [name: string]: string } = {
-  "openai-chat-no-object": "the client does not look at `object`; without it, a chunk cannot be told from other frames",
+  "openai-chat-no-object":
+    "the client does not look at `object`; without it, a chunk cannot be distinguished from other frames",
   "openai-chat-content-number": "the client appends the number to the text",
   "openai-chat-usage-no-prompt": "the client passes on any usage; programs that add up tokens get NaN",
   "openai-chat-finish-unknown": "a warning: the client passes on any reason",

@@ -1,5 +1,5 @@
 /**
- * Encodes records as chunks of the Chat Completions API: one message with one choice. What has no field is a chunk
+ * Encodes records as chunks of the Chat Completions API: messages with one choice, usually one per run. What has no field is a chunk
  * without content that has the event in the field `loom`. Such chunks have a choice, because many clients read
  * `choices[0]` of every chunk.
  */

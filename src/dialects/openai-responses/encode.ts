@@ -110,7 +110,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       "capabilities",
       "client_tools",
     ],
-    note: "the ID of the response is the ID of the run, its model is the agent; `response.in_progress` follows",
+    note: "the ID of the response names session and run, its model is the agent; `response.in_progress` follows",
   }),
   llm_start: converted(
     "response.output_item.done",
