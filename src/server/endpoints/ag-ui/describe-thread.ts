@@ -10,7 +10,7 @@ export async function describeThread(
   core: ServerCore,
   session: string,
   { before, limit }: { readonly before: string | undefined; readonly limit: number | undefined },
-) {
+): Promise<object> {
   await findSession(core.log, session);
   // A run has at least two messages: that of the user and the answer.
   const maxRuns = limit === undefined ? {} : { maxRuns: Math.ceil(limit / 2) };
