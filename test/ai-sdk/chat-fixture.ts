@@ -16,13 +16,13 @@ import { createTools } from "../agents/counted-tools.ts";
 
 const WAIT = { timeout: 25_000, interval: 10 };
 
-/** Starts a server. `script` is that of its agent. */
-export async function startChatServer(script: Script) {
+/** Starts a server. `script` is that of its agent, and `hosts` are its other names. */
+export async function startChatServer(script: Script, hosts: readonly string[] = []) {
   const log = new MemoryLog();
   const { tools, ran } = createTools();
   const agents = { main: agent({ model: new ScriptedModel(script, { chunk: 4 }), tools }) };
   const blobs = createMemoryBlobStore(SERVER_LIMITS);
-  const server = await startLoomServer({ log, agents, blobs, port: 0 });
+  const server = await startLoomServer({ log, agents, blobs, port: 0, hosts });
   onTestFinished(() => server.close({ graceMs: 0 }));
   const api = `${server.url}/api/chat`;
   const loadMessages = async (chat: string): Promise<UIMessage[]> =>

@@ -2,8 +2,10 @@
 import { WorkflowChatTransport } from "@ai-sdk/workflow/client";
 import {
   type ChatTransport,
+  DefaultChatTransport,
   isToolUIPart,
   lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
   type UIMessage,
 } from "ai";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -127,6 +129,45 @@ describe.each(Object.entries(TRANSPORTS))("useChat with %s", (_name, createTrans
     await vi.waitFor(async () => expect((await log.listRuns(id))[0]?.status).toBe("cancelled"), { timeout: 25_000 });
     await settle();
     expect(chat().status).toBe("ready");
+  });
+});
+
+describe("versions and tools of useChat", () => {
+  it("answers again, and answers an edited message", async () => {
+    const script = (_request: unknown, turn: number) => ({ text: `Answer ${turn}` });
+    const { api, loadMessages, log } = await startChatServer(script);
+    const { run, chat } = await renderChat({ id: "c", transport: createDefaultTransport(api) });
+    const first = await run(({ sendMessage }) => sendMessage({ text: "1" }));
+    const [question] = first;
+    const text = textOf(first.at(-1));
+    const second = await run(({ regenerate }) => regenerate());
+    expect(second).toHaveLength(2);
+    expect(textOf(second.at(-1))).not.toBe(text);
+    await run(({ sendMessage }) => sendMessage({ text: "One", messageId: question?.id ?? "" }));
+    expect(chat().messages.map((message) => message.role)).toEqual(["user", "assistant"]);
+    expect(textOf(chat().messages[0])).toBe("One");
+    expect(await loadMessages("c")).toEqual(toPlain(chat().messages));
+    expect(await log.listBranches("c", { limit: 10 })).toHaveLength(3);
+    expect(textOf((await run(({ sendMessage }) => sendMessage({ text: "2" }))).at(-1))).toContain("Answer");
+    expect(await loadMessages("c")).toEqual(toPlain(chat().messages));
+  });
+
+  it("sends the result of a tool that the client carries out", async () => {
+    const script = [{ calls: [{ name: "locate", input: {}, id: "t1" }] }, { text: "You are here." }];
+    const { api, loadMessages } = await startChatServer(script);
+    const tools = { locate: { description: "Returns the position.", parameters: { type: "object" } } };
+    const { run, chat, errors } = await renderChat({
+      id: "c",
+      transport: new DefaultChatTransport({ api, body: { tools } }),
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+    });
+    const waiting = await run(({ sendMessage }) => sendMessage({ text: "Where am I?" }));
+    expect(waiting.at(-1)?.parts.find(isToolUIPart)).toMatchObject({ state: "input-available" });
+    await run(({ addToolOutput }) => addToolOutput({ tool: "locate", toolCallId: "t1", output: { at: [1, 2] } }));
+    await vi.waitFor(() => expect(textOf(chat().messages.at(-1))).toBe("You are here."), { timeout: 25_000 });
+    expect(chat().messages).toHaveLength(2);
+    expect(errors).toEqual([]);
+    expect(await loadMessages("c")).toEqual(toPlain(chat().messages));
   });
 });
 

@@ -1,0 +1,113 @@
+// The connection is cut after every chunk of a chat: clients that can resume end up with the messages of an uncut run,
+// and the others report the cut.
+import { WorkflowChatTransport } from "@ai-sdk/workflow/client";
+import {
+  type ChatTransport,
+  isToolUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type UIMessage,
+} from "ai";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { LoomChatTransport } from "../../src/ai-sdk/index.ts";
+import { CHAT_SAMPLES } from "../sampling.ts";
+import { startFaultProxy } from "../server/fault-proxy.ts";
+import { createDefaultTransport, renderChat, startChatServer, useDom } from "./chat-fixture.ts";
+
+const CALL = { name: "remove", input: { path: "x" } };
+
+/** Reasoning, text, a tool call that needs an approval, and more text. Call IDs are unique in the server. */
+function createScript() {
+  let calls = 0;
+  return (request: { readonly prompt: readonly { readonly role: string }[] }) =>
+    request.prompt.at(-1)?.role === "tool"
+      ? { text: "It is removed, as you wanted." }
+      : { reasoning: "A file to remove.", text: "Let me see. ", calls: [{ ...CALL, id: `call-${calls++}` }] };
+}
+
+async function startFaultyServer() {
+  let target = "";
+  const proxy = await startFaultProxy(
+    () => target,
+    () => undefined,
+  );
+  const { api, server } = await startChatServer(createScript(), [`127.0.0.1:${proxy.port}`]);
+  target = server.url;
+  onTestFinished(() => proxy.close());
+  return { proxy, api, faultyApi: `${proxy.url}/api/chat` };
+}
+
+/** Messages without their IDs, which differ in every chat. */
+function describeMessages(messages: readonly UIMessage[]): string {
+  const text = JSON.stringify(messages.map(({ id: _id, ...message }) => message));
+  return text.replaceAll(/call-\d+/g, "call").replaceAll(/"(run|node|step|llm)-[\w-]+"/g, '"id"');
+}
+
+/** Sends a message, allows the call and returns the final messages. `canResume` says that the user resumes after an error. */
+async function talk(chatId: string, transport: ChatTransport<UIMessage>, canResume = false) {
+  const rendered = await renderChat({
+    id: chatId,
+    transport,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  const { chat, settle } = rendered;
+  const endResponse = async (): Promise<void> => {
+    // The hook renders a moment after the promise is fulfilled.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await vi.waitFor(() => expect(["ready", "error"]).toContain(chat().status), { timeout: 25_000 });
+    if (canResume && chat().status === "error") await chat().resumeStream();
+  };
+  const findCall = () => chat().messages.at(-1)?.parts.find(isToolUIPart);
+  await chat().sendMessage({ text: "Remove x" });
+  await endResponse();
+  await vi.waitFor(() => expect(findCall()?.state).toBe("approval-requested"), { timeout: 25_000 });
+  await settle();
+  await chat().addToolApprovalResponse({ id: findCall()?.approval?.id ?? "", approved: true });
+  await vi.waitFor(() => expect(findCall()?.state).not.toBe("approval-requested"), { timeout: 25_000 });
+  await endResponse();
+  await vi.waitFor(() => expect(findCall()?.state).toBe("output-available"), { timeout: 25_000 });
+  const messages = await settle();
+  rendered.unmount();
+  return messages;
+}
+
+beforeEach(() => {
+  useDom();
+  // A transport writes each cut to the console.
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  return () => void vi.restoreAllMocks();
+});
+
+const EXACT: { readonly [name: string]: (api: string) => ChatTransport<UIMessage> } = {
+  LoomChatTransport: (api) => new LoomChatTransport<UIMessage>({ api }),
+  WorkflowChatTransport: (api) => new WorkflowChatTransport({ api }) as unknown as ChatTransport<UIMessage>,
+};
+
+describe.each(Object.entries(EXACT))("%s", (_name, createTransport) => {
+  it("continues exactly after every cut", async () => {
+    const { proxy, api, faultyApi } = await startFaultyServer();
+    const whole = describeMessages(await talk("whole", createTransport(api)));
+    for (let frames = 0, isCut = true; isCut; frames += CHAT_SAMPLES.step) {
+      proxy.setPlan((index) =>
+        index === 0 ? { breach: { frames, how: frames % 2 === 0 ? "reset" : "end" } } : undefined,
+      );
+      const messages = await talk(`cut-${frames}`, createTransport(faultyApi));
+      expect(describeMessages(messages), `cut after ${frames} frames`).toBe(whole);
+      isCut = proxy.breaches > 0;
+    }
+  });
+});
+
+describe("DefaultChatTransport", () => {
+  it("reports every cut, and has the whole message after it resumes", async () => {
+    const { proxy, api, faultyApi } = await startFaultyServer();
+    const whole = describeMessages(await talk("whole", createDefaultTransport(api)));
+    for (let frames = 0, isCut = true; isCut; frames += CHAT_SAMPLES.step) {
+      proxy.setPlan((index) =>
+        index === 0 ? { breach: { frames, how: frames % 2 === 0 ? "reset" : "end" } } : undefined,
+      );
+      const messages = await talk(`cut-${frames}`, createDefaultTransport(faultyApi), true);
+      expect(describeMessages(messages), `cut after ${frames} frames`).toBe(whole);
+      isCut = proxy.breaches > 0;
+    }
+  });
+});
