@@ -13,8 +13,6 @@ export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { s
 
 /** Clients of other protocols: cut the connection after every `step`-th frame. */
 export const CUT_SAMPLES = { step: LONG ? 1 : 9 };
-/** Chats of the AI SDK: the connection is cut after every `step`-th chunk. */
-export const CHAT_SAMPLES = { step: LONG ? 1 : 9 };
 
 /** Killed servers: number of kills, sessions, and messages whose response is lost. */
 export const KILL_SAMPLES = LONG ? { kills: 60, sessions: 24, lost: 150 } : { kills: 2, sessions: 5, lost: 6 };

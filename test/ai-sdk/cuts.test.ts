@@ -9,20 +9,17 @@ import {
 } from "ai";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { LoomChatTransport } from "../../src/ai-sdk/index.ts";
-import { CHAT_SAMPLES } from "../sampling.ts";
+import { CUT_SAMPLES } from "../sampling.ts";
 import { startFaultProxy } from "../server/fault-proxy.ts";
 import { createDefaultTransport, renderChat, startChatServer, useDom } from "./chat-fixture.ts";
 
-const CALL = { name: "remove", input: { path: "x" } };
+const CALL = { name: "remove", input: { path: "x" }, id: "t1" };
 
-/** Reasoning, text, a tool call that needs an approval, and more text. Call IDs are unique in the server. */
-function createScript() {
-  let calls = 0;
-  return (request: { readonly prompt: readonly { readonly role: string }[] }) =>
-    request.prompt.at(-1)?.role === "tool"
-      ? { text: "It is removed, as you wanted." }
-      : { reasoning: "A file to remove.", text: "Let me see. ", calls: [{ ...CALL, id: `call-${calls++}` }] };
-}
+/** Reasoning, text, a tool call that needs an approval, and more text. */
+const script = (request: { readonly prompt: readonly { readonly role: string }[] }) =>
+  request.prompt.at(-1)?.role === "tool"
+    ? { text: "It is removed, as you wanted." }
+    : { reasoning: "A file to remove.", text: "Let me see. ", calls: [CALL] };
 
 async function startFaultyServer() {
   let target = "";
@@ -30,7 +27,7 @@ async function startFaultyServer() {
     () => target,
     () => undefined,
   );
-  const { api, server } = await startChatServer(createScript(), [`127.0.0.1:${proxy.port}`]);
+  const { api, server } = await startChatServer(script, [`127.0.0.1:${proxy.port}`]);
   target = server.url;
   onTestFinished(() => proxy.close());
   return { proxy, api, faultyApi: `${proxy.url}/api/chat` };
@@ -39,7 +36,7 @@ async function startFaultyServer() {
 /** Messages without their IDs, which differ in every chat. */
 function describeMessages(messages: readonly UIMessage[]): string {
   const text = JSON.stringify(messages.map(({ id: _id, ...message }) => message));
-  return text.replaceAll(/call-\d+/g, "call").replaceAll(/"(run|node|step|llm)-[\w-]+"/g, '"id"');
+  return text.replaceAll(/"(run|node|step|llm)-[\w-]+"/g, '"id"');
 }
 
 /** Sends a message, allows the call and returns the final messages. `canResume` says that the user resumes after an error. */
@@ -86,7 +83,7 @@ describe.each(Object.entries(EXACT))("%s", (_name, createTransport) => {
   it("continues exactly after every cut", async () => {
     const { proxy, api, faultyApi } = await startFaultyServer();
     const whole = describeMessages(await talk("whole", createTransport(api)));
-    for (let frames = 0, isCut = true; isCut; frames += CHAT_SAMPLES.step) {
+    for (let frames = 0, isCut = true; isCut; frames += CUT_SAMPLES.step) {
       proxy.setPlan((index) =>
         index === 0 ? { breach: { frames, how: frames % 2 === 0 ? "reset" : "end" } } : undefined,
       );
@@ -101,7 +98,7 @@ describe("DefaultChatTransport", () => {
   it("reports every cut, and has the whole message after it resumes", async () => {
     const { proxy, api, faultyApi } = await startFaultyServer();
     const whole = describeMessages(await talk("whole", createDefaultTransport(api)));
-    for (let frames = 0, isCut = true; isCut; frames += CHAT_SAMPLES.step) {
+    for (let frames = 0, isCut = true; isCut; frames += CUT_SAMPLES.step) {
       proxy.setPlan((index) =>
         index === 0 ? { breach: { frames, how: frames % 2 === 0 ? "reset" : "end" } } : undefined,
       );
