@@ -17,7 +17,7 @@ export async function describeThread(
   const { fold, cursor } = await readThread(core, { session, before, ...maxRuns });
   const run = before === undefined ? await findLiveRun(core, session) : undefined;
   const interrupts = run === undefined ? [] : listInterrupts(fold.waiting);
-  const waiting = new Map(fold.waiting.approvals.map((interrupt) => [String(interrupt["toolCallId"]), interrupt]));
+  const waiting = new Map(fold.waiting.approvals.map((interrupt) => [interrupt["toolCallId"] as string, interrupt]));
   const runId = run === undefined ? undefined : await nameRun(core, session, run);
   return {
     messages: toUiMessages(fold.messages, waiting),

@@ -37,13 +37,13 @@ export function nameAnswer(runId: string, index: number): string {
 export async function findAgUiRun(log: Log, session: string, runId: string): Promise<AgUiRun | undefined> {
   const command = await findCommand(log, session, runId);
   if (command === undefined) return undefined;
-  const run = String(command.body["run_id"]);
+  const run = command.body["run_id"] as string;
   if (command.kind === "enqueue") return { session, run, key: runId, answered: [] };
   const answered: Answered[] = [];
   let answer: CommandState | undefined = command;
   while (answer !== undefined && answered.length < MAX_ANSWERS) {
     const kind = answer.kind === "approve" ? "approval" : "result";
-    answered.push({ kind, call: String(answer.body["call_id"]) });
+    answered.push({ kind, call: answer.body["call_id"] as string });
     answer = await findCommand(log, session, nameAnswer(runId, answered.length));
   }
   return { session, run, key: runId, answered };

@@ -23,6 +23,16 @@ interface AgUiToolCall {
   readonly function: { readonly name: string; arguments: string };
 }
 
+/** The fields of our frames that the fold reads. */
+interface FoldedFrame extends JsonObject {
+  readonly type: string;
+  readonly messageId: string;
+  readonly delta: string;
+  readonly toolCallId: string;
+  readonly toolCallName: string;
+  readonly activityType: string;
+}
+
 export class MessageFold {
   readonly #messages = new Map<string, AgUiThreadMessage>();
   readonly #calls = new Map<string, AgUiToolCall>();
@@ -42,8 +52,8 @@ export class MessageFold {
   }
 
   add(text: string): void {
-    const frame = JSON.parse(text) as { readonly [field: string]: Json } & { readonly type: string };
-    const id = String(frame["messageId"] ?? "");
+    const frame = JSON.parse(text) as FoldedFrame;
+    const { messageId: id, delta, toolCallId } = frame;
     switch (frame.type) {
       case "TEXT_MESSAGE_START":
         if (!this.#messages.has(id)) this.addMessage({ id, role: "assistant", content: "" });
@@ -53,25 +63,25 @@ export class MessageFold {
         break;
       case "TEXT_MESSAGE_CONTENT":
       case "REASONING_MESSAGE_CONTENT":
-        this.#append(id, String(frame["delta"]));
+        this.#append(id, delta);
         break;
       case "TOOL_CALL_START":
         this.#startCall(frame);
         break;
       case "TOOL_CALL_ARGS": {
-        const call = this.#calls.get(String(frame["toolCallId"]));
-        if (call !== undefined) call.function.arguments += String(frame["delta"]);
+        const call = this.#calls.get(toolCallId);
+        if (call !== undefined) call.function.arguments += delta;
         break;
       }
       case "TOOL_CALL_RESULT": {
         const { content = "", metadata } = frame;
         const about = isJsonObject(metadata) ? { metadata } : {};
-        this.addMessage({ id, role: "tool", toolCallId: String(frame["toolCallId"]), content, ...about });
+        this.addMessage({ id, role: "tool", toolCallId, content, ...about });
         break;
       }
       case "ACTIVITY_SNAPSHOT": {
         const { content = {}, activityType } = frame;
-        this.addMessage({ id, role: "activity", activityType: String(activityType), content });
+        this.addMessage({ id, role: "activity", activityType, content });
         break;
       }
       case "CUSTOM":
@@ -93,8 +103,7 @@ export class MessageFold {
       message.content = `${typeof message.content === "string" ? message.content : ""}${delta}`;
   }
 
-  #startCall({ toolCallId, toolCallName, parentMessageId }: { readonly [field: string]: Json }): void {
-    const id = String(toolCallId);
+  #startCall({ toolCallId: id, toolCallName: name, parentMessageId }: FoldedFrame): void {
     if (this.#calls.has(id)) return;
     const parent = typeof parentMessageId === "string" ? parentMessageId : id;
     let message = this.#messages.get(parent);
@@ -102,7 +111,7 @@ export class MessageFold {
       message = { id: parent, role: "assistant" };
       this.addMessage(message);
     }
-    const call: AgUiToolCall = { id, type: "function", function: { name: String(toolCallName), arguments: "" } };
+    const call: AgUiToolCall = { id, type: "function", function: { name, arguments: "" } };
     this.#calls.set(id, call);
     (message.toolCalls ??= []).push(call);
   }

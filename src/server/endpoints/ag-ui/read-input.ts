@@ -41,7 +41,7 @@ function readContent(content: Json | undefined, path: string): { text: string; a
   const attachments: GivenAttachments[number][] = [];
   for (const [index, part] of content.entries()) {
     if (!isJsonObject(part)) throw refuse("A part must be an object", `${path}[${index}]`);
-    if (part["type"] === "text") texts.push(String(part["text"] ?? ""));
+    if (part["type"] === "text") texts.push(readText(part["text"]) ?? "");
     else attachments.push(readFile(part, `${path}[${index}]`));
   }
   return { text: texts.join("\n"), attachments };
@@ -91,7 +91,7 @@ export function readResults({ messages }: AgUiInput): ReadonlyMap<string, Result
   const tools = messages.at(-1)?.["role"] === "user" ? [] : messages.filter(({ role }) => role === "tool");
   return new Map(
     tools.map(({ toolCallId, content, error }) => [
-      String(toolCallId),
+      readText(toolCallId) ?? "",
       {
         output: content ?? "",
         ...(typeof error === "string" && error !== "" ? { output: error, is_error: true } : {}),

@@ -4,9 +4,13 @@ import type { Answered } from "./find-run.ts";
 
 export interface Waiting {
   /** Interrupts of AG-UI. */
-  readonly approvals: readonly JsonObject[];
+  readonly approvals: readonly WaitingCall[];
   /** Calls that the client carries out: `id`, `name` and `input`. */
-  readonly results: readonly JsonObject[];
+  readonly results: readonly WaitingCall[];
+}
+
+interface WaitingCall extends JsonObject {
+  readonly id: string;
 }
 
 export function readWaiting({ outcome, metadata }: JsonObject): Waiting {
@@ -17,8 +21,8 @@ export function readWaiting({ outcome, metadata }: JsonObject): Waiting {
   };
 }
 
-function listObjects(value: Json | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+function listObjects(value: Json | undefined): readonly WaitingCall[] {
+  return Array.isArray(value) ? (value as readonly WaitingCall[]) : [];
 }
 
 export function countCalls({ approvals, results }: Waiting): number {
@@ -27,13 +31,13 @@ export function countCalls({ approvals, results }: Waiting): number {
 
 /** Names what the run waits for; different for the approval and the result of a call. */
 export function listCalls({ approvals, results }: Waiting): readonly string[] {
-  return [...approvals.map(({ id }) => `approval ${String(id)}`), ...results.map(({ id }) => `result ${String(id)}`)];
+  return [...approvals.map(({ id }) => `approval ${id}`), ...results.map(({ id }) => `result ${id}`)];
 }
 
 export function dropAnswered({ approvals, results }: Waiting, answered: readonly Answered[]): Waiting {
   const isOpen =
     (given: Answered["kind"]) =>
-    ({ id }: JsonObject) =>
+    ({ id }: WaitingCall) =>
       !answered.some(({ kind, call }) => kind === given && call === id);
   return { approvals: approvals.filter(isOpen("approval")), results: results.filter(isOpen("result")) };
 }
@@ -46,13 +50,13 @@ export function describeWaiting(frame: JsonObject, open: Waiting, isTanStack: bo
   const given = isJsonObject(frame["outcome"]) ? frame["outcome"] : {};
   const isNamed = given["type"] === "interrupt" || given["pendingToolCallIds"] !== undefined;
   return {
-    outcome: { type: "success", ...(isNamed ? { pendingToolCallIds: results.map(({ id }) => id ?? "") } : {}) },
+    outcome: { type: "success", ...(isNamed ? { pendingToolCallIds: results.map(({ id }) => id) } : {}) },
   };
 }
 
 /** Interrupts as TanStack AI knows them: it carries out the calls of some, and answers with their output. */
 export function listInterrupts({ approvals, results }: Waiting): readonly JsonObject[] {
-  const calls = results.map(({ id = "", name = "", input = {} }) => ({
+  const calls = results.map(({ id, name = "", input = {} }) => ({
     id,
     reason: "client_tool_input",
     toolCallId: id,
