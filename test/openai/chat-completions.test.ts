@@ -87,6 +87,35 @@ describe("chat completions", () => {
     expect((await log.listRuns("mine 1")).length).toBe(3);
   });
 
+  it("forks a named session before the run that the client's conversation lacks", async () => {
+    const { client, log, model } = await createOpenaiFixture(
+      ["One.", "Two.", "Two again.", "Three."].map((text) => ({ text })),
+    );
+    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "system", content: "Be short." }];
+    const ask = async (content: string) => {
+      const options = { headers: { "loom-session": "talk" } };
+      const asked = [...messages, { role: "user" as const, content }];
+      const { choices } = await client.chat.completions.create({ model: "main", messages: asked }, options);
+      return choices[0]?.message.content ?? "";
+    };
+    messages.push({ role: "user", content: "First" }, { role: "assistant", content: await ask("First") });
+    expect(await ask("Second")).toBe("Two.");
+    // The client has edited its second message.
+    const edited = await ask("Second, edited");
+    expect(edited).toBe("Two again.");
+    const [fork, original, ...others] = await log.listSessions();
+    expect(others).toEqual([]);
+    expect(original?.sessionId).toBe("talk");
+    expect(fork?.forkedFrom).toMatchObject({ sessionId: "talk" });
+    expect(await log.listRuns("talk")).toHaveLength(2);
+    // It goes on in the newest version.
+    messages.push({ role: "user", content: "Second, edited" }, { role: "assistant", content: edited });
+    expect(await ask("Third")).toBe("Three.");
+    expect(await log.listSessions()).toHaveLength(2);
+    const prompt = JSON.stringify(model.prompts[3]);
+    for (const text of ["First", "Second, edited", "Third"]) expect(prompt).toContain(text);
+  });
+
   it("repeats a request with the same key without a second run", async () => {
     const { client, log, model } = await createOpenaiFixture([{ text: "Once." }]);
     const ask = () =>

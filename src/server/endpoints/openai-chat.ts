@@ -10,7 +10,8 @@ import type { MapFrames } from "../streams/map-reader.ts";
 import { collectStream } from "./collect-stream.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
-import { applyPolicy } from "./disconnect-policy.ts";
+import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
+import { findChatBranch } from "./find-chat-branch.ts";
 import { CompletionFold } from "./fold-completion.ts";
 import {
   answerCalls,
@@ -24,7 +25,7 @@ import {
   sendPart,
   startOpenaiRun,
 } from "./openai-run.ts";
-import { type OpenaiInput, readChatMessages, refuse } from "./read-openai-input.ts";
+import { type OpenaiInput, readChatMessages, readTexts, refuse } from "./read-openai-input.ts";
 
 const FORMAT: PartFormat = { dialect: "openai-chat", isLast: isLastChunk };
 /** The last event of a stream. */
@@ -55,6 +56,7 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
     assertTextFormat(response_format, "response_format");
     if (n !== 1) throw refuse("An agent gives one answer; `n` must be 1", "n");
     core.runs.resolveAgent(body.model);
+    await authorizePolicy(core, call.caller, query.on_disconnect);
     const input = readChatMessages(body.messages);
     const part = (await continueRun(core, call, input)) ?? (await startRun(core, call, input));
     if (stream) {
@@ -87,12 +89,15 @@ async function continueRun(core: ServerCore, call: CompletionCall, input: Openai
 }
 
 async function startRun(core: ServerCore, call: CompletionCall, input: OpenaiInput): Promise<RunPart> {
-  const { body, query, request, caller } = call;
+  const { body, request, caller } = call;
   const key = readIdempotencyKey(request);
-  const session = readSession(request, body.metadata) ?? deriveSessionId(key, caller.principal.owner);
-  await authorizeRun(core, call, session, query.on_disconnect);
+  const named = readSession(request, body.metadata);
+  const given = named ?? deriveSessionId(key, caller.principal.owner);
+  await authorizeRun(core, call, given);
+  const session =
+    named === undefined ? given : await findChatBranch(core, call, { session: named, key, ...readEarlier(input) });
+  if (session !== given) await authorizeRun(core, call, session);
   const info = await core.log.getSession(session);
-  const isNamed = readSession(request, body.metadata) !== undefined;
   const { model, tools, tool_choice, reasoning_effort: effort } = body;
   return startOpenaiRun(
     core,
@@ -100,8 +105,15 @@ async function startRun(core: ServerCore, call: CompletionCall, input: OpenaiInp
     input,
     // The API has no approvals: calls that need one are refused.
     { model, tools, tool_choice, effort, capabilities: ["tools"] },
-    { session, key, hasHistory: isNamed && info !== undefined && info.lastId > 0 },
+    { session, key, hasHistory: named !== undefined && info !== undefined && info.lastId > 0 },
   );
+}
+
+/** The user's messages before the new one, if the client sent the conversation. */
+function readEarlier({ messages, endsWithAnswers }: OpenaiInput): { readonly earlier?: readonly string[] } {
+  if (endsWithAnswers || !messages.some(({ role }) => role === "assistant")) return {};
+  const asked = messages.filter(({ role }) => role === "user").slice(0, -1);
+  return { earlier: asked.map(({ content }) => readTexts(content).join("\n")) };
 }
 
 function readSession({ headers }: Request, metadata: JsonObject = {}): string | undefined {

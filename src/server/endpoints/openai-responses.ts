@@ -17,7 +17,7 @@ import { collectStream } from "./collect-stream.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { branchBeforeRun } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
-import { applyPolicy } from "./disconnect-policy.ts";
+import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
 import { findRun } from "./find-session.ts";
 import { isLastResponseEvent, ResponseFold } from "./fold-response.ts";
 import { listInputItems } from "./list-input-items.ts";
@@ -65,6 +65,7 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
     assertTextFormat(text?.["format"], "text.format");
     assertMetadata(metadata);
     core.runs.resolveAgent(model);
+    await authorizePolicy(core, call.caller, call.query.on_disconnect);
     const read = readResponseInput(input);
     const given = {
       ...read,
@@ -84,7 +85,7 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
 
 /** Starts a run in a new session, or in the one that the request continues. */
 async function startResponse(core: ServerCore, call: ResponsesCall, input: OpenaiInput): Promise<RunPart> {
-  const { body, query, request, caller } = call;
+  const { body, request, caller } = call;
   const key = readIdempotencyKey(request);
   const { model, tools, tool_choice, metadata, previous_response_id: previous, conversation } = body;
   const named = typeof conversation === "string" ? conversation : conversation?.id;
@@ -92,7 +93,7 @@ async function startResponse(core: ServerCore, call: ResponsesCall, input: Opena
     throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
   const before = previous === undefined ? undefined : readId(previous);
   const given = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
-  await authorizeRun(core, call, given, query.on_disconnect);
+  await authorizeRun(core, call, given);
   const session = before === undefined ? given : await findBranch(core, call, before, key);
   const info = await core.log.getSession(session);
   const isContinued = before !== undefined || named !== undefined;

@@ -18,7 +18,7 @@ import { type MapFrames, mapReader } from "../streams/map-reader.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";
 import { collectStream } from "./collect-stream.ts";
 import { executeOrThrow } from "./command-endpoint.ts";
-import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
+import { applyPolicy } from "./disconnect-policy.ts";
 import { findSession } from "./find-session.ts";
 import { type OpenaiAnswer, type OpenaiInput, type OpenaiMessage, refuse } from "./read-openai-input.ts";
 import { startFromBody } from "./runs.ts";
@@ -123,15 +123,9 @@ export function assertTextFormat(format: Json | undefined, path: string): void {
 }
 
 /** Permission to read the answer of a run that may not exist yet. */
-export async function authorizeRun(
-  core: ServerCore,
-  { caller }: OpenaiCall,
-  session: string,
-  policy: DisconnectOptions["on_disconnect"],
-): Promise<void> {
+export async function authorizeRun(core: ServerCore, { caller }: OpenaiCall, session: string): Promise<void> {
   await core.authorize({ caller, action: "runs.start", session });
   await core.authorize({ caller, action: "sessions.read" });
-  await authorizePolicy(core, caller, policy);
 }
 
 /**

@@ -177,7 +177,8 @@ function describeParts(output: Json | undefined): string {
   return Array.isArray(output) && texts.length === output.length ? texts.join("\n") : JSON.stringify(output ?? "");
 }
 
-function readTexts(content: Json | undefined): readonly string[] {
+/** The texts of a message. */
+export function readTexts(content: Json | undefined): readonly string[] {
   if (typeof content === "string") return [content];
   if (!Array.isArray(content)) return [];
   return (content as readonly Json[]).flatMap((part) => {
