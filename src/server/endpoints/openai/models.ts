@@ -1,5 +1,5 @@
 /** The agents of the server as models of the OpenAI API. */
-import { type AnyOperation, defineOperation } from "../api/operation.ts";
+import { type AnyOperation, defineOperation } from "../../api/operation.ts";
 
 const describeModel = (id: string) => ({ id, object: "model", created: 0, owned_by: "loom" });
 

@@ -1,10 +1,10 @@
 /** Lists what a client sent for a response: the message of its run, or the answers to the response before. */
-import { createRecordReader } from "../../dialects/loom/decode.ts";
-import { formatOpenaiId } from "../../dialects/openai-id.ts";
-import type { Log } from "../../log/index.ts";
-import { readPages } from "../../log/read-pages.ts";
-import type { EventOf, JsonObject, StampedRecord } from "../../protocol/index.ts";
-import { findRun, findSession } from "./find-session.ts";
+import { createRecordReader } from "../../../dialects/loom/decode.ts";
+import { formatOpenaiId } from "../../../dialects/openai-id.ts";
+import type { Log } from "../../../log/index.ts";
+import { readPages } from "../../../log/read-pages.ts";
+import type { EventOf, JsonObject, StampedRecord } from "../../../protocol/index.ts";
+import { findRun, findSession } from "../find-session.ts";
 import type { RunPart } from "./openai-run.ts";
 
 /** Maximum number of answers of one response. */

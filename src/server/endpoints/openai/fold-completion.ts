@@ -1,7 +1,7 @@
 /** Folds the chunks of a Chat Completions message into the message, for clients that do not stream. */
-import { ERROR_CODES, type ErrorCode, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
-import { parseObject, toJsonObject } from "../../protocol/json.ts";
-import type { OpenaiChatAnswer } from "../api/shapes.generated.ts";
+import { ERROR_CODES, type ErrorCode, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import { parseObject, toJsonObject } from "../../../protocol/json.ts";
+import type { OpenaiChatAnswer } from "../../api/shapes.generated.ts";
 
 const FAILED = "The run failed";
 

@@ -3,14 +3,14 @@
  * log is authoritative: if the session has a run that the client's conversation lacks, the message goes to a fork before
  * that run.
  */
-import { createRecordReader } from "../../dialects/loom/decode.ts";
-import type { Log, RunInfo } from "../../log/index.ts";
-import type { EventOf } from "../../protocol/index.ts";
-import type { ApiCall } from "../api/operation.ts";
-import type { ServerCore } from "../api/server-core.ts";
-import { findCommand } from "../commands/execute-command.ts";
-import { branchBeforeRun } from "./create-fork.ts";
-import { findHead } from "./find-branch.ts";
+import { createRecordReader } from "../../../dialects/loom/decode.ts";
+import type { Log, RunInfo } from "../../../log/index.ts";
+import type { EventOf } from "../../../protocol/index.ts";
+import type { ApiCall } from "../../api/operation.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import { findCommand } from "../../commands/execute-command.ts";
+import { branchBeforeRun } from "../create-fork.ts";
+import { findHead } from "../find-branch.ts";
 
 /** Maximum number of runs that are compared with a conversation. A longer session is continued at its end. */
 const MAX_RUNS = 1000;

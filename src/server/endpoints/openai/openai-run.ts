@@ -3,26 +3,26 @@
  * waits, and which part of a run a message is. A run that waits for the client consists of several messages.
  */
 import { hash } from "node:crypto";
-import type { DialectName } from "../../dialects/index.ts";
-import type { OpenaiReference } from "../../dialects/openai-id.ts";
-import { formatCursor, parseCursor } from "../../log/cursor.ts";
-import { type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
-import { toJsonObject } from "../../protocol/json.ts";
-import type { ControlCommand } from "../../protocol/control/index.ts";
-import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
-import type { ApiCall } from "../api/operation.ts";
-import type { ServerCore } from "../api/server-core.ts";
-import type { DisconnectOptions, StartRun } from "../api/shapes.generated.ts";
-import { actionOf } from "../commands/action-of.ts";
-import { type MapFrames, mapReader } from "../streams/map-reader.ts";
-import type { ReadRequest } from "../streams/stream-reader.ts";
-import { collectStream } from "./collect-stream.ts";
-import { executeOrThrow } from "./command-endpoint.ts";
-import { applyPolicy } from "./disconnect-policy.ts";
-import { findSession } from "./find-session.ts";
+import type { DialectName } from "../../../dialects/index.ts";
+import type { OpenaiReference } from "../../../dialects/openai-id.ts";
+import { formatCursor, parseCursor } from "../../../log/cursor.ts";
+import { type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import { toJsonObject } from "../../../protocol/json.ts";
+import type { ControlCommand } from "../../../protocol/control/index.ts";
+import type { ReasoningLevel } from "../../../protocol/reasoning-level.ts";
+import type { ApiCall } from "../../api/operation.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import type { DisconnectOptions, StartRun } from "../../api/shapes.generated.ts";
+import { actionOf } from "../../commands/action-of.ts";
+import { type MapFrames, mapReader } from "../../streams/map-reader.ts";
+import type { ReadRequest } from "../../streams/stream-reader.ts";
+import { collectStream } from "../collect-stream.ts";
+import { executeOrThrow } from "../command-endpoint.ts";
+import { applyPolicy } from "../disconnect-policy.ts";
+import { findSession } from "../find-session.ts";
 import { type OpenaiAnswer, type OpenaiInput, type OpenaiMessage, refuse } from "./read-openai-input.ts";
-import { startFromBody } from "./runs.ts";
-import { sendStream } from "./stream-endpoint.ts";
+import { startFromBody } from "../runs.ts";
+import { sendStream } from "../stream-endpoint.ts";
 
 export type OpenaiCall = Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal" | "upload">;
 

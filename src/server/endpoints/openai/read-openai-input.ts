@@ -2,10 +2,10 @@
  * Reads what OpenAI clients send: the messages of Chat Completions and the input items of Responses, as messages of a
  * run, and as answers to calls of a run that waits. It checks the form and looks nothing up.
  */
-import { type OpenaiReference, parseOpenaiId } from "../../dialects/openai-id.ts";
-import { type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
-import { isJsonObject, parseJson, toJsonObject } from "../../protocol/json.ts";
-import type { StartRun } from "../api/shapes.generated.ts";
+import { type OpenaiReference, parseOpenaiId } from "../../../dialects/openai-id.ts";
+import { type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import { isJsonObject, parseJson, toJsonObject } from "../../../protocol/json.ts";
+import type { StartRun } from "../../api/shapes.generated.ts";
 
 export type OpenaiMessage = NonNullable<StartRun["messages"]>[number];
 

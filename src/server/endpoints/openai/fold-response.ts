@@ -1,7 +1,7 @@
 /** Folds the events of a response into the response, as far as it has come. */
-import type { Json, JsonObject } from "../../protocol/index.ts";
-import { parseObject, toJsonObject } from "../../protocol/json.ts";
-import type { OpenaiResponse } from "../api/shapes.generated.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
+import { parseObject, toJsonObject } from "../../../protocol/json.ts";
+import type { OpenaiResponse } from "../../api/shapes.generated.ts";
 
 /** The dialect writes the type first. */
 const LAST = /^\{"type":"response\.(?:completed|incomplete|failed)"/;

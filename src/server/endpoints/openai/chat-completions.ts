@@ -2,15 +2,15 @@
  * The Chat Completions API. It is stateless: a request has the whole conversation, and becomes a session, unless the
  * client names one. Calls of the client's functions end the message; a request with their results continues the run.
  */
-import { isLastChunk, isUsageChunk } from "../../dialects/openai-chat/encode.ts";
-import { isLoomError, type JsonObject } from "../../protocol/index.ts";
-import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
-import type { ServerCore } from "../api/server-core.ts";
-import type { MapFrames } from "../streams/map-reader.ts";
-import { collectStream } from "./collect-stream.ts";
-import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
-import { deriveSessionId } from "./derive-session-id.ts";
-import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
+import { isLastChunk, isUsageChunk } from "../../../dialects/openai-chat/encode.ts";
+import { isLoomError, type JsonObject } from "../../../protocol/index.ts";
+import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import type { MapFrames } from "../../streams/map-reader.ts";
+import { collectStream } from "../collect-stream.ts";
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "../command-endpoint.ts";
+import { deriveSessionId } from "../derive-session-id.ts";
+import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
 import { findChatBranch } from "./find-chat-branch.ts";
 import { CompletionFold } from "./fold-completion.ts";
 import {

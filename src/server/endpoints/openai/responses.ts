@@ -2,23 +2,23 @@
  * The Responses API. A response is a run, or a part of one that waits for the client; its ID names session and run. The
  * session is the conversation.
  */
-import { describeQueuedResponse } from "../../dialects/openai-responses/sent-response.ts";
-import { formatOpenaiId, parseOpenaiId } from "../../dialects/openai-id.ts";
-import { isLoomError, type JsonObject } from "../../protocol/index.ts";
-import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
-import type { ServerCore } from "../api/server-core.ts";
-import type { OpenaiResponse } from "../api/shapes.generated.ts";
-import type { Action } from "../auth/scopes.ts";
-import { commandHostFor } from "../commands/command-host.ts";
-import { findCommand } from "../commands/execute-command.ts";
-import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
-import type { MapFrames } from "../streams/map-reader.ts";
-import { collectStream } from "./collect-stream.ts";
-import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
-import { branchBeforeRun } from "./create-fork.ts";
-import { deriveSessionId } from "./derive-session-id.ts";
-import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
-import { findRun } from "./find-session.ts";
+import { describeQueuedResponse } from "../../../dialects/openai-responses/sent-response.ts";
+import { formatOpenaiId, parseOpenaiId } from "../../../dialects/openai-id.ts";
+import { isLoomError, type JsonObject } from "../../../protocol/index.ts";
+import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import type { OpenaiResponse } from "../../api/shapes.generated.ts";
+import type { Action } from "../../auth/scopes.ts";
+import { commandHostFor } from "../../commands/command-host.ts";
+import { findCommand } from "../../commands/execute-command.ts";
+import { deleteSessionAndBlobs } from "../../commands/delete-session.ts";
+import type { MapFrames } from "../../streams/map-reader.ts";
+import { collectStream } from "../collect-stream.ts";
+import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "../command-endpoint.ts";
+import { branchBeforeRun } from "../create-fork.ts";
+import { deriveSessionId } from "../derive-session-id.ts";
+import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { findRun } from "../find-session.ts";
 import { isLastResponseEvent, ResponseFold } from "./fold-response.ts";
 import { listInputItems } from "./list-input-items.ts";
 import {
