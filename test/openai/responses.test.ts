@@ -175,6 +175,10 @@ describe("responses", () => {
     });
     expect(second.output_text).toBe("You are in Oslo.");
     expect(JSON.stringify(model.prompts[1])).toContain("Oslo");
+    // The answers are records one after the other, and a response could have ended between them.
+    expect(await collect(client.responses.inputItems.list(second.id))).toMatchObject([
+      { type: "function_call_output", output: "Oslo" },
+    ]);
   });
 
   it("runs in the background, and can be read, followed and cancelled by its ID", async () => {

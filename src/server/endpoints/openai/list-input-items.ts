@@ -9,27 +9,38 @@ import type { RunPart } from "./openai-run.ts";
 
 /** Maximum number of answers of one response. */
 const MAX_ITEMS = 100;
+/** Records that are read. */
+const READ = /"type":"(?:run_start|tool_start|tool_end|tool_approval_result|llm_start)"/;
 
 /** Throws `unknown_session` and `unknown_run`. */
 export async function listInputItems(log: Log, part: RunPart): Promise<readonly JsonObject[]> {
   const info = await findSession(log, part.session);
-  const { firstId, lastId = info.lastId } = await findRun(log, part.session, part.run);
+  const { firstId } = await findRun(log, part.session, part.run);
   const read = createRecordReader();
   const items: JsonObject[] = [];
-  const after = Math.max(firstId - 1, part.after);
-  for await (const { texts } of readPages(log, info, after))
+  const clientCalls = new Set<string>();
+  for await (const { texts } of readPages(log, info, firstId - 1))
     for (const text of texts) {
-      const record = read(text) as StampedRecord | undefined;
+      const record = READ.test(text) ? (read(text) as StampedRecord | undefined) : undefined;
       if (record?.envelope.run_id !== part.run) continue;
-      if (record.envelope.event_id > lastId || items.length >= MAX_ITEMS) return items;
-      items.push(...readItem(record, part));
+      const { event, envelope } = record;
+      if (event.type === "tool_start") {
+        const { call_id = "", executor } = event as EventOf<"tool_start">;
+        if (executor === "client") clientCalls.add(call_id);
+      }
+      if (part.after > 0 && envelope.event_id <= part.after) continue;
+      items.push(...readItem(record, part, clientCalls));
       // A message comes first and alone. Answers come before anything that the model writes.
-      if (part.after === 0 || record.event.type === "llm_start") return items;
+      if (part.after === 0 || event.type === "llm_start" || items.length >= MAX_ITEMS) return items;
     }
   return items;
 }
 
-function readItem({ envelope, event }: StampedRecord, { session, run, after }: RunPart): readonly JsonObject[] {
+function readItem(
+  { envelope, event }: StampedRecord,
+  { session, run, after }: RunPart,
+  clientCalls: ReadonlySet<string>,
+): readonly JsonObject[] {
   const of = { session, run, after };
   switch (event.type) {
     case "run_start": {
@@ -47,6 +58,13 @@ function readItem({ envelope, event }: StampedRecord, { session, run, after }: R
       const approval_request_id = formatOpenaiId("approval", { ...of, call });
       const id = `mcprsp_${envelope.event_id}`;
       return [{ id, type: "mcp_approval_response", approval_request_id, approve: decision === "approved" }];
+    }
+    case "tool_end": {
+      const { call_id: call = "", result } = event as EventOf<"tool_end">;
+      if (!clientCalls.has(call)) return [];
+      const call_id = formatOpenaiId("call", { ...of, call });
+      const id = `fco_${envelope.event_id}`;
+      return [{ id, type: "function_call_output", status: "completed", call_id, output: result }];
     }
     default:
       return [];
