@@ -14,7 +14,7 @@ afterAll(killServers);
 describe("examples/openai", () => {
   it("work with a server as it is", { timeout: 60_000 }, async () => {
     const { url } = await startServe(":memory:", []);
-    const script = await run(process.execPath, [join(FOLDER, "resume.mjs"), url]);
+    const script = await run(process.execPath, [join(FOLDER, "resume.ts"), url]);
     const lines = script.stdout.trim().split("\n");
     expect(lines[0]).toContain("391");
     expect(script.stdout).toContain("none missing: true");

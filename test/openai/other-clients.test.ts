@@ -27,7 +27,7 @@ describe("@openai/agents", () => {
       parameters: z.object({}),
       execute: () => "Oslo",
     });
-    const model = new Model(client as never, "main");
+    const model = new Model(client, "main");
     const outer = new Agent({ name: "outer", instructions: "Be short.", model, tools: [locate] });
     const first = await run(outer, "Where am I?");
     expect(first.finalOutput).toBe("You are in Oslo.");

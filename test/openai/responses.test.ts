@@ -16,7 +16,7 @@ const LOCATE = {
 function lastResponse(events: readonly ResponseStreamEvent[]): OpenaiResponse {
   const last = events.at(-1);
   if (last === undefined || !("response" in last)) throw new Error("The stream has no end");
-  return last.response as OpenaiResponse;
+  return last.response;
 }
 
 describe("responses", () => {

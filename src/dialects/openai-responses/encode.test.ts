@@ -175,7 +175,7 @@ describe("openai-responses: the client", () => {
       "mcp_approval_request",
     ]);
     expect(asks?.response.output[3]).toMatchObject({ name: "weather", arguments: '{"city":"Oslo"}' });
-    expect(parseOpenaiId("approval", (asks?.response.output[3] as { id: string }).id)).toEqual({
+    expect(parseOpenaiId("approval", asks?.response.output[3]?.id)).toEqual({
       session: "s",
       run: "run-1",
       after: 0,

@@ -25,7 +25,7 @@ export async function collectStream(
         return true;
       },
       end({ reason, error }) {
-        if (reason === "error") reject(error as Error);
+        if (reason === "error") reject(error instanceof Error ? error : new Error(String(error)));
         else if (reason === "closing")
           reject(new LoomError("shutting_down", "The server is shutting down; try again in a moment"));
         else resolve(reason === "end");

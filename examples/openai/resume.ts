@@ -3,7 +3,7 @@
 //
 //   npm install openai
 //   npx loom serve
-//   node examples/openai/resume.mjs [URL]
+//   node examples/openai/resume.ts [URL]
 import OpenAI from "openai";
 
 const [url = "http://127.0.0.1:8787"] = process.argv.slice(2);
@@ -21,11 +21,14 @@ const stream = await client.responses.create({
   previous_response_id: first.id,
   stream: true,
 });
-const events = [];
-for await (const event of stream) if (events.push(event) === 6) break;
-const [created] = events;
-const { sequence_number: starting_after } = events.at(-1);
-const rest = await client.responses.retrieve(created.response.id, { stream: true, starting_after });
+const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+let id = "";
+for await (const event of stream) {
+  if (event.type === "response.created") id = event.response.id;
+  if (events.push(event) === 6) break;
+}
+const starting_after = events.length - 1;
+const rest = await client.responses.retrieve(id, { stream: true, starting_after });
 for await (const event of rest) events.push(event);
 console.log(events.flatMap((event) => (event.type === "response.output_text.delta" ? [event.delta] : [])).join(""));
 console.log(`${events.length} events, none missing: ${events.every((event, n) => event.sequence_number === n)}`);
