@@ -190,7 +190,8 @@ describe("requests", () => {
     const good = await ask(handler, "/version", { headers: { origin: "https://app.example.com" } });
     expect(Object.fromEntries(good.headers)).toMatchObject({
       "access-control-allow-origin": "https://app.example.com",
-      "access-control-expose-headers": "loom-cursor, loom-run, loom-session, location, x-request-id, retry-after",
+      "access-control-expose-headers":
+        "loom-cursor, loom-run, loom-session, location, content-location, x-request-id, retry-after, x-workflow-run-id, x-workflow-stream-tail-index, x-resumable-stream-id, x-vercel-ai-ui-message-stream",
       vary: "origin",
     });
     const bad = await ask(handler, "/version", { headers: { origin: "https://evil.example" } });

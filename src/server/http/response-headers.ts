@@ -22,6 +22,7 @@ const EXPOSED_HEADERS = [
   "loom-run",
   "loom-session",
   "location",
+  "content-location",
   "x-request-id",
   "retry-after",
   "x-workflow-run-id",
