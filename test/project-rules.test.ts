@@ -86,7 +86,7 @@ interface Manifest {
 }
 
 /** A version, one of another package (`npm:ms@2.1.3`), or that of the direct dependency (`$ai`). */
-const EXACT_VERSION = /^(?:(?:npm:[^@]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?|\$[\w@/.-]+)$/;
+const EXACT_VERSION = /^(?:(?:npm:@?[^@]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?|\$[\w@/.-]+)$/;
 
 /** An override of the dependencies of one package is an object. */
 function listInner([name, version]: readonly [string, unknown]): readonly (readonly [string, unknown])[] {

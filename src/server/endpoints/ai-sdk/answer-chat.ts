@@ -8,7 +8,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
-import { isLoomError, type Json, LoomError } from "../../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { StartRun } from "../../api/shapes.generated.ts";
@@ -74,7 +74,7 @@ async function startChatRun(
 
   async function describeStart(): Promise<StartRun> {
     const agent = body.agent ?? query.agent;
-    const tools = readClientTools(body.tools as Json | undefined);
+    const tools = readClientTools(body.tools);
     return {
       message,
       ...(agent === undefined ? {} : { agent }),

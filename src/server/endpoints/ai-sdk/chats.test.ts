@@ -206,6 +206,15 @@ describe("GET /api/chat/{chat}/stream", () => {
   });
 });
 
+describe("a server that shuts down", () => {
+  it("breaks the stream off, because clients take an orderly end for a complete answer", async () => {
+    const { fetch, core } = await createServerFixture({ script: [{ text: "Never", fault: { kind: "stall" } }] });
+    const response = await fetch("/api/chat", post({ id: "c", messages: [user("u1", "Hi")] }));
+    await core.streams.close();
+    await expect(response.text()).rejects.toThrow("interrupted");
+  });
+});
+
 describe("POST /api/chat/{chat}/stop", () => {
   it("cancels the live run, and the stream ends with `finish`", async () => {
     const { fetch, log } = await createServerFixture({ script: [{ text: "Never", fault: { kind: "stall" } }] });
