@@ -43,7 +43,7 @@ const MAX_SETTLE_ROUNDS = 20;
 const MAX_HELD = 10_000;
 
 /** What a run waits for: the frame that says so, and the calls. */
-interface Pause {
+interface RunPause {
   readonly frame: StreamFrame;
   readonly calls: ReadonlySet<string>;
 }
@@ -68,7 +68,7 @@ class AgUiSink implements Sink {
   #isStarted = false;
   /** The last frame that ended or paused the run, if the client has already received it. */
   #received: StreamFrame | undefined;
-  #pause: Pause | undefined;
+  #pause: RunPause | undefined;
   /** Frames after the pause. They are sent if the run turns out to wait for more. */
   #held: StreamFrame[] = [];
   #lastId = 0;

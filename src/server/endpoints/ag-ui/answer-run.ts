@@ -10,8 +10,11 @@ import { executeOrThrow } from "../command-endpoint.ts";
 import { type AgUiRun, findAgUiRun, findPause, listWaits, MAX_ANSWERS, nameAnswer } from "./find-run.ts";
 import { readApproval, readResult, readResults } from "./read-input.ts";
 
-type WithoutAddress<C> = C extends unknown ? Omit<C, "id" | "session"> : never;
-type AnswerCommand = WithoutAddress<Extract<ControlCommand, { readonly type: "approve" | "tool_result" }>>;
+type CommandOf<T extends ControlCommand["type"]> = Omit<
+  Extract<ControlCommand, { readonly type: T }>,
+  "id" | "session"
+>;
+type AnswerCommand = CommandOf<"approve"> | CommandOf<"tool_result">;
 
 /** Returns the answers in a request, as commands. An answer to an unknown interrupt is an approval. */
 export async function listAnswers(log: Log, session: string, input: AgUiInput): Promise<readonly AnswerCommand[]> {
@@ -38,7 +41,7 @@ export async function listAnswers(log: Log, session: string, input: AgUiInput): 
   });
 }
 
-interface AnswerRequest {
+interface AgUiAnswer {
   readonly session: string;
   readonly runId: string;
   readonly answers: readonly AnswerCommand[];
@@ -48,7 +51,7 @@ interface AnswerRequest {
 export async function sendAnswers(
   core: ServerCore,
   caller: Caller,
-  { session, runId, answers }: AnswerRequest,
+  { session, runId, answers }: AgUiAnswer,
 ): Promise<AgUiRun> {
   for (const type of new Set(answers.map((answer) => answer.type)))
     await core.authorize({ caller, action: actionOf(type), session });

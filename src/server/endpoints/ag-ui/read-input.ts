@@ -11,7 +11,7 @@ type Approval = Pick<
   "call_id" | "decision" | "arguments" | "reason"
 >;
 
-type Result = Pick<Extract<ControlCommand, { readonly type: "tool_result" }>, "output" | "is_error">;
+type ClientToolResult = Pick<Extract<ControlCommand, { readonly type: "tool_result" }>, "output" | "is_error">;
 type GivenAnswer = NonNullable<AgUiInput["resume"]>[number];
 
 /** Returns the last message as the body of a run. Throws `invalid_request` if it is not the user's. */
@@ -86,7 +86,7 @@ function readTools(tools: NonNullable<AgUiInput["tools"]>): NonNullable<StartRun
 }
 
 /** Returns the results of calls that the client carried out, by the ID of the call. */
-export function readResults({ messages }: AgUiInput): ReadonlyMap<string, Result> {
+export function readResults({ messages }: AgUiInput): ReadonlyMap<string, ClientToolResult> {
   // With a new message of the user, the request is not an answer.
   const tools = messages.at(-1)?.["role"] === "user" ? [] : messages.filter(({ role }) => role === "tool");
   return new Map(
@@ -115,7 +115,7 @@ export function readApproval({ interruptId, status, payload }: GivenAnswer): App
 }
 
 /** The result of a call in an answer of TanStack AI. */
-export function readResult({ status, payload }: GivenAnswer): Result {
+export function readResult({ status, payload }: GivenAnswer): ClientToolResult {
   return status === "resolved" ? { output: payload ?? "" } : { output: "The call was cancelled", is_error: true };
 }
 

@@ -8,7 +8,7 @@ import { parseCursor } from "../../../log/cursor.ts";
 import type { EventOf, Json } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import { blobUrl } from "../../blobs/blob-url.ts";
-import { type AgUiThreadMessage, MessageFold } from "./message-fold.ts";
+import { type AgUiThreadMessage, ThreadFold } from "./thread-fold.ts";
 
 export interface ThreadRequest {
   readonly session: string;
@@ -23,7 +23,7 @@ export interface ThreadRequest {
 }
 
 export interface Thread {
-  readonly fold: MessageFold;
+  readonly fold: ThreadFold;
   /** The oldest run that was read, if there are older ones. */
   readonly cursor: string | undefined;
 }
@@ -34,7 +34,7 @@ const MAX_RECORDS = 20_000;
 export async function readThread(core: Pick<ServerCore, "log" | "basePath">, request: ThreadRequest): Promise<Thread> {
   const { log } = core;
   const { session, maxRuns = MAX_RUNS, before, upTo = Number.POSITIVE_INFINITY, legacy = false } = request;
-  const fold = new MessageFold();
+  const fold = new ThreadFold();
   const page = {
     limit: Math.max(1, Math.min(maxRuns, MAX_RUNS)) + 1,
     ...(before === undefined ? {} : { after: before }),

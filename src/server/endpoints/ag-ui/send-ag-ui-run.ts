@@ -10,10 +10,10 @@ import { runPath } from "../resource-paths.ts";
 import { readLastEventId, sendStream } from "../stream-endpoint.ts";
 import { createAgUiReader } from "./ag-ui-reader.ts";
 import { type AgUiRun, findPause } from "./find-run.ts";
-import type { AgUiThreadMessage } from "./message-fold.ts";
+import type { AgUiThreadMessage } from "./thread-fold.ts";
 import { readThread } from "./read-thread.ts";
 
-interface SendOptions extends Pick<AgUiInput, "runId" | "parentRunId" | "protocolVersion"> {
+interface SendRunOptions extends Pick<AgUiInput, "runId" | "parentRunId" | "protocolVersion"> {
   readonly threadId: string;
   readonly framing?: "sse" | "ndjson";
   readonly modes?: readonly string[];
@@ -27,7 +27,7 @@ export async function sendAgUiRun(
   core: ServerCore,
   call: Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal">,
   target: AgUiRun,
-  options: SendOptions,
+  options: SendRunOptions,
 ): Promise<Response> {
   const { log } = core;
   const { session, run, key, answered } = target;

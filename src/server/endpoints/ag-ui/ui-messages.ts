@@ -1,6 +1,6 @@
 /** Converts the messages of AG-UI to those with `parts` that TanStack AI loads. */
 import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
-import type { AgUiThreadMessage } from "./message-fold.ts";
+import type { AgUiThreadMessage } from "./thread-fold.ts";
 
 interface UiMessage {
   readonly id: string;
@@ -9,9 +9,9 @@ interface UiMessage {
 }
 
 /** The interrupts of the run that waits, by call. Their calls ask for approval. */
-type Waiting = ReadonlyMap<string, JsonObject>;
+type InterruptsByCall = ReadonlyMap<string, JsonObject>;
 
-export function toUiMessages(messages: readonly AgUiThreadMessage[], waiting: Waiting): readonly UiMessage[] {
+export function toUiMessages(messages: readonly AgUiThreadMessage[], waiting: InterruptsByCall): readonly UiMessage[] {
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.toolCallId, message]] : [])),
   );

@@ -3,7 +3,7 @@
  * attempt are left out: only a client that was connected meanwhile has them.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
-import { readWaiting, type Waiting } from "./waiting.ts";
+import { readWaiting, type ThreadWaits } from "./waiting.ts";
 import { SUPERSEDED } from "../../../dialects/ag-ui/carried-events.ts";
 
 /** A message of AG-UI. */
@@ -33,17 +33,17 @@ interface FoldedFrame extends JsonObject {
   readonly activityType: string;
 }
 
-export class MessageFold {
+export class ThreadFold {
   readonly #messages = new Map<string, AgUiThreadMessage>();
   readonly #calls = new Map<string, AgUiToolCall>();
   /** What the last run waits for. */
-  #waiting: Waiting = { approvals: [], results: [] };
+  #waiting: ThreadWaits = { approvals: [], results: [] };
 
   get messages(): readonly AgUiThreadMessage[] {
     return [...this.#messages.values()];
   }
 
-  get waiting(): Waiting {
+  get waiting(): ThreadWaits {
     return this.#waiting;
   }
 
