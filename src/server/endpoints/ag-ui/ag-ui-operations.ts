@@ -1,5 +1,5 @@
 /**
- * Endpoints for clients of AG-UI (`HttpAgent`, CopilotKit) and TanStack AI. A thread is a session. One request is one
+ * Endpoints for clients of AG-UI (`HttpAgent`) and TanStack AI. A thread is a session. One request is one
  * part of a run: from the message of the user, or the answer to an interrupt, until the run ends or waits.
  */
 import { unknownSession } from "../../../log/rules.ts";
