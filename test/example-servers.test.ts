@@ -11,7 +11,7 @@ import { closeContexts, hasChromium, shareChromium } from "./browser/launch.ts";
 import { buildPackage } from "./build-package.ts";
 import { packageRoot } from "./source-files.ts";
 
-const WORD_MS = 120;
+const WORD_MS = 60;
 const EXAMPLES = ["hono", "express"];
 const SERVERS = [...EXAMPLES, "short"];
 /** A busy machine needs longer than the default. */
