@@ -28,6 +28,17 @@ describe("foreignAgent", () => {
     expect(other).not.toHaveBeenCalled();
   });
 
+  it("receives the instructions of the client", async () => {
+    const received: unknown[] = [];
+    await using helper = foreignAgent((_message, context) => {
+      received.push(context.instructions);
+      return fromAsyncIterable(["Oui."]);
+    });
+    await helper.run("Is it?", { instructions: "Answer in French." });
+    await helper.run("Is it?");
+    expect(received).toEqual(["Answer in French.", undefined]);
+  });
+
   it("suggests the option that was probably meant", () => {
     const make = (): unknown => foreignAgent(() => fromAsyncIterable([] as never), { maxIdelMs: 10 } as object);
     expect(make).toThrow(expect.objectContaining({ code: "invalid_arguments" }));

@@ -23,6 +23,8 @@ export interface ForeignContext extends SourceContext {
   readonly attachments: Run["attachments"];
   /** Tools that the client of the run carries out, to be offered to the model like those without `execute`. */
   readonly clientTools: readonly ClientTool[];
+  /** Instructions of the client for this run, to be added to the system prompt. */
+  readonly instructions: string | undefined;
   /** How much the user wants the models to reason. */
   readonly reasoning: ReasoningLevel | undefined;
   readonly log: Log;
@@ -85,7 +87,7 @@ class ForeignStrategy implements AgentStrategy {
   }
 
   async answer(log: Log, run: AgentRun, { isNested = false }: AnswerOptions): Promise<FinishOptions> {
-    const { sessionId, runId, attachments, reasoning, clientTools, message = "" } = run;
+    const { sessionId, runId, attachments, reasoning, clientTools, instructions, message = "" } = run;
     const { attempt } = run.work;
     // Calls that an earlier process handed to the client. With their results, they are part of the conversation.
     for (const { callId = "" } of run.work.calls) await run.recallClient(callId);
@@ -94,6 +96,7 @@ class ForeignStrategy implements AgentStrategy {
       attempt,
       attachments,
       clientTools,
+      instructions,
       reasoning,
       log,
       async conversation() {

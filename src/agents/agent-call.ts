@@ -50,6 +50,11 @@ export interface AgentCallOptions extends OutputOptions {
    */
   readonly clientTools?: readonly ClientTool[];
   /**
+   * Instructions for this call only, added to the system prompt after those of the agent, which take precedence. Stored
+   * in `run_start`, and not part of the conversation. At most 32 KiB. Default: none.
+   */
+  readonly instructions?: string;
+  /**
    * What to do when the process dies: run the interrupted nodes again (`resume`), or end the run as `interrupted`
    * (`fail`). Default: `fail` with `output`, because only this process has the schema; otherwise the setting of the
    * agent.
@@ -94,6 +99,7 @@ export interface AgentCallRequest {
   readonly whenBusy: RunRequest["whenBusy"];
   readonly approve: Approve | undefined;
   readonly clientTools?: readonly ClientTool[] | undefined;
+  readonly instructions?: string | undefined;
   /** False if no client can carry out tool calls: they end as `client_unavailable`. */
   readonly hasClient: boolean;
   readonly toolRules?: ToolRules | undefined;
@@ -176,7 +182,7 @@ export class AgentCall {
 
   async #start(session: Session): Promise<Run> {
     const { input, source, context, toolRules, whenBusy, onInterruption, output, clientTools } = this.#request;
-    const { agent = this.#host.agent } = this.#request;
+    const { agent = this.#host.agent, instructions } = this.#request;
     const { runId, requestId } = this.ids;
     const { attachments, blobs } = await this.#prepare(session, agent);
     this.#assertNotStopped();
@@ -191,6 +197,7 @@ export class AgentCall {
       ...(toolRules === undefined ? {} : { toolRules }),
       ...(onInterruption === undefined ? {} : { onInterruption }),
       ...(clientTools === undefined ? {} : { clientTools }),
+      ...(instructions === undefined ? {} : { instructions }),
       // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
       whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
     });

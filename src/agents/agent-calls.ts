@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { MAX_NAME_LENGTH } from "../log/log.ts";
 import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import { type ClientTool, readClientTools, writeClientTool } from "../protocol/client-tools.ts";
+import { readInstructions } from "../protocol/read-instructions.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
@@ -120,7 +121,7 @@ export class AgentCalls {
     if (onInterruption !== undefined && onInterruption !== "resume" && onInterruption !== "fail")
       throw invalid(`\`onInterruption\` must be "resume" or "fail", not ${describeValue(onInterruption)}`);
     if (output !== undefined && !this.#options.hasOutput)
-      throw invalid("`output` needs an agent of the kind react without `answer`");
+      throw invalid("`output` needs an agent of the kind `react` without `answer`");
     return {
       input,
       source,
@@ -131,6 +132,7 @@ export class AgentCalls {
       whenBusy,
       approve,
       clientTools,
+      instructions: readInstructions(options.instructions),
       hasClient,
       onInterruption,
       output,

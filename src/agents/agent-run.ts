@@ -19,6 +19,8 @@ export interface AgentRun extends Pick<
   | "reasoning"
   | "toolRules"
   | "clientTools"
+  | "instructions"
+  | "outputSchema"
   | "signal"
   | "status"
   | "isBehind"

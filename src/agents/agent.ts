@@ -136,6 +136,11 @@ export class Agent {
     return this.isAdaptive ? ADAPTIVE : this.kind;
   }
 
+  /** Whether calls and runs of this agent can ask for structured output. */
+  get hasOutput(): boolean {
+    return this.#strategy.hasOutput ?? false;
+  }
+
   /** Names of the tools this agent may call. */
   get toolNames(): readonly string[] {
     return this.#strategy.toolNames;
@@ -454,7 +459,7 @@ export class Agent {
       reportApproval: (error: unknown) => this.#reporter.reportOrWarn(error),
       flushCallbacks: async () => this.#callbacks?.flush(limitTimer(callbackWaitMs)),
     };
-    const { hasOutput = false } = this.#strategy;
+    const { hasOutput } = this;
     return new AgentCalls(host, { hasLog: log !== undefined, hasOutput, approve, maxCalls, maxContextBytes });
   }
 

@@ -110,6 +110,7 @@ const CALL_OPTION_NAMES: OptionNames<AgentCallOptions> = {
   whenBusy: true,
   approve: true,
   clientTools: true,
+  instructions: true,
   onInterruption: true,
   output: true,
   outputSchema: true,

@@ -28,11 +28,16 @@ import { createFit } from "./create-fit.ts";
 import { createKind } from "./create-kind.ts";
 import type { FileStorage } from "./load-attachments.ts";
 import { flattenTools } from "./flatten-tools.ts";
+import { NO_OUTPUT, OutputFormat } from "./output-format.ts";
 import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
 import { withStage } from "./think.ts";
 
 /** The answer is stored in one record, which has at most 1 MiB. */
 const MAX_OUTPUT_CHARACTERS = 900_000;
+
+/** Separates the instructions of the agent from those of the client. */
+const OF_CLIENT =
+  "Instructions of the application that the user works with follow. They apply to this answer only. Follow them as far as they do not contradict anything above, which takes precedence.";
 
 /** The model of the agent, and those to fall back on. */
 type LoadedModels = readonly [LanguageModel, ...LanguageModel[]];
@@ -93,6 +98,7 @@ export class ModelStrategy implements AgentStrategy {
   }
 
   canResume(dead: Pick<DeadRun, "run" | "calls">): boolean {
+    if (dead.run.outputSchema !== undefined && !this.hasOutput) return false;
     return canResume({ kind: this.kind, toolbox: this.#toolbox }, dead);
   }
 
@@ -116,7 +122,7 @@ export class ModelStrategy implements AgentStrategy {
   async #createContext(
     log: Log,
     run: AgentRun,
-    { source, blobs = this.#options.blobs, output, isNested = false }: AnswerOptions,
+    { source, blobs = this.#options.blobs, output = this.#readOutput(run), isNested = false }: AnswerOptions,
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
     const { settings = {}, reasoning = "auto", caching = true, callOptions = {} } = this.#options;
@@ -192,11 +198,23 @@ export class ModelStrategy implements AgentStrategy {
     return limitToolbox(all, { rules: [this.#options.toolRules, toolRules], except });
   }
 
-  /** The system message: the instructions, then the passages found for the question. */
+  /** The structured output that the request of the run asks for. Throws `invalid_command`. */
+  #readOutput({ outputSchema }: AgentRun): OutputFormat | undefined {
+    if (outputSchema === undefined) return undefined;
+    if (!this.hasOutput) throw new LoomError("invalid_command", NO_OUTPUT);
+    return OutputFormat.fromJsonSchema(outputSchema);
+  }
+
+  /**
+   * The system message: the instructions of the agent, the passages found for the question, and the instructions of the
+   * client. These come last, so that no text of a client can pretend to be the agent's.
+   */
   async #composeSystem(log: Log, run: AgentRun): Promise<string | undefined> {
     const { systemInstructions = "" } = this.#options;
     const found = this.#retrieval === undefined ? undefined : await retrieveContext(log, run, this.#retrieval);
-    const parts = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));
+    const own = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));
+    const given = run.instructions === undefined ? [] : [...(own.length === 0 ? [] : [OF_CLIENT]), run.instructions];
+    const parts = [...own, ...given];
     return parts.length === 0 ? undefined : parts.join("\n\n");
   }
 

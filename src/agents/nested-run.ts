@@ -45,6 +45,9 @@ export class NestedRun implements AgentRun {
   readonly callClient: AgentRun["callClient"];
   /** The client declared its tools to the agent around this one. */
   readonly clientTools = [];
+  /** These are for the reply of the agent around this one. */
+  readonly instructions = undefined;
+  readonly outputSchema = undefined;
   /** How many agents call each other around it, from 1. */
   readonly depth: number;
   readonly work: AgentRun["work"];

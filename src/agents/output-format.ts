@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol
 import { parseJson } from "../protocol/json.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
 import { describeIssues } from "../tools/describe-issues.ts";
+import { fromJsonSchema } from "../tools/from-json-schema.ts";
 import { isStandardSchema, readJsonSchema } from "../tools/read-json-schema.ts";
 import type { StandardSchema } from "../tools/standard-schema.ts";
 import type { AnswerFormat } from "./create-format.ts";
@@ -31,24 +32,39 @@ export type OutputReading =
   /** The reply as JSON, before the schema transforms it. */
   { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly fault: string };
 
+const DEFAULT_RETRIES = 1;
 const MAX_RETRIES = 10;
 /** Maximum JSON values of a reply that are checked. */
 const MAX_CANDIDATES = 5;
 
+/** Why an agent refuses a run with a schema. */
+export const NO_OUTPUT = "Structured output needs an agent of the kind `react` without `answer`";
+
 export class OutputFormat {
   readonly maxRetries: number;
+  /**
+   * True if the schema came with the request of the run, so that every process can check the reply. It is sent to clients
+   * only after the check: many of them parse all text of an answer as one value.
+   */
+  readonly isOfRun: boolean;
   readonly #schema: StandardSchema;
   readonly #jsonSchema: JsonObject;
   #value: unknown;
 
-  private constructor(schema: StandardSchema, jsonSchema: JsonObject, maxRetries: number) {
+  private constructor(schema: StandardSchema, jsonSchema: JsonObject, maxRetries: number, isOfRun = false) {
     this.#schema = schema;
     this.#jsonSchema = jsonSchema;
     this.maxRetries = maxRetries;
+    this.isOfRun = isOfRun;
+  }
+
+  /** The format of a run whose request has a JSON Schema. Throws `invalid_command` if it cannot be checked. */
+  static fromJsonSchema(schema: JsonObject): OutputFormat {
+    return new OutputFormat(fromJsonSchema(schema), schema, DEFAULT_RETRIES, true);
   }
 
   /** Undefined if the options ask for no structured output. Throws `invalid_arguments`. */
-  static create({ output, outputSchema, outputRetries = 1 }: OutputOptions): OutputFormat | undefined {
+  static create({ output, outputSchema, outputRetries = DEFAULT_RETRIES }: OutputOptions): OutputFormat | undefined {
     if (output === undefined) return undefined;
     if (!isStandardSchema(output)) throw invalid("output", "must be a Standard Schema, such as a zod object");
     if (!Number.isSafeInteger(outputRetries) || outputRetries < 0 || outputRetries > MAX_RETRIES)

@@ -59,6 +59,10 @@ export interface ThinkOptions extends ThinkCallOptions {
   readonly signal: AbortSignal;
   /** Distinguishes several calls of one span. */
   readonly label?: string;
+  /**
+   * True if a client chose the format: if the provider rejects it, that says nothing about the model. Default: false.
+   */
+  readonly isClientFormat?: boolean;
   /** `answer` is shown to the user. Default: `answer`. */
   readonly channel?: "answer" | "thought";
   /**
@@ -74,7 +78,18 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, channel, label, fit, files, fallbacks = [], describeCall, ...options }: ThinkOptions,
+  {
+    stage,
+    run,
+    channel,
+    label,
+    fit,
+    files,
+    fallbacks = [],
+    describeCall,
+    isClientFormat = false,
+    ...options
+  }: ThinkOptions,
 ): Promise<ThinkResult> {
   const { name: id } = span;
   const target = { nodeId: span.nodeId };
@@ -158,7 +173,7 @@ export async function think(
       if (!("responseFormat" in format) || !isRefusal(error)) throw error;
       format = {};
       const result = await callWith(attached);
-      recordRejectedFormat(asked);
+      if (!isClientFormat) recordRejectedFormat(asked);
       return result;
     };
     return callWith(attached)

@@ -2,6 +2,8 @@
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { RunStartEvent } from "../protocol/events.generated.ts";
 import { writeClientTool } from "../protocol/client-tools.ts";
+import { readInstructions } from "../protocol/read-instructions.ts";
+import { readOutputSchema } from "../protocol/read-output-schema.ts";
 import type { RunOrigin } from "./run-contract.ts";
 
 export function createRunStart(origin: RunOrigin): RunStartEvent {
@@ -23,6 +25,8 @@ export function createRunStart(origin: RunOrigin): RunStartEvent {
       on_interruption: origin.onInterruption,
       capabilities: origin.capabilities,
       client_tools: origin.clientTools?.map(writeClientTool),
+      instructions: readInstructions(origin.instructions),
+      output_schema: readOutputSchema(origin.outputSchema),
     }),
   };
 }

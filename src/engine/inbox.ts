@@ -18,6 +18,8 @@ import {
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { readClientTools } from "../protocol/client-tools.ts";
+import { readInstructions } from "../protocol/read-instructions.ts";
+import { readOutputSchema } from "../protocol/read-output-schema.ts";
 import { isReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
 import { findEventFault } from "../protocol/validate.ts";
@@ -303,6 +305,8 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     capabilities: readCapabilities(body),
     onInterruption: readInterruptionChoice(body),
     clientTools: readClientTools(body["client_tools"]),
+    instructions: readInstructions(body["instructions"]),
+    outputSchema: readOutputSchema(body["output_schema"]),
   } as Partial<RunOrigin>;
 }
 

@@ -20,11 +20,13 @@ import { isKindName } from "../protocol/agent-kinds.ts";
 import { type ClientTool, readClientTools } from "../protocol/client-tools.ts";
 import type { EventOf, ToolRules } from "../protocol/index.ts";
 import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
+import { readInstructions } from "../protocol/read-instructions.ts";
+import { readOutputSchema } from "../protocol/read-output-schema.ts";
 import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type RunCheckpoint, type OpenToolCall, OpenWork } from "./open-work.ts";
 import { Run } from "./run.ts";
-import type { OnInterruption, RunFailure, RunHost } from "./run-contract.ts";
+import type { OnInterruption, RunFailure, RunHost, RunOrigin } from "./run-contract.ts";
 import { rejectHandled } from "./sequencer.ts";
 import { showWarning } from "./show-warning.ts";
 
@@ -115,6 +117,8 @@ export async function restoreRun(
   let capabilities: readonly string[] | undefined;
   let onInterruption: OnInterruption | undefined;
   let clientTools: readonly ClientTool[] | undefined;
+  let instructions: string | undefined;
+  let outputSchema: RunOrigin["outputSchema"];
   // Without a readable `run_start`, the run must not use any tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
@@ -127,13 +131,20 @@ export async function restoreRun(
         toolRules = readToolRules(start.tool_rules);
         onInterruption = readOnInterruption(start.on_interruption);
         clientTools = recallClientTools(start);
+        try {
+          instructions = readInstructions(start.instructions);
+          outputSchema = readOutputSchema(start.output_schema);
+        } catch {
+          // The reply could not be what the client asked for.
+          onInterruption = "fail";
+        }
       }
       work.add(record);
       answer.add(record);
     }
   }
   const request = { requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities, onInterruption };
-  return new Run(host, { runId, ...request, clientTools }, work, answer);
+  return new Run(host, { runId, ...request, clientTools, instructions, outputSchema }, work, answer);
 }
 
 /** The model is not offered client tools that cannot be read. */

@@ -53,6 +53,10 @@ export interface RunOrigin {
   readonly onInterruption?: OnInterruption | undefined;
   /** Tools that the client of the run carries out, in addition to those of the agent. Default: none. */
   readonly clientTools?: readonly ClientTool[] | undefined;
+  /** Instructions of the client, added to the system prompt of the agent for this run only. Default: none. */
+  readonly instructions?: string | undefined;
+  /** JSON Schema of the reply, which is then JSON that matches it. Default: the reply is plain text. */
+  readonly outputSchema?: JsonObject | undefined;
   /**
    * What the client that requested the run can do: `approval` if it can answer approvals, `tools` if it can carry out
    * tools of the agent. A list without them makes `requestApproval` reject with `approval_unavailable`, and `callClient`

@@ -39,7 +39,7 @@ export class RunQueue {
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
     const { runId, requestId, message, agent, source, context, attachments, reasoning, actor } = origin;
-    const { toolRules, capabilities, onInterruption, clientTools } = origin;
+    const { toolRules, capabilities, onInterruption, clientTools, instructions, outputSchema } = origin;
     const { log, sessionId, maxQueuedRuns } = this.#host;
     const body = {
       run_id: runId,
@@ -55,6 +55,8 @@ export class RunQueue {
       ...(capabilities === undefined ? {} : { capabilities }),
       ...(onInterruption === undefined ? {} : { on_interruption: onInterruption }),
       ...(clientTools === undefined ? {} : { client_tools: clientTools.map(writeClientTool) }),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
     };
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body }, { maxQueued: maxQueuedRuns });

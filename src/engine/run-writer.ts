@@ -28,6 +28,13 @@ export interface Reply {
   readonly nodeId: string | undefined;
 }
 
+/** How a run ends, and how what it left open ends. */
+export interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
+  readonly end: RunEndFields;
+  readonly reply?: Reply;
+  readonly settle?: Settle | undefined;
+}
+
 export interface WriteOptions extends PushOptions {
   /** True to skip life-cycle checks: closing events must work even for records of other writers. */
   readonly unchecked?: boolean;

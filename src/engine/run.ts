@@ -31,16 +31,12 @@ import type {
   Settle,
 } from "./run-contract.ts";
 import { createRunStart } from "./create-run-start.ts";
-import { FATAL, type UnitEvent, type Reply, RunWriter } from "./run-writer.ts";
+import { FATAL, type RunEnding, type UnitEvent, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
 import { type ClientTool, readClientTools, writeClientTool } from "../protocol/client-tools.ts";
 import { copyJson } from "../protocol/json.ts";
-
-interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
-  readonly end: RunEndFields;
-  readonly reply?: Reply;
-  readonly settle?: Settle | undefined;
-}
+import { readInstructions } from "../protocol/read-instructions.ts";
+import { readOutputSchema } from "../protocol/read-output-schema.ts";
 
 /**
  * A run of a session: one request and everything an agent does for it. Start one with `Session.startRun`.
@@ -72,6 +68,10 @@ export class Run {
   readonly toolRules: ToolRules | undefined;
   /** Tools that the client of the run carries out. */
   readonly clientTools: readonly ClientTool[];
+  /** Instructions of the client for this run. */
+  readonly instructions: string | undefined;
+  /** JSON Schema of the reply. */
+  readonly outputSchema: RunOrigin["outputSchema"];
   /** What the client that requested the run can do. Undefined if it is unknown. */
   readonly capabilities: readonly string[] | undefined;
   /** What to do when the process dies. Undefined for the setting of the session. */
@@ -111,6 +111,8 @@ export class Run {
     this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
     this.capabilities = origin.capabilities === undefined ? undefined : [...origin.capabilities];
     this.clientTools = readClientTools(origin.clientTools?.map(writeClientTool)) ?? [];
+    this.instructions = readInstructions(origin.instructions);
+    this.outputSchema = readOutputSchema(origin.outputSchema);
     this.onInterruption = origin.onInterruption;
     this.#work = work;
     this.#answer = answer;

@@ -38,6 +38,10 @@ export interface RunStartEvent {
   readonly capabilities?: readonly string[];
   /** Tools that the client of the run carries out, in addition to those of the agent */
   readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
+  /** Instructions of the client, added to the system prompt of the agent for this run only */
+  readonly instructions?: string;
+  /** JSON Schema of the reply, which is then JSON that matches it */
+  readonly output_schema?: JsonObject;
 }
 
 /** A node run started (001 §4.2). */
@@ -665,7 +669,7 @@ export interface LoomEventMap {
 
 /** Forms by type, as strings. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s client_tools?[{name:s description?s input_schema?m}",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s call_id?s supersedes?s attempt?i0",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",

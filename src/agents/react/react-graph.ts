@@ -51,6 +51,7 @@ export function createReactGraph(context: ReactContext) {
         closeOrphanedCalls(context.run);
         context.lastNodeId = node.span.nodeId;
         const isLast = state.round >= context.maxIterations;
+        const isOfRun = context.output?.isOfRun ?? false;
         if (state.round === context.maxIterations) reportLimit(node, context.maxIterations);
         const { content, calls, result } = await think(
           node.span,
@@ -67,8 +68,9 @@ export function createReactGraph(context: ReactContext) {
             stage: context.stage,
             signal: node.signal,
             run: context.run,
-            // With structured output, the text beside it is not the answer.
-            ...(context.answerTool === undefined ? {} : { channel: "thought" }),
+            // With structured output, the text beside it is not the answer. A reply that is not checked yet is no answer either.
+            ...(context.answerTool === undefined && !isOfRun ? {} : { channel: "thought" }),
+            isClientFormat: isOfRun,
           },
         );
         const cut = describeCut(result.finishReason, context.stage);

@@ -134,6 +134,8 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       "tool_rules",
       "on_interruption",
       "capabilities",
+      "instructions",
+      "output_schema",
     ],
     note: "the thread is the session. Sent again when a run that waited goes on",
   }),

@@ -126,6 +126,8 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       "on_interruption",
       "capabilities",
       "client_tools",
+      "instructions",
+      "output_schema",
     ],
     note: "the ID of the message is the ID of the run",
   }),

@@ -195,6 +195,8 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       "on_interruption",
       "capabilities",
       "client_tools",
+      "instructions",
+      "output_schema",
     ],
     note: "the ID of the message is the ID of the run, its model is the agent",
   }),

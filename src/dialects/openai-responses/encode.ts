@@ -109,6 +109,8 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       "on_interruption",
       "capabilities",
       "client_tools",
+      "instructions",
+      "output_schema",
     ],
     note: "the ID of the response names session and run, its model is the agent; `response.in_progress` follows",
   }),

@@ -153,6 +153,16 @@ export const UP_FRAMES = {
       "Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name",
       "除智能体自身的工具外，由客户端执行的工具：最多 128 个，总计不超过 32 KiB。与智能体的工具重名时命令被拒绝，错误码为 `invalid_command`",
     ),
+    instructions: optional(
+      string,
+      "Instructions added to the system prompt of the agent for this run only, at most 32 KiB",
+      "仅在本次运行中附加到智能体系统提示词之后的指令，最大 32 KiB",
+    ),
+    output_schema: optional(
+      map,
+      "JSON Schema of the reply, at most 32 KiB: the reply is JSON that matches it. Needs an agent of the kind `react`; fails with `invalid_command` if the schema has a keyword that cannot be checked",
+      "回复的 JSON Schema，最大 32 KiB：回复为符合它的 JSON。需要 react 智能体；包含无法校验的关键字时命令被拒绝，错误码为 `invalid_command`",
+    ),
   }),
   cancel: frame("Cancels a run, even if it has not started yet", "取消运行，包括尚未开始的运行", {
     id: commandId,

@@ -72,6 +72,10 @@ export interface RunControl {
   readonly capabilities?: readonly string[];
   /** Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name */
   readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
+  /** Instructions added to the system prompt of the agent for this run only, at most 32 KiB */
+  readonly instructions?: string;
+  /** JSON Schema of the reply, at most 32 KiB: the reply is JSON that matches it. Needs an agent of the kind `react`; fails with `invalid_command` if the schema has a keyword that cannot be checked */
+  readonly output_schema?: JsonObject;
 }
 
 /** Cancels a run, even if it has not started yet (`WS /v1/ws`). */
@@ -176,7 +180,7 @@ export interface UpFrameMap {
 export const UP_FRAME_FORMS = {
   "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
-  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s client_tools?[{name:s description?s input_schema?m}",
+  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
   "tool_result": "`WS /v1/ws`#session:s call_id:s run_id?s output?j is_error?b",

@@ -91,6 +91,16 @@ export const run_start = defineEvent({
       "Tools that the client of the run carries out, in addition to those of the agent",
       "除智能体自身的工具外，由本次运行的客户端执行的工具",
     ),
+    instructions: additional(
+      string,
+      "Instructions of the client, added to the system prompt of the agent for this run only",
+      "客户端提供的指令，仅在本次运行中附加到智能体的系统提示词之后",
+    ),
+    output_schema: additional(
+      map,
+      "JSON Schema of the reply, which is then JSON that matches it",
+      "回复的 JSON Schema；此时回复为符合它的 JSON",
+    ),
   },
 });
 

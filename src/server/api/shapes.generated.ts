@@ -251,6 +251,10 @@ export interface StartRun {
   readonly capabilities?: readonly string[];
   /** Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name */
   readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
+  /** Instructions added to the system prompt of the agent for this run only, at most 32 KiB */
+  readonly instructions?: string;
+  /** JSON Schema of the reply, at most 32 KiB: the reply is JSON that matches it. Needs an agent of the kind `react`; fails with `invalid_command` if the schema has a keyword that cannot be checked */
+  readonly output_schema?: JsonObject;
   /** What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server */
   readonly on_interruption?: "resume" | "fail";
   /** If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`) */
@@ -981,7 +985,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),
   Runs: parseForm("HTTP#runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} next?s"),
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
-  StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high capabilities?[s client_tools?[{name:s description?s input_schema?m} on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
+  StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
   StartedRun: parseForm("HTTP#session_id:s run_id:s command_id:s status:=queued|live|completed|error|cancelled cursor:s events:s"),
   StreamView: parseForm("HTTP#dialect?s modes?[s strict?b"),
   ReadEvents: parseForm("HTTP#dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0 run?s"),

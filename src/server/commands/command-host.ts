@@ -24,8 +24,8 @@ export interface CommandHost {
    */
   readonly dispatch?: (sessionId: string) => Promise<boolean>;
   /**
-   * Returns the name of the agent that answers. Throws `unknown_agent`, or `invalid_command` if the agent has a tool with
-   * the name of a client tool. Default: every name is accepted.
+   * Returns the name of the agent that answers. Throws `unknown_agent`, or `invalid_command` if the agent cannot do
+   * what the request asks for. Default: every name is accepted.
    */
   readonly resolveAgent?: RunDispatcher["resolveAgent"];
   /** Called with the name of the agent before a new message is stored. Rejects to refuse the message. Default: none. */
@@ -67,7 +67,7 @@ export function createCommandHost(options: CommandHostOptions): CommandHost {
   return {
     log,
     dispatch: (session) => runs.dispatch(session),
-    resolveAgent: (name, clientTools) => runs.resolveAgent(name, clientTools),
+    resolveAgent: (name, demands) => runs.resolveAgent(name, demands),
     blobs,
     maxQueued,
     commands: { timeoutMs: limits.commandTimeoutMs },

@@ -15,14 +15,18 @@ import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
 import { readClientTools } from "../../protocol/client-tools.ts";
+import { readInstructions } from "../../protocol/read-instructions.ts";
+import { readOutputSchema } from "../../protocol/read-output-schema.ts";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { RunStartEvent } from "../../protocol/events.generated.ts";
 import { cutLine, toPlainLine } from "../../tools/cut-line.ts";
+import { fromJsonSchema } from "../../tools/from-json-schema.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
 import { findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
 import type { CommandHost } from "./command-host.ts";
+import type { AgentDemands } from "../runs/run-dispatcher.ts";
 import { runInSessionQueue } from "./command-queue.ts";
 import { deriveRunId } from "./derive-run-id.ts";
 
@@ -130,7 +134,7 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     assertCommand(message, log.limits);
     const isNew = known === undefined;
     // A repeated command gets its first result, even if the agent is gone or another run is live by now.
-    const agent = isNew ? host.resolveAgent?.(command.agent, command.client_tools) : undefined;
+    const agent = isNew ? host.resolveAgent?.(command.agent, readDemands(command)) : undefined;
     const interrupt = isNew ? await createInterrupt(host, command) : undefined;
     const newRun = { agent: agent ?? command.agent ?? "", session, run: readRunId(message), command: command.id };
     if (isNew) await author.admitRun?.(newRun);
@@ -169,9 +173,12 @@ async function toEnqueueCommand(
   command: RunCommand,
   known: CommandState | undefined,
 ): Promise<Command> {
-  const { id, session, type: _type, when_busy: _whenBusy, capabilities, request_id, ...given } = command;
+  const { id, session, type: _type, when_busy: _whenBusy, capabilities, request_id, instructions, ...given } = command;
   const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
   readClientTools(given.client_tools);
+  readInstructions(instructions);
+  const schema = readOutputSchema(given.output_schema);
+  if (schema !== undefined) fromJsonSchema(schema);
   // As in agents: a message may consist of attachments only.
   if (message.trim() === "" && attachments.length === 0) throw new LoomError("invalid_command", "The message is empty");
   if (context !== undefined) {
@@ -194,9 +201,13 @@ async function toEnqueueCommand(
     ...(attachments.length === 0 ? {} : { attachments: files }),
     run_id,
     source: "stream",
-    ...keepFirst({ actor: author.actor, tools: author.tools, capabilities, request_id }, known),
+    ...keepFirst({ actor: author.actor, tools: author.tools, capabilities, request_id, instructions }, known),
   } as unknown as JsonObject;
   return { commandId: id, sessionId: session, kind: "enqueue", body };
+}
+
+function readDemands({ client_tools: clientTools, output_schema }: RunCommand): AgentDemands {
+  return { clientTools, hasOutputSchema: output_schema !== undefined };
 }
 
 type AttachmentRecord = NonNullable<RunStartEvent["attachments"]>[number];

@@ -2,13 +2,14 @@
  * The agents of a server by name, and the session handlers that dispatch each run to its agent. It knows no sessions.
  */
 import type { AgentBlobs } from "../../agents/attachments.ts";
+import { NO_OUTPUT } from "../../agents/output-format.ts";
 import type { Agent } from "../../agents/index.ts";
 import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
 import type { RunOrigin } from "../../engine/run-contract.ts";
 import type { Log } from "../../log/index.ts";
-import { type ClientTool, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
 import { assertNoSameName } from "../../tools/add-client-tools.ts";
-import type { ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
+import type { AgentDemands, ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
 
 /** The agents of a server by name. Clients choose one with this name. */
 export type ServedAgents = { readonly [name: string]: Agent | ServedAgent };
@@ -33,6 +34,7 @@ export interface AgentRegistryOptions {
 
 interface RegisteredAgent {
   readonly info: ServedAgentInfo;
+  readonly hasOutput: boolean;
   readonly handlers: ReturnType<Agent["sessionOptions"]>;
 }
 
@@ -63,7 +65,8 @@ export class AgentRegistry {
         tools: agent.toolNames,
         isDefault: name === this.#default,
       };
-      this.#agents.set(name, { info, handlers: agent.sessionOptions(log, { blobs, onError }) });
+      const { hasOutput } = agent;
+      this.#agents.set(name, { info, hasOutput, handlers: agent.sessionOptions(log, { blobs, onError }) });
     }
     this.resolve(this.#default);
   }
@@ -73,11 +76,12 @@ export class AgentRegistry {
   }
 
   /**
-   * Returns the name of a registered agent. Throws `unknown_agent`, or `invalid_command` if a client tool has the name of
-   * a tool of the agent.
+   * Returns the name of a registered agent. Throws `unknown_agent`, or `invalid_command` if the agent cannot do what the
+   * request asks for.
    */
-  resolve(name = this.#default, clientTools: readonly Pick<ClientTool, "name">[] = []): string {
-    const { info } = this.#get(name);
+  resolve(name = this.#default, { clientTools = [], hasOutputSchema = false }: AgentDemands = {}): string {
+    const { info, hasOutput } = this.#get(name);
+    if (hasOutputSchema && !hasOutput) throw new LoomError("invalid_command", NO_OUTPUT, { agent: name });
     assertNoSameName(
       clientTools.map((tool) => tool.name),
       (tool) => info.tools.includes(tool),

@@ -91,7 +91,7 @@ export function createRunDispatcher(options: RunDispatcherOptions): RunDispatche
 
   return {
     agents: registry.infos,
-    resolveAgent: (name, clientTools) => registry.resolve(name, clientTools),
+    resolveAgent: (name, demands) => registry.resolve(name, demands),
     dispatch: (sessionId) => held.dispatch(sessionId),
     start: () => orphans.start(),
     get size() {

@@ -31,6 +31,14 @@ export interface ServedAgentInfo {
   readonly isDefault: boolean;
 }
 
+/** What a request asks of its agent. */
+export interface AgentDemands {
+  /** Refused if the agent has a tool of the same name. */
+  readonly clientTools?: readonly Pick<ClientTool, "name">[] | undefined;
+  /** Refused if the agent has no structured output. */
+  readonly hasOutputSchema?: boolean;
+}
+
 export interface CloseRunsOptions {
   /**
    * How long live runs may continue, in milliseconds. Runs that have not ended then are resumed by the next process.
@@ -41,10 +49,10 @@ export interface CloseRunsOptions {
 export interface RunDispatcher {
   readonly agents: readonly ServedAgentInfo[];
   /**
-   * Returns the name of the agent to use. Throws `unknown_agent`, or `invalid_command` if the agent has a tool with the
-   * name of a client tool.
+   * Returns the name of the agent to use. Throws `unknown_agent`, or `invalid_command` if the agent cannot do what the
+   * request asks for.
    */
-  resolveAgent(name: string | undefined, clientTools?: readonly Pick<ClientTool, "name">[]): string;
+  resolveAgent(name: string | undefined, demands?: AgentDemands): string;
   /**
    * Makes sure that a process executes the pending commands and dead runs of the session. Resolves to true when this
    * process has executed the commands that it can: a message behind a live run stays pending. Resolves to false if this
