@@ -116,6 +116,20 @@ describe("chat completions", () => {
     for (const text of ["First", "Second, edited", "Third"]) expect(prompt).toContain(text);
   });
 
+  it("forks a named session also if the client has shortened a message", async () => {
+    const { client, log } = await createOpenaiFixture(["One.", "Two."].map((text) => ({ text })));
+    const ask = (...messages: OpenAI.ChatCompletionMessageParam[]) =>
+      client.chat.completions.create({ model: "main", messages }, { headers: { "loom-session": "talk" } });
+    await ask({ role: "user", content: "First, and more" });
+    await ask(
+      { role: "user", content: "First" },
+      { role: "assistant", content: "One." },
+      { role: "user", content: "Second" },
+    );
+    expect(await log.listSessions()).toHaveLength(2);
+    expect(await log.listRuns("talk")).toHaveLength(1);
+  });
+
   it("repeats a request with the same key without a second run", async () => {
     const { client, log, model } = await createOpenaiFixture([{ text: "Once." }]);
     const ask = () =>
@@ -205,7 +219,7 @@ describe("chat completions", () => {
     const create = (more: object) => client.chat.completions.create({ model: "main", messages, ...more } as never);
     await expect(create({ model: "gpt-9" })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
     await expect(create({ messages: [] })).rejects.toMatchObject({ status: 400, type: "invalid_request_error" });
-    await expect(create({ response_format: { type: "json_object" } })).rejects.toMatchObject({
+    await expect(create({ response_format: { type: "grammar" } })).rejects.toMatchObject({
       status: 400,
       code: "invalid_request",
       param: "response_format",

@@ -66,7 +66,7 @@ export const OPENAI_SHAPES = {
       "`include_usage`: send the number of tokens last",
       "include_usage：最后发送 token 数",
     ),
-    response_format: optional(map, "Only `text`; other formats are refused", "仅支持 text；其他格式会被拒绝"),
+    response_format: optional(map, "`text`, `json_schema` or `json_object`", "text、json_schema 或 json_object"),
     n: optional(number, "Only 1", "仅支持 1"),
     reasoning_effort: optional(string, "How much the model reasons", "模型的推理程度"),
     metadata: optional(map, "`session_id`: the session, if the header is absent", "session_id：未提供请求头时的会话"),
@@ -82,7 +82,11 @@ export const OPENAI_SHAPES = {
   OpenaiResponsesRequest: declareShape("Request of the Responses API", "Responses API 的请求", {
     ...TOOL_FIELDS,
     input: optional(either(string, listOf(map)), "Text, or input items", "文本或输入条目"),
-    instructions: optional(string, "Instructions, which precede the text of the message", "置于消息之前的指令"),
+    instructions: optional(
+      string,
+      "Instructions, added to the system prompt of the agent",
+      "附加到智能体系统提示词之后的指令",
+    ),
     previous_response_id: optional(string, "Response to continue", "要继续的响应"),
     conversation: optional(
       either(string, objectOf({ id: required(string, "Id of the session", "会话 ID") })),
@@ -94,7 +98,7 @@ export const OPENAI_SHAPES = {
       "Respond at once and do not wait for the end of the run; default: false",
       "立即返回，不等待运行结束；默认 false",
     ),
-    text: optional(map, "`format`: only `text`; other formats are refused", "format：仅支持 text；其他格式会被拒绝"),
+    text: optional(map, "`format`: `text`, `json_schema` or `json_object`", "format：text、json_schema 或 json_object"),
     reasoning: optional(map, "`effort`: how much the model reasons", "effort：模型的推理程度"),
     metadata: optional(map, "Kept with the response, at most 16 texts", "随响应保存的数据，最多 16 项文本"),
   }),

@@ -775,7 +775,7 @@ export interface OpenaiChatRequest {
   readonly messages: readonly JsonObject[];
   /** `include_usage`: send the number of tokens last */
   readonly stream_options?: JsonObject;
-  /** Only `text`; other formats are refused */
+  /** `text`, `json_schema` or `json_object` */
   readonly response_format?: JsonObject;
   /** Only 1 */
   readonly n?: number;
@@ -813,7 +813,7 @@ export interface OpenaiResponsesRequest {
   readonly tool_choice?: Json;
   /** Text, or input items */
   readonly input?: string | readonly JsonObject[];
-  /** Instructions, which precede the text of the message */
+  /** Instructions, added to the system prompt of the agent */
   readonly instructions?: string;
   /** Response to continue */
   readonly previous_response_id?: string;
@@ -821,7 +821,7 @@ export interface OpenaiResponsesRequest {
   readonly conversation?: string | { readonly id: string };
   /** Respond at once and do not wait for the end of the run; default: false */
   readonly background?: boolean;
-  /** `format`: only `text`; other formats are refused */
+  /** `format`: `text`, `json_schema` or `json_object` */
   readonly text?: JsonObject;
   /** `effort`: how much the model reasons */
   readonly reasoning?: JsonObject;

@@ -16,11 +16,11 @@ import { CompletionFold } from "./fold-completion.ts";
 import {
   answerCalls,
   answerLeft,
-  assertTextFormat,
   authorizeRun,
   endAtLast,
   locatePart,
   type PartFormat,
+  readFormat,
   type RunPart,
   sendPart,
   startOpenaiRun,
@@ -53,12 +53,12 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
   async handle(core, call) {
     const { body, query } = call;
     const { stream = false, stream_options, response_format, n = 1 } = body;
-    assertTextFormat(response_format, "response_format");
+    const output_schema = readFormat(response_format, "response_format");
     if (n !== 1) throw refuse("An agent gives one answer; `n` must be 1", "n");
     core.runs.resolveAgent(body.model);
     await authorizePolicy(core, call.caller, query.on_disconnect);
     const input = readChatMessages(body.messages);
-    const part = (await continueRun(core, call, input)) ?? (await startRun(core, call, input));
+    const part = (await continueRun(core, call, input)) ?? (await startRun(core, call, input, output_schema));
     if (stream) {
       const mapFrames = createFrameMap(stream_options?.["include_usage"] === true);
       return sendPart(core, call, part, FORMAT, { policy: query.on_disconnect, mapFrames });
@@ -88,7 +88,12 @@ async function continueRun(core: ServerCore, call: CompletionCall, input: Openai
   }
 }
 
-async function startRun(core: ServerCore, call: CompletionCall, input: OpenaiInput): Promise<RunPart> {
+async function startRun(
+  core: ServerCore,
+  call: CompletionCall,
+  input: OpenaiInput,
+  output_schema: JsonObject | undefined,
+): Promise<RunPart> {
   const { body, request, caller } = call;
   const key = readIdempotencyKey(request);
   const named = readSession(request, body.metadata);
@@ -104,7 +109,7 @@ async function startRun(core: ServerCore, call: CompletionCall, input: OpenaiInp
     call,
     input,
     // The API has no approvals: calls that need one are refused.
-    { model, tools, tool_choice, effort, capabilities: ["tools"] },
+    { model, tools, tool_choice, effort, output_schema, capabilities: ["tools"] },
     { session, key, hasHistory: named !== undefined && info !== undefined && info.lastId > 0 },
   );
 }

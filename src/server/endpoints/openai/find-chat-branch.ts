@@ -29,9 +29,7 @@ export async function findChatBranch(
   if (earlier === undefined || (await findCommand(log, head, key)) !== undefined) return head;
   const runs = await listOldestFirst(log, head);
   for (const [index, run] of runs.entries()) {
-    const text = earlier[index];
-    // The server adds instructions to the end of a message.
-    if (text !== undefined && (await readMessage(log, head, run)).startsWith(text)) continue;
+    if (earlier[index] === (await readMessage(log, head, run))) continue;
     return (await branchBeforeRun(core, caller, { session: head, run: run.runId, key, signal })).sessionId;
   }
   return head;

@@ -7,7 +7,7 @@ import type { DialectName } from "../../../dialects/index.ts";
 import type { OpenaiReference } from "../../../dialects/openai-id.ts";
 import { formatCursor, parseCursor } from "../../../log/cursor.ts";
 import { type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
-import { toJsonObject } from "../../../protocol/json.ts";
+import { isJsonObject, toJsonObject } from "../../../protocol/json.ts";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
 import type { ReasoningLevel } from "../../../protocol/reasoning-level.ts";
 import type { ApiCall } from "../../api/operation.ts";
@@ -56,6 +56,7 @@ export interface OpenaiRunRequest {
   readonly tools?: readonly JsonObject[] | undefined;
   readonly tool_choice?: Json | undefined;
   readonly effort?: Json | undefined;
+  readonly output_schema?: JsonObject | undefined;
   readonly capabilities: readonly string[];
   readonly context?: JsonObject;
   readonly when_busy?: "interrupt";
@@ -69,7 +70,8 @@ export async function startOpenaiRun(
   about: OpenaiRunRequest,
   { session, key, hasHistory }: { readonly session: string; readonly key: string; readonly hasHistory: boolean },
 ): Promise<RunPart> {
-  const { model, tools, tool_choice, effort, ...rest } = about;
+  const { model, tools, tool_choice, effort, output_schema, ...rest } = about;
+  const { instructions } = input;
   const reasoning = typeof effort === "string" ? EFFORTS[effort] : undefined;
   const listed = readTools(tools, tool_choice);
   const body: StartRun = {
@@ -78,22 +80,19 @@ export async function startOpenaiRun(
     messages: createMessages(input, hasHistory),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(listed.length === 0 ? {} : { client_tools: listed }),
+    ...(instructions === "" ? {} : { instructions }),
+    ...(output_schema === undefined ? {} : { output_schema }),
   };
   const { run } = await startFromBody(core, { ...call, body }, session, key);
   return { session, run, after: 0, key };
 }
 
-/** The messages of the run. Runs have no system prompt, so instructions follow the text of the message. */
-function createMessages(
-  { messages, instructions, endsWithAnswers }: OpenaiInput,
-  hasHistory: boolean,
-): readonly OpenaiMessage[] {
+/** The messages of the run. */
+function createMessages({ messages, endsWithAnswers }: OpenaiInput, hasHistory: boolean): readonly OpenaiMessage[] {
   const last: OpenaiMessage | undefined = endsWithAnswers ? { role: "user", content: CONTINUE } : messages.at(-1);
   if (last?.role !== "user") throw refuse("The last message must be the user's", "messages");
   const earlier = endsWithAnswers ? messages : messages.slice(0, -1);
-  const parts = typeof last.content === "string" ? [{ type: "text", text: last.content }] : last.content;
-  const note = instructions === "" ? [] : [{ type: "text", text: `\n[Instructions of the client]\n${instructions}` }];
-  return [...(hasHistory ? [] : earlier), { role: "user", content: [...parts, ...note] }];
+  return [...(hasHistory ? [] : earlier), last];
 }
 
 /** Functions of the client. Tools that OpenAI would run are refused. */
@@ -115,11 +114,19 @@ function readTools(tools: readonly JsonObject[] = [], choice: Json = "auto"): No
   });
 }
 
-/** Throws `invalid_request` for structured output, which runs over HTTP do not have. */
-export function assertTextFormat(format: Json | undefined, path: string): void {
-  const { type } = toJsonObject(format);
-  if (type !== undefined && type !== "text")
-    throw refuse("Structured output is not available over HTTP; the format must be `text`", path);
+/**
+ * Returns the JSON Schema of the answer; undefined for plain text. Chat Completions nests the fields in `json_schema`.
+ * Throws `invalid_request`.
+ */
+export function readFormat(format: Json | undefined, path: string): JsonObject | undefined {
+  const given = toJsonObject(format);
+  const { type = "text" } = given;
+  if (type === "text") return undefined;
+  if (type === "json_object") return { type: "object" };
+  if (type !== "json_schema") throw refuse("The format must be `text`, `json_schema` or `json_object`", path);
+  const { schema } = { ...given, ...toJsonObject(given["json_schema"]) };
+  if (!isJsonObject(schema)) throw refuse("The format needs a `schema`", path);
+  return schema;
 }
 
 /** Permission to read the answer of a run that may not exist yet. */

@@ -24,12 +24,12 @@ import { listInputItems } from "./list-input-items.ts";
 import {
   answerCalls,
   answerLeft,
-  assertTextFormat,
   authorizeRun,
   endAtLast,
   locatePart,
   type OpenaiCall,
   type PartFormat,
+  readFormat,
   type RunPart,
   sendPart,
   startOpenaiRun,
@@ -62,7 +62,7 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
   },
   async handle(core, call) {
     const { stream = false, background = false, text, input = "", model, instructions = "", metadata } = call.body;
-    assertTextFormat(text?.["format"], "text.format");
+    const output_schema = readFormat(text?.["format"], "text.format");
     assertMetadata(metadata);
     core.runs.resolveAgent(model);
     await authorizePolicy(core, call.caller, call.query.on_disconnect);
@@ -74,7 +74,7 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
     const isAnswer = read.endsWithAnswers && read.answers.length > 0;
     const part = isAnswer
       ? await answerCalls(core, call, read.answers, FORMAT)
-      : await startResponse(core, call, given);
+      : await startResponse(core, call, given, output_schema);
     const { on_disconnect: policy } = call.query;
     if (stream) return sendPart(core, call, part, FORMAT, { policy, mapFrames: endAtLast(FORMAT) });
     const left = applyPolicy(core, call.caller, part, policy);
@@ -84,7 +84,12 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
 });
 
 /** Starts a run in a new session, or in the one that the request continues. */
-async function startResponse(core: ServerCore, call: ResponsesCall, input: OpenaiInput): Promise<RunPart> {
+async function startResponse(
+  core: ServerCore,
+  call: ResponsesCall,
+  input: OpenaiInput,
+  output_schema: JsonObject | undefined,
+): Promise<RunPart> {
   const { body, request, caller } = call;
   const key = readIdempotencyKey(request);
   const { model, tools, tool_choice, metadata, previous_response_id: previous, conversation } = body;
@@ -110,6 +115,7 @@ async function startResponse(core: ServerCore, call: ResponsesCall, input: Opena
       tools,
       tool_choice,
       effort: body.reasoning?.["effort"],
+      output_schema,
       capabilities: ["approval", "tools"],
       ...(Object.keys(about).length === 0 ? {} : { context: { openai: about } }),
       // A message instead of the answers that the run waits for: the run would wait until they expire.
