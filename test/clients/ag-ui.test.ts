@@ -34,6 +34,20 @@ describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
     expect(runs[1]?.runId).toBe("r-1");
   });
 
+  test("sends its context and system messages to the model", async () => {
+    const { url, log } = await startAgUiServer([{ text: "Oui." }]);
+    const initialMessages: Message[] = [{ id: "s", role: "system", content: "Answer in French." }];
+    const client = new Agent({ url, threadId: "t", initialMessages });
+    client.addMessage({ id: "u", role: "user", content: "Is it?" });
+    await client.runAgent({ context: [{ description: "Page", value: "Orders" }] });
+    const { texts } = await log.read("t", { after: 0, limit: 1 });
+    expect(JSON.parse(texts[0] ?? "")).toMatchObject({
+      message: "Is it?",
+      instructions: "Answer in French.\n\nPage: Orders",
+      context: { "ag-ui": { context: [{ description: "Page", value: "Orders" }] } },
+    });
+  });
+
   test.each([
     ["approves", { approved: true }, ["remove", { path: "a" }], "removed a"],
     [

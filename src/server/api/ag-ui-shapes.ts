@@ -40,8 +40,8 @@ export const AG_UI_SHAPES = {
       ),
       messages: required(
         listOf(map),
-        "Messages of the client. Only the last one is used; the history is that of the session",
-        "客户端的消息；只使用最后一条，历史以会话为准",
+        "Messages of the client. Only the last one is used, and those of the role `system` or `developer` as instructions; the history is that of the session",
+        "客户端的消息；只使用最后一条，以及作为指令的 system 和 developer 消息，历史以会话为准",
       ),
       protocolVersion: optional(
         string,
@@ -69,7 +69,11 @@ export const AG_UI_SHAPES = {
         "对等待中的运行的中断的答复；其余内容以新的运行 ID 发送",
       ),
       tools: optional(listOf(map), "Tools that the client carries out", "由客户端执行的工具"),
-      context: optional(listOf(map), "Data of the page, passed to observers of the run", "页面数据，传给运行的观察者"),
+      context: optional(
+        listOf(map),
+        "Data of the page, passed to observers of the run, and to the model as instructions for this run",
+        "页面数据，传给运行的观察者，并作为本次运行的指令传给模型",
+      ),
       state: optional(json, "State of the client; ignored", "客户端的状态；被忽略"),
       forwardedProps: optional(
         json,

@@ -40,8 +40,8 @@ export const CHAT_SHAPES = {
     id: optional(string, "AI SDK: ID of the chat, which is the session", "AI SDK：聊天 ID，即会话 ID"),
     messages: optional(
       listOf(map),
-      "AI SDK: the messages of the chat. Of these, only the last one is used",
-      "AI SDK：聊天的消息；只使用最后一条",
+      "AI SDK: the messages of the chat. Of these, only the last one is used, and those of the role `system` as instructions",
+      "AI SDK：聊天的消息；只使用最后一条，以及作为指令的 system 消息",
     ),
     trigger: optional(
       string,
@@ -57,6 +57,11 @@ export const CHAT_SHAPES = {
       json,
       "AI SDK: tools that the client carries out: by name, each with `description` and `parameters` (JSON Schema)",
       "AI SDK：由客户端执行的工具：以名称为键，每个包含 description 和 parameters（JSON Schema）",
+    ),
+    system: optional(
+      string,
+      "AI SDK: instructions, added to the system prompt of the agent for this run only",
+      "AI SDK：仅在本次运行中附加到智能体系统提示词之后的指令",
     ),
     agent,
     capabilities: optional(

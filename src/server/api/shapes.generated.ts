@@ -405,7 +405,7 @@ export interface Chat {
   readonly request_id?: string;
   /** AI SDK: ID of the chat, which is the session */
   readonly id?: string;
-  /** AI SDK: the messages of the chat. Of these, only the last one is used */
+  /** AI SDK: the messages of the chat. Of these, only the last one is used, and those of the role `system` as instructions */
   readonly messages?: readonly JsonObject[];
   /** AI SDK: `submit-message` (default) or `regenerate-message` */
   readonly trigger?: string;
@@ -413,6 +413,8 @@ export interface Chat {
   readonly messageId?: string;
   /** AI SDK: tools that the client carries out: by name, each with `description` and `parameters` (JSON Schema) */
   readonly tools?: Json;
+  /** AI SDK: instructions, added to the system prompt of the agent for this run only */
+  readonly system?: string;
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
   /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once */
@@ -453,7 +455,7 @@ export interface AgUiInput {
   readonly threadId: string;
   /** Id of the run, and idempotency key of the request: the same id is the same run */
   readonly runId: string;
-  /** Messages of the client. Only the last one is used; the history is that of the session */
+  /** Messages of the client. Only the last one is used, and those of the role `system` or `developer` as instructions; the history is that of the session */
   readonly messages: readonly JsonObject[];
   /** Version of the client, such as `1.0`. Absent for clients before 1.0 */
   readonly protocolVersion?: string;
@@ -463,7 +465,7 @@ export interface AgUiInput {
   readonly resume?: readonly ({ readonly interruptId: string; readonly status: "resolved" | "cancelled"; readonly payload?: Json })[];
   /** Tools that the client carries out */
   readonly tools?: readonly JsonObject[];
-  /** Data of the page, passed to observers of the run */
+  /** Data of the page, passed to observers of the run, and to the model as instructions for this run */
   readonly context?: readonly JsonObject[];
   /** State of the client; ignored */
   readonly state?: Json;
@@ -999,7 +1001,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
-  Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s tools?j agent?s capabilities?[s"),
+  Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s tools?j system?s agent?s capabilities?[s"),
   ChatOptions: parseForm("HTTP#agent?s on_disconnect?=continue|cancel"),
   DisconnectOptions: parseForm("HTTP#on_disconnect?=continue|cancel"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),

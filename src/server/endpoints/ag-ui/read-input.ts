@@ -23,13 +23,27 @@ export function readQuestion({ messages, ...input }: AgUiInput): StartRun {
   const { id, content } = message;
   const { text, attachments } = readContent(content, `${path}.content`);
   const context = readContext(input);
+  const instructions = composeInstructions(messages, input.context);
   const { tools = [] } = input;
   return {
     message: { text, ...(attachments.length === 0 ? {} : { attachments }) },
     ...(typeof id === "string" && id !== "" ? { request_id: id } : {}),
     ...(context === undefined ? {} : { context: { "ag-ui": context } }),
     ...(tools.length === 0 ? {} : { client_tools: readTools(tools) }),
+    ...(instructions === "" ? {} : { instructions }),
   };
+}
+
+/** What the model is told besides the message: the system messages of the client, and what the page says about itself. */
+function composeInstructions(messages: AgUiInput["messages"], context: AgUiInput["context"] = []): string {
+  const system = messages.filter(({ role }) => role === "system" || role === "developer");
+  const entries = context.map(({ description, value }) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
+    return typeof description === "string" && description !== "" ? `${description}: ${text}` : text;
+  });
+  return [...system.map(({ content }) => readText(content) ?? ""), ...entries]
+    .filter((text) => text !== "")
+    .join("\n\n");
 }
 
 type GivenAttachments = NonNullable<StartRun["attachments"]>;

@@ -21,7 +21,14 @@ import { findRun } from "../find-session.ts";
 import { startFromBody } from "../runs.ts";
 import { chooseBranch } from "./choose-branch.ts";
 import { findRequests, findWaiting } from "./find-requests.ts";
-import { type CallAnswer, readClientTools, readUiRequest, type UiRequest, type UserInput } from "./read-ui-request.ts";
+import {
+  type CallAnswer,
+  composeInstructions,
+  readClientTools,
+  readUiRequest,
+  type UiRequest,
+  type UserInput,
+} from "./read-ui-request.ts";
 import { findWait, sendPart } from "./send-part.ts";
 
 type ChatRequest = ApiCall<"ChatOptions", "Chat">;
@@ -75,11 +82,13 @@ async function startChatRun(
   async function describeStart(): Promise<StartRun> {
     const agent = body.agent ?? query.agent;
     const tools = readClientTools(body.tools);
+    const instructions = composeInstructions(body);
     return {
       message,
       ...(agent === undefined ? {} : { agent }),
       ...(id === undefined ? {} : { request_id: id }),
       ...(tools.length === 0 ? {} : { client_tools: tools }),
+      ...(instructions === "" ? {} : { instructions }),
       // A user who writes a message instead of an answer does not want to wait for the answer.
       ...((await isWaiting(core, session)) ? { when_busy: "interrupt" as const } : {}),
     };

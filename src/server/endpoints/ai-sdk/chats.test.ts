@@ -53,6 +53,21 @@ describe("POST /api/chat with messages", () => {
     expect(run?.requestId).toBe("u1");
   });
 
+  it("takes `system` and system messages as instructions of the run", async () => {
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Oui." }] });
+    const messages = [{ id: "s", role: "system", parts: [{ type: "text", text: "In French." }] }, user("u1", "Is it?")];
+    const ask = async (system: string) => textOf((await say(fetch, "", { system, messages })).events);
+    expect(await ask("Be short. It is 12:00.")).toBe("Oui.");
+    // A retry of the client finds the same run, also if the system prompt has the time.
+    expect(await ask("Be short. It is 12:01.")).toBe("Oui.");
+    expect(await log.listRuns("c")).toHaveLength(1);
+    const { texts } = await log.read("c", { after: 0, limit: 1 });
+    expect(JSON.parse(texts[0] ?? "")).toMatchObject({
+      message: "Is it?",
+      instructions: "Be short. It is 12:00.\n\nIn French.",
+    });
+  });
+
   it("accepts a body without a content type of JSON and without a chat ID, and finds the chat again", async () => {
     const { fetch, log } = await createServerFixture({ script: [{ text: "One." }, { text: "Two." }] });
     const send = async (messages: readonly JsonObject[]) =>

@@ -90,6 +90,13 @@ function readAnswer({ state, toolCallId: callId, approval, output, errorText }: 
   return [{ callId, decision, ...(typeof reason === "string" && reason !== "" ? { reason } : {}) }];
 }
 
+/** The field `system`, as assistant-ui sends it, and the texts of system messages. */
+export function composeInstructions({ system = "", messages = [] }: Pick<Chat, "system" | "messages">): string {
+  const given = messages.filter(({ role }) => role === "system").flatMap(listParts);
+  const texts = given.map(({ text }) => (typeof text === "string" ? text : ""));
+  return [system, ...texts].filter((text) => text.trim() !== "").join("\n\n");
+}
+
 /**
  * Reads tools that the client carries out: an object by name, as assistant-ui sends it, or a list. The schema of the
  * arguments is called `parameters` or `inputSchema`.
