@@ -168,11 +168,19 @@ describe("a run with instructions and a schema after a crash", () => {
     const first = await actor.answer(session, "First and again?");
     const body = { message: "Where?", run_id: "r2", instructions, output_schema: outputSchema };
     await log.submit({ commandId: "c", sessionId: session.sessionId, kind: "enqueue", body });
+    const options = { runId: "r3", instructions, outputSchema, whenBusy: "enqueue" } as const;
+    const third = actor.answer(session, "Where?", options);
     await first.ended;
-    await expect
-      .poll(async () => (await log.getRun(session.sessionId, "r2"))?.status, { timeout: 20_000 })
-      .toBe("completed");
-    expect(systemOf(model.prompts.at(-1))).toContain(instructions);
-    expect(systemOf(model.prompts.at(-1))).toContain(JSON.stringify(outputSchema));
+    await (
+      await third
+    ).ended;
+    for (const runId of ["r2", "r3"])
+      expect(await log.getRun(session.sessionId, runId)).toMatchObject({ status: "completed" });
+    const queued = model.prompts.slice(1);
+    expect(queued.length).toBeGreaterThan(3);
+    for (const prompt of queued) {
+      expect(systemOf(prompt)).toContain(instructions);
+      expect(systemOf(prompt)).toContain(JSON.stringify(outputSchema));
+    }
   });
 });

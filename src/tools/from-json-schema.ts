@@ -10,7 +10,7 @@ import { describeValue } from "../protocol/fault.ts";
 import { findLimitFaults } from "./find-limit-faults.ts";
 import type { StandardIssue, StandardSchema } from "./standard-schema.ts";
 
-type IssuePath = readonly (string | number)[];
+type ValuePath = readonly (string | number)[];
 /** A schema, or a boolean: true accepts every value, false none. */
 type SchemaNode = JsonObject | boolean;
 
@@ -135,7 +135,7 @@ class SchemaCheck {
     this.#root = root;
   }
 
-  find(schema: SchemaNode | undefined, value: Json, path: IssuePath): readonly StandardIssue[] {
+  find(schema: SchemaNode | undefined, value: Json, path: ValuePath): readonly StandardIssue[] {
     if (schema === undefined || schema === true) return [];
     if (schema === false) return [{ path, message: "is not allowed" }];
     this.#work += WORK_PER_VALUE + sizeOf(value) + sizeOf(schema["enum"]) + sizeOf(schema["required"]);
@@ -146,7 +146,7 @@ class SchemaCheck {
     return issues.slice(0, MAX_ISSUES);
   }
 
-  #findAll(schema: JsonObject, value: Json, path: IssuePath): readonly StandardIssue[] {
+  #findAll(schema: JsonObject, value: Json, path: ValuePath): readonly StandardIssue[] {
     const { type, enum: options, $ref: ref } = schema;
     const report = (message: string): readonly StandardIssue[] => [{ path, message }];
     const types = type === undefined ? [] : ([type].flat() as readonly string[]);
@@ -165,14 +165,14 @@ class SchemaCheck {
     ];
   }
 
-  #findInItems(schema: JsonObject, values: readonly Json[], path: IssuePath): readonly StandardIssue[] {
+  #findInItems(schema: JsonObject, values: readonly Json[], path: ValuePath): readonly StandardIssue[] {
     const { items, additionalItems, prefixItems = Array.isArray(items) ? items : [] } = schema;
     const first = prefixItems as readonly SchemaNode[];
     const others = (Array.isArray(items) ? additionalItems : items) as SchemaNode | undefined;
     return values.flatMap((item, index) => this.find(first[index] ?? others, item, [...path, index]));
   }
 
-  #findInFields(schema: JsonObject, value: JsonObject, path: IssuePath): readonly StandardIssue[] {
+  #findInFields(schema: JsonObject, value: JsonObject, path: ValuePath): readonly StandardIssue[] {
     const { properties = {}, required = [], additionalProperties: others, propertyNames } = schema;
     const declared = properties as { readonly [name: string]: SchemaNode };
     const missing = (required as readonly string[]).filter((name) => !Object.hasOwn(value, name));
@@ -187,7 +187,7 @@ class SchemaCheck {
     return issues;
   }
 
-  #findInCombined({ allOf, anyOf, oneOf, not }: JsonObject, value: Json, path: IssuePath): readonly StandardIssue[] {
+  #findInCombined({ allOf, anyOf, oneOf, not }: JsonObject, value: Json, path: ValuePath): readonly StandardIssue[] {
     const findEach = (list: Json | undefined): readonly (readonly StandardIssue[])[] =>
       ((list ?? []) as readonly SchemaNode[]).map((schema) => this.find(schema, value, path));
     const any = findEach(anyOf);

@@ -3,7 +3,7 @@ import { type Agent, agent, type AgentOptions } from "../../src/agents/index.ts"
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import type { ClientCallReply } from "../../src/engine/index.ts";
+import type { ClientCallReply, RunRequest } from "../../src/engine/index.ts";
 import type { ClientTool, EventOf } from "../../src/protocol/index.ts";
 import type { VectorInput } from "../vectors.ts";
 import { readRecords } from "../../src/engine/sender.contract.ts";
@@ -19,6 +19,8 @@ interface GoldenRun {
   readonly options?: AgentOptions;
   /** Number of pieces of text after which the process dies; another one finishes the run. */
   readonly diesAfterChunks?: number;
+  /** What the client asks of the run. */
+  readonly request?: Pick<RunRequest, "instructions" | "outputSchema">;
   /** Tools that the client carries out, and the results that it sends, by call ID. */
   readonly clientTools?: readonly ClientTool[];
   readonly results?: { readonly [callId: string]: Omit<ClientCallReply, "callId"> };
@@ -113,6 +115,25 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
     },
   },
   {
+    name: "agent-structured-output",
+    source: "001 §4.2: instructions of the client, and a reply that the model corrects until it matches a JSON Schema",
+    message: "挪威的首都有多少人？",
+    turns: [
+      { text: "我先算一下。", calls: [{ name: "add", input: { a: 700_000, b: 17_000 }, id: "call_add" }] },
+      { text: "奥斯陆有 71.7 万人。" },
+      { text: '{"city": "奥斯陆", "people": 717000}' },
+    ],
+    request: {
+      instructions: "Use the names of cities in the language of the user.",
+      outputSchema: {
+        type: "object",
+        properties: { city: { type: "string" }, people: { type: "integer", minimum: 1 } },
+        required: ["city", "people"],
+        additionalProperties: false,
+      },
+    },
+  },
+  {
     name: "agent-tot-backtrack",
     source: "001 §4.2: a tree of thoughts, depth first, with a dead end, a backtrack and a tool in a thought",
     message: "How do I get the box into the attic?",
@@ -145,6 +166,7 @@ export async function playGoldenRun({
   answer,
   diesAfterChunks,
   clientTools,
+  request,
   results = {},
 }: GoldenRun): Promise<VectorInput> {
   const log = new MemoryLog({ now: () => NOW });
@@ -178,6 +200,7 @@ export async function playGoldenRun({
   const run = await actor.answer(session, message, {
     runId: "run-1",
     source: "stream",
+    ...request,
     ...(clientTools === undefined ? {} : { clientTools }),
   });
   await run.ended;
