@@ -34,7 +34,7 @@ export function readQuestion({ messages, ...input }: AgUiInput): StartRun {
   };
 }
 
-/** What the model is told besides the message: the system messages of the client, and what the page says about itself. */
+/** Instructions for the model: the system messages of the client, and what the page says about itself. */
 function composeInstructions(messages: AgUiInput["messages"], context: AgUiInput["context"] = []): string {
   const system = messages.filter(({ role }) => role === "system" || role === "developer");
   const entries = context.map(({ description, value }) => {
