@@ -49,6 +49,13 @@ describe("`instructions` of a call", () => {
     ]);
   });
 
+  it.each(["tot", "got"] as const)("are in every prompt of the kind %s", async (kind) => {
+    const { agent: actor, model } = await createFacadeFixture(() => ({ text: "Oui." }), { kind });
+    await actor.run("Is it?", { instructions }).catch(() => undefined);
+    expect(model.prompts.length).toBeGreaterThan(0);
+    for (const prompt of model.prompts) expect(systemOf(prompt)).toContain(instructions);
+  });
+
   it("are the whole system prompt of an agent that has none", async () => {
     const { agent: actor, model } = await createFacadeFixture([{ text: "Oui." }]);
     await actor.run("Is it?", { instructions });
@@ -161,6 +168,21 @@ describe("a run with instructions and a schema after a crash", () => {
       }
     }
     expect(resumed).toBeGreaterThan(5);
+  });
+
+  it("ends if the schema in the log cannot be read, instead of replying with anything else", async () => {
+    const whole = await createAgentFixture((request) => play(request));
+    await (
+      await whole.agent.answer(whole.session, "Where?", { outputSchema })
+    ).ended;
+    const [start, ...others] = (await whole.read()).slice(0, 8);
+    if (start === undefined) throw new Error("There is no record");
+    const event = { ...start.event, output_schema: { title: "x".repeat(40_000) } };
+    const log = await cutLog([{ ...start, event }, ...others]);
+    const { session, model, read } = await createAgentFixture((request) => play(request), { log });
+    await session.idle();
+    expect(eventsOf(await read(), "run_end")).toMatchObject([{ status: "error", code: "interrupted" }]);
+    expect(model.requests).toEqual([]);
   });
 
   it("keeps both while it waits behind another run", async () => {
