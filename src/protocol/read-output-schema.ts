@@ -17,7 +17,7 @@ export function readOutputSchema(value: unknown): JsonObject | undefined {
   const bytes = new TextEncoder().encode(text).length;
   if (bytes > MAX_SCHEMA_BYTES)
     throw invalid(`is limited to ${MAX_SCHEMA_BYTES} bytes of JSON; it has ${bytes}`, { limit: MAX_SCHEMA_BYTES });
-  return JSON.parse(text.toWellFormed()) as JsonObject;
+  return JSON.parse(text) as JsonObject;
 }
 
 function invalid(what: string, details: JsonObject = {}): LoomError {
