@@ -97,7 +97,7 @@ export function createSessionEffects(
     const waiting = findWaiting(store.getSnapshot().composing, session);
     try {
       const details = await api.getSession(session);
-      if (requests.get(session) !== request) return;
+      if (requests.get(session) !== request || deleting.has(session)) return;
       store.dispatch({ type: "session/updated", session: details });
       onDetails(session);
       if (findWaiting(store.getSnapshot().composing, session) === waiting)
