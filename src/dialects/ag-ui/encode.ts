@@ -16,13 +16,13 @@ import {
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/json.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import { trackCall, type TrackedCall } from "../call-tracker.ts";
+import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { changeList } from "../todo-lists.ts";
-import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
 import { readArguments } from "./read-arguments.ts";
@@ -121,22 +121,7 @@ function callEvent<T extends "tool_start" | "tool_output" | "tool_progress">(
 
 export const AG_UI_TABLE: LedgerTable<SentRun> = {
   run_start: carried("RUN_STARTED", () => NO_FRAMES, {
-    lostFields: [
-      "message",
-      "agent",
-      "contiguous",
-      "source",
-      "request_id",
-      "context",
-      "attachments",
-      "reasoning",
-      "actor",
-      "tool_rules",
-      "on_interruption",
-      "capabilities",
-      "instructions",
-      "output_schema",
-    ],
+    lostFields: LOST_RUN_FIELDS,
     note: "the thread is the session. Sent again when a run that waited goes on",
   }),
   llm_start: carried("CUSTOM", (fold, event, { envelope }) => {
@@ -169,12 +154,8 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       return appendText(fold, "text", envelope, content);
     },
     {
-      lostFields: ["id", "channel", "format", "is_complete"],
+      ...TEXT_ROW,
       note: "text of thoughts is sent as reasoning",
-      roundTrip: ({ content, channel }) =>
-        channel === "thought"
-          ? { type: "reasoning_chunk", content }
-          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
     },
   ),
   reasoning_chunk: carried(

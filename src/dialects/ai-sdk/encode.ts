@@ -6,13 +6,14 @@ import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from ".
 import { findFault } from "../../protocol/check-form.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { trackCall, type TrackedCall } from "../call-tracker.ts";
+import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { changeList } from "../todo-lists.ts";
-import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
+import { resultValue, splitResult } from "../tool-values.ts";
 import { AI_SDK } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
@@ -112,23 +113,7 @@ function writeData(event: LoomEvent, id: string): string {
 
 export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   run_start: carried("start", () => NO_FRAMES, {
-    lostFields: [
-      "message",
-      "agent",
-      "contiguous",
-      "source",
-      "request_id",
-      "context",
-      "attachments",
-      "reasoning",
-      "actor",
-      "tool_rules",
-      "on_interruption",
-      "capabilities",
-      "client_tools",
-      "instructions",
-      "output_schema",
-    ],
+    lostFields: LOST_RUN_FIELDS,
     note: "the ID of the message is the ID of the run",
   }),
   llm_start: converted(
@@ -176,12 +161,8 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       return appendText(fold, "text", envelope, content);
     },
     {
-      lostFields: ["id", "channel", "format", "is_complete"],
+      ...TEXT_ROW,
       note: "text of thoughts is sent as reasoning",
-      roundTrip: ({ content, channel }) =>
-        channel === "thought"
-          ? { type: "reasoning_chunk", content }
-          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
     },
   ),
   reasoning_chunk: carried(

@@ -14,6 +14,7 @@ import {
 } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
+import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -30,7 +31,6 @@ import {
   type WaitingCalls,
 } from "../waiting-calls.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { CHUNK } from "./decode.ts";
 
 const FAILED = "The run failed";
@@ -181,23 +181,7 @@ function extension<T extends EventType>(note?: string): LedgerRow<SentCompletion
 
 export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   run_start: carried("delta.role", () => NO_FRAMES, {
-    lostFields: [
-      "message",
-      "agent",
-      "contiguous",
-      "source",
-      "request_id",
-      "context",
-      "attachments",
-      "reasoning",
-      "actor",
-      "tool_rules",
-      "on_interruption",
-      "capabilities",
-      "client_tools",
-      "instructions",
-      "output_schema",
-    ],
+    lostFields: LOST_RUN_FIELDS,
     note: "the ID of the message is the ID of the run, its model is the agent",
   }),
   llm_start: omitted("a message has no steps"),
@@ -229,12 +213,8 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       return [writeDelta(fold, `"content":${JSON.stringify(content)}`)];
     },
     {
-      lostFields: ["id", "channel", "format", "is_complete"],
+      ...TEXT_ROW,
       note: "text of thoughts is sent as reasoning; texts of node runs that run in parallel are mixed",
-      roundTrip: ({ content, channel }) =>
-        channel === "thought"
-          ? { type: "reasoning_chunk", content }
-          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
     },
   ),
   reasoning_chunk: carried(

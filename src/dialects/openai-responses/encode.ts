@@ -13,6 +13,7 @@ import {
 } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import { trackCall } from "../call-tracker.ts";
+import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -25,7 +26,6 @@ import {
   removeWaitingCall,
 } from "../waiting-calls.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { FAILED, readArguments, SERVER_ERROR } from "./output-items.ts";
 import { pauseResponse, requestApproval, requestResult, resumeCall } from "./pause-response.ts";
 import {
@@ -95,23 +95,7 @@ function callExtension<T extends "tool_output" | "tool_progress">(): LedgerRow<S
 
 export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   run_start: carried("response.created", () => NO_FRAMES, {
-    lostFields: [
-      "message",
-      "agent",
-      "contiguous",
-      "source",
-      "request_id",
-      "context",
-      "attachments",
-      "reasoning",
-      "actor",
-      "tool_rules",
-      "on_interruption",
-      "capabilities",
-      "client_tools",
-      "instructions",
-      "output_schema",
-    ],
+    lostFields: LOST_RUN_FIELDS,
     note: "the ID of the response names session and run, its model is the agent; `response.in_progress` follows",
   }),
   llm_start: converted(
@@ -149,12 +133,8 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       return appendText(fold, "message", envelope, content);
     },
     {
-      lostFields: ["id", "channel", "format", "is_complete"],
+      ...TEXT_ROW,
       note: "in an item `message`; text of thoughts is sent as reasoning",
-      roundTrip: ({ content, channel }) =>
-        channel === "thought"
-          ? { type: "reasoning_chunk", content }
-          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
     },
   ),
   reasoning_chunk: carried(
