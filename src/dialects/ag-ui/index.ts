@@ -1,4 +1,4 @@
-/** The `ag-ui` dialect: the events of AG-UI, as `HttpAgent`, CopilotKit and other clients read them. */
+/** The `ag-ui` dialect: the events of AG-UI, as `HttpAgent`, TanStack AI and other clients read them. */
 import type { Dialect } from "../dialect.ts";
 import { AG_UI_DECODING } from "./decode.ts";
 import { AG_UI_TABLE, createAgUiEncoder } from "./encode.ts";
