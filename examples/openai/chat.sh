@@ -5,7 +5,7 @@
 #   npx loom serve
 #   sh examples/openai/chat.sh [URL]
 set -eu
-URL="${1:-http://127.0.0.1:8787}/openai/v1"
+URL="${1:-http://127.0.0.1:10338}/openai/v1"
 
 curl -sS "$URL/models"
 echo

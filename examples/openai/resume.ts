@@ -6,7 +6,7 @@
 //   node examples/openai/resume.ts [URL]
 import OpenAI from "openai";
 
-const [url = "http://127.0.0.1:8787"] = process.argv.slice(2);
+const [url = "http://127.0.0.1:10338"] = process.argv.slice(2);
 // A server without authentication accepts any key; otherwise use a token of `loom token`.
 const client = new OpenAI({ baseURL: `${url}/openai/v1`, apiKey: process.env["LOOM_TOKEN"] ?? "none" });
 const model = "react";
