@@ -30,19 +30,19 @@ export async function startChatServer(script: Script, hosts: readonly string[] =
   return { server, log, ran, api, loadMessages };
 }
 
-/** Sets up a DOM and fails the test if a promise is rejected without a handler. */
+/**
+ * Sets up a DOM and fails the test if a promise is rejected without a handler. The global variables stay, because React
+ * may still use them after the test: vitest.config.ts runs these files in a thread alone.
+ */
 export function useDom(): void {
   const window = new GlobalWindow({ url: "http://127.0.0.1/" });
-  const globals = globalThis as { [name: string]: unknown };
-  Object.assign(globals, { window, document: window.document });
+  Object.assign(globalThis, { window, document: window.document });
   const rejected: unknown[] = [];
   const note = (error: unknown): void => void rejected.push(error);
   process.on("unhandledRejection", note);
   onTestFinished(async () => {
     await new Promise((resolve) => setTimeout(resolve, 0));
     process.off("unhandledRejection", note);
-    delete globals["window"];
-    delete globals["document"];
     await window.happyDOM.close();
     if (rejected.length > 0) throw new Error("A promise was rejected without a handler", { cause: rejected[0] });
   });

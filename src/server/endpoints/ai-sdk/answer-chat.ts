@@ -26,6 +26,7 @@ import {
   composeInstructions,
   readClientTools,
   readUiRequest,
+  toMessageKey,
   type UiRequest,
   type UserInput,
 } from "./read-ui-request.ts";
@@ -39,7 +40,8 @@ export async function answerChat(core: ServerCore, call: ChatRequest): Promise<R
   const request = readUiRequest(messages);
   // Some transports send no chat ID, but always all messages.
   const first = messages[0]?.["id"];
-  const chat = id ?? deriveSessionId(typeof first === "string" ? toKey(first) : randomUUID(), caller.principal.owner);
+  const chat =
+    id ?? deriveSessionId(typeof first === "string" ? toMessageKey(first) : randomUUID(), caller.principal.owner);
   // The session may not exist yet, so check the read permission without it.
   await core.authorize({ caller, action: "sessions.read" });
   await core.authorize({ caller, action: "runs.start", session: chat });
@@ -47,11 +49,6 @@ export async function answerChat(core: ServerCore, call: ChatRequest): Promise<R
   return request.input === undefined
     ? continueRun(core, call, chat, request)
     : startChatRun(core, call, chat, { ...request, input: request.input });
-}
-
-/** The idempotency key of a message with this ID. */
-function toKey(messageId: string): string {
-  return `ai-sdk:${messageId}`;
 }
 
 async function startChatRun(
@@ -66,6 +63,7 @@ async function startChatRun(
     chat,
     input,
     known,
+    isComplete: body.trigger !== undefined,
     replaces: body.messageId,
     isRegenerated: body.trigger === "regenerate-message",
     key: given === "" ? undefined : given,
@@ -73,7 +71,7 @@ async function startChatRun(
   });
   await core.authorize({ caller, action: "runs.start", session });
   const { id, message } = input;
-  const key = given !== "" ? given : id === undefined ? randomUUID() : toKey(id);
+  const key = given !== "" ? given : id === undefined ? randomUUID() : toMessageKey(id);
   const started =
     run === undefined ? await startFromBody(core, { ...call, body: await describeStart() }, session, key) : undefined;
   const part = started ?? { session, run: run?.runId ?? "" };

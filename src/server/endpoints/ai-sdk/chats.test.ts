@@ -343,6 +343,41 @@ describe("versions of a chat", () => {
   });
 });
 
+describe("messages of a transport that sends all of them", () => {
+  const script = (request: { readonly prompt: readonly unknown[] }, turn: number) => ({
+    text: `${turn} after ${request.prompt.length}`,
+  });
+  const submit = { trigger: "submit-message" };
+
+  it("forks before the first message if the client has none of the chat", async () => {
+    const { fetch, log } = await createServerFixture({ script });
+    await say(fetch, "1", submit);
+    expect(textOf((await say(fetch, "2", submit, "u2")).events)).toBe("1 after 1");
+    const versions = await log.listBranches("c", { limit: 10 });
+    expect(versions).toHaveLength(2);
+    expect((await log.listRuns("c")).map(({ requestId }) => requestId)).toEqual(["u1"]);
+    // The same request again.
+    expect(textOf((await say(fetch, "2", submit, "u2")).events)).toBe("1 after 1");
+    expect(await log.listBranches("c", { limit: 10 })).toHaveLength(2);
+  });
+
+  it("keeps runs that no message of such a client started", async () => {
+    const { fetch, ask } = await createServerFixture({ script });
+    await ask("POST", "/v1/sessions/c/runs", { message: "Prepare" }, { status: 202 });
+    expect(textOf((await say(fetch, "1", submit)).events)).toBe("1 after 3");
+    expect(textOf((await say(fetch, "One", submit, "u2")).events)).toBe("2 after 3");
+  });
+
+  it("answers again in the version of the question", async () => {
+    const { fetch, log } = await createServerFixture({ script });
+    await say(fetch, "1", submit);
+    await say(fetch, "2", submit, "u2");
+    const again = async () => textOf((await say(fetch, "1", { trigger: "regenerate-message" })).events);
+    expect(await again()).toBe("2 after 1");
+    expect(await log.listBranches("c", { limit: 10 })).toHaveLength(3);
+  });
+});
+
 describe("tools that the client carries out", () => {
   const tools = { locate: { description: "Returns the position.", parameters: { type: "object" } } };
 

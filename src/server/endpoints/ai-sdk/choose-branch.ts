@@ -4,12 +4,13 @@
  * another answer, a new version is forked; the old one stays as it is.
  */
 import { createHash } from "node:crypto";
-import type { Log, RunInfo } from "../../../log/index.ts";
+import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
+import { deriveRunId } from "../../commands/derive-run-id.ts";
 import { branchBeforeRun, createFork } from "../create-fork.ts";
 import { findBranchWithRun, findHead } from "../find-branch.ts";
-import type { KnownMessage, UserInput } from "./read-ui-request.ts";
+import { type KnownMessage, toMessageKey, type UserInput } from "./read-ui-request.ts";
 
 const PAGE = 100;
 /** Maximum number of runs that are compared with the messages of the client. */
@@ -20,6 +21,8 @@ export interface NewMessage {
   readonly input: UserInput;
   /** The client's messages before the new one. */
   readonly known: readonly KnownMessage[];
+  /** Whether these are all messages of the client. Transports of the AI SDK say so by the field `trigger`. */
+  readonly isComplete: boolean;
   /** The answer to replace, or the message itself if it was edited. */
   readonly replaces: string | undefined;
   readonly isRegenerated: boolean;
@@ -30,6 +33,8 @@ export interface NewMessage {
 
 /** A run that exists already, or a session in which to start one. */
 export type Branch = { readonly session: string; readonly run?: RunInfo };
+
+type ReplacedRun = Required<Branch>;
 
 /** A run and the one that followed it. */
 interface Neighbours {
@@ -44,11 +49,10 @@ export async function chooseBranch(core: ServerCore, caller: Caller, message: Ne
   const session = head.sessionId;
   const isEdit = replaces !== undefined && replaces === input.id;
   if (isRegenerated || isEdit) {
-    const replaced = await findReplaced(core, caller, session, message);
+    const replaced = await findReplaced(core, caller, head, message);
     // A repeated request, whose first answer is under way. Without a key, this is all that tells them apart.
     if (replaced !== undefined && isSameRequest(replaced.run, message)) return replaced;
     if (replaced !== undefined) return fork(core, caller, message, replaced.session, replaced.run);
-    return { session };
   }
   const last = await findMatch(core.log, session, ({ requestId }) => requestId !== undefined && requestId === input.id);
   // A repeated message is answered by its run.
@@ -70,8 +74,9 @@ async function findDivergence(
   const branch = isOther ? await findBranchWithRun(core, caller, message.chat, lastAnswer) : undefined;
   if (branch === undefined || lastAnswer === undefined) {
     // A client that sends only its new message says nothing about the others.
-    if (common?.next === undefined) return { session };
-    return fork(core, caller, message, session, common.next);
+    if (common === undefined && !message.isComplete) return { session };
+    const next = common === undefined ? await findFirstSent(core.log, session) : common.next;
+    return next === undefined ? { session } : fork(core, caller, message, session, next);
   }
   const from = branch.sessionId;
   const shown = await findMatch(core.log, from, ({ runId }) => runId === lastAnswer);
@@ -112,18 +117,43 @@ function deriveKey(kind: string, at: string, { input, replaces, isRegenerated, k
 async function findReplaced(
   core: ServerCore,
   caller: Caller,
-  session: string,
-  { chat, input, replaces, isRegenerated }: NewMessage,
-): Promise<(Branch & { readonly run: RunInfo }) | undefined> {
+  { sessionId: session, owner }: SessionInfo,
+  { chat, input: { id }, replaces, isRegenerated }: NewMessage,
+): Promise<ReplacedRun | undefined> {
   const { log } = core;
-  const named = isRegenerated && replaces !== undefined ? replaces : undefined;
-  const branch = named === undefined ? undefined : await findBranchWithRun(core, caller, chat, named);
-  if (branch !== undefined && named !== undefined) {
-    const run = await log.getRun(branch.sessionId, named);
-    if (run !== undefined) return { session: branch.sessionId, run };
+  const named =
+    isRegenerated && replaces !== undefined ? await findInVersions(core, caller, chat, replaces) : undefined;
+  if (named !== undefined || id === undefined) return named;
+  const answered = await findMatch(log, session, ({ requestId }) => requestId === id);
+  if (answered !== undefined) return { session, run: answered.run };
+  // The client shows an older version, and some clients do not name the answer.
+  const key = toMessageKey(id);
+  for (const started of await log.listSessionsOfCommand(key, owner)) {
+    const found = await findInVersions(core, caller, chat, deriveRunId(started, key));
+    if (found !== undefined) return found;
   }
-  const answered = await findMatch(log, session, ({ requestId }) => requestId !== undefined && requestId === input.id);
-  return answered === undefined ? undefined : { session, run: answered.run };
+  return undefined;
+}
+
+async function findInVersions(
+  core: ServerCore,
+  caller: Caller,
+  chat: string,
+  runId: string,
+): Promise<ReplacedRun | undefined> {
+  const session = (await findBranchWithRun(core, caller, chat, runId))?.sessionId;
+  const run = session === undefined ? undefined : await core.log.getRun(session, runId);
+  return session === undefined || run === undefined ? undefined : { session, run };
+}
+
+/** Returns the oldest run for a message of such a client. Runs before it may be there to prepare the chat. */
+async function findFirstSent(log: Log, session: string): Promise<RunInfo | undefined> {
+  let first: RunInfo | undefined;
+  await findMatch(log, session, (run) => {
+    if (run.requestId !== undefined) first = run;
+    return false;
+  });
+  return first;
 }
 
 function isSameRequest({ status, runId }: RunInfo, { key, replaces, isRegenerated }: NewMessage): boolean {

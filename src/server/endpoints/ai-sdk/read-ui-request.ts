@@ -113,6 +113,11 @@ export function readClientTools(tools: Json | undefined): NonNullable<StartRun["
   });
 }
 
+/** The idempotency key of a message with this ID. */
+export function toMessageKey(messageId: string): string {
+  return `ai-sdk:${messageId}`;
+}
+
 function refuse(message: string, path: string): LoomError {
   return new LoomError("invalid_request", message, { path, in: "body" });
 }
