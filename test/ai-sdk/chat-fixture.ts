@@ -1,26 +1,40 @@
 // A server with a scripted agent, and chats of the AI SDK as React hooks in a DOM, over real HTTP.
 import { useChat } from "@ai-sdk/react";
-import { DefaultChatTransport, type UIMessage } from "ai";
+import { WorkflowChatTransport } from "@ai-sdk/workflow/client";
+import { type ChatTransport, DefaultChatTransport, type UIMessage } from "ai";
 import { GlobalWindow } from "happy-dom";
 import { createElement } from "react";
 import { createRoot } from "react-dom/client";
 import { onTestFinished, vi } from "vitest";
 import { agent } from "../../src/agents/index.ts";
-import { MemoryLog } from "../../src/log/index.ts";
+import { LoomChatTransport } from "../../src/ai-sdk/index.ts";
+import { type Log, MemoryLog } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import { createTools } from "../agents/counted-tools.ts";
 
 const WAIT = { timeout: 25_000, interval: 10 };
 
-/** Starts a server. `script` is that of its agent, and `hosts` are its other names. */
-export async function startChatServer(script: Script, hosts: readonly string[] = []) {
-  const log = new MemoryLog();
+interface ChatServerOptions {
+  /** Other names of the server. */
+  readonly hosts?: readonly string[];
+  readonly log?: Log;
+  /** More tools of the agent. */
+  readonly moreTools?: readonly Tool[];
+}
+
+/** Starts a server. `script` is that of its agent. */
+export async function startChatServer(
+  script: Script,
+  { hosts = [], log = new MemoryLog(), moreTools = [] }: ChatServerOptions = {},
+) {
   const { tools, ran } = createTools();
-  const agents = { main: agent({ model: new ScriptedModel(script, { chunk: 4 }), tools }) };
+  const model = new ScriptedModel(script, { chunk: 4 });
+  const agents = { main: agent({ model, tools: [...tools, ...moreTools] }) };
   const blobs = createMemoryBlobStore(SERVER_LIMITS);
   const server = await startLoomServer({ log, agents, blobs, port: 0, hosts });
   onTestFinished(() => server.close({ graceMs: 0 }));
@@ -93,6 +107,13 @@ export async function renderChat(options: HookOptions) {
 export function createDefaultTransport(api: string): DefaultChatTransport<UIMessage> {
   return new DefaultChatTransport({ api });
 }
+
+/** Every transport that the guide names. */
+export const TRANSPORTS: { readonly [name: string]: (api: string) => ChatTransport<UIMessage> } = {
+  DefaultChatTransport: createDefaultTransport,
+  WorkflowChatTransport: (api) => new WorkflowChatTransport({ api }) as unknown as ChatTransport<UIMessage>,
+  LoomChatTransport: (api) => new LoomChatTransport<UIMessage>({ api }),
+};
 
 /** The messages without fields that are undefined, as JSON has them. */
 export function toPlain(messages: readonly UIMessage[]): unknown {

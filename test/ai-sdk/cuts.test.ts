@@ -1,6 +1,5 @@
 // The connection is cut after every chunk of a chat: clients that can resume end up with the messages of an uncut run,
 // and the others report the cut.
-import { WorkflowChatTransport } from "@ai-sdk/workflow/client";
 import {
   type ChatTransport,
   isToolUIPart,
@@ -8,10 +7,9 @@ import {
   type UIMessage,
 } from "ai";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { LoomChatTransport } from "../../src/ai-sdk/index.ts";
 import { CUT_SAMPLES } from "../sampling.ts";
 import { startFaultProxy } from "../server/fault-proxy.ts";
-import { createDefaultTransport, renderChat, startChatServer, useDom } from "./chat-fixture.ts";
+import { createDefaultTransport, renderChat, startChatServer, TRANSPORTS, useDom } from "./chat-fixture.ts";
 
 const CALL = { name: "remove", input: { path: "x" }, id: "t1" };
 
@@ -27,7 +25,7 @@ async function startFaultyServer() {
     () => target,
     () => undefined,
   );
-  const { api, server } = await startChatServer(script, [`127.0.0.1:${proxy.port}`]);
+  const { api, server } = await startChatServer(script, { hosts: [`127.0.0.1:${proxy.port}`] });
   target = server.url;
   onTestFinished(() => proxy.close());
   return { proxy, api, faultyApi: `${proxy.url}/api/chat` };
@@ -74,12 +72,9 @@ beforeEach(() => {
   return () => void vi.restoreAllMocks();
 });
 
-const EXACT: { readonly [name: string]: (api: string) => ChatTransport<UIMessage> } = {
-  LoomChatTransport: (api) => new LoomChatTransport<UIMessage>({ api }),
-  WorkflowChatTransport: (api) => new WorkflowChatTransport({ api }) as unknown as ChatTransport<UIMessage>,
-};
+const { DefaultChatTransport: _notExact, ...exact } = TRANSPORTS;
 
-describe.each(Object.entries(EXACT))("%s", (_name, createTransport) => {
+describe.each(Object.entries(exact))("%s", (_name, createTransport) => {
   it("continues exactly after every cut", async () => {
     const { proxy, api, faultyApi } = await startFaultyServer();
     const whole = describeMessages(await talk("whole", createTransport(api)));

@@ -1,22 +1,20 @@
 // `useChat` of the AI SDK with each transport, unmodified, against a server.
-import { WorkflowChatTransport } from "@ai-sdk/workflow/client";
 import {
-  type ChatTransport,
   DefaultChatTransport,
   isToolUIPart,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
-  type UIMessage,
 } from "ai";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { LoomChatTransport } from "../../src/ai-sdk/index.ts";
-import { createDefaultTransport, renderChat, startChatServer, textOf, toPlain, useDom } from "./chat-fixture.ts";
-
-const TRANSPORTS: { readonly [name: string]: (api: string) => ChatTransport<UIMessage> } = {
-  DefaultChatTransport: createDefaultTransport,
-  WorkflowChatTransport: (api) => new WorkflowChatTransport({ api }) as unknown as ChatTransport<UIMessage>,
-  LoomChatTransport: (api) => new LoomChatTransport<UIMessage>({ api }),
-};
+import {
+  createDefaultTransport,
+  renderChat,
+  startChatServer,
+  textOf,
+  toPlain,
+  TRANSPORTS,
+  useDom,
+} from "./chat-fixture.ts";
 
 const REMOVE = [
   { text: "Let me see. ", calls: [{ name: "remove", input: { path: "x" }, id: "t1" }] },

@@ -30,7 +30,7 @@ import {
   type UiRequest,
   type UserInput,
 } from "./read-ui-request.ts";
-import { findWait, sendPart } from "./send-part.ts";
+import { findRest, sendPart } from "./send-part.ts";
 
 type ChatRequest = ApiCall<"ChatOptions", "Chat">;
 
@@ -114,18 +114,19 @@ async function continueRun(
   const branch = await findBranchWithRun(core, caller, chat, run);
   const session = branch?.sessionId ?? chat;
   const info = await findRun(log, session, run);
-  const requests = await findRequests(log, session, info, new Set(answers.map(({ callId }) => callId)));
+  const answered = new Set(answers.map(({ callId }) => callId));
+  const requests = await findRequests(log, session, info, answered);
   const last = Math.max(...requests.values());
   if (!Number.isFinite(last))
     throw new LoomError("unknown_call", "No tool call in the last message waits for an answer", { run_id: run });
-  const from = await findWait(log, session, last);
   const waiting = info.status === "live" ? await findWaiting(log, session) : new Map<string, number>();
   for (const answer of answers) {
     const asked = waiting.get(answer.callId);
     if (asked !== undefined) await sendAnswer(core, caller, session, asked, answer);
   }
+  const rest = await findRest(log, session, last, answered);
   const policy = applyPolicy(core, caller, { session, run }, query.on_disconnect);
-  return sendPart(core, call, { session, run, from }, policy);
+  return sendPart(core, call, { session, run, ...rest }, policy);
 }
 
 /** Another client may answer first; the stream then shows what it decided. */

@@ -160,6 +160,25 @@ describe("approvals of AI SDK clients", () => {
     expect(await log.listRuns("c")).toHaveLength(1);
   });
 
+  it("sends the whole rest when several calls are answered at once", async () => {
+    const calls = ["t1", "t2", "t3"].map((id) => ({ name: "remove", input: { path: id }, id }));
+    const { fetch, log, ran } = await createServerFixture({ script: [{ calls }, { text: "Done." }] });
+    await say(fetch, "Remove all");
+    const [run] = await log.listRuns("c");
+    const parts = calls.map(({ id, input }) => {
+      const approval = { id, approved: id !== "t2" };
+      return { type: "tool-remove", toolCallId: id, state: "approval-responded", input, approval };
+    });
+    const messages = [user("u1", "Remove all"), { id: run?.runId, role: "assistant", parts }];
+    const response = await fetch("/api/chat", post({ id: "c", messages }));
+    const events = await readSse(response);
+    expect(textOf(events)).toBe("Done.");
+    expect(parse(events.at(-1) as SseEvent)).toEqual({ type: "finish", finishReason: "stop" });
+    expect(ran).toHaveLength(2);
+    const path = `/api/chat/${response.headers.get("x-workflow-run-id")}/stream`;
+    expect(await readSse(await fetch(`${path}?startIndex=1`))).toEqual(events.slice(1));
+  });
+
   it("replays a waiting run up to its request", async () => {
     const { fetch } = await createServerFixture({ script: REMOVE });
     const { events } = await say(fetch, "Remove x");

@@ -2,6 +2,7 @@
  * Streams a run, or a part of it, to clients of the AI SDK. A response ends with the run, or with `finish` where the run
  * waits for the user: these clients send an answer only after the response has ended.
  */
+import type { DataLoomWaitingFrame } from "../../../dialects/ai-sdk/frames.generated.ts";
 import { parseCursor } from "../../../log/cursor.ts";
 import type { Log, StreamFrame } from "../../../log/index.ts";
 import { openStream } from "../../../log/stream.ts";
@@ -99,15 +100,33 @@ async function* readFrames(
 }
 
 /**
- * Returns the cursor of the chunk at which a response ended because these calls wait for the user: the first such place
- * after `eventId`, the record of the last request. Returns the end of that record if there is none yet.
+ * Finds what to send to a client that has answered these calls: the chunks after the one at which its last response
+ * ended, which is the first wait after `eventId`, the record of the last request, or the end of that record. The server
+ * uses the answers one by one, so the run seems to wait for the later ones; the response does not end there. Call it after
+ * the answers were used.
  */
-export async function findWait(log: Log, session: string, eventId: number): Promise<string> {
-  let last: string | undefined;
+export async function findRest(
+  log: Log,
+  session: string,
+  eventId: number,
+  answered: ReadonlySet<string>,
+): Promise<Required<Pick<SentPart, "from" | "wait">>> {
+  let from: string | undefined;
+  let end: string | undefined;
+  let wait = 0;
   for await (const { text, cursor } of readFrames(log, session, { after: eventId - 1 })) {
-    if (isWaitingChunk(text)) return cursor;
-    if (parseCursor(cursor).eventId === eventId) last = cursor;
+    const { eventId: at } = parseCursor(cursor);
+    if (isWaitingChunk(text)) {
+      from ??= cursor;
+      if (!listWaitingCalls(text).every((call) => answered.has(call))) break;
+      wait = at + 1;
+    } else if (at === eventId) end = cursor;
   }
-  if (last !== undefined) return last;
+  from ??= end;
+  if (from !== undefined) return { from, wait };
   throw new LoomError("unknown_call", "The request for this answer is no longer in the session");
+}
+
+function listWaitingCalls(text: string): readonly string[] {
+  return (JSON.parse(text) as DataLoomWaitingFrame).data.call_ids;
 }
