@@ -14,8 +14,10 @@ export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { s
 /** Clients of other protocols: cut the connection after every `step`-th frame. */
 export const CUT_SAMPLES = { step: LONG ? 1 : 9 };
 
-/** Killed servers: number of kills, sessions, and messages whose response is lost. */
-export const KILL_SAMPLES = LONG ? { kills: 60, sessions: 24, lost: 150 } : { kills: 2, sessions: 5, lost: 6 };
+/** Killed servers: number of kills, sessions, messages whose response is lost, and chats of the AI SDK. */
+export const KILL_SAMPLES = LONG
+  ? { kills: 60, sessions: 24, lost: 150, chats: 24 }
+  : { kills: 2, sessions: 5, lost: 6, chats: 2 };
 
 /** Number of readers, and of runs they follow. */
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100, runs: 10 };
