@@ -1,14 +1,18 @@
 /**
  * Resume benchmark: processor time and records read for a resume near the end of a long run, in each dialect, with
- * encoder snapshots and without. `--quick` makes the run a tenth as long.
+ * encoder snapshots and without. `--quick` makes the run a tenth as long. Then the bytes that AI SDK clients receive when
+ * they resume in the middle of a 10,000-token answer.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { agent } from "../src/agents/index.ts";
 import { createEntry } from "../src/log/entry.ts";
 import { describeHolder } from "../src/log/holder.ts";
-import { type Log, openSqliteLog, openStream, type StreamOptions } from "../src/log/index.ts";
+import { type Log, MemoryLog, openSqliteLog, openStream, type StreamOptions } from "../src/log/index.ts";
+import { ScriptedModel } from "../src/models/testing.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
+import { startLoomServer } from "../src/server/loom-server.ts";
 import { print } from "./measure.ts";
 
 const RECORDS = process.argv.includes("--quick") ? 30_000 : 300_000;
@@ -23,6 +27,7 @@ const FORMS: readonly (readonly [string, Form])[] = [
   ["loom strict", { dialect: "loom", encoderOptions: { strict: true } }],
   ["loom all", { dialect: "loom", modes: "all" }],
   ["loom tools", { dialect: "loom", modes: ["tools"] }],
+  ["ai-sdk", { dialect: "ai-sdk" }],
   ["export", { dialect: "export" }],
   ["export strict", { dialect: "export", encoderOptions: { strict: true } }],
 ];
@@ -77,3 +82,22 @@ for (const [name, form] of FORMS) {
   );
 }
 rmSync(folder, { recursive: true, force: true });
+
+const TOKENS = 10_000;
+const model = new ScriptedModel([{ text: "word ".repeat(TOKENS) }], { chunk: 5 });
+const server = await startLoomServer({ log: new MemoryLog(), agents: { main: agent({ model }) }, port: 0 });
+const api = `${server.url}/api/chat`;
+const messages = [{ id: "u1", role: "user", parts: [{ type: "text", text: "Talk" }] }];
+const headers = { "content-type": "application/json" };
+const answer = await fetch(api, { method: "POST", headers, body: JSON.stringify({ id: "c", messages }) });
+const stream = `${api}/${answer.headers.get("x-workflow-run-id") ?? ""}/stream`;
+const body = await answer.text();
+const frames = body.split("\n\n");
+const cursor = /^id: (.*)$/m.exec(frames[TOKENS / 2] ?? "")?.[1] ?? "";
+const sizeOf = async (response: Response): Promise<number> => (await response.arrayBuffer()).byteLength;
+const byChat = await sizeOf(await fetch(`${api}/c/stream`));
+const byCursor = await sizeOf(await fetch(stream, { headers: { "last-event-id": cursor } }));
+print(`AI SDK: resume in the middle of a message of ${TOKENS} tokens, ${body.length} bytes`);
+print(`DefaultChatTransport ${String(byChat).padStart(8)} bytes: ${(byChat / body.length).toFixed(2)} messages`);
+print(`LoomChatTransport    ${String(byCursor).padStart(8)} bytes: ${(byCursor / body.length).toFixed(2)} messages`);
+await server.close({ graceMs: 0 });
