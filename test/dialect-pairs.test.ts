@@ -121,7 +121,7 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
       if (event.type === "todo_list") lists.set(`${envelope.run_id ?? ""} ${event.list_id}`, event);
       const key = event.type === "todo_update" ? `${envelope.run_id ?? ""} ${event.list_id}` : "";
       const list = lists.get(key);
-      if (event.type === "todo_update" && list !== undefined) {
+      if (dialect === "ai-sdk" && event.type === "todo_update" && list !== undefined) {
         const items = list.items.map((item) =>
           item.id === event.item_id
             ? { ...item, text: event.text ?? item.text, completed: event.completed ?? item.completed }

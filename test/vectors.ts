@@ -13,6 +13,7 @@ import {
   type EncoderOptions,
 } from "../src/dialects/index.ts";
 import type { EventRecord } from "../src/protocol/index.ts";
+import { RunStates } from "../src/protocol/run-states.ts";
 
 export const VECTORS = join(import.meta.dirname, "..", "spec", "vectors");
 
@@ -83,12 +84,18 @@ function encodeAll(form: string, groups: readonly (readonly EventRecord[])[], si
   const { dialect, options } = FORMS[form] as (typeof FORMS)[string];
   let encoder = DIALECTS[dialect].createEncoder(options);
   let stamp = createStamper();
+  // As in conversions: receivers without deltas get full states.
+  const states = DIALECTS[dialect].carriesDeltas && options?.strict !== true ? undefined : new RunStates();
   return groups.map((group) => {
     if (single) {
       encoder = DIALECTS[dialect].createEncoder(options);
       stamp = createStamper();
     }
-    return group.flatMap((record) => encoder.encode(stamp(record)).map((text) => JSON.parse(text) as unknown));
+    return group.flatMap((record) => {
+      states?.add(record);
+      const event = states === undefined ? record.event : (states.withFullState(record) ?? record.event);
+      return encoder.encode(stamp({ ...record, event })).map((text) => JSON.parse(text) as unknown);
+    });
   });
 }
 

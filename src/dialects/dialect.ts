@@ -134,7 +134,10 @@ export interface Dialect extends Decoding {
   readonly isStateful: boolean;
   /** True if it carries events of unknown types. */
   readonly carriesUnknown: boolean;
-  /** True if its receivers can apply state deltas. For others, states are sent in full. */
+  /**
+   * True if its receivers can apply state deltas. For others, states are sent in full. If it is stateful, its encoder
+   * receives all state events of a run as they are stored, and writes its own deltas.
+   */
   readonly carriesDeltas: boolean;
   /** How each event type is represented. */
   readonly ledger: { readonly [T in EventType]: LedgerEntry };

@@ -14,7 +14,7 @@ import { LoomError } from "../protocol/index.ts";
  * dialect: other bytes, another number of frames, or frames sent at another record. Older cursors are then rejected
  * instead of misread.
  */
-export const ENCODER_VERSION = 5;
+export const ENCODER_VERSION = 6;
 
 /** Maximum length of a cursor in characters; valid cursors are shorter. Longer ones throw `cursor_invalid`. */
 export const MAX_CURSOR_LENGTH = 64;

@@ -2,7 +2,8 @@
  * Encodes pages of stored records as frames of one dialect, with the selected stream modes. It does not know cursors.
  *
  * - Without modes all events are sent except graph states (`updates`, `values` and `checkpoint`).
- * - With modes only their events are sent, and states are sent in full. A state that cannot be restored is omitted.
+ * - With modes only their events are sent, and states are sent in full, unless the dialect writes its own deltas. A state
+ *   that cannot be restored is omitted.
  * - A `loom` frame that follows omitted records names its predecessor in `prev_event_id`. In dialects without an
  *   envelope, `run_end` counts the frames that were sent.
  *
@@ -172,8 +173,10 @@ export function createPageEncoder(encoding: PageEncoding, before: SavedPageEncod
 
 /** Decides which records are sent and what is sent of them. */
 function createSelection(encoding: PageEncoding, saved?: SavedSelection) {
-  const wants = createFilter(encoding.modes);
-  const states = includesStates(encoding) ? new RunStates(saved?.states) : undefined;
+  const { dialect, modes } = encoding;
+  const foldsStates = dialect.isStateful && dialect.carriesDeltas;
+  const wants = createFilter(foldsStates ? addChanges(modes) : modes);
+  const states = includesStates(encoding) && !foldsStates ? new RunStates(saved?.states) : undefined;
   const counts = saved?.omitted ?? new Map<string, number>();
   const omitted = countsFrames(encoding) ? new BoundedMap(MAX_LIVE_RUNS, undefined, counts) : undefined;
   if (omitted !== undefined && saved?.isEvicted === true) omitted.evicted = true;
@@ -238,6 +241,11 @@ function createSelection(encoding: PageEncoding, saved?: SavedSelection) {
 /** Whether the selection must keep something about this event beyond sending it. */
 function isTracked(event: AnyEvent): boolean {
   return isStateEvent(event) || isTerminal(event) || event.type === "run_start" || event.type === "run_end";
+}
+
+/** Adds the events that change the state, for an encoder that writes its own deltas. */
+function addChanges(modes: StreamModes | undefined): StreamModes | undefined {
+  return typeof modes === "object" && modes.includes("values") ? [...modes, "updates", "checkpoints"] : modes;
 }
 
 function createFilter(modes: StreamModes | undefined): (event: AnyEvent) => boolean {

@@ -18,8 +18,17 @@ const STARTED = { type: "RUN_STARTED", threadId: "t", runId: "r" };
 const FINISHED = { type: "RUN_FINISHED", threadId: "t", runId: "r" };
 
 /** Errors that both clients accept, and why they are errors. */
+const DROPPED = "both clients drop the whole patch with a warning, so their state is wrong from then on";
 const ACCEPTED: { readonly [name: string]: string } = {
-  "ag-ui-state-patch-op": "both clients drop the whole patch with a warning, so their state is wrong from then on",
+  "ag-ui-state-patch-op": DROPPED,
+  "ag-ui-patch-path-missing": DROPPED,
+  "ag-ui-patch-parent-missing": DROPPED,
+  "ag-ui-patch-index": DROPPED,
+  "ag-ui-patch-remove-missing": DROPPED,
+  "ag-ui-patch-move-missing": DROPPED,
+  "ag-ui-patch-test": DROPPED,
+  "ag-ui-patch-prototype": DROPPED,
+  "ag-ui-activity-patch": DROPPED,
 };
 
 /** Warnings that both clients refuse, and why they are only warnings. */

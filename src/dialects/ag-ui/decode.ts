@@ -14,6 +14,7 @@ import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decod
 import { PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { AG_UI } from "./carried-events.ts";
 import { ChunkExpander } from "./chunk-expander.ts";
+import { DeltaReader } from "./delta-reader.ts";
 import { FrameReader, keep } from "./frame-reader.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
 import { OrderChecker } from "./order-checker.ts";
@@ -51,7 +52,8 @@ function createAgUiDecoder(): Decoder {
   let hasFailed = false;
   /** True if the run has sent its usage call by call; its end then has the sum. */
   let hasUsage = false;
-  let reader = new FrameReader();
+  const deltas = new DeltaReader();
+  let reader = new FrameReader(deltas);
   let order = new OrderChecker();
   let chunks = new ChunkExpander();
 
@@ -66,7 +68,8 @@ function createAgUiDecoder(): Decoder {
     state = "live";
     hasFailed = false;
     hasUsage = false;
-    reader = new FrameReader();
+    deltas.startRun();
+    reader = new FrameReader(deltas);
     order = new OrderChecker();
     chunks = new ChunkExpander();
     runId = readText(frame["runId"]);

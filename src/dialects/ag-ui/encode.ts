@@ -5,6 +5,7 @@
  * A client can answer an approval only after the run has ended. While a run waits, each record therefore ends with a
  * `RUN_FINISHED` that names the open approvals, and the next one starts the run again, under the same ID.
  */
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { findFault } from "../../protocol/check-form.ts";
 import {
   type EventOf,
@@ -22,7 +23,6 @@ import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
-import { changeList } from "../todo-lists.ts";
 import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
 import { readArguments } from "./read-arguments.ts";
@@ -49,12 +49,16 @@ import {
   supersede,
   writeFrame,
 } from "./sent-run.ts";
+import { noteChange, noteState, takeChanges, toOperations } from "./sent-state.ts";
 
 const FAILED = "The run failed";
 const CANCELLED = "The run was cancelled";
-const GRAPH_STATE = "the state after each step is sent as `STATE_SNAPSHOT`";
+const GRAPH_STATE = "the state after each step is sent as `STATE_SNAPSHOT` or `STATE_DELTA`";
 /** The last time that `Date` can represent. */
 const MAX_TIME = 8.64e15;
+/** To-do lists of a run whose items are known, and their items. */
+const MAX_LISTS = 100;
+const MAX_LIST_ITEMS = 1000;
 /** Frames without an event that can be sent again as they came: they name no message, call or step. */
 const KEPT_FRAMES: ReadonlySet<unknown> = new Set(["ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "STATE_DELTA", "RAW"]);
 
@@ -214,9 +218,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     return [writeCustom({ ...event, call_id: nameCall(fold, call), name: event.name ?? call.name })];
   }),
   todo_list: carried("ACTIVITY_SNAPSHOT", encodeList),
-  todo_update: converted("ACTIVITY_SNAPSHOT", encodeList, {
-    note: "the whole list with the change; `CUSTOM` if the run does not have the list",
-  }),
+  todo_update: carried("ACTIVITY_DELTA", encodeItem, { note: "`CUSTOM` if the run does not have the item" }),
   image: activity(),
   data: activity(),
   custom: converted(
@@ -246,18 +248,12 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   got_node_complete: custom(),
   got_node_failed: custom(),
   got_expand: custom(),
-  values: carried(
-    "STATE_SNAPSHOT",
-    (_fold, event) => [
-      isRootState(event) ? writeFrame("STATE_SNAPSHOT", { snapshot: event.state }) : writeCustom(event),
-    ],
-    {
-      note: "`CUSTOM` for a subgraph",
-      roundTrip: (event) => (isRootState(event) ? { type: "values", state: event.state } : event),
-    },
-  ),
-  updates: omitted(GRAPH_STATE),
-  checkpoint: omitted(GRAPH_STATE),
+  values: carried("STATE_SNAPSHOT", encodeState, {
+    note: "a change is sent as `STATE_DELTA`, with what the nodes wrote; `CUSTOM` for a subgraph. A change without an earlier state is omitted",
+    roundTrip: (event) => (isRootState(event) ? { type: "values", state: event.state } : event),
+  }),
+  updates: omitted(GRAPH_STATE, ({ states }, event) => noteChange(states, event)),
+  checkpoint: omitted(GRAPH_STATE, ({ states }, event) => noteChange(states, event)),
   run_end: carried(
     "RUN_FINISHED",
     (fold, { status, reason, code }, { envelope }) => {
@@ -380,12 +376,51 @@ function createInterrupt(
 
 function encodeList(
   fold: SentRun,
-  event: EventOf<"todo_list"> | EventOf<"todo_update">,
+  event: EventOf<"todo_list">,
   { envelope: { node_id } }: StampedRecord,
 ): readonly string[] {
-  const list = changeList(fold.lists, event);
-  if (list === undefined) return [writeCustom(event)];
-  return [...endMessages(fold, node_id), writeActivity(list, `todo-${list.list_id}`)];
+  const positions = new Map<string, number[]>();
+  const items = event.items.length <= MAX_LIST_ITEMS ? event.items : [];
+  for (const [index, { id }] of items.entries()) positions.set(id, [...(positions.get(id) ?? []), index]);
+  new BoundedMap<ReadonlyMap<string, readonly number[]>>(MAX_LISTS, undefined, fold.lists).set(
+    event.list_id,
+    positions,
+  );
+  return [...endMessages(fold, node_id), writeActivity(event, nameList(event))];
+}
+
+function encodeItem({ lists }: SentRun, event: EventOf<"todo_update">): readonly string[] {
+  const { list_id, item_id, completed, text } = event;
+  const patch = (lists.get(list_id)?.get(item_id) ?? []).flatMap((index) =>
+    Object.entries(dropUndefined({ completed, text })).map(([field, value]): JsonObject => ({
+      op: "replace",
+      path: `/items/${index}/${field}`,
+      value,
+    })),
+  );
+  if (patch.length === 0) return [writeCustom(event)];
+  return [writeFrame("ACTIVITY_DELTA", { messageId: nameList(event), activityType: nameEvent("todo_list"), patch })];
+}
+
+function nameList({ list_id }: { readonly list_id: string }): string {
+  return `todo-${list_id}`;
+}
+
+function encodeState({ states }: SentRun, event: EventOf<"values">): readonly string[] {
+  const { checkpoint_ns = "", delta } = event;
+  if (delta !== true) return sendState(states, event);
+  const sent = states.get(checkpoint_ns);
+  if (sent === undefined) return NO_FRAMES;
+  const taken = takeChanges(sent, event);
+  if ("state" in taken) return sendState(states, { ...event, state: taken.state, delta: false });
+  if (checkpoint_ns !== "") return taken.changes.map((change) => writeCustom({ ...event, state: change }));
+  const operations = toOperations(sent, taken.changes);
+  return operations.length === 0 ? NO_FRAMES : [writeFrame("STATE_DELTA", { delta: operations })];
+}
+
+function sendState(states: SentRun["states"], event: EventOf<"values">): readonly string[] {
+  noteState(states, event);
+  return [isRootState(event) ? writeFrame("STATE_SNAPSHOT", { snapshot: event.state }) : writeCustom(event)];
 }
 
 function isRootState({ checkpoint_ns = "", delta }: EventOf<"values">): boolean {

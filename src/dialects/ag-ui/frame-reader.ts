@@ -10,6 +10,7 @@ import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { MAX_REPLY_CHARACTERS, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { AG_UI, findActivityEvent, findCustomEvent, SUPERSEDED } from "./carried-events.ts";
+import type { DeltaReader } from "./delta-reader.ts";
 import { readArguments } from "./read-arguments.ts";
 import { AG_UI_RULE_INFO } from "./rules.generated.ts";
 
@@ -30,6 +31,7 @@ interface ReadCall {
 
 /** Reads the frames of one run. */
 export class FrameReader {
+  readonly #deltas: DeltaReader;
   readonly #calls = new BoundedMap<ReadCall>(MAX_CALLS);
   readonly #started = new BoundedMap<true>(MAX_CALLS);
   /** Calls that wait for approval. */
@@ -40,6 +42,11 @@ export class FrameReader {
   /** The text of the last message. */
   readonly #reply = new ReplyText(this.#budget);
   #lastMessage: Json | undefined;
+
+  /** `deltas` has the state and the activities of the stream. */
+  constructor(deltas: DeltaReader) {
+    this.#deltas = deltas;
+  }
 
   /** Returns the events of a frame. A frame without an equivalent is kept as `foreign`. */
   read(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
@@ -73,7 +80,12 @@ export class FrameReader {
       case "TOOL_CALL_RESULT":
         return this.#readCall(type, textOf(frame["toolCallId"]), frame, toJsonObject(loom), issues);
       case "STATE_SNAPSHOT":
+        this.#deltas.setState(frame["snapshot"] ?? null);
         return [{ type: "values", state: frame["snapshot"] ?? null }];
+      case "STATE_DELTA":
+        return [this.#deltas.readState(frame["delta"] as readonly JsonObject[], issues) ?? keep(frame)];
+      case "ACTIVITY_DELTA":
+        return [this.#deltas.readActivity(frame, issues) ?? keep(frame)];
       case "STEP_STARTED":
       case "STEP_FINISHED":
         return isJsonObject(loom) ? NO_EVENTS : [keep(frame)];
@@ -82,7 +94,12 @@ export class FrameReader {
       case "CUSTOM":
         return this.#readCarried(findCustomEvent(frame["name"]), frame["value"], frame);
       case "ACTIVITY_SNAPSHOT":
+        this.#deltas.setActivity(textOf(messageId), frame["content"] ?? {}, frame["replace"] === false);
         return this.#readCarried(findActivityEvent(frame["activityType"]), frame["content"], frame);
+      case "MESSAGES_SNAPSHOT":
+        for (const { role, id, content } of frame["messages"] as readonly JsonObject[])
+          if (role === "activity") this.#deltas.setActivity(textOf(id), content ?? {}, false);
+        return [keep(frame)];
       default:
         return [keep(frame)];
     }

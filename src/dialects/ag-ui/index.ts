@@ -13,7 +13,7 @@ export const agUi: Dialect = {
   options: ["legacy"],
   isStateful: true,
   carriesUnknown: false,
-  carriesDeltas: false,
+  carriesDeltas: true,
   ledger: AG_UI_TABLE,
   rules: AG_UI_RULES,
   unendedRule: { name: "ag-ui-end-missing", rule: AG_UI_RULES["ag-ui-end-missing"] },

@@ -18,6 +18,8 @@ export const AG_UI_RULE_INFO = {
   "ag-ui-owner": { level: "error", section: "AG-UI 1.0" },
   "ag-ui-chunk-first": { level: "error", section: "AG-UI 1.0" },
   "ag-ui-interrupt-empty": { level: "error", section: "AG-UI 1.0", perFrame: true },
+  "ag-ui-delta-first": { level: "warning", section: "AG-UI 1.0" },
+  "ag-ui-patch": { level: "error", section: "AG-UI 1.0" },
   "ag-ui-text-limit": { level: "error", section: "AG-UI 1.0" },
   "ag-ui-end-missing": { level: "warning", section: "AG-UI 1.0" },
 } as const satisfies RuleInfoTable;

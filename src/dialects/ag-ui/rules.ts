@@ -103,6 +103,22 @@ export const AG_UI_RULES = {
     perFrame: true,
     about: { en: "The outcome `interrupt` has no interrupts", zh: "结果 `interrupt` 没有任何中断" },
   },
+  "ag-ui-delta-first": {
+    level: "warning",
+    section,
+    about: {
+      en: "The state or an activity changes before its snapshot: clients apply the change to what they have, or drop it",
+      zh: "状态或活动在其快照之前发生修改：客户端会将修改应用到已有内容，或将其丢弃",
+    },
+  },
+  "ag-ui-patch": {
+    level: "error",
+    section,
+    about: {
+      en: "A JSON Patch cannot be applied: clients drop it, and have another state than the server from then on",
+      zh: "JSON Patch 无法应用：客户端会将其丢弃，此后状态与服务端不一致",
+    },
+  },
   "ag-ui-text-limit": {
     level: "error",
     section,

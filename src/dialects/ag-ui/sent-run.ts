@@ -14,6 +14,7 @@ import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
 import { SUPERSEDED } from "./carried-events.ts";
 import type { AgUiFrameType } from "./frames.ts";
 import { readArguments } from "./read-arguments.ts";
+import type { SentState } from "./sent-state.ts";
 
 /** Maximum open text messages, and open reasoning. Beyond it, the oldest is closed. */
 const MAX_OPEN_MESSAGES = 1000;
@@ -69,7 +70,10 @@ export interface SentRun {
   readonly parents: Map<string, string>;
   /** Tokens of all model calls so far. */
   usage: { inputTokens: number; outputTokens: number; totalTokens: number } | undefined;
-  readonly lists: Map<string, EventOf<"todo_list">>;
+  /** Positions of the items of each to-do list by ID. */
+  readonly lists: Map<string, ReadonlyMap<string, readonly number[]>>;
+  /** States by the path of the graph. */
+  readonly states: Map<string, SentState>;
   readonly answered: StreamedAnswer;
 }
 
@@ -92,6 +96,7 @@ export function createSentRun({ envelope, event }: StampedRecord, isLegacy: bool
     parents: new Map(),
     usage: undefined,
     lists: new Map(),
+    states: new Map(),
     answered: createStreamedAnswer(),
   };
 }

@@ -24,8 +24,8 @@ export interface AgUiReaderOptions {
   readonly isTanStack: boolean;
   /** The client has all frames up to here. */
   readonly readUpTo?: Position | undefined;
-  /** Frame to send after the first `RUN_STARTED`. */
-  readonly snapshot?: string | undefined;
+  /** Frames to send after the first `RUN_STARTED`. */
+  readonly snapshots: readonly string[];
   /** True: each frame is an object with `id` and `chunk`. */
   readonly isEnveloped: boolean;
   /** Resolves to the ID of the last record of the session. */
@@ -63,7 +63,7 @@ class AgUiSink implements Sink {
   readonly #target: Sink;
   readonly #options: AgUiReaderOptions;
   #readUpTo: Position | undefined;
-  #snapshot: string | undefined;
+  #snapshots: readonly string[];
   /** True between `RUN_STARTED` and the end of the run, as the client sees it. */
   #isStarted = false;
   /** The last frame that ended or paused the run, if the client has already received it. */
@@ -82,7 +82,7 @@ class AgUiSink implements Sink {
     this.#target = target;
     this.#options = options;
     this.#readUpTo = options.readUpTo;
-    this.#snapshot = options.snapshot;
+    this.#snapshots = options.snapshots;
   }
 
   write(chunk: Chunk): boolean {
@@ -157,14 +157,11 @@ class AgUiSink implements Sink {
     this.#isStarted = true;
     const { parentRunId } = this.#options;
     const started = this.#rename(frame, parentRunId === undefined ? {} : { parentRunId });
-    const snapshot = this.#snapshot;
-    this.#snapshot = undefined;
-    if (snapshot === undefined) return this.#pass(started);
-    // The cursor is with the second frame: a client that resumes after it has both.
-    return [
-      { text: started.text, cursor: "" },
-      { text: snapshot, cursor: frame.cursor },
-    ];
+    const texts = [started.text, ...this.#snapshots];
+    this.#snapshots = [];
+    if (texts.length === 1) return this.#pass(started);
+    // The cursor is with the last frame: a client that resumes after it has all of them.
+    return texts.map((text, index) => ({ text, cursor: index === texts.length - 1 ? frame.cursor : "" }));
   }
 
   #finishRun(frame: StreamFrame, isRead = false): readonly StreamFrame[] {

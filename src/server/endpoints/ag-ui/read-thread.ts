@@ -5,7 +5,7 @@
 import { openStream } from "../../../log/index.ts";
 import type { RunInfo } from "../../../log/index.ts";
 import { parseCursor } from "../../../log/cursor.ts";
-import type { EventOf, Json } from "../../../protocol/index.ts";
+import type { EventOf, Json, StreamModes } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import { blobUrl } from "../../blobs/blob-url.ts";
 import { type AgUiThreadMessage, ThreadFold } from "./thread-fold.ts";
@@ -20,6 +20,8 @@ export interface ThreadRequest {
   readonly upTo?: number | undefined;
   /** For clients before version 1.0. */
   readonly legacy?: boolean;
+  /** Stream modes: with `values`, the fold has the graph state. */
+  readonly modes?: StreamModes;
 }
 
 export interface Thread {
@@ -33,7 +35,7 @@ const MAX_RECORDS = 20_000;
 
 export async function readThread(core: Pick<ServerCore, "log" | "basePath">, request: ThreadRequest): Promise<Thread> {
   const { log } = core;
-  const { session, maxRuns = MAX_RUNS, before, upTo = Number.POSITIVE_INFINITY, legacy = false } = request;
+  const { session, maxRuns = MAX_RUNS, before, upTo = Number.POSITIVE_INFINITY, legacy = false, modes } = request;
   const fold = new ThreadFold();
   const page = {
     limit: Math.max(1, Math.min(maxRuns, MAX_RUNS)) + 1,
@@ -51,6 +53,7 @@ export async function readThread(core: Pick<ServerCore, "log" | "basePath">, req
   const frames = openStream(log, session, {
     dialect: "ag-ui",
     encoderOptions: legacy ? { legacy } : {},
+    ...(modes === undefined ? {} : { modes }),
     after: Math.max(oldest.firstId, info.firstId) - 1,
   });
   for await (const batch of frames)

@@ -40,7 +40,12 @@ export async function sendAgUiRun(
   // From the start of the record: a frame that the client has may have to be sent again.
   const after = position?.after ?? (pause === undefined ? undefined : String(pause));
   const isJoined = !isFirst && position === undefined;
-  const snapshot = isJoined ? await writeSnapshot(core, target, { ...options, pause, legacy }) : undefined;
+  const messages = isJoined ? await writeSnapshot(core, target, { ...options, pause, legacy }) : undefined;
+  // A change after a pause needs the state before it, which a client that was reloaded does not have.
+  const state =
+    pause === undefined || position !== undefined
+      ? undefined
+      : await writeState(core, session, { modes, upTo: pause, ...(isFirst ? { maxRuns: 1 } : {}) });
   return sendStream(
     core,
     call,
@@ -61,7 +66,7 @@ export async function sendAgUiRun(
           answered,
           isTanStack,
           readUpTo: position?.readUpTo,
-          snapshot,
+          snapshots: [messages, state].filter((text) => text !== undefined),
           isEnveloped: framing === "ndjson",
           findLastId: async () => (await findSession(log, session)).lastId,
         }),
@@ -81,6 +86,17 @@ async function readStart(
   const { incarnation } = await findSession(log, session);
   assertCursorOf(session, incarnation, parsed);
   return { after: formatCursor(incarnation, Math.max(0, parsed.eventId - 1)), readUpTo: readPosition(cursor) };
+}
+
+/** The graph state at a record, if the modes include it. */
+async function writeState(
+  core: ServerCore,
+  session: string,
+  { modes = [], ...range }: { modes?: readonly string[] | undefined; upTo: number; maxRuns?: number },
+): Promise<string | undefined> {
+  if (!modes.includes("all") && !modes.includes("values")) return undefined;
+  const { fold } = await readThread(core, { session, modes: ["values"], ...range });
+  return fold.state === undefined ? undefined : JSON.stringify({ type: "STATE_SNAPSHOT", snapshot: fold.state });
 }
 
 /** The messages before the run, for a client that may have a part of it: what is not in the snapshot is removed. */

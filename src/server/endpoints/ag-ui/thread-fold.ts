@@ -5,6 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
 import { readWaiting, type ThreadWaits } from "./waiting.ts";
 import { SUPERSEDED } from "../../../dialects/ag-ui/carried-events.ts";
+import { PatchedValue } from "../../../dialects/ag-ui/json-patch.ts";
 
 /** A message of AG-UI. */
 export interface AgUiThreadMessage {
@@ -36,11 +37,18 @@ interface FoldedFrame extends JsonObject {
 export class ThreadFold {
   readonly #messages = new Map<string, AgUiThreadMessage>();
   readonly #calls = new Map<string, AgUiToolCall>();
+  /** The graph state of the last run, if the frames have states. */
+  #state: PatchedValue | undefined;
   /** What the last run waits for. */
   #waiting: ThreadWaits = { approvals: [], results: [] };
 
   get messages(): readonly AgUiThreadMessage[] {
     return [...this.#messages.values()];
+  }
+
+  /** The graph state; undefined if there is none. It changes with the next frame. */
+  get state(): Json | undefined {
+    return this.#state?.value;
   }
 
   get waiting(): ThreadWaits {
@@ -84,6 +92,19 @@ export class ThreadFold {
         this.addMessage({ id, role: "activity", activityType, content });
         break;
       }
+      case "ACTIVITY_DELTA": {
+        const message = this.#messages.get(id);
+        const content = new PatchedValue(message?.content ?? {});
+        content.apply(frame["patch"] as readonly JsonObject[], Number.POSITIVE_INFINITY);
+        if (message !== undefined) message.content = content.value;
+        break;
+      }
+      case "STATE_SNAPSHOT":
+        this.#state = new PatchedValue(frame["snapshot"] ?? null);
+        break;
+      case "STATE_DELTA":
+        this.#state?.apply(frame["delta"] as unknown as readonly JsonObject[], Number.POSITIVE_INFINITY);
+        break;
       case "CUSTOM":
         if (frame["name"] === SUPERSEDED) this.#supersede(frame["value"]);
         break;
