@@ -89,7 +89,7 @@ async function createLoom(isSocket: boolean, isStored: boolean): Promise<Contest
     commands: { log },
     runs: {},
   } as unknown as ServerCore;
-  const sockets = createSockets(core);
+  const sockets = createSockets(core, async () => undefined);
   if (isSocket)
     server.on("upgrade", (request, socket, head) => {
       const url = new URL("http://x/v1/ws");

@@ -9,6 +9,7 @@ import { ErrorReporter } from "../engine/error-reporter.ts";
 import { createCallbackObserver } from "../observe/index.ts";
 import { shield } from "../observe/shield.ts";
 import { isLoomError } from "../protocol/index.ts";
+import { openResponseStream } from "./endpoints/openai/start-response.ts";
 import { OPERATIONS } from "./endpoints/operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
 import { createCommandHost } from "./commands/command-host.ts";
@@ -133,7 +134,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
     proxies: readProxies(trustedProxies),
     variesByOrigin: devOrigins || origins.length > 0,
   };
-  const sockets = createSockets(core);
+  const sockets = createSockets(core, openResponseStream);
   const unwatchServer = meter?.watchServer?.({
     log: options.log.monitor,
     heldBytes: { channels: () => core.streams.heldBytes, sockets: () => sockets.pendingBytes },

@@ -7,6 +7,7 @@ import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import {
   createMemoryBlobStore,
+  type LoomServer,
   type LoomServerOptions,
   SERVER_LIMITS,
   startLoomServer,
@@ -16,6 +17,7 @@ import { createTools } from "../agents/counted-tools.ts";
 export interface OpenaiFixture {
   readonly client: OpenAI;
   readonly log: Log;
+  readonly server: LoomServer;
   readonly model: ScriptedModel;
   /** The inputs of all tool calls of the server. */
   readonly ran: readonly unknown[];
@@ -40,7 +42,7 @@ export async function createOpenaiFixture(
   onTestFinished(() => server.close({ graceMs: 0 }));
   await server.handler.ready;
   const baseURL = `${server.url}/openai/v1`;
-  return { client: new OpenAI({ baseURL, apiKey: "any key", maxRetries: 0 }), log, model, ran, baseURL };
+  return { client: new OpenAI({ baseURL, apiKey: "any key", maxRetries: 0 }), log, server, model, ran, baseURL };
 }
 
 /** Reads a list or a stream to its end. */

@@ -83,6 +83,8 @@ export async function createAuthServerFixture({
       started.resolve(true);
       for (const check of waiting) check();
     });
+    // This endpoint sends nothing before the first message of the client.
+    if (path === "/openai/v1/responses") socket.on("open", () => started.resolve(true));
     socket.on("unexpected-response", (request, { statusCode = 0 }) => {
       ended.resolve(String(statusCode));
       started.reject(new Error(`${path} answers ${statusCode}`));

@@ -132,7 +132,7 @@ testThreat(
   "a page of another site cannot open a WebSocket with the user's cookie",
   async ({ attempt }) => {
     const { own, dial } = await createFixture();
-    for (const path of ["/v1/ws", "/agentOS/v1/ws_stream"]) {
+    for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", "/openai/v1/responses"]) {
       for (const [what, page] of Object.entries(listPages(own)))
         await attempt(`${path}, ${what}`, async () => {
           const status = await dial(path, page);

@@ -55,6 +55,13 @@ const RUN_STARTERS: { readonly [endpoint: string]: StartRun } = {
     );
     return /"(\w+_(?:limited|runs|exceeded|unrecorded))"/.exec(answer)?.[1];
   },
+  "/openai/v1/responses": async (fixture, auth, conversation) => {
+    const socket = fixture.openSocket("/openai/v1/responses", auth);
+    await socket.started;
+    socket.send({ type: "response.create", model: "main", input: "go", conversation });
+    const answer = JSON.parse(await socket.waitFor(() => true)) as JsonObject;
+    return answer["type"] === "error" ? ((answer["error"] as JsonObject)["code"] as string) : undefined;
+  },
 };
 
 testThreat("flooding", "limits requests per minute", async ({ attempt }) => {
@@ -82,7 +89,7 @@ testThreat("flooding", "limits requests per minute", async ({ attempt }) => {
   await attempt("with a token that has its own limit", async () => {
     expect(await flood(fixture.bearer(other.secret))).toEqual([200, 200, 200, 200, 200, 200, 200, 429, 429]);
   });
-  for (const path of ["/v1/ws", "/agentOS/v1/ws_stream"])
+  for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", "/openai/v1/responses"])
     await attempt(`with frames on ${path}`, async () => {
       const socket = fixture.openSocket(path, fixture.bearer(fixture.issue().secret));
       await socket.started;
@@ -145,7 +152,7 @@ testThreat("flooding", "limits streams and sockets", async ({ attempt }) => {
   const [one, two] = [fixture.openSocket("/v1/ws", auth), fixture.openSocket("/agentOS/v1/ws_stream", auth)];
   await Promise.all([one.started, two.started]);
   const events = `/v1/sessions/${SESSION}/events?follow=true`;
-  for (const path of ["/v1/ws", "/agentOS/v1/ws_stream"])
+  for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", "/openai/v1/responses"])
     await attempt(path, async () => expect(await fixture.openSocket(path, auth).ended).toBe("429"));
   await attempt("server-sent events", async () =>
     expect(await readCode(await fixture.ask("GET", events, auth))).toBe("too_many_streams"),

@@ -154,14 +154,14 @@ describe("JSON abuse", () => {
   });
 
   testThreat("json-abuse", "is refused on sockets, which stay open", async ({ attempt }) => {
-    for (const path of ["/v1/ws", "/agentOS/v1/ws_stream"]) {
+    for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", "/openai/v1/responses"]) {
       const socket = new WebSocket(`${server.url.replace("http", "ws")}${path}`);
       socket.setMaxListeners(0);
       await once(socket, "open");
       for (const [name, value] of Object.entries(VALUES)) {
-        const wrapped = ["run", "approve", "subscribe", "cancel"].map(
+        const wrapped = ["run", "approve", "subscribe", "cancel", "response.create"].map(
           (type) =>
-            `{"type":"${type}","id":"a","session":"s","message":${value},"arguments":${value},"content":${value}}`,
+            `{"type":"${type}","id":"a","session":"s","message":${value},"arguments":${value},"content":${value},"input":${value}}`,
         );
         for (const text of [value, ...wrapped]) {
           if (text.length > 200_000) continue;

@@ -50,6 +50,14 @@ const INCOMPLETE_REASONS: { readonly [reason: string]: string } = {
   content_filter: "content_filter",
 };
 
+/** The type is written first. */
+const LAST = /^\{"type":"response\.(?:completed|incomplete|failed)"/;
+
+/** True for the last event of a response. */
+export function isLastResponseEvent(text: string): boolean {
+  return LAST.test(text);
+}
+
 export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
   return createFoldEncoder<SentResponse>(
     {

@@ -16,7 +16,7 @@ export interface DescribeApiOptions {
 
 const DESCRIPTION = [
   "HTTP API for agent sessions: start runs, stream them live or replay them in any dialect, and control them.",
-  "Two WebSocket endpoints are not part of this document: `/v1/ws` (many sessions on one socket) and `/agentOS/v1/ws_stream`.",
+  "Three WebSocket endpoints are not part of this document: `/v1/ws` (many sessions on one socket), `/agentOS/v1/ws_stream` and `/openai/v1/responses`.",
 ].join("\n\n");
 
 const SECURITY_SCHEMES: JsonObject = {

@@ -21,17 +21,20 @@ const CODES: { readonly [code: string]: { readonly code: string; readonly param:
 /** Clients retry other statuses too, which would start a run again that failed. */
 const RETRIED: ReadonlySet<number> = new Set([408, 429, 503]);
 
+/** The error of a problem document, as the clients know it. */
+export function describeOpenaiError({ status, detail: message, code, details }: Problem) {
+  const path = details?.["path"];
+  const type = TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
+  return { message, type, param: typeof path === "string" ? path : null, code, ...CODES[code] };
+}
+
 /** Adds `error` to the problem document of an error response; returns any other response as it is. */
 export async function addOpenaiError(response: Response): Promise<Response> {
   const { status, headers: given } = response;
   if (given.get("content-type") !== PROBLEM_TYPE) return response;
   const problem = (await response.json()) as Problem;
-  const { detail: message, code, details } = problem;
-  const path = details?.["path"];
-  const type = TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
-  const error = { message, type, param: typeof path === "string" ? path : null, code, ...CODES[code] };
   const headers = new Headers(given);
   headers.delete("content-length");
   headers.set("x-should-retry", String(RETRIED.has(status)));
-  return new Response(JSON.stringify({ ...problem, error }), { status, headers });
+  return new Response(JSON.stringify({ ...problem, error: describeOpenaiError(problem) }), { status, headers });
 }

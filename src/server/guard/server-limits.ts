@@ -42,7 +42,8 @@ export interface ServerLimits extends StreamLimits {
   readonly maxInlineBytes: number;
   /**
    * Length of a WebSocket message in characters. Code `invalid_control`, or `body_too_large` on the socket of
-   * specification 004. A message more than four times as long closes the socket. Default: 65,536.
+   * specification 004. A message more than four times as long closes the socket. On the socket of the Responses API,
+   * `maxBodyBytes` applies instead. Default: 65,536.
    */
   readonly maxInboundLength: number;
   /**
@@ -52,7 +53,7 @@ export interface ServerLimits extends StreamLimits {
   readonly maxInboundPieces: number;
   /** Unsent data of one stream; when it is reached, the stream waits for the client. Default: 1 MiB. */
   readonly maxOutboundBytes: number;
-  /** Streams on one control socket. Code `too_many_subscriptions`. Default: 100. */
+  /** Streams on one control socket, and lanes on one of the Responses API. Code `too_many_subscriptions`. Default: 100. */
   readonly maxSubscriptions: number;
   /** Open WebSockets. Code `too_many_open`. Default: 10,000. */
   readonly maxSockets: number;

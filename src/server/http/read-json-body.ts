@@ -30,7 +30,11 @@ export async function readJsonBody(request: Request, options: JsonBodyOptions): 
   const { form, node, acceptsText = false } = options;
   assertMediaType(request.headers.get("content-type"), acceptsText);
   const given = findParsed(node) ?? { value: await readValue(request, options) };
-  const body = given.value;
+  return checkJsonBody(form, given.value);
+}
+
+/** Validates a body that was read. Throws `invalid_request`. */
+export function checkJsonBody(form: Form, body: unknown): JsonFields {
   if (!isJsonObject(body)) throw new LoomError("invalid_request", "The request body must be a JSON object");
   const fault = findFault(form.fields, body);
   if (fault !== undefined) throw new LoomError("invalid_request", fault.message, { path: fault.path, in: "body" });

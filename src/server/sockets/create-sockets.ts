@@ -1,6 +1,7 @@
 /**
- * The WebSocket endpoints of a server: `/v1/ws` for the control protocol and `/agentOS/v1/ws_stream` for the Lumine
- * protocol (004). Accepts upgrades, checks that connections are alive, and closes them. Messages are handled by peers.
+ * The WebSocket endpoints of a server: `/v1/ws` for the control protocol, `/agentOS/v1/ws_stream` for the Lumine protocol
+ * (004), and `/openai/v1/responses` for the Responses API. Accepts upgrades, checks that connections are alive, and closes
+ * them. Messages are handled by peers.
  *
  * Invariants:
  * - Messages are not compressed, so a message is never larger than the bytes received for it.
@@ -18,6 +19,7 @@ import type { ServerCore } from "../api/server-core.ts";
 import { openControlPeer } from "./control-peer.ts";
 import { describeClose } from "./describe-close.ts";
 import { openLuminePeer } from "./lumine-peer.ts";
+import { createOpenaiPeerOpener, type OpenResponse } from "./openai-peer.ts";
 import type { OpenPeer, Peer } from "./peer.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
@@ -36,8 +38,9 @@ const PEER_OPENERS: { readonly [path: string]: OpenPeer } = {
   "/v1/ws": openControlPeer,
   "/agentOS/v1/ws_stream": openLuminePeer,
 };
+const RESPONSES_PATH = "/openai/v1/responses";
 
-export const SOCKET_PATHS: ReadonlySet<string> = new Set(Object.keys(PEER_OPENERS));
+export const SOCKET_PATHS: ReadonlySet<string> = new Set([...Object.keys(PEER_OPENERS), RESPONSES_PATH]);
 
 /** Frame limits are counted in characters; a character has at most this many bytes in UTF-8. */
 const BYTES_PER_CHARACTER = 4;
@@ -70,7 +73,9 @@ interface AccessLease {
   onEnd: (why: LoomError) => void;
 }
 
-export function createSockets(core: ServerCore): Sockets {
+/** `openResponse` starts the responses of the Responses API. */
+export function createSockets(core: ServerCore, openResponse: OpenResponse): Sockets {
+  const openers = { ...PEER_OPENERS, [RESPONSES_PATH]: createOpenaiPeerOpener(openResponse) };
   const { maxInboundLength, maxInboundPieces, maxSockets, maxOutboundBytes, pingMs } = core.limits;
   const options: ServerOptions & { readonly closeTimeout: number } = {
     noServer: true,
@@ -204,7 +209,7 @@ export function createSockets(core: ServerCore): Sockets {
     },
 
     upgrade(request, socket, head, caller) {
-      const open = findEndpoint(core.basePath, request.url ?? "");
+      const open = findEndpoint(openers, core.basePath, request.url ?? "");
       if (open === undefined) return false;
       // The client disconnected during authentication, so no `close` event will follow.
       if (socket.destroyed) return true;
@@ -244,11 +249,11 @@ export function createSockets(core: ServerCore): Sockets {
   };
 }
 
-function findEndpoint(basePath: string, url: string): OpenPeer | undefined {
+function findEndpoint(openers: typeof PEER_OPENERS, basePath: string, url: string): OpenPeer | undefined {
   const [path = ""] = url.split("?", 1);
   if (!path.startsWith(basePath)) return undefined;
   const rest = path.slice(basePath.length);
-  return Object.hasOwn(PEER_OPENERS, rest) ? PEER_OPENERS[rest] : undefined;
+  return Object.hasOwn(openers, rest) ? openers[rest] : undefined;
 }
 
 function ignore(): void {

@@ -1,16 +1,11 @@
 /** Folds the events of a response into the response, as far as it has come. */
+import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
 import type { Json, JsonObject } from "../../../protocol/index.ts";
 import { parseObject, toJsonObject } from "../../../protocol/json.ts";
 import type { OpenaiResponse } from "../../api/shapes.generated.ts";
 
 /** The dialect writes the type first. */
-const LAST = /^\{"type":"response\.(?:completed|incomplete|failed)"/;
 const READ = /^\{"type":"response\.(?:created|completed|incomplete|failed|output_item\.done)"/;
-
-/** True for the last event of a response. */
-export function isLastResponseEvent(text: string): boolean {
-  return LAST.test(text);
-}
 
 export class ResponseFold {
   #response: JsonObject | undefined;

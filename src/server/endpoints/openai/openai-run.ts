@@ -24,7 +24,7 @@ import { type OpenaiAnswer, type OpenaiInput, type OpenaiMessage, refuse } from 
 import { startFromBody } from "../runs.ts";
 import { sendStream } from "../stream-endpoint.ts";
 
-export type OpenaiCall = Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal" | "upload">;
+export type OpenaiCall = Pick<ApiCall<"Empty", "Empty">, "caller" | "signal" | "upload">;
 
 /** One message of a run: the records after `after`, up to the end of the run or the next wait for the client. */
 export interface RunPart extends Omit<OpenaiReference, "call"> {
@@ -199,7 +199,7 @@ export async function locatePart(
 /** Sends a part as server-sent events, up to its last frame. */
 export async function sendPart(
   core: ServerCore,
-  call: OpenaiCall,
+  call: OpenaiCall & Pick<ApiCall<"Empty", "Empty">, "node">,
   part: RunPart,
   format: PartFormat,
   { policy, mapFrames }: { readonly policy: DisconnectOptions["on_disconnect"]; readonly mapFrames: MapFrames },

@@ -2,46 +2,36 @@
  * The Responses API. A response is a run, or a part of one that waits for the client; its ID names session and run. The
  * session is the conversation.
  */
+import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
 import { describeQueuedResponse } from "../../../dialects/openai-responses/sent-response.ts";
-import { formatOpenaiId, parseOpenaiId } from "../../../dialects/openai-id.ts";
-import { isLoomError, type JsonObject } from "../../../protocol/index.ts";
-import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
+import { formatOpenaiId } from "../../../dialects/openai-id.ts";
+import { isLoomError } from "../../../protocol/index.ts";
+import { type AnyOperation, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { OpenaiResponse } from "../../api/shapes.generated.ts";
 import type { Action } from "../../auth/scopes.ts";
 import { commandHostFor } from "../../commands/command-host.ts";
-import { findCommand } from "../../commands/execute-command.ts";
 import { deleteSessionAndBlobs } from "../../commands/delete-session.ts";
 import type { MapFrames } from "../../streams/map-reader.ts";
 import { collectStream } from "../collect-stream.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "../command-endpoint.ts";
-import { branchBeforeRun } from "../create-fork.ts";
-import { deriveSessionId } from "../derive-session-id.ts";
-import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { applyPolicy } from "../disconnect-policy.ts";
 import { findRun } from "../find-session.ts";
-import { isLastResponseEvent, ResponseFold } from "./fold-response.ts";
+import { ResponseFold } from "./fold-response.ts";
 import { listInputItems } from "./list-input-items.ts";
 import {
-  answerCalls,
   answerLeft,
-  authorizeRun,
   endAtLast,
   locatePart,
   type OpenaiCall,
-  type PartFormat,
-  readFormat,
   type RunPart,
   sendPart,
-  startOpenaiRun,
   unknownResponse,
 } from "./openai-run.ts";
-import { type OpenaiInput, readResponseInput, refuse } from "./read-openai-input.ts";
+import { refuse } from "./read-openai-input.ts";
+import { readResponseId, RESPONSES_FORMAT, startResponse } from "./start-response.ts";
 
-const FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
 const ID = { response: "Id of the response" };
-const MAX_METADATA = 16;
-
-type ResponsesCall = ApiCall<"DisconnectOptions", "OpenaiResponsesRequest">;
 
 const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequest">({
   id: "createResponse",
@@ -61,114 +51,19 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
     499: { description: "The client disconnected" },
   },
   async handle(core, call) {
-    const { stream = false, background = false, text, input = "", model, instructions = "", metadata } = call.body;
-    const output_schema = readFormat(text?.["format"], "text.format");
-    assertMetadata(metadata);
-    core.runs.resolveAgent(model);
-    await authorizePolicy(core, call.caller, call.query.on_disconnect);
-    const read = readResponseInput(input);
-    const given = {
-      ...read,
-      instructions: [instructions, read.instructions].filter((each) => each !== "").join("\n\n"),
-    };
-    const isAnswer = read.endsWithAnswers && read.answers.length > 0;
-    const part = isAnswer
-      ? await answerCalls(core, call, read.answers, FORMAT)
-      : await startResponse(core, call, given, output_schema);
+    const { stream = false, background = false } = call.body;
     const { on_disconnect: policy } = call.query;
-    if (stream) return sendPart(core, call, part, FORMAT, { policy, mapFrames: endAtLast(FORMAT) });
+    const part = await startResponse(core, { ...call, key: readIdempotencyKey(call.request) });
+    if (stream) return sendPart(core, call, part, RESPONSES_FORMAT, { policy, mapFrames: endAtLast(RESPONSES_FORMAT) });
     const left = applyPolicy(core, call.caller, part, policy);
     const response = await readPart(core, call, part, { follow: !background, ...left });
     return response === undefined ? answerLeft() : Response.json(response);
   },
 });
 
-/** Starts a run in a new session, or in the one that the request continues. */
-async function startResponse(
-  core: ServerCore,
-  call: ResponsesCall,
-  input: OpenaiInput,
-  output_schema: JsonObject | undefined,
-): Promise<RunPart> {
-  const { body, request, caller } = call;
-  const key = readIdempotencyKey(request);
-  const { model, tools, tool_choice, metadata, previous_response_id: previous, conversation } = body;
-  const named = typeof conversation === "string" ? conversation : conversation?.id;
-  if (named !== undefined && previous !== undefined)
-    throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
-  const before = previous === undefined ? undefined : readId(previous);
-  const given = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
-  await authorizeRun(core, call, given);
-  const session = before === undefined ? given : await findBranch(core, call, before, key);
-  const info = await core.log.getSession(session);
-  const isContinued = before !== undefined || named !== undefined;
-  const about = {
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(previous === undefined ? {} : { previous_response_id: previous }),
-  };
-  return startOpenaiRun(
-    core,
-    call,
-    input,
-    {
-      model,
-      tools,
-      tool_choice,
-      effort: body.reasoning?.["effort"],
-      output_schema,
-      capabilities: ["approval", "tools"],
-      ...(Object.keys(about).length === 0 ? {} : { context: { openai: about } }),
-      // A message instead of the answers that the run waits for: the run would wait until they expire.
-      ...(before === undefined ? {} : { when_busy: "interrupt" as const }),
-    },
-    { session, key, hasHistory: isContinued && info !== undefined && info.lastId > 0 },
-  );
-}
-
-/** The session that continues a response: its own, or a fork if the response has a successor in it. */
-async function findBranch(
-  core: ServerCore,
-  { caller, signal }: OpenaiCall,
-  before: RunPart,
-  key: string,
-): Promise<string> {
-  const { session } = before;
-  await findRun(core.log, session, before.run);
-  // A repeated request finds the run that it started.
-  if ((await findCommand(core.log, session, key)) !== undefined) return session;
-  const next = await findNextRun(core, before);
-  if (next === undefined) return session;
-  return (await branchBeforeRun(core, caller, { session, run: next, key, signal })).sessionId;
-}
-
-/** The run after this one, if there is one. */
-async function findNextRun({ log }: ServerCore, { session, run }: RunPart): Promise<string | undefined> {
-  let next: string | undefined;
-  for (;;) {
-    const page = await log.listRuns(session, next === undefined ? {} : { after: next });
-    for (const { runId } of page) {
-      if (runId === run) return next;
-      next = runId;
-    }
-    if (page.length === 0) return undefined;
-  }
-}
-
-function assertMetadata(metadata: JsonObject = {}): void {
-  const entries = Object.entries(metadata);
-  if (entries.length > MAX_METADATA || entries.some(([, value]) => typeof value !== "string"))
-    throw refuse(`\`metadata\` can have at most ${MAX_METADATA} texts`, "metadata");
-}
-
-function readId(id: string): RunPart {
-  const part = parseOpenaiId("response", id);
-  if (part === undefined) throw unknownResponse(id);
-  return part;
-}
-
 /** Authorizes the caller for the session of a response. */
 async function openResponse(core: ServerCore, { caller }: OpenaiCall, id: string, action: Action): Promise<RunPart> {
-  const part = readId(id);
+  const part = readResponseId(id);
   await core.authorize({ caller, action, session: part.session });
   return part;
 }
@@ -184,7 +79,7 @@ async function readPart(
   const id = formatOpenaiId("response", { session, run, after });
   if (!options.follow && (await core.log.getRun(session, run)) === undefined) return readQueued(core, part, id);
   const fold = new ResponseFold();
-  const request = { ...(await locatePart(core, part, FORMAT)), ...options };
+  const request = { ...(await locatePart(core, part, RESPONSES_FORMAT)), ...options };
   const isRead = await collectStream(core, call, session, request, (text) => {
     fold.add(text);
     return isLastResponseEvent(text);
@@ -227,7 +122,7 @@ const getResponse = defineOperation<"OpenaiReadResponse">({
     const first = last === undefined ? 0 : last + 1;
     if (stream) {
       if ((await core.log.getRun(part.session, part.run)) === undefined) await readQueued(core, part, id);
-      return sendPart(core, call, part, FORMAT, { policy: undefined, mapFrames: skipFrames(first) });
+      return sendPart(core, call, part, RESPONSES_FORMAT, { policy: undefined, mapFrames: skipFrames(first) });
     }
     const response = await readPart(core, call, part, { follow: false });
     return response === undefined ? answerLeft() : Response.json(response);
@@ -236,7 +131,7 @@ const getResponse = defineOperation<"OpenaiReadResponse">({
 
 /** Leaves out the first frames of a part. A part has one frame per `sequence_number`, from 0. */
 function skipFrames(count: number): MapFrames {
-  const cut = endAtLast(FORMAT);
+  const cut = endAtLast(RESPONSES_FORMAT);
   let left = count;
   return (given) => {
     const { frames, isLast } = cut(given);

@@ -1,0 +1,81 @@
+// What a client of the Responses API on a WebSocket receives while it reads slowly.
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../protocol/index.ts";
+import { Chunk } from "../streams/chunk.ts";
+import type { Sink, StreamReader } from "../streams/stream-reader.ts";
+import { OpenaiConnection } from "./openai-connection.ts";
+
+const ORIGIN = { session: "s", dialect: "openai-responses" } as const;
+const CREATE = JSON.stringify({ type: "response.create", model: "main", input: "Hi", stream_id: "a" });
+
+/** A connection with one reader, and a socket that has room when the test says so. */
+async function createConnection() {
+  let hasRoom = true;
+  let sink: Sink | undefined;
+  const waiting: (() => void)[] = [];
+  const sent: JsonObject[] = [];
+  const closed: unknown[] = [];
+  let resumed = 0;
+  const reader = {
+    start: (given: Sink) => (sink = given),
+    resume: () => resumed++,
+    close: () => undefined,
+  } as unknown as StreamReader;
+  const connection = new OpenaiConnection({
+    open: async () => reader,
+    describe: () => ({ status: 400, error: {} }),
+    countRequest: () => undefined,
+    send: (text) => void sent.push(JSON.parse(text) as JsonObject),
+    sendBytes: () => undefined,
+    hasRoom: () => hasRoom,
+    whenRoom: (act) => void waiting.push(act),
+    onClose: (why) => void closed.push(why),
+    maxMessageBytes: 1000,
+    maxLanes: 10,
+  });
+  connection.receive(CREATE);
+  await expect.poll(() => sink).toBeDefined();
+  const setRoom = (value: boolean): void => {
+    hasRoom = value;
+    if (value) for (const act of waiting.splice(0)) act();
+  };
+  const chunk = (text: string): Chunk => new Chunk(ORIGIN, [{ text, cursor: "c" }], false);
+  return { connection, sink: sink as unknown as Sink, sent, closed, setRoom, chunk, resumed: () => resumed };
+}
+
+describe("a client that reads slowly", () => {
+  it("receives nothing until there is room", async () => {
+    const { sink, sent, setRoom, chunk, resumed } = await createConnection();
+    expect(sink.mayWrite?.()).toBe(true);
+    setRoom(false);
+    expect(sink.write(chunk('{"type":"response.created","response":{}}'))).toBe(false);
+    expect(sent).toEqual([{ type: "response.created", response: {}, stream_id: "a" }]);
+    expect(sink.mayWrite?.()).toBe(false);
+    setRoom(true);
+    expect(resumed()).toBeGreaterThan(0);
+    expect(sink.mayWrite?.()).toBe(true);
+  });
+
+  it("is disconnected if it is too slow, also if it only sends", async () => {
+    const slow = await createConnection();
+    slow.sink.end({ reason: "slow", cursor: "c" });
+    await expect.poll(() => slow.closed).toMatchObject([{ code: "backlog_full" }]);
+    const { connection, sent, closed, setRoom } = await createConnection();
+    setRoom(false);
+    for (let count = 0; count < 2000; count++) connection.receive("{}");
+    expect(closed).toMatchObject([{ code: "backlog_full" }]);
+    expect(sent).toHaveLength(1000);
+  });
+
+  it("receives an error if its run ends without the last event", async () => {
+    const { sink, sent } = await createConnection();
+    sink.end({ reason: "end", cursor: "c" });
+    await expect.poll(() => sent).toMatchObject([{ type: "error", stream_id: "a" }]);
+  });
+
+  it("cannot let any number of messages wait", async () => {
+    const { connection, sent } = await createConnection();
+    for (let count = 0; count < 101; count++) connection.receive(CREATE);
+    expect(sent).toMatchObject([{ type: "error", stream_id: "a" }]);
+  });
+});
