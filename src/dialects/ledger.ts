@@ -61,14 +61,14 @@ export function converted<Fold, T extends EventType>(
 /** `observe` updates the fold for an event that produces no frame. */
 export function omitted<Fold, T extends EventType, Out = string>(
   reason: string,
-  observe?: (fold: Fold, event: EventOf<T>) => void,
+  observe?: (fold: Fold, event: EventOf<T>, record: StampedRecord) => void,
 ): LedgerRow<Fold, T, Out> {
   if (observe === undefined) return { support: "omitted", reason };
   return {
     support: "omitted",
     reason,
-    encode: (fold, event) => {
-      observe(fold, event);
+    encode: (fold, event, record) => {
+      observe(fold, event, record);
       return [];
     },
   };

@@ -13,6 +13,21 @@ const LOCATE = {
 } as const;
 
 describe("chat completions", () => {
+  it("separates the reasoning of two model calls by a blank line", async () => {
+    const turns = [
+      { reasoning: "I add.", calls: [{ name: "add", input: { a: 1, b: 2 } }] },
+      { reasoning: "It is odd.", text: "It is 3." },
+    ];
+    const { client } = await createOpenaiFixture([...turns, ...turns]);
+    const messages = [{ role: "user", content: "1 + 2?" }] as const;
+    const { choices } = await client.chat.completions.create({ model: "main", messages: [...messages] });
+    expect(choices[0]?.message).toMatchObject({ reasoning_content: "I add.\n\nIt is odd.", content: "It is 3." });
+    const stream = await client.chat.completions.create({ model: "main", messages: [...messages], stream: true });
+    const chunks = await collect(stream);
+    const deltas = chunks.map((chunk) => (chunk.choices[0]?.delta ?? {}) as { readonly reasoning_content?: string });
+    expect(deltas.map(({ reasoning_content = "" }) => reasoning_content).join("")).toBe("I add.\n\nIt is odd.");
+  });
+
   it("lists the agents as models", async () => {
     const { client } = await createOpenaiFixture([]);
     const models = await collect(client.models.list());

@@ -40,6 +40,60 @@ describe("responses", () => {
     expect(items).toMatchObject([{ role: "user", content: [{ type: "input_text", text: "1 + 2?" }] }]);
   });
 
+  it("repeats the request in the response, however it is read", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { client, log } = await createOpenaiFixture([
+      { text: '{"city":"Oslo"}', until: gate.promise },
+      { text: '{"city":"Bergen"}' },
+      { text: "Oslo." },
+    ]);
+    const format = {
+      type: "json_schema",
+      name: "trip",
+      strict: true,
+      schema: { type: "object", properties: { city: { type: "string" } } },
+    } as const;
+    const request = {
+      model: "main",
+      instructions: "Plan short trips.",
+      text: { format, verbosity: "low" },
+      tools: [
+        { ...LOCATE, strict: true },
+        { ...LOCATE, name: "locate_car" },
+      ],
+      metadata: { user: "u1" },
+      conversation: "talk",
+      reasoning: { effort: "low" },
+    } as const;
+    const input = [
+      { role: "developer", content: "Only in Norway." },
+      { role: "user", content: "A trip?" },
+    ] as const;
+    const given = { ...request, tools: [...request.tools], input: [...input] };
+    const { model, instructions, text, tools, metadata, reasoning } = given;
+    const expected = { model, instructions, text, tools, metadata, reasoning, conversation: { id: "talk" } };
+    const first = await client.responses.create({ ...given, background: true });
+    const second = await client.responses.create({ ...given, background: true });
+    expect(second.status).toBe("queued");
+    for (const response of [first, second]) expect(response).toMatchObject({ ...expected, background: true });
+    gate.resolve();
+    const events = await collect(await client.responses.retrieve(second.id, { stream: true }));
+    const ended = await client.responses.retrieve(second.id);
+    expect(ended).toMatchObject({ ...expected, status: "completed", tool_choice: "auto" });
+    expect({ ...lastResponse(events), output_text: ended.output_text }).toEqual(ended);
+    const [created] = events;
+    expect(created).toMatchObject({ response: expected });
+    const plain = await client.responses.create({ model: "main", input: "Hi", tool_choice: "none", tools: [LOCATE] });
+    expect(plain).toMatchObject({
+      instructions: null,
+      text: { format: { type: "text" } },
+      tools: [],
+      tool_choice: "none",
+      previous_response_id: null,
+    });
+    expect(await log.listSessions()).toHaveLength(2);
+  });
+
   it("streams to the helper, and any part of the stream again", async () => {
     const { client } = await createOpenaiFixture([{ text: "Hello you" }]);
     const helper = client.responses.stream({ model: "main", input: "Hi" });

@@ -34,6 +34,9 @@ const READ: ReadonlySet<string> = new Set([
   "reasoning_content",
 ]);
 
+/** What `loom` of this package says about a chunk, and not about the run. */
+const MARKS: ReadonlySet<string> = new Set(["superseded", "repeated", "separator"]);
+
 export const OPENAI_CHAT_DECODING: Decoding = {
   createDecoder: createOpenaiChatDecoder,
   confidence: (frame) => confidenceByForm(findOpenaiChatFrameForm(frame["object"]), frame, true),
@@ -134,7 +137,9 @@ function createOpenaiChatDecoder(): Decoder {
     hasRole ||= readText(delta["role"]) !== undefined;
     const reasoning = delta["reasoning_content"] ?? delta["reasoning"];
     const events: AnyEvent[] = [];
-    if (typeof reasoning === "string" && reasoning !== "") events.push({ type: "reasoning_chunk", content: reasoning });
+    // A chunk with `loom` only separates.
+    if (!isOwn && typeof reasoning === "string" && reasoning !== "")
+      events.push({ type: "reasoning_chunk", content: reasoning });
     events.push(...say(delta["content"]), ...say(delta["refusal"]));
     const pieces = Array.isArray(delta["tool_calls"]) ? (delta["tool_calls"] as readonly Json[]) : [];
     for (const piece of pieces) {
@@ -179,7 +184,7 @@ function createOpenaiChatDecoder(): Decoder {
 
   function readLoom(loom: JsonObject): readonly AnyEvent[] {
     const event = loom as unknown as AnyEvent;
-    if (loom["type"] === "superseded" || loom["type"] === "repeated") return [];
+    if (typeof loom["type"] === "string" && MARKS.has(loom["type"])) return [];
     if (loom["type"] === "waiting") {
       isPaused = true;
       return [];

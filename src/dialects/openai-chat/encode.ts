@@ -66,6 +66,8 @@ interface SentCompletion {
   readonly waiting: WaitingCalls<JsonObject>;
   /** Number of calls in the message. */
   sentCalls: number;
+  /** The node run whose reasoning was sent last, and whether that reasoning has ended. */
+  reasoning: { readonly node: string; isEnded: boolean } | undefined;
 }
 
 export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
@@ -109,6 +111,7 @@ function createSentCompletion({ envelope, event }: StampedRecord): SentCompletio
     calls: createTrackedCalls(),
     waiting: createWaitingCalls(),
     sentCalls: 0,
+    reasoning: undefined,
   };
 }
 
@@ -135,6 +138,7 @@ function pauseMessage(fold: SentCompletion, eventId: number): readonly string[] 
     isOpen: false,
     sentCalls: 0,
     usage: undefined,
+    reasoning: undefined,
   } satisfies Partial<SentCompletion>);
   return frames;
 }
@@ -166,6 +170,20 @@ function writeDelta({ head }: SentCompletion, delta: string, more = ""): string 
   return `${head},"choices":[{"index":0,"delta":{${delta}},"finish_reason":null}]${more}}`;
 }
 
+/** A blank line separates it from reasoning that has ended. */
+function writeReasoning(fold: SentCompletion, node = "", content: string): readonly string[] {
+  const isSeparated = fold.reasoning?.isEnded === true;
+  fold.reasoning = { node, isEnded: false };
+  const chunk = writeDelta(fold, `"reasoning_content":${JSON.stringify(content)}`);
+  return isSeparated
+    ? [writeDelta(fold, '"reasoning_content":"\\n\\n"', ',"loom":{"type":"separator"}'), chunk]
+    : [chunk];
+}
+
+function endReasoning({ reasoning }: SentCompletion, node = ""): void {
+  if (reasoning?.node === node) reasoning.isEnded = true;
+}
+
 function writeExtension(fold: SentCompletion, event: JsonObject): string {
   return writeDelta(fold, "", `,"loom":${JSON.stringify(event)}`);
 }
@@ -185,7 +203,8 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     note: "the ID of the message is the ID of the run, its model is the agent",
   }),
   llm_start: omitted("a message has no steps"),
-  llm_end: omitted("the reason of the last model call is the `finish_reason`", (fold, event) => {
+  llm_end: omitted("the reason of the last model call is the `finish_reason`", (fold, event, { envelope }) => {
+    endReasoning(fold, envelope.node_id);
     const { purpose = "answer", finish_reason = "" } = event;
     if (purpose === "answer") fold.finishReason = FINISH_REASONS[finish_reason] ?? fold.finishReason;
   }),
@@ -193,6 +212,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     "loom",
     (fold, { id, supersedes }) => {
       if (supersedes === undefined) return NO_FRAMES;
+      endReasoning(fold, supersedes);
       const hasText = fold.answered.nodes.has(supersedes);
       fold.isRepeated ||= hasText;
       const mark = writeExtension(fold, { type: "superseded", id, node_id: supersedes });
@@ -208,7 +228,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     "delta.content",
     (fold, { content, channel }, { envelope }) => {
       if (content === "") return NO_FRAMES;
-      if (channel === "thought") return [writeDelta(fold, `"reasoning_content":${JSON.stringify(content)}`)];
+      if (channel === "thought") return writeReasoning(fold, envelope.node_id, content);
       addAnswerText(fold.answered, envelope.node_id, content);
       return [writeDelta(fold, `"content":${JSON.stringify(content)}`)];
     },
@@ -219,11 +239,16 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   ),
   reasoning_chunk: carried(
     "delta.reasoning_content",
-    (fold, { content }) =>
-      content === "" ? NO_FRAMES : [writeDelta(fold, `"reasoning_content":${JSON.stringify(content)}`)],
-    { lostFields: ["id", "stage"], note: "not part of the API, but clients of other models read it" },
+    (fold, { content }, { envelope }) => (content === "" ? NO_FRAMES : writeReasoning(fold, envelope.node_id, content)),
+    {
+      lostFields: ["id", "stage"],
+      note: "not part of the API, but clients of other models read it. A blank line separates the reasoning of two model calls",
+    },
   ),
-  reasoning_end: extension(),
+  reasoning_end: carried("loom", (fold, event, { envelope }) => {
+    endReasoning(fold, envelope.node_id);
+    return [writeExtension(fold, event as unknown as JsonObject)];
+  }),
   tool_call_chunk: extension(),
   tool_call: carried(
     "loom",

@@ -6,13 +6,13 @@
  * of the `openai` package stops at anything else.
  */
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
-import { toJsonObject } from "../../protocol/json.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { formatOpenaiId, type OpenaiReference } from "../openai-id.ts";
 import { createWaitingCalls, type WaitingCalls } from "../waiting-calls.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
+import { type DescribedRun, describeRequest } from "./describe-request.ts";
 import type { OpenaiResponsesFrameType } from "./frames.ts";
 
 /** Maximum number of open items. Beyond it, the oldest is closed. */
@@ -86,7 +86,7 @@ export interface SentResponse {
 }
 
 export function createSentResponse({ envelope, event }: StampedRecord): SentResponse {
-  const { run_id, context, client_tools = [] } = event as Partial<EventOf<"run_start">>;
+  const { run_id, client_tools = [], ...run_start } = event as Partial<EventOf<"run_start">>;
   const { event_id, ts = 0, session_id: session } = envelope;
   const run = envelope.run_id ?? run_id;
   const of = run === undefined ? undefined : { session, run };
@@ -94,7 +94,7 @@ export function createSentResponse({ envelope, event }: StampedRecord): SentResp
     of,
     after: 0,
     id: of === undefined ? `resp_${event_id}` : formatOpenaiId("response", { ...of, after: 0 }),
-    about: readAbout(context),
+    about: describeRequest({ ...run_start, client_tools }),
     createdAt: Math.max(0, Math.floor(ts / 1000)),
     model: "loom",
     isOpen: false,
@@ -112,15 +112,6 @@ export function createSentResponse({ envelope, event }: StampedRecord): SentResp
     waiting: createWaitingCalls(),
     clientTools: client_tools.map(({ name }) => name),
     answered: createStreamedAnswer(),
-  };
-}
-
-/** What the endpoint stored with the run, because clients expect it in the response. */
-function readAbout(context: JsonObject = {}): JsonObject {
-  const { metadata, previous_response_id } = toJsonObject(context["openai"]);
-  return {
-    metadata: toJsonObject(metadata),
-    previous_response_id: typeof previous_response_id === "string" ? previous_response_id : null,
   };
 }
 
@@ -148,6 +139,7 @@ function describeResponse(fold: SentResponse, status: string, fields: JsonObject
 export function describeQueuedResponse<S extends string>(
   id: string,
   { status, model, createdAt = 0 }: { readonly status: S; readonly model: string; readonly createdAt?: number },
+  run: DescribedRun = {},
 ) {
   return {
     id,
@@ -158,14 +150,10 @@ export function describeQueuedResponse<S extends string>(
     output: [],
     error: null,
     incomplete_details: null,
-    instructions: null,
-    metadata: {},
-    previous_response_id: null,
     parallel_tool_calls: true,
     temperature: null,
-    tool_choice: "auto",
-    tools: [],
     top_p: null,
+    ...describeRequest(run),
   };
 }
 

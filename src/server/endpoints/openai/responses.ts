@@ -4,6 +4,7 @@
  */
 import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
 import { describeQueuedResponse } from "../../../dialects/openai-responses/sent-response.ts";
+import type { DescribedRun } from "../../../dialects/openai-responses/describe-request.ts";
 import { formatOpenaiId } from "../../../dialects/openai-id.ts";
 import { isLoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../../api/operation.ts";
@@ -95,11 +96,9 @@ async function readQueued({ log }: ServerCore, { session, run }: RunPart, id: st
   const command = pending.find(({ kind, body }) => kind === "enqueue" && body["run_id"] === run);
   if (command === undefined) throw unknownResponse(id);
   const { agent } = command.body;
-  return describeQueuedResponse(id, {
-    status: "queued",
-    model: typeof agent === "string" ? agent : "",
-    createdAt: Math.floor(command.createdAt / 1000),
-  });
+  const about = { status: "queued", model: typeof agent === "string" ? agent : "" } as const;
+  const createdAt = Math.floor(command.createdAt / 1000);
+  return describeQueuedResponse(id, { ...about, createdAt }, command.body as DescribedRun);
 }
 
 const getResponse = defineOperation<"OpenaiReadResponse">({

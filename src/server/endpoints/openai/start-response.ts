@@ -3,6 +3,7 @@
  * and messages on a WebSocket have the same fields.
  */
 import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
+import { noteRequest } from "../../../dialects/openai-responses/describe-request.ts";
 import { parseOpenaiId } from "../../../dialects/openai-id.ts";
 import type { JsonObject } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
@@ -75,7 +76,7 @@ async function startRun(
   output_schema: JsonObject | undefined,
 ): Promise<RunPart> {
   const { body, caller, key } = call;
-  const { model, tools, tool_choice, metadata, previous_response_id: previous, conversation } = body;
+  const { model, tools, tool_choice, previous_response_id: previous, conversation } = body;
   const named = typeof conversation === "string" ? conversation : conversation?.id;
   if (named !== undefined && previous !== undefined)
     throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
@@ -85,10 +86,7 @@ async function startRun(
   const session = before === undefined ? given : await findBranch(core, call, before, key);
   const info = await core.log.getSession(session);
   const isContinued = before !== undefined || named !== undefined;
-  const about = {
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(previous === undefined ? {} : { previous_response_id: previous }),
-  };
+  const openai = noteRequest({ ...body, conversation: named }, input.instructions !== (body.instructions ?? ""));
   return startOpenaiRun(
     core,
     call,
@@ -100,7 +98,7 @@ async function startRun(
       effort: body.reasoning?.["effort"],
       output_schema,
       capabilities: ["approval", "tools"],
-      ...(Object.keys(about).length === 0 ? {} : { context: { openai: about } }),
+      ...(openai === undefined ? {} : { context: { openai } }),
       // A message instead of the answers that the run waits for: the run would wait until they expire.
       ...(before === undefined ? {} : { when_busy: "interrupt" as const }),
     },
