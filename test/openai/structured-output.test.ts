@@ -3,6 +3,9 @@ import type OpenAI from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { foreignAgent } from "../../src/adapters/foreign-agent.ts";
+import { agent } from "../../src/agents/index.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
 import { createOpenaiFixture } from "./openai-fixture.ts";
 
 const Trip = z.object({
@@ -86,6 +89,39 @@ describe("structured output of Responses", () => {
     const format = zodTextFormat(Trip, "trip");
     const stream = client.responses.stream({ model: "main", input: "A trip?", text: { format } });
     expect((await stream.finalResponse()).output_parsed).toEqual(trip);
+  });
+});
+
+describe("structured output that cannot be given", () => {
+  const schemaOf = { type: "object", properties: { city: { type: "string" } } };
+  const main = agent({ model: new ScriptedModel([]) });
+  const agents = {
+    main,
+    tot: agent({ kind: "tot", model: new ScriptedModel([]) }),
+    got: agent({ kind: "got", model: new ScriptedModel([]) }),
+    foreign: foreignAgent(() => Promise.reject(new Error("It is not started"))),
+  };
+
+  it.each([
+    ["tot", schemaOf],
+    ["got", schemaOf],
+    ["foreign", schemaOf],
+    ["main", { uniqueItems: true }],
+    ["main", { type: "object", description: "x".repeat(40_000) }],
+  ] as const)("is refused by its field before anything is stored: %s", async (model, schema) => {
+    const { client, log } = await createOpenaiFixture([], { agents });
+    const refusal = { status: 400, type: "invalid_request_error" };
+    const format = { type: "json_schema", name: "trip", schema } as const;
+    await expect(client.responses.create({ model, input: "A trip?", text: { format } })).rejects.toMatchObject({
+      ...refusal,
+      param: "text.format",
+    });
+    const response_format = { type: "json_schema", json_schema: { name: "trip", schema } } as const;
+    await expect(client.chat.completions.create({ model, messages, response_format })).rejects.toMatchObject({
+      ...refusal,
+      param: "response_format",
+    });
+    expect(await log.listSessions()).toEqual([]);
   });
 });
 

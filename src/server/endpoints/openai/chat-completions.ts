@@ -53,9 +53,9 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
   async handle(core, call) {
     const { body, query } = call;
     const { stream = false, stream_options, response_format, n = 1 } = body;
-    const output_schema = readFormat(response_format, "response_format");
-    if (n !== 1) throw refuse("An agent gives one answer; `n` must be 1", "n");
     core.runs.resolveAgent(body.model);
+    const output_schema = readFormat(core, body.model, response_format, "response_format");
+    if (n !== 1) throw refuse("An agent gives one answer; `n` must be 1", "n");
     await authorizePolicy(core, call.caller, query.on_disconnect);
     const input = readChatMessages(body.messages);
     const part = (await continueRun(core, call, input)) ?? (await startRun(core, call, input, output_schema));

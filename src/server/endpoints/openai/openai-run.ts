@@ -6,10 +6,12 @@ import { hash } from "node:crypto";
 import type { DialectName } from "../../../dialects/index.ts";
 import type { OpenaiReference } from "../../../dialects/openai-id.ts";
 import { formatCursor, parseCursor } from "../../../log/cursor.ts";
-import { type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import { isLoomError, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
 import { isJsonObject, toJsonObject } from "../../../protocol/json.ts";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
+import { readOutputSchema } from "../../../protocol/read-output-schema.ts";
 import type { ReasoningLevel } from "../../../protocol/reasoning-level.ts";
+import { fromJsonSchema } from "../../../tools/from-json-schema.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { DisconnectOptions, StartRun } from "../../api/shapes.generated.ts";
@@ -116,18 +118,33 @@ function readTools(tools: readonly JsonObject[] = [], choice: Json = "auto"): No
 
 /**
  * Returns the JSON Schema of the answer; undefined for plain text. Chat Completions nests the fields in `json_schema`.
- * Throws `invalid_request`.
+ * Throws `invalid_request`, also if the agent or the server does not support the format, with the path of the field.
  */
-export function readFormat(format: Json | undefined, path: string): JsonObject | undefined {
+export function readFormat(
+  { runs }: Pick<ServerCore, "runs">,
+  model: string,
+  format: Json | undefined,
+  path: string,
+): JsonObject | undefined {
   const given = toJsonObject(format);
   const { type = "text" } = given;
   if (type === "text") return undefined;
-  if (type === "json_object") return { type: "object" };
-  if (type !== "json_schema") throw refuse("The format must be `text`, `json_schema` or `json_object`", path);
-  const { schema } = { ...given, ...toJsonObject(given["json_schema"]) };
+  if (type !== "json_object" && type !== "json_schema")
+    throw refuse("The format must be `text`, `json_schema` or `json_object`", path);
+  const { schema } = type === "json_object" ? ANY_OBJECT : { ...given, ...toJsonObject(given["json_schema"]) };
   if (!isJsonObject(schema)) throw refuse("The format needs a `schema`", path);
+  try {
+    runs.resolveAgent(model, { hasOutputSchema: true });
+    fromJsonSchema(readOutputSchema(schema) ?? schema);
+  } catch (error) {
+    if (isLoomError(error, "invalid_command")) throw refuse(error.message, path);
+    throw error;
+  }
   return schema;
 }
+
+/** What `json_object` stands for. */
+const ANY_OBJECT: JsonObject = { schema: { type: "object" } };
 
 /** Permission to read the answer of a run that may not exist yet. */
 export async function authorizeRun(core: ServerCore, { caller }: OpenaiCall, session: string): Promise<void> {

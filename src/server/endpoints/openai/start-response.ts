@@ -42,9 +42,9 @@ export interface ResponsesCall extends OpenaiCall {
 /** Checks a request, then starts its run or sends its answers. Returns the part of the run that is the response. */
 export async function startResponse(core: ServerCore, call: ResponsesCall): Promise<RunPart> {
   const { text, input = "", model, instructions = "", metadata } = call.body;
-  const output_schema = readFormat(text?.["format"], "text.format");
-  assertMetadata(metadata);
   core.runs.resolveAgent(model);
+  const output_schema = readFormat(core, model, text?.["format"], "text.format");
+  assertMetadata(metadata);
   await authorizePolicy(core, call.caller, call.query.on_disconnect);
   const read = readResponseInput(input);
   const given = { ...read, instructions: [instructions, read.instructions].filter((each) => each !== "").join("\n\n") };
