@@ -142,7 +142,7 @@ for (const [name, make] of Object.entries(FOREIGN)) {
 }
 // Only the IDs of ended requests are kept.
 const checker = createStreamCheck(DIALECTS.engine);
-for (let i = 0; i < count / 10; i++) {
+for (let i = 0; i < Math.max(count / 10, 800); i++) {
   const frames = [
     { type: "session_start", data: { session_id: "s", request_id: `r-${i}` } },
     { type: "content", data: { content: "w".repeat(100_000) } },

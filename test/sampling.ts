@@ -5,6 +5,9 @@ export const SAMPLES = LONG
   ? { sessions: 5000, pairs: 2000, byteStreams: 5000, openThings: 250_000 }
   : { sessions: 20, pairs: 10, byteStreams: 150, openThings: 8_000 };
 
+/** Streams in which nothing ends: their frames, and the heap they must fit in. Fewer frames need a smaller heap. */
+export const BOUNDED_SAMPLES = LONG ? { frames: 250_000, heapMb: 112 } : { frames: 2000, heapMb: 38 };
+
 /** Hostile texts between the frames of a stream: only every `stride`-th before each frame. */
 export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 8 };
 
