@@ -6,10 +6,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
-import type { CreateOptions, SessionInfo } from "../log.ts";
+import type { Lineage } from "../stored-rows.ts";
 import type { SessionRows, StoredSession } from "./session-rows.ts";
-
-export type Lineage = Pick<SessionInfo, "rootId" | "forkedFrom">;
 
 interface LineageRow {
   readonly session: number;
@@ -33,12 +31,6 @@ const STATEMENTS = {
     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   delete: "DELETE FROM lineages WHERE session = ?",
 } as const;
-
-/** Returns the lineage of a new session, or undefined if it needs no row. */
-export function lineageOf(sessionId: string, options: CreateOptions): Lineage | undefined {
-  const { forkedFrom, rootId = sessionId } = options;
-  return forkedFrom === undefined && rootId === sessionId ? undefined : { forkedFrom, rootId };
-}
 
 export class LineageRows {
   readonly #sql: Statements<typeof STATEMENTS>;

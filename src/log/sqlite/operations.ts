@@ -1,17 +1,10 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { Command, EncoderSnapshot, Settlement, SubmitOptions } from "../log.ts";
+import type { EncoderSnapshot, Settlement, SubmitOptions } from "../log.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionRoom } from "../rules.ts";
+import type { Lineage, NewCommand } from "../stored-rows.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
-import type { Lineage } from "./lineage-rows.ts";
-
-/** A command to store, with its body as JSON. */
-export interface NewCommand {
-  readonly commandId: string;
-  readonly kind: string;
-  readonly body: string;
-}
 
 export type StoreOperation =
   | {
@@ -136,10 +129,6 @@ export interface WriterData {
   readonly writer: number;
   readonly options: StoreConnectionOptions;
   readonly quotas: OwnerQuotas;
-}
-
-export function toNewCommand({ commandId, kind, body }: Command): NewCommand {
-  return { commandId, kind, body: JSON.stringify(body) };
 }
 
 /** Approximate size of an operation in bytes. */

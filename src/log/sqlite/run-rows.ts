@@ -2,21 +2,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
-import type { CommandKind, CommandOutcome, CommandState, RunInfo, RunStatus } from "../log.ts";
 import type { IndexedRunStart, IndexedRunEnd } from "../index-changes.ts";
-import type { NewCommand } from "./operations.ts";
-
-interface RunRow {
-  readonly runId: string;
-  readonly status: RunStatus;
-  readonly firstId: number;
-  readonly lastId: number | null;
-  readonly startedAt: number;
-  readonly endedAt: number | null;
-  readonly code: string | null;
-  readonly requestId: string | null;
-  readonly agent: string | null;
-}
+import type { CommandOutcome, RunInfo } from "../log.ts";
+import { type CommandRow, describeRun, type RunRow } from "../stored-rows.ts";
 
 type SealedRun = RunRow & { readonly seal: number };
 
@@ -133,27 +121,6 @@ function verifyRow(session: number, { seal, ...row }: RunRow & { readonly seal: 
   return row;
 }
 
-function describeRun({ runId, status, firstId, startedAt, ...row }: RunRow): RunInfo {
-  const { lastId, endedAt, code, requestId, agent } = row;
-  return {
-    runId,
-    status,
-    firstId,
-    lastId: lastId ?? undefined,
-    startedAt,
-    endedAt: endedAt ?? undefined,
-    code: code ?? undefined,
-    requestId: requestId ?? undefined,
-    agent: agent ?? undefined,
-  };
-}
-
-/** A command as it is stored and sent by the writer thread. */
-export interface CommandRow extends NewCommand {
-  readonly createdAt: number;
-  readonly outcome: string | null;
-}
-
 const COMMAND_COLUMNS = "command_id AS commandId, kind, body, created_at AS createdAt, outcome, seal";
 
 const COMMAND_STATEMENTS = {
@@ -213,16 +180,4 @@ function valuesOfCommand(session: number, row: CommandRow): (string | number | n
 function verifyCommand(session: number, { seal, ...row }: CommandRow & { readonly seal: number }): CommandRow {
   assertSeal(seal, valuesOfCommand(session, row), `command "${row.commandId}"`);
   return row;
-}
-
-export function describeCommand(sessionId: string, row: CommandRow): CommandState {
-  const { commandId, kind, body, createdAt, outcome } = row;
-  return {
-    commandId,
-    sessionId,
-    kind: kind as CommandKind,
-    body: JSON.parse(body) as CommandState["body"],
-    createdAt,
-    outcome: outcome === null ? undefined : (JSON.parse(outcome) as CommandOutcome),
-  };
 }

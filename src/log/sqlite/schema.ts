@@ -3,8 +3,8 @@ import type { DatabaseSync } from "node:sqlite";
 import type { DatabaseFormat } from "../../sqlite/migrate.ts";
 import { sealOf } from "../../sqlite/seal.ts";
 import { readConversationText } from "../conversation-text.ts";
+import { listTerms } from "../search-terms.ts";
 import { listWords } from "../search-text.ts";
-import { listTerms } from "./search-index.ts";
 
 /**
  * - `recent` takes appended records of all sessions in write order, one row per append or record. It is small, so a

@@ -6,17 +6,15 @@
  * newer sessions have larger row IDs. Row IDs must be safe integers in JavaScript, because SQLite returns the last one
  * after every statement.
  *
- * The index is divided into parts: one per owner and range of session keys, and one per range for searches in all
- * sessions. A term is the name of its part followed by a word, so a query reads only terms of its part: its cost does
- * not depend on the texts of other owners, and each query of a part is short.
+ * The index is divided into parts, see `search-terms.ts`.
  *
  * Adding or deleting a term takes microseconds, and a long text has a hundred thousand. A transaction therefore indexes
  * and deletes a limited number of words, so that other writers hardly wait. Further texts wait in `unindexed`; a search
  * reads them itself.
  */
-import { hash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
+import { findPartStart, type IndexedSession, listTerms, namePart } from "../search-terms.ts";
 import { listWords, type SearchPhrase } from "../search-text.ts";
 
 /**
@@ -25,20 +23,10 @@ import { listWords, type SearchPhrase } from "../search-text.ts";
 const ID_BITS = 26;
 export const MAX_INDEXED_ID = 2 ** ID_BITS - 1;
 const MAX_KEY = 2 ** (53 - ID_BITS) - 1;
-/** Session keys per part. */
-const PART_KEYS = 1024;
-/** Length of the name of a part: 64 bits, so that no owner can be named to share the part of another. */
-const PART_LENGTH = 16;
 /** Words that one transaction indexes, unless a single text that waited has more. */
 const MAX_WORDS_INDEXED = 2048;
 /** Pages of the index that one transaction merges. */
 const MAX_PAGES_MERGED = 64;
-
-/** The session of a text. */
-export interface IndexedSession {
-  readonly key: number;
-  readonly owner: string;
-}
 
 export interface TextHit {
   readonly session: number;
@@ -214,23 +202,6 @@ interface IndexedRow {
 
 interface QueuedRow extends IndexedRow {
   readonly owner: string;
-}
-
-/** Returns the first key in the part of the session with this key. */
-export function findPartStart(key: number): number {
-  return key - (key % PART_KEYS);
-}
-
-/** Returns the terms of a text with these words: each word in the part of the owner, then each in the part of all. */
-export function listTerms({ key, owner }: IndexedSession, words: string): string {
-  const list = words.split(" ");
-  return [namePart(key, owner), namePart(key, undefined)]
-    .flatMap((part) => list.map((word) => `${part}${word}`))
-    .join(" ");
-}
-
-function namePart(key: number, owner: string | undefined): string {
-  return hash("sha256", `${Math.floor(key / PART_KEYS)} ${owner ?? ""}`).slice(0, PART_LENGTH);
 }
 
 /** Words contain no quotation marks, so they cannot contain query syntax of the index. */

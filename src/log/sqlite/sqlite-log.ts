@@ -12,7 +12,8 @@ import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { QueryThread } from "../../sqlite/query-thread.ts";
 import { assertBatch } from "../entry.ts";
 import { Feed } from "../feed.ts";
-import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
+import { findIndexChanges } from "../index-changes.ts";
+import { KnownRuns } from "../known-runs.ts";
 import type { LogMonitor } from "../log-monitor.ts";
 import {
   type AcquiredLease,
@@ -61,16 +62,15 @@ import {
   sessionExists,
   SETTLED_COMMANDS_MS,
 } from "../rules.ts";
+import { type CommandRow, describeCommand, lineageOf, toNewCommand } from "../stored-rows.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
-import { lineageOf } from "./lineage-rows.ts";
-import { isRepeatable, lengthOf, packGroup, type StoreOperation, toNewCommand, type WriterData } from "./operations.ts";
+import { isRepeatable, lengthOf, packGroup, type StoreOperation, type WriterData } from "./operations.ts";
 import type { SearchData, SearchQuery } from "./search-thread.ts";
 import type { SqliteLogOptions } from "./sqlite-log-options.ts";
 import { StoreMonitor } from "./store-monitor.ts";
 import { StoreReader } from "./store-reader.ts";
 import { PAUSE_MS, writeDraft } from "./write-draft.ts";
-import { type CommandRow, describeCommand } from "./run-rows.ts";
 
 const MAX_CHECK_BYTES = 32 * 1024 * 1024;
 const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
@@ -90,8 +90,6 @@ const WRITER_THREAD = new URL(`./writer-thread${EXTENSION}`, import.meta.url);
 const SEARCH_THREAD = new URL(`./search-thread${EXTENSION}`, import.meta.url);
 
 type CreateEntries = NonNullable<CreateOptions["entries"]>;
-
-const NO_STARTS: IndexChanges["starts"] = [];
 
 /** Opens a store; see `open-sqlite-log.ts`. */
 export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
@@ -115,8 +113,7 @@ class SqliteLog implements Log {
   readonly #monitor: StoreMonitor;
   readonly #feed: Feed;
   readonly #poller: ChangePoller;
-  /** Epoch and run of each session's last batch that changed an index; that run is indexed. */
-  readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
+  readonly #runs = new KnownRuns(MAX_SESSIONS);
   /** Latest lease of each session; its epoch belongs to one incarnation. */
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
   #isSavingSnapshot = false;
@@ -262,7 +259,7 @@ class SqliteLog implements Log {
     const { sessionId, epoch, expectedLastId, entries, settle } = batch;
     const count = entries.length;
     const text = count === 1 ? (entries[0]?.text ?? "") : entries.map((entry) => entry.text).join("\n");
-    const changes = this.#findIndexUpdates(batch, findIndexChanges(entries));
+    const changes = this.#runs.omitKnown(batch, findIndexChanges(entries));
     const now = settle === undefined ? 0 : this.#now();
     const isOverQuota = await this.#write<true | undefined>({
       do: "append",
@@ -276,26 +273,13 @@ class SqliteLog implements Log {
       now,
     });
     const lastId = expectedLastId + count;
-    if (changes !== undefined && changes.starts !== NO_STARTS)
-      this.#runs.set(sessionId, `${epoch} ${changes.starts.at(-1)?.runId}`);
+    this.#runs.note(batch, changes);
     const lease = this.#leases.get(sessionId);
     // Without a lease the incarnation is unknown, so followers read the store.
     if (count > 0 && lease?.epoch === epoch)
       this.#feed.publish(new Page(sessionId, expectedLastId, lastId, text, lease.incarnation));
     else this.#feed.hint(sessionId);
     return isOverQuota === true ? { lastId, isOverQuota } : { lastId };
-  }
-
-  /**
-   * Removes index changes that are already stored: most batches continue the run of the batch before. Only within an
-   * epoch, because the session may have been recreated in between.
-   */
-  #findIndexUpdates({ sessionId, epoch }: Append, changes: IndexChanges): IndexChanges | undefined {
-    const { starts, ends, landmarks, texts } = changes;
-    const isKnown =
-      starts.length === 0 || (starts.length === 1 && `${epoch} ${starts[0]?.runId}` === this.#runs.get(sessionId));
-    if (isKnown && ends.length + landmarks.length + texts.length === 0) return undefined;
-    return isKnown ? { starts: NO_STARTS, ends, landmarks, texts } : changes;
   }
 
   async read(sessionId: string, options: ReadOptions): Promise<Page> {

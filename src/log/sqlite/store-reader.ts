@@ -38,14 +38,16 @@ import type {
 } from "../log.ts";
 import { Page } from "../page.ts";
 import { matchRecord } from "../conversation-text.ts";
+import { findPartStart } from "../search-terms.ts";
 import { findSnippet, type SearchPhrase, readQuery } from "../search-text.ts";
+import { describeCommand } from "../stored-rows.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
-import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
-import { findPartStart, SearchIndex } from "./search-index.ts";
+import { CommandRows, RunRows } from "./run-rows.ts";
+import { SearchIndex } from "./search-index.ts";
 import { SnapshotRows } from "./snapshot-rows.ts";
 import { type StoredSession, SessionRows } from "./session-rows.ts";
 

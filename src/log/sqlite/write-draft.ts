@@ -7,7 +7,7 @@ import { createPieceCheck } from "../entry.ts";
 import { describeHolder } from "../holder.ts";
 import { findIndexChanges } from "../index-changes.ts";
 import type { CreateOptions, LogEntry, LogLimits } from "../log.ts";
-import { lineageOf } from "./lineage-rows.ts";
+import { lineageOf } from "../stored-rows.ts";
 import type { StoreOperation } from "./operations.ts";
 
 /** Pause between the transactions of a long operation, so that other processes can write. */
