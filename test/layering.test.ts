@@ -25,7 +25,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   framing: [],
   dialects: ["protocol", "framing"],
   sqlite: ["protocol"],
-  log: [...core, "sqlite"],
+  postgres: ["protocol"],
+  log: [...core, "sqlite", "postgres"],
   engine: [...core, "log"],
   graph: [...core, "log", "engine"],
   models: ["protocol"],
@@ -60,15 +61,15 @@ const serverMayImport: Readonly<Record<string, readonly string[]>> = {
   guard: [],
 };
 
-/** Folders that src/index.ts may re-export: all except the CLI and the internal SQLite code. */
-const rootMayImport = Object.keys(mayImport).filter((folder) => folder !== "cli" && folder !== "sqlite");
+/** Folders that src/index.ts may re-export: all except the CLI and the internal code of databases. */
+const rootMayImport = Object.keys(mayImport).filter((folder) => !["cli", "sqlite", "postgres"].includes(folder));
 
 /** Folders that run in a browser: no `node:` module, no Node global. */
 const browserSafe = new Set(["protocol", "framing", "dialects", "client", "react", "ai-sdk"]);
 const nodeGlobals = new Set(["Buffer", "process", "global", "require", "__dirname", "__filename"]);
 
 /** Folders that only their parent folder imports. Others use its `index.ts` or the files directly in it. */
-const internalFolders = ["log/sqlite"];
+const internalFolders = ["log/sqlite", "log/postgres"];
 
 /** Folders that import no package. */
 const packageFree = new Set(["protocol", "client"]);

@@ -15,6 +15,8 @@ export interface LogStore {
   readonly second: (log: Log) => Promise<Log>;
   /** Whether tests use one log after the other, which saves its start. Default: each test opens its own. */
   readonly isShared?: boolean;
+  /** Whether the log knows that the process of a holder has ended; otherwise the lease decides. Default: true. */
+  readonly seesProcesses?: boolean;
 }
 
 export interface LogFixture {

@@ -79,6 +79,7 @@ export const ERROR_CODES = {
   store_failed: "system",
   store_full: "system",
   store_busy: "system",
+  store_unavailable: "system",
   store_read_only: "system",
   store_corrupt: "system",
   store_newer: "system",

@@ -41,6 +41,7 @@ const PUBLIC_MESSAGES: { readonly [code in ErrorCode]?: string } = {
   store_failed: "The store cannot be read or written",
   store_full: "The store cannot be written: no space left",
   store_busy: "The store is locked by another process; try again in a moment",
+  store_unavailable: "The store is not available at the moment; try again",
   store_read_only: "The store is read-only",
   store_corrupt: "The store is damaged",
   store_newer: "The store was created by a newer version of Loom",

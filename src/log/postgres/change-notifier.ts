@@ -1,0 +1,83 @@
+/**
+ * Tells other processes which sessions have changed. A notification takes a lock of the whole database when it commits,
+ * so it is not part of an append: changes are collected, and sent at most once per interval.
+ *
+ * Notifications may be lost; `ChangeWatcher` also polls.
+ */
+import { Buffer } from "node:buffer";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+
+/** A notification has fewer than 8000 bytes. */
+const MAX_BYTES = 7500;
+/** Notifications sent at once; beyond them all watchers poll. */
+const MAX_NOTIFICATIONS = 8;
+
+/** Sent instead of a list that is too long. */
+export const ALL_SESSIONS = "*";
+
+export function channelOf(db: PostgresDatabase): string {
+  return `loom_${db.settings.schema}`.slice(0, 63);
+}
+
+export class ChangeNotifier {
+  readonly #db: PostgresDatabase;
+  readonly #writer: string;
+  readonly #intervalMs: number;
+  readonly #changed = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #isSending = false;
+  #isClosed = false;
+
+  /** `writer` identifies the notifications of this process, which it ignores. */
+  constructor(db: PostgresDatabase, writer: string, intervalMs: number) {
+    this.#db = db;
+    this.#writer = writer;
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Notes a committed change. The first one after an idle period is sent at once. */
+  note(sessionId: string): void {
+    this.#changed.add(sessionId);
+    if (this.#timer === undefined && !this.#isSending && !this.#isClosed) void this.#send();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #send(): Promise<void> {
+    this.#isSending = true;
+    const payloads = formatPayloads(this.#writer, [...this.#changed]);
+    this.#changed.clear();
+    try {
+      await this.#db.write("SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p", [channelOf(this.#db), payloads]);
+    } catch {
+      // The watchers poll.
+    }
+    this.#isSending = false;
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#changed.size > 0) void this.#send();
+    }, this.#intervalMs).unref();
+  }
+}
+
+function formatPayloads(writer: string, sessions: readonly string[]): readonly string[] {
+  const payloads: string[] = [];
+  let list: string[] = [];
+  let bytes = 0;
+  for (const sessionId of sessions) {
+    const more = Buffer.byteLength(JSON.stringify(sessionId)) + 1;
+    if (bytes + more > MAX_BYTES) {
+      payloads.push(JSON.stringify([writer, ...list]));
+      list = [];
+      bytes = 0;
+    }
+    list.push(sessionId);
+    bytes += more;
+  }
+  payloads.push(JSON.stringify([writer, ...list]));
+  return payloads.length <= MAX_NOTIFICATIONS ? payloads : [JSON.stringify([writer, ALL_SESSIONS])];
+}

@@ -1,0 +1,154 @@
+/**
+ * Finds what other processes have written, and hints the watchers of the changed sessions. One connection listens for
+ * notifications; one query per interval covers all watched sessions, because notifications may be lost. Readers then
+ * read from their positions, so a hint too many is harmless.
+ */
+import type { Client } from "pg";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { Feed } from "../feed.ts";
+import { ALL_SESSIONS, channelOf } from "./change-notifier.ts";
+import { fromColumn, toColumn } from "./text-column.ts";
+
+const POLL = `SELECT session_id AS "sessionId", key, changes FROM @.sessions WHERE session_id = ANY($1::text[])`;
+
+/** Interval of polls while nothing listens, and of attempts to listen again. */
+const DEAF_POLL_MS = 100;
+const RETRY_MS = 1000;
+
+export interface ChangeWatcherOptions {
+  readonly db: PostgresDatabase;
+  readonly feed: Feed;
+  readonly writer: string;
+  readonly pollMs: number;
+}
+
+/** Incarnation and number of changes of a session when it was last read; undefined if it does not exist. */
+interface SeenChanges {
+  readonly key: number;
+  readonly changes: number;
+}
+
+export class ChangeWatcher {
+  readonly #options: ChangeWatcherOptions;
+  readonly #seen = new Map<string, SeenChanges | undefined>();
+  #listener: Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #poll: Promise<void> | undefined;
+  #isPollDue = false;
+  #isRunning = false;
+  #isConnecting = false;
+  #triedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ChangeWatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Starts, unless it is running. Every watched session is hinted once by the first poll that sees it. */
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#tick();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    this.#seen.clear();
+    void this.#listener?.end().catch(() => undefined);
+    this.#listener = undefined;
+  }
+
+  /** Reports a change by this process, whose watchers were already hinted. */
+  noteOwn(sessionId: string, { key, changes }: SeenChanges): void {
+    const known = this.#seen.get(sessionId);
+    // If another process has changed the session in between, the next poll reports it.
+    if (known?.key === key && known.changes + 1 === changes) this.#seen.set(sessionId, { key, changes });
+  }
+
+  #tick(): void {
+    if (!this.#isRunning) return;
+    this.#listen();
+    this.pollSoon();
+    const { pollMs } = this.#options;
+    const intervalMs = this.#listener === undefined ? Math.min(pollMs, DEAF_POLL_MS) : pollMs;
+    this.#timer = setTimeout(() => this.#tick(), intervalMs).unref();
+  }
+
+  /** Polls now, or again after the poll that is running. */
+  pollSoon(): void {
+    if (this.#poll !== undefined) {
+      this.#isPollDue = true;
+      return;
+    }
+    this.#isPollDue = false;
+    this.#poll = this.#runPoll().finally(() => {
+      this.#poll = undefined;
+      if (this.#isPollDue && this.#isRunning) this.pollSoon();
+    });
+  }
+
+  async #runPoll(): Promise<void> {
+    const { db, feed } = this.#options;
+    const watched = feed.watched;
+    for (const sessionId of this.#seen.keys()) if (!feed.isWatched(sessionId)) this.#seen.delete(sessionId);
+    if (watched.length === 0) return;
+    try {
+      const rows = await db.read<SeenChanges & { readonly sessionId: string }>(POLL, [watched.map(toColumn)]);
+      const found = new Map(rows.map((row) => [fromColumn(row.sessionId), row]));
+      for (const sessionId of watched) this.#compare(sessionId, found.get(sessionId));
+    } catch {
+      // The watchers read the log themselves, and get the error then.
+      for (const sessionId of watched) feed.forget(sessionId);
+    }
+  }
+
+  #compare(sessionId: string, now: SeenChanges | undefined): void {
+    const isNew = !this.#seen.has(sessionId);
+    const known = this.#seen.get(sessionId);
+    // An own change may be newer than the answer.
+    if (!isNew && known?.key === now?.key && (now?.changes ?? 0) <= (known?.changes ?? 0)) return;
+    this.#seen.set(sessionId, now === undefined ? undefined : { key: now.key, changes: now.changes });
+    if (isNew) this.#options.feed.hint(sessionId);
+    else this.#options.feed.forget(sessionId);
+  }
+
+  #listen(): void {
+    if (this.#listener !== undefined || this.#isConnecting || performance.now() - this.#triedAt < RETRY_MS) return;
+    this.#isConnecting = true;
+    this.#triedAt = performance.now();
+    this.#connect()
+      .catch(() => undefined)
+      .finally(() => (this.#isConnecting = false));
+  }
+
+  async #connect(): Promise<void> {
+    const { db } = this.#options;
+    const client = await db.connectListener();
+    client.on("notification", ({ payload }) => this.#onNotification(payload));
+    client.once("end", () => {
+      if (this.#listener !== client) return;
+      this.#listener = undefined;
+      // Polls more often from now on.
+      clearTimeout(this.#timer);
+      this.#tick();
+    });
+    await client.query(`LISTEN ${db.escape(channelOf(db))}`);
+    if (!this.#isRunning) {
+      await client.end();
+      return;
+    }
+    // Not in the types of the driver.
+    (client as Client & { unref(): void }).unref();
+    this.#listener = client;
+    // What was written before the connection listened.
+    this.pollSoon();
+  }
+
+  #onNotification(payload: string | undefined): void {
+    const { feed, writer } = this.#options;
+    const [sender, ...sessions] = JSON.parse(payload ?? "[]") as readonly string[];
+    if (sender === writer) return;
+    if (sessions[0] === ALL_SESSIONS) this.pollSoon();
+    else for (const sessionId of sessions) feed.forget(sessionId);
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Grants, renews and ends leases. The clock of the database decides whether a lease has ended; clocks and process IDs of
+ * the writers do not matter. An epoch is granted once.
+ */
+import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { AcquiredLease, Lease } from "../log.ts";
+import { Page } from "../page.ts";
+import { clampListLimit, fenced, leaseHeld, unknownSession } from "../rules.ts";
+import { describeRun, type RunRow } from "../stored-rows.ts";
+import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
+import { readTexts } from "./record-rows.ts";
+import { findSession, HEAD, isHeld, NOW, type StoredHead } from "./session-rows.ts";
+import { fromColumn, toColumn } from "./text-column.ts";
+
+const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $3, lease = $4,
+    expires_at = ${NOW} + $5, changes = changes + 1 WHERE s.key = $2 RETURNING ${HEAD}`;
+
+const RENEW = `UPDATE @.sessions s SET expires_at = ${NOW} + $4
+  WHERE s.session_id = $2 AND s.epoch = $3 AND s.holder IS NOT NULL RETURNING ${HEAD}`;
+
+const RELEASE = `UPDATE @.sessions SET epoch = nextval('@.epochs'), holder = NULL, lease = NULL, expires_at = 0,
+    changes = changes + 1 WHERE session_id = $1 AND epoch = $2`;
+
+const LIVE = `SELECT ${RUN} FROM @.runs r WHERE r.session = $1 AND r.last_id IS NULL ORDER BY r.first_id`;
+
+const TODO_LISTS = `SELECT ${LANDMARK} FROM @.landmarks l WHERE l.session = $1 AND l.kind = 'todo_list'
+  ORDER BY l.event_id DESC LIMIT ${clampListLimit()}`;
+
+export interface LeaseRequest {
+  readonly holder: string;
+  readonly ttlMs: number;
+  readonly takeover: boolean;
+  /** Identifies this request, also when it is repeated. */
+  readonly token: string;
+  readonly recoveryMs: number;
+}
+
+/** Grants a lease of a locked session. Throws `lease_held`. */
+export async function grantLease(
+  transaction: Transaction,
+  now: number | null,
+  sessionId: string,
+  head: StoredHead,
+  { holder, ttlMs, takeover, token, recoveryMs }: LeaseRequest,
+): Promise<AcquiredLease> {
+  const isGranted = head.lease === token;
+  if (!isGranted && !takeover && isHeld(head, recoveryMs)) throw leaseHeld(sessionId, fromColumn(head.holder ?? ""));
+  const [row = head] = isGranted
+    ? [head]
+    : await transaction.query<StoredHead>(ACQUIRE, [now, head.key, toColumn(holder), token, ttlMs]);
+  return { ...toLease(sessionId, row), ...(await readWriterState(transaction, sessionId, row)) };
+}
+
+/** Throws `fenced` or `unknown_session`. */
+export async function renewLease(
+  db: PostgresDatabase,
+  now: number | null,
+  { sessionId, epoch }: Lease,
+  ttlMs: number,
+): Promise<Lease> {
+  const [row] = Number.isSafeInteger(epoch)
+    ? await db.write<StoredHead>(RENEW, [now, toColumn(sessionId), epoch, ttlMs])
+    : [];
+  if (row !== undefined) return toLease(sessionId, row);
+  const head = await findSession(db.reader, now, sessionId);
+  throw head === undefined ? unknownSession(sessionId) : fenced(sessionId, head.epoch);
+}
+
+export async function endLease(db: PostgresDatabase, { sessionId, epoch }: Lease): Promise<void> {
+  if (Number.isSafeInteger(epoch)) await db.write(RELEASE, [toColumn(sessionId), epoch]);
+}
+
+function toLease(sessionId: string, { epoch, incarnation, lastId, expiresAt }: StoredHead): Lease {
+  return { sessionId, epoch, incarnation, lastId, expiresAt };
+}
+
+/** Reads what a new writer of the session continues from. */
+async function readWriterState(
+  transaction: Transaction,
+  sessionId: string,
+  { key, firstId, lastId, updatedAt }: StoredHead,
+): Promise<Pick<AcquiredLease, "lastTs" | "liveRuns" | "todoLists">> {
+  const liveRuns = (await transaction.query<RunRow>(LIVE, [key])).map((row) => describeRun(readRun(row)));
+  const todoLists = (await transaction.query<StoredLandmark>(TODO_LISTS, [key])).map(readLandmark);
+  if (lastId < firstId) return { lastTs: lastId === 0 ? 0 : updatedAt, liveRuns, todoLists };
+  const texts = await readTexts(transaction, key, lastId - 1, 1);
+  const [last] = new Page(sessionId, lastId - 1, lastId, texts).records;
+  return { lastTs: last?.envelope.ts ?? 0, liveRuns, todoLists };
+}

@@ -1,0 +1,228 @@
+/** Reads a log in PostgreSQL. Each read is one statement, so it sees one state of the database. */
+import type { PostgresDatabase, SqlValue } from "../../postgres/postgres-database.ts";
+import type {
+  CommandState,
+  EncoderSnapshot,
+  Landmark,
+  LandmarkKind,
+  ListBranchesOptions,
+  ListSessionsOptions,
+  LogLimits,
+  PagingOptions,
+  ReadOptions,
+  RunInfo,
+  SessionInfo,
+} from "../log.ts";
+import { Page } from "../page.ts";
+import {
+  assertOwner,
+  assertPosition,
+  clampListLimit,
+  clampPageLimit,
+  MAX_SESSIONS_OF_COMMAND,
+  unknownListCursor,
+  unknownSession,
+} from "../rules.ts";
+import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
+import { COMMAND, readCommand } from "./command-rows.ts";
+import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
+import { hashOf } from "./index-rows.ts";
+import { type RecordRow, ROWS_AFTER, takeTexts } from "./record-rows.ts";
+import { assertSession, describeSession, findSession, HEAD, NOW, type StoredHead } from "./session-rows.ts";
+import { findListKey } from "./search-sessions.ts";
+import { fromColumn, toColumn } from "./text-column.ts";
+
+const MAX_ID = Number.MAX_SAFE_INTEGER;
+
+const LIST = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id IS NOT NULL AND s.key < $2`;
+const NEWEST = "ORDER BY s.key DESC LIMIT $3";
+const BRANCHES = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id IS NOT NULL AND s.root_id = $4 AND s.owner = $5`;
+
+const ORPHANS = `SELECT s.session_id AS "sessionId" FROM @.sessions s
+  WHERE s.session_id IS NOT NULL AND s.key > $2 AND s.expires_at + $4 <= ${NOW} AND s.key IN
+    (SELECT session FROM @.runs WHERE last_id IS NULL UNION SELECT session FROM @.commands WHERE outcome IS NULL)
+  ORDER BY s.key LIMIT $3`;
+
+const PAGE = `SELECT ${HEAD}, r."firstId" AS "rowFirstId", r."lastId" AS "rowLastId", r.text
+  FROM @.sessions s LEFT JOIN LATERAL (${ROWS_AFTER}) r ON true WHERE s.session_id = $2 ORDER BY r."lastId"`;
+
+/** Runs may end while another one is live. Those written by Loom do not overlap; imported ones may. */
+const FOLD = `SELECT s.first_id AS "firstId", (SELECT max(r.last_id) FROM @.runs r WHERE r.session = s.key
+    AND r.last_id < least($2::bigint + 1, (SELECT min(r.first_id) FROM @.runs r WHERE r.session = s.key
+      AND r.first_id <= $2 AND (r.last_id IS NULL OR r.last_id > $2)))) AS ended
+  FROM @.sessions s WHERE s.session_id = $1`;
+
+const SESSIONS_OF_COMMAND = `SELECT s.session_id AS "sessionId" FROM @.commands c JOIN @.sessions s ON s.key = c.session
+  WHERE c.command_id = $1 AND s.session_id IS NOT NULL AND ($2::text IS NULL OR s.owner = $2)
+  ORDER BY c.seq DESC LIMIT ${MAX_SESSIONS_OF_COMMAND}`;
+
+interface PageRow extends StoredHead {
+  readonly rowFirstId: number | null;
+  readonly rowLastId: number;
+  readonly text: string;
+}
+
+export class LogReader {
+  readonly #db: PostgresDatabase;
+  readonly #limits: LogLimits;
+  readonly #now: () => number | null;
+
+  constructor(db: PostgresDatabase, limits: LogLimits, now: () => number | null) {
+    this.#db = db;
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  async findSession(sessionId: string): Promise<SessionInfo | undefined> {
+    const head = await findSession(this.#db.reader, this.#now(), sessionId);
+    return head === undefined ? undefined : this.#describe(head);
+  }
+
+  async listSessions({ limit, after, owner }: ListSessionsOptions): Promise<readonly SessionInfo[]> {
+    assertOwner(owner);
+    const now = this.#now();
+    const before = after === undefined ? MAX_ID : await findListKey(this.#db.reader, now, after, owner);
+    const most = clampListLimit(limit);
+    const rows =
+      owner === undefined
+        ? await this.#db.read<StoredHead>(`${LIST} ${NEWEST}`, [now, before, most])
+        : await this.#db.read<StoredHead>(`${LIST} AND s.owner = $4 ${NEWEST}`, [now, before, most, toColumn(owner)]);
+    return rows.map((row) => this.#describe(row));
+  }
+
+  async listBranches(sessionId: string, options: ListBranchesOptions): Promise<readonly SessionInfo[]> {
+    const { limit, after, newestFirst = false } = options;
+    const now = this.#now();
+    const session = assertSession(await findSession(this.#db.reader, now, sessionId), sessionId);
+    let position = newestFirst ? MAX_ID : 0;
+    if (after !== undefined) {
+      const last = await findSession(this.#db.reader, now, after);
+      if (last === undefined || last.owner !== session.owner || last.rootId !== session.rootId)
+        throw unknownListCursor(after);
+      position = last.key;
+    }
+    const order = newestFirst ? `AND s.key < $2 ${NEWEST}` : "AND s.key > $2 ORDER BY s.key LIMIT $3";
+    const values = [now, position, clampListLimit(limit), session.rootId, session.owner];
+    return (await this.#db.read<StoredHead>(`${BRANCHES} ${order}`, values)).map((row) => this.#describe(row));
+  }
+
+  async listOrphans({ limit, after }: PagingOptions): Promise<readonly string[]> {
+    const now = this.#now();
+    const from = after === undefined ? 0 : await findListKey(this.#db.reader, now, after, undefined);
+    const values = [now, from, clampListLimit(limit), this.#db.recoveryMs];
+    return (await this.#db.read<{ sessionId: string }>(ORPHANS, values)).map(({ sessionId }) => fromColumn(sessionId));
+  }
+
+  async readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Promise<Page> {
+    const { maxPageRecords, maxPageBytes } = this.#limits;
+    const most = clampPageLimit(limit, maxPageRecords);
+    const room = clampPageLimit(maxBytes, maxPageBytes);
+    const values = [this.#now(), toColumn(sessionId), clampId(after), most, room];
+    const rows = await this.#db.read<PageRow>(PAGE, values);
+    const { firstId, lastId, incarnation } = assertSession(rows[0], sessionId);
+    assertPosition(sessionId, after, firstId, lastId);
+    if (after === lastId) return new Page(sessionId, after, after, "", incarnation);
+    const stored = rows.flatMap((row): readonly RecordRow[] =>
+      row.rowFirstId === null ? [] : [{ firstId: row.rowFirstId, lastId: row.rowLastId, text: row.text }],
+    );
+    const texts = takeTexts(stored, after, most, room);
+    return new Page(sessionId, after, after + texts.length, texts, incarnation);
+  }
+
+  async findRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
+    return (await this.#listRuns(sessionId, "AND r.run_id = $2", [toColumn(runId)]))[0];
+  }
+
+  async listRuns(sessionId: string, { limit, after }: PagingOptions): Promise<readonly RunInfo[]> {
+    const last = after === undefined ? undefined : await this.findRun(sessionId, after);
+    if (after !== undefined && last === undefined) throw unknownListCursor(after);
+    const values = [last?.firstId ?? MAX_ID, clampListLimit(limit)];
+    return this.#listRuns(sessionId, "AND r.first_id < $2 ORDER BY r.first_id DESC LIMIT $3", values);
+  }
+
+  async #listRuns(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly RunInfo[]> {
+    const rows = await this.#listOf<RunRow>(
+      sessionId,
+      `SELECT ${RUN} FROM @.runs r WHERE r.session = s.key`,
+      where,
+      values,
+    );
+    return rows.map((row) => describeRun(readRun(row)));
+  }
+
+  async findFoldStart(sessionId: string, id: number): Promise<number> {
+    const values = [toColumn(sessionId), Math.min(clampId(id), MAX_ID - 1)];
+    const [row] = await this.#db.read<{ firstId: number; ended: number | null }>(FOLD, values);
+    if (row === undefined) throw unknownSession(sessionId);
+    return Math.max(row.firstId, (row.ended ?? 0) + 1);
+  }
+
+  async findSnapshot(sessionId: string, key: string, id: number): Promise<EncoderSnapshot | undefined> {
+    const sql = `SELECT p.event_id AS "eventId", p.state FROM @.snapshots p WHERE p.session = s.key`;
+    const where = "AND p.key = $2 AND p.event_id <= $3 ORDER BY p.event_id DESC LIMIT 1";
+    const [row] = await this.#listOf<Omit<EncoderSnapshot, "key">>(sessionId, sql, where, [toColumn(key), clampId(id)]);
+    return row === undefined ? undefined : { key, eventId: row.eventId, state: row.state };
+  }
+
+  async findLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
+    return (await this.#listLandmarks(sessionId, "AND l.kind = $2 AND l.hash = $3", [kind, hashOf(key)]))[0];
+  }
+
+  async listLandmarks(
+    sessionId: string,
+    kind: LandmarkKind,
+    limit = 100,
+    before = MAX_ID,
+  ): Promise<readonly Landmark[]> {
+    const where = "AND l.kind = $2 AND l.event_id < $3 ORDER BY l.event_id DESC LIMIT $4";
+    return this.#listLandmarks(sessionId, where, [kind, clampId(before), clampListLimit(limit)]);
+  }
+
+  async #listLandmarks(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly Landmark[]> {
+    const sql = `SELECT ${LANDMARK} FROM @.landmarks l WHERE l.session = s.key`;
+    return (await this.#listOf<StoredLandmark>(sessionId, sql, where, values)).map(readLandmark);
+  }
+
+  async findCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
+    return (await this.#listCommands(sessionId, "AND c.command_id = $2", [toColumn(commandId)]))[0];
+  }
+
+  async listPending(sessionId: string, limit: number): Promise<readonly CommandState[]> {
+    return this.#listCommands(sessionId, "AND c.outcome IS NULL ORDER BY c.seq LIMIT $2", [limit]);
+  }
+
+  async #listCommands(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly CommandState[]> {
+    const sql = `SELECT ${COMMAND} FROM @.commands c WHERE c.session = s.key`;
+    const rows = await this.#listOf<CommandRow>(sessionId, sql, where, values);
+    return rows.map((row) => describeCommand(sessionId, readCommand(row)));
+  }
+
+  async listSessionsOfCommand(commandId: string, owner: string | undefined): Promise<readonly string[]> {
+    const values = [toColumn(commandId), owner === undefined ? null : toColumn(owner)];
+    const rows = await this.#db.read<{ sessionId: string }>(SESSIONS_OF_COMMAND, values);
+    return rows.map(({ sessionId }) => fromColumn(sessionId));
+  }
+
+  /** Returns rows that belong to the session `s`. Throws `unknown_session`. */
+  async #listOf<T>(
+    sessionId: string,
+    select: string,
+    where: string,
+    values: readonly SqlValue[],
+  ): Promise<readonly T[]> {
+    const sql = `SELECT x.* FROM @.sessions s LEFT JOIN LATERAL (SELECT true AS "isFound", y.* FROM (${select} ${where}) y) x
+      ON true WHERE s.session_id = $1`;
+    const rows = await this.#db.read<T & { isFound: true | null }>(sql, [toColumn(sessionId), ...values]);
+    if (rows.length === 0) throw unknownSession(sessionId);
+    return rows.filter(({ isFound }) => isFound === true);
+  }
+
+  #describe(head: StoredHead): SessionInfo {
+    return describeSession(head, this.#db.recoveryMs);
+  }
+}
+
+/** Converts a position to one that the database accepts. */
+function clampId(id: number): number {
+  return Number.isNaN(id) ? 0 : Math.max(0, Math.min(Math.floor(id), MAX_ID));
+}

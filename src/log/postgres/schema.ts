@@ -1,0 +1,118 @@
+/** The tables of a log in PostgreSQL. A released migration is never edited. `@.` is the schema. */
+import type { PostgresFormat } from "../../postgres/migrate.ts";
+
+/**
+ * - A row of `records` has the records of one append, one per line, up to and including `last_id`. `pos` is the size of
+ *   the session in bytes up to there. An append moves `last_id` and `pos` of its session in the same statement, which is
+ *   also the check of its epoch: of two writers, one waits for the other and then finds another epoch.
+ * - A session without an ID is a draft: it is being copied, and no reader finds it.
+ * - `changes` counts the changes that watchers of a session are interested in.
+ * - `lease` identifies one call of `acquire`, which may have to be repeated after a lost answer.
+ * - Times are milliseconds since 1970, by the clock of the database.
+ * - Strings of users may contain NUL, which PostgreSQL cannot store: see `text-column.ts`.
+ */
+const VERSION_1 = `
+-- Epochs are unique in the database, so that no lease is valid in a session that was created again.
+CREATE SEQUENCE @.epochs;
+
+CREATE TABLE @.sessions (
+  key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  last_id bigint NOT NULL,
+  pos bigint NOT NULL DEFAULT 0,
+  changes bigint NOT NULL DEFAULT 0,
+  epoch bigint NOT NULL,
+  expires_at double precision NOT NULL DEFAULT 0,
+  first_id bigint NOT NULL,
+  base_pos bigint NOT NULL DEFAULT 0,
+  created_at double precision NOT NULL,
+  updated_at double precision NOT NULL,
+  blobs bigint NOT NULL DEFAULT 0,
+  blob_bytes bigint NOT NULL DEFAULT 0,
+  origin_event_id bigint,
+  session_id text COLLATE "C" UNIQUE,
+  incarnation text NOT NULL,
+  owner text COLLATE "C" NOT NULL,
+  holder text,
+  lease text,
+  title text,
+  root_id text COLLATE "C",
+  origin_id text,
+  origin_run_id text
+) WITH (fillfactor = 50);
+CREATE INDEX sessions_by_owner ON @.sessions (owner, key) WHERE session_id IS NOT NULL;
+CREATE INDEX sessions_by_root ON @.sessions (root_id, owner, key) WHERE session_id IS NOT NULL;
+CREATE INDEX sessions_drafts ON @.sessions (key) WHERE session_id IS NULL;
+
+CREATE TABLE @.records (
+  session bigint NOT NULL,
+  last_id bigint NOT NULL,
+  first_id bigint NOT NULL,
+  pos bigint NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY (session, last_id)
+);
+
+CREATE TABLE @.runs (
+  session bigint NOT NULL,
+  first_id bigint NOT NULL,
+  last_id bigint,
+  started_at double precision NOT NULL,
+  ended_at double precision,
+  run_id text COLLATE "C" NOT NULL,
+  status text NOT NULL,
+  code text,
+  request_id text,
+  agent text,
+  PRIMARY KEY (session, run_id)
+);
+CREATE INDEX runs_by_first ON @.runs (session, first_id);
+CREATE INDEX runs_by_last ON @.runs (session, last_id) WHERE last_id IS NOT NULL;
+CREATE INDEX runs_live ON @.runs (session, first_id) WHERE last_id IS NULL;
+
+-- The hash of the key, because an index cannot have long strings.
+CREATE TABLE @.landmarks (
+  session bigint NOT NULL,
+  event_id bigint NOT NULL,
+  kind text NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  key text NOT NULL,
+  run_id text,
+  PRIMARY KEY (session, kind, hash)
+);
+CREATE INDEX landmarks_by_id ON @.landmarks (session, kind, event_id);
+
+CREATE TABLE @.commands (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  session bigint NOT NULL,
+  created_at double precision NOT NULL,
+  settled_at double precision,
+  command_id text COLLATE "C" NOT NULL,
+  kind text NOT NULL,
+  body text NOT NULL,
+  outcome text,
+  UNIQUE (session, command_id)
+);
+CREATE INDEX commands_pending ON @.commands (session, seq) WHERE outcome IS NULL;
+CREATE INDEX commands_settled ON @.commands (settled_at) WHERE outcome IS NOT NULL;
+CREATE INDEX commands_by_id ON @.commands (command_id, seq);
+
+CREATE TABLE @.snapshots (
+  seq bigint GENERATED ALWAYS AS IDENTITY,
+  session bigint NOT NULL,
+  event_id bigint NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  state bytea NOT NULL,
+  PRIMARY KEY (session, key, event_id)
+);
+
+-- Terms of titles (record 0), messages and replies, see search-terms.ts.
+CREATE TABLE @.texts (
+  session bigint NOT NULL,
+  event_id bigint NOT NULL,
+  terms tsvector NOT NULL,
+  PRIMARY KEY (session, event_id)
+);
+CREATE INDEX texts_by_term ON @.texts USING gin (terms);
+`;
+
+export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1] };

@@ -1,0 +1,177 @@
+/** Reads and writes the rows of sessions. */
+import { randomUUID } from "node:crypto";
+import type { Transaction } from "../../postgres/postgres-database.ts";
+import type { CreateOptions, SessionInfo } from "../log.ts";
+import { LOCAL_OWNER, sessionExists, unknownSession } from "../rules.ts";
+import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "./text-column.ts";
+
+/** The current time of the database in milliseconds. `$1` is the time of a test, null otherwise. */
+export const NOW = "coalesce($1::double precision, floor(extract(epoch FROM clock_timestamp()) * 1000))";
+
+/** A row of `sessions`, with the time at which it was read. */
+export interface StoredHead {
+  readonly key: number;
+  readonly sessionId: string | null;
+  readonly incarnation: string;
+  readonly title: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly firstId: number;
+  readonly basePos: number;
+  readonly lastId: number;
+  readonly pos: number;
+  readonly epoch: number;
+  readonly holder: string | null;
+  readonly lease: string | null;
+  readonly expiresAt: number;
+  readonly owner: string;
+  readonly rootId: string | null;
+  readonly originId: string | null;
+  readonly originRunId: string | null;
+  readonly originEventId: number | null;
+  readonly blobs: number;
+  readonly blobBytes: number;
+  readonly changes: number;
+  readonly now: number;
+}
+
+/** Columns of `StoredHead`. `$1` as in `NOW`. */
+export const HEAD = `s.key, s.session_id AS "sessionId", s.incarnation, s.title, s.created_at AS "createdAt",
+  s.updated_at AS "updatedAt", s.first_id AS "firstId", s.base_pos AS "basePos", s.last_id AS "lastId", s.pos, s.epoch,
+  s.holder, s.lease, s.expires_at AS "expiresAt", s.owner, s.root_id AS "rootId", s.origin_id AS "originId",
+  s.origin_run_id AS "originRunId", s.origin_event_id AS "originEventId", s.blobs, s.blob_bytes AS "blobBytes",
+  s.changes, ${NOW} AS now`;
+
+const FIND = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id = $2`;
+const FIND_DRAFT = `SELECT ${HEAD} FROM @.sessions s WHERE s.key = $2 AND s.session_id IS NULL FOR UPDATE`;
+
+const INSERT = `INSERT INTO @.sessions AS s (session_id, incarnation, title, owner, created_at, updated_at, first_id,
+    last_id, epoch, holder, expires_at, root_id, origin_id, origin_run_id, origin_event_id)
+  SELECT $2, $3, $4, $5, ${NOW}, ${NOW}, $6::bigint, $6::bigint - 1, nextval('@.epochs'), $7,
+    CASE WHEN $8::double precision = 0 THEN 0 ELSE ${NOW} + $8 END, $9, $10, $11, $12
+  ON CONFLICT (session_id) DO NOTHING RETURNING ${HEAD}`;
+
+/** Reads a session and locks it until the end of the transaction. */
+export async function lockSession(
+  { query }: Transaction,
+  now: number | null,
+  sessionId: string,
+): Promise<StoredHead | undefined> {
+  return (await query<StoredHead>(`${FIND} FOR UPDATE`, [now, toColumn(sessionId)]))[0];
+}
+
+export async function lockDraft(
+  { query }: Transaction,
+  now: number | null,
+  key: number,
+): Promise<StoredHead | undefined> {
+  return (await query<StoredHead>(FIND_DRAFT, [now, key]))[0];
+}
+
+/** Reads a session without locking it. */
+export async function findSession(
+  { query }: Pick<Transaction, "query">,
+  now: number | null,
+  sessionId: string,
+): Promise<StoredHead | undefined> {
+  return (await query<StoredHead>(FIND, [now, toColumn(sessionId)]))[0];
+}
+
+/** A new session, or a draft if it has no ID. */
+export interface NewSession extends Omit<CreateOptions, "entries"> {
+  readonly sessionId: string | undefined;
+  readonly holder?: string;
+}
+
+/** Returns undefined if the session exists. */
+async function insertSession(
+  { query }: Transaction,
+  now: number | null,
+  { sessionId, title, owner = LOCAL_OWNER, firstId = 1, graceMs = 0, holder, ...fresh }: NewSession,
+): Promise<StoredHead | undefined> {
+  const { forkedFrom, rootId = sessionId } = fresh;
+  const [row] = await query<StoredHead>(INSERT, [
+    now,
+    toOptionalColumn(sessionId),
+    randomUUID(),
+    toOptionalColumn(title),
+    toColumn(owner),
+    firstId,
+    holder ?? null,
+    graceMs,
+    toOptionalColumn(rootId),
+    toOptionalColumn(forkedFrom?.sessionId),
+    toOptionalColumn(forkedFrom?.runId),
+    forkedFrom?.eventId ?? null,
+  ]);
+  return row;
+}
+
+/** Locks the session, or creates it. `onCreate` may refuse. Throws `session_exists` if the owner is another one. */
+export async function openSession(
+  transaction: Transaction,
+  now: number | null,
+  fresh: NewSession & { readonly sessionId: string },
+  onCreate: (owner: string) => Promise<void>,
+): Promise<{ readonly head: StoredHead; readonly isNew: boolean }> {
+  for (;;) {
+    const known = await lockSession(transaction, now, fresh.sessionId);
+    if (known !== undefined && fresh.owner !== undefined && fresh.owner !== fromColumn(known.owner))
+      throw sessionExists(fresh.sessionId);
+    if (known !== undefined) return { head: known, isNew: false };
+    await onCreate(fresh.owner ?? LOCAL_OWNER);
+    const head = await insertSession(transaction, now, fresh);
+    if (head !== undefined) return { head, isNew: true };
+    // Another process created it in between.
+  }
+}
+
+export async function createDraft(
+  transaction: Transaction,
+  now: number | null,
+  fresh: Omit<NewSession, "sessionId">,
+): Promise<StoredHead> {
+  const row = await insertSession(transaction, now, { ...fresh, sessionId: undefined });
+  if (row === undefined) throw new TypeError("A draft has no ID, so it cannot exist");
+  return row;
+}
+
+/** Throws `unknown_session`. */
+export function assertSession(head: StoredHead | undefined, sessionId: string): StoredHead {
+  if (head === undefined) throw unknownSession(sessionId);
+  return head;
+}
+
+/** `recoveryMs`: see `PostgresDatabase`. */
+export function isHeld({ holder, expiresAt, now }: StoredHead, recoveryMs: number): boolean {
+  return holder !== null && expiresAt + recoveryMs > now;
+}
+
+export function describeSession(head: StoredHead, recoveryMs: number): SessionInfo {
+  const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, lastId, pos, epoch } = head;
+  const { holder, owner, rootId, originId, originRunId, originEventId } = head;
+  const runId = fromOptionalColumn(originRunId);
+  const id = fromColumn(sessionId ?? "");
+  return {
+    sessionId: id,
+    incarnation,
+    title: fromOptionalColumn(title),
+    createdAt,
+    updatedAt,
+    firstId,
+    lastId,
+    bytes: pos - basePos,
+    epoch,
+    holder: isHeld(head, recoveryMs) && holder !== null ? fromColumn(holder) : undefined,
+    owner: fromColumn(owner),
+    forkedFrom:
+      originId === null
+        ? undefined
+        : {
+            sessionId: fromColumn(originId),
+            ...(runId === undefined ? {} : { runId }),
+            eventId: originEventId ?? 0,
+          },
+    rootId: rootId === null ? id : fromColumn(rootId),
+  };
+}

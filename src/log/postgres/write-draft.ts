@@ -1,0 +1,121 @@
+/**
+ * Creates a session with records in several transactions, one per piece. Until it is complete it is a draft: a session
+ * without an ID, which no reader finds. A draft that is not written for a while is deleted by the next prune.
+ */
+import { Buffer } from "node:buffer";
+import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import { LoomError } from "../../protocol/loom-error.ts";
+import { createPieceCheck } from "../entry.ts";
+import { findIndexChanges } from "../index-changes.ts";
+import type { CreateOptions, LogEntry, LogLimits } from "../log.ts";
+import { sessionExists } from "../rules.ts";
+import { deleteRows } from "./delete-rows.ts";
+import { writeIndexes, writeTexts } from "./index-rows.ts";
+import type { OwnerQuota } from "./owner-usage.ts";
+import { insertRecords, splitRows } from "./record-rows.ts";
+import { createDraft, lockDraft, lockSession, NOW, type StoredHead } from "./session-rows.ts";
+import { fromColumn, toColumn, toOptionalColumn } from "./text-column.ts";
+
+/** Time without a write after which a draft is deleted. */
+const ABANDONED_MS = 5 * 60_000;
+
+const EXTEND = `UPDATE @.sessions SET last_id = $3, pos = $4, expires_at = ${NOW} + ${ABANDONED_MS} WHERE key = $2`;
+
+const PUBLISH = `UPDATE @.sessions SET session_id = $3, title = $4, root_id = $5, epoch = nextval('@.epochs'),
+    holder = NULL, expires_at = CASE WHEN $6::double precision = 0 THEN 0 ELSE ${NOW} + $6 END WHERE key = $2`;
+
+const ABANDONED = `SELECT key FROM @.sessions WHERE session_id IS NULL AND expires_at <= ${NOW} LIMIT 100`;
+
+export interface DraftContext {
+  readonly db: PostgresDatabase;
+  readonly now: () => number | null;
+  readonly limits: LogLimits;
+  readonly quota: OwnerQuota;
+}
+
+/** Throws `session_exists` when all pieces are written; the pieces are then deleted, as after any other error. */
+export async function writeDraft(
+  context: DraftContext,
+  sessionId: string,
+  entries: NonNullable<CreateOptions["entries"]>,
+  options: Omit<CreateOptions, "entries">,
+): Promise<void> {
+  const { db, now, limits } = context;
+  const { firstId = 1, owner, forkedFrom } = options;
+  const check = createPieceCheck(sessionId, firstId, limits);
+  const draft = {
+    firstId,
+    holder: "draft",
+    graceMs: ABANDONED_MS,
+    ...(owner === undefined ? {} : { owner }),
+    ...(forkedFrom === undefined ? {} : { forkedFrom }),
+  };
+  // A draft that was stored by an earlier attempt is not found again; it is deleted as abandoned.
+  const { key } = await db.transact((transaction) => createDraft(transaction, now(), draft));
+  let lastId = firstId - 1;
+  try {
+    for await (const piece of Symbol.asyncIterator in entries ? entries : [entries]) {
+      check(piece);
+      if (piece.length > 0)
+        await db.transact(async (transaction) => extendDraft(context, transaction, key, lastId, piece));
+      lastId += piece.length;
+    }
+    await db.transact(async (transaction) => publishDraft(context, transaction, key, sessionId, options));
+  } catch (error) {
+    // If this fails too, a later prune deletes the draft.
+    await db.transact(async (transaction) => discardDraft(transaction, now(), key)).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function extendDraft(
+  { now, quota }: DraftContext,
+  transaction: Transaction,
+  key: number,
+  after: number,
+  piece: readonly LogEntry[],
+): Promise<void> {
+  const head = assertDraft(await lockDraft(transaction, now(), key));
+  // The answer to an earlier attempt was lost.
+  if (head.lastId === after + piece.length) return;
+  const owner = fromColumn(head.owner);
+  const bytes = piece.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  // Refused before the rest is copied; `publishDraft` decides.
+  await quota.assertRoom(transaction, owner, { bytes: head.pos + bytes });
+  const end = await insertRecords(transaction, head, splitRows(piece.map(({ text }) => text)));
+  await transaction.query(EXTEND, [now(), key, end.lastId, end.pos]);
+  await writeIndexes(transaction, [{ session: { key, owner }, changes: findIndexChanges(piece) }]);
+}
+
+async function publishDraft(
+  { now, quota }: DraftContext,
+  transaction: Transaction,
+  key: number,
+  sessionId: string,
+  { title, rootId = sessionId, graceMs = 0 }: CreateOptions,
+): Promise<void> {
+  const known = await lockSession(transaction, now(), sessionId);
+  if (known?.key === key) return;
+  if (known !== undefined) throw sessionExists(sessionId);
+  const { owner, pos } = assertDraft(await lockDraft(transaction, now(), key));
+  await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos });
+  const values = [now(), key, toColumn(sessionId), toOptionalColumn(title), toColumn(rootId), graceMs];
+  await transaction.query(PUBLISH, values);
+  if (title === undefined) return;
+  await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);
+}
+
+async function discardDraft(transaction: Transaction, now: number | null, key: number): Promise<void> {
+  if ((await lockDraft(transaction, now, key)) !== undefined) await deleteRows(transaction, key);
+}
+
+/** Deletes drafts whose writers have ended or stopped. */
+export async function discardAbandoned(db: PostgresDatabase, now: number | null): Promise<void> {
+  for (const { key } of await db.read<{ key: number }>(ABANDONED, [now]))
+    await db.transact(async (transaction) => discardDraft(transaction, now, key));
+}
+
+function assertDraft(head: StoredHead | undefined): StoredHead {
+  if (head !== undefined) return head;
+  throw new LoomError("conflict", "The copy paused for too long and was discarded; try again");
+}

@@ -1,0 +1,229 @@
+/**
+ * A PostgreSQL database shared by all parts of a process: one pool of connections, transactions that are repeated after
+ * a lost connection, and the knowledge whether the database is available.
+ *
+ * Nothing is kept in a connection between transactions (no prepared statements, settings or session locks), so a proxy
+ * may share connections between transactions. In SQL, `@.` stands for the schema: `SELECT * FROM @.sessions`.
+ *
+ * Invariant: `work` may run again after its commit, if the answer to the commit was lost. It must find what it stored.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type pg from "pg";
+import type { Client, ClientConfig, Pool, PoolClient } from "pg";
+import { LoomError } from "../protocol/loom-error.ts";
+import { loadPackage } from "../protocol/load-package.ts";
+import { asPostgresError, isServerError, isTransient, isUnavailable } from "./as-postgres-error.ts";
+import { type PostgresOptions, type PostgresSettings, readPostgresOptions } from "./postgres-options.ts";
+
+/** Time to connect, and for one statement to be answered. */
+const CONNECT_MS = 5000;
+const STATEMENT_MS = 30_000;
+const FIRST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 1000;
+/** How often a transaction is repeated at once after it lost against another one. */
+const MAX_REPEATS = 20;
+
+/** Time after an outage in which the leases that ended during it still count as held; their holders renew them. */
+const RECOVERY_MS = 10_000;
+
+/** ID of the type `bigint`. */
+const INT8 = 20;
+
+/** Values of a statement. Lists are sent as arrays. */
+export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number | null)[];
+
+/** Runs statements in one transaction. */
+export interface Transaction {
+  /** Returns the rows. */
+  readonly query: <T>(sql: string, values?: readonly SqlValue[]) => Promise<readonly T[]>;
+  /** How often this transaction was tried before, perhaps with success. */
+  readonly attempt: number;
+}
+
+/** Options of a transaction. */
+export interface TransactionOptions {
+  /** A snapshot that does not change, without writes; statements are cancelled after `timeoutMs`. */
+  readonly isReadOnly?: boolean;
+  readonly timeoutMs?: number;
+}
+
+type Driver = typeof pg;
+
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+  const driver = await loadPackage("pg", "to store sessions in PostgreSQL", async () => import("pg"));
+  return new PostgresDatabase(url, readPostgresOptions(url, options), driver.default);
+}
+
+export class PostgresDatabase {
+  /** Host, port and database, without credentials. */
+  readonly where: string;
+  readonly settings: PostgresSettings;
+  readonly #driver: Driver;
+  readonly #pool: Pool;
+  readonly #schema: string;
+  readonly #texts = new Map<string, string>();
+  readonly #listeners = new Set<(fault: LoomError | undefined) => void>();
+  readonly #closing = new AbortController();
+  #fault: LoomError | undefined;
+  #failedAt = 0;
+  #recoveredAt = Number.NEGATIVE_INFINITY;
+  #outageMs = 0;
+
+  /** @internal */
+  constructor(url: string, settings: PostgresSettings, driver: Driver) {
+    const { host, pathname } = new URL(url);
+    this.where = `${host}${pathname}`;
+    this.settings = settings;
+    this.#driver = driver;
+    this.#schema = driver.escapeIdentifier(settings.schema);
+    const { maxConnections: max } = settings;
+    this.#pool = new driver.Pool({ ...this.#configure(url), max, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
+    // An idle connection failed; the next statement reports it if the database is away.
+    this.#pool.on("error", () => undefined);
+  }
+
+  /** Why the database is not available; undefined if it is, as far as known. */
+  get fault(): LoomError | undefined {
+    return this.#fault;
+  }
+
+  /** How much longer than usual a lease of another process counts as held: it could not be renewed in an outage. */
+  get recoveryMs(): number {
+    const sinceMs = performance.now() - this.#recoveredAt;
+    return sinceMs < RECOVERY_MS ? this.#outageMs + RECOVERY_MS : 0;
+  }
+
+  /** Calls `listener` when the database goes away and when it returns. */
+  onChange(listener: (fault: LoomError | undefined) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Runs single statements that read, outside a transaction. */
+  readonly reader: Pick<Transaction, "query"> = { query: async (sql, values) => this.read(sql, values) };
+
+  /** Runs one statement that reads. */
+  async read<T>(sql: string, values: readonly SqlValue[] = []): Promise<readonly T[]> {
+    return this.#repeat(this.settings.readWaitMs, async () => this.#query<T>(this.#pool, sql, values));
+  }
+
+  /** Runs one statement that writes, in its own transaction. */
+  async write<T>(sql: string, values: readonly SqlValue[]): Promise<readonly T[]> {
+    return this.#repeat(this.settings.waitMs, async () => this.#query<T>(this.#pool, sql, values));
+  }
+
+  /** Runs `work` in one transaction. If it throws, nothing is stored. */
+  async transact<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const { isReadOnly = false, timeoutMs } = options;
+    const { waitMs, readWaitMs } = this.settings;
+    const begin = isReadOnly ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN";
+    const limit = timeoutMs === undefined ? "" : `; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`;
+    return this.#repeat(isReadOnly ? readWaitMs : waitMs, async (attempt) => {
+      const client = await this.#pool.connect();
+      let broken: Error | undefined;
+      try {
+        await client.query(`${begin}${limit}`);
+        const value = await work({ attempt, query: async (sql, values) => this.#query(client, sql, values) });
+        await client.query("COMMIT");
+        return value;
+      } catch (error) {
+        if (error instanceof LoomError || isServerError(error))
+          await client.query("ROLLBACK").catch((failure: unknown) => (broken = failure as Error));
+        else broken = error as Error;
+        throw error;
+      } finally {
+        client.release(broken);
+      }
+    });
+  }
+
+  /** Connects outside the pool, to listen. The caller ends the client. */
+  async connectListener(): Promise<Client> {
+    const client = new this.#driver.Client(this.#configure(this.settings.listenUrl));
+    // Without a listener, a lost connection would end the process.
+    client.on("error", () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  /** Replaces `@.` by the schema. */
+  format(sql: string): string {
+    let text = this.#texts.get(sql);
+    if (text === undefined) this.#texts.set(sql, (text = sql.replaceAll("@.", `${this.#schema}.`)));
+    return text;
+  }
+
+  escape(name: string): string {
+    return this.#driver.escapeIdentifier(name);
+  }
+
+  /** Ends the waiting of all requests for a database that is away. */
+  stopWaiting(): void {
+    this.#closing.abort();
+  }
+
+  async close(): Promise<void> {
+    this.stopWaiting();
+    if (!this.#pool.ended && !this.#pool.ending) await this.#pool.end();
+  }
+
+  async #query<T>(client: Pool | PoolClient, sql: string, values: readonly SqlValue[] = []): Promise<readonly T[]> {
+    const text = this.format(sql);
+    // Without values several statements can be sent at once.
+    const { rows } = await (values.length === 0 ? client.query(text) : client.query(text, [...values]));
+    return rows as T[];
+  }
+
+  /** Repeats a request until the database answers or `waitMs` have passed. */
+  async #repeat<T>(waitMs: number, run: (attempt: number) => Promise<T>): Promise<T> {
+    const began = performance.now();
+    let repeats = 0;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const value = await run(attempt);
+        this.#setFault(undefined);
+        return value;
+      } catch (error) {
+        if (isTransient(error) && ++repeats <= MAX_REPEATS) continue;
+        const failure = asPostgresError(error, this.where);
+        if (!isUnavailable(failure)) {
+          this.#setFault(undefined);
+          throw failure;
+        }
+        const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10), MAX_PAUSE_MS);
+        this.#setFault(failure);
+        if (this.#closing.signal.aborted || performance.now() - began + pauseMs > waitMs) throw failure;
+        await pause(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  #setFault(fault: LoomError | undefined): void {
+    if ((fault === undefined) === (this.#fault === undefined)) return;
+    this.#fault = fault;
+    const now = performance.now();
+    if (fault === undefined) {
+      this.#outageMs = now - this.#failedAt;
+      this.#recoveredAt = now;
+    } else this.#failedAt = now;
+    for (const listener of this.#listeners) listener(fault);
+  }
+
+  #configure(connectionString: string): ClientConfig {
+    const { types } = this.#driver;
+    return {
+      connectionString,
+      application_name: "loom",
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: STATEMENT_MS,
+      types: {
+        getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
+          // All integers of this package are safe in JavaScript.
+          if (oid === INT8) return Number;
+          return types.getTypeParser(oid, format) as (text: string) => unknown;
+        },
+      },
+    };
+  }
+}

