@@ -59,8 +59,8 @@ beforeAll(async () => {
   await blobs.put("nowhere", [Buffer.from("lost")], { mediaType: "text/plain" });
   await blobs.close();
   const credentials = openCredentials(`${data.store}-auth`);
-  credentials.createToken({ name: "laptop" });
-  credentials.close();
+  await credentials.createToken({ name: "laptop" });
+  await credentials.close();
   await using knowledge = await openKnowledgeBase(data.kb);
   await knowledge.addText({ uri: "tides", text: "# Tides\n\nThe moon pulls the sea." });
 });
@@ -103,8 +103,8 @@ it("restores sessions, files, tokens and documents byte by byte", async () => {
   expect(await new Response(bytes).text()).toBe("a file");
   await blobs.close();
   const credentials = openCredentials(`${target.store}-auth`);
-  expect(credentials.listTokens().map(({ name }) => name)).toEqual(["laptop"]);
-  credentials.close();
+  expect((await credentials.listTokens()).map(({ name }) => name)).toEqual(["laptop"]);
+  await credentials.close();
   await using knowledge = await openKnowledgeBase(target.kb);
   expect((await knowledge.list()).map(({ uri }) => uri)).toEqual(["tides"]);
   // Clients of the original may be ahead of the backup, so their cursors must not fit.

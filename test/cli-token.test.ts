@@ -50,8 +50,8 @@ describe("loom token", () => {
     expect(err).toContain("this is the first token of the store");
     expect(err).not.toContain(out.trim());
     const credentials = openCredentials(file);
-    const found = credentials.find(out.trim());
-    credentials.close();
+    const found = await credentials.find(out.trim());
+    await credentials.close();
     expect(found).toMatchObject({
       name: "ci",
       owner: "team",
@@ -79,7 +79,7 @@ describe("loom token", () => {
     // Listing and revoking create no file.
     expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
     const credentials = openCredentials(file);
-    const [, b, c] = ["a", "b", "c"].map((name) => credentials.createToken({ name }));
+    const [, b, c] = await Promise.all(["a", "b", "c"].map(async (name) => credentials.createToken({ name })));
     expect((await run("create", "d")).err).toContain(
       "it can access the same sessions as the other tokens of owner `local`",
     );
@@ -90,8 +90,8 @@ describe("loom token", () => {
     expect(out).toBe(`revoked: a\nrevoked: ${b?.info.tokenId}\nrevoked: ${c?.info.tokenId}\n`);
     expect(err).toContain(`no token \`${c?.info.tokenId}\` to revoke`);
     expect(out + err).not.toContain(c?.secret.slice(22));
-    expect(credentials.listTokens().map(({ revokedAt }) => revokedAt === undefined)).not.toContain(true);
-    credentials.close();
+    expect((await credentials.listTokens()).map(({ revokedAt }) => revokedAt === undefined)).not.toContain(true);
+    await credentials.close();
   });
 
   it("rejects invalid options and creates nothing", async () => {

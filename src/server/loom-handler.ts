@@ -167,7 +167,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
       () => core.runs.close({ graceMs }),
       () => core.streams.close(),
       () => sockets.close(),
-      async () => core.access.close(),
+      () => core.access.close(),
       () => core.auditor.close(),
       () => callbackObserver?.flush(),
       () => callbackObserver?.close(),

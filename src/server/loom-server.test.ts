@@ -194,7 +194,7 @@ describe("startLoomServer", () => {
 
   it("listens publicly with `auth` and requires credentials", async () => {
     const credentials = openCredentials(":memory:");
-    const { secret } = credentials.createToken({ name: "ann" });
+    const { secret } = await credentials.createToken({ name: "ann" });
     const server = await start({ host: "0.0.0.0", auth: { credentials } });
     expect((await ask(server, "/healthz")).status).toBe(200);
     const refused = await ask(server, "/v1/sessions");

@@ -74,7 +74,7 @@ export async function openWorld(seed: number, floodMessages: number): Promise<Ch
   const credentialsFile = join(folder, "credentials.db");
   writeFileSync(notes, "");
   const credentials = openCredentials(credentialsFile);
-  const token = credentials.createToken({ name: "all", owner: OWNER }).secret;
+  const token = (await credentials.createToken({ name: "all", owner: OWNER })).secret;
   const violations: string[] = [];
   const createServer = async (): Promise<ChaosServer> => {
     const port = await findPort(random);
@@ -139,7 +139,7 @@ export async function openWorld(seed: number, floodMessages: number): Promise<Ch
         await server.proxy.close();
       }
       await log.close();
-      credentials.close();
+      await credentials.close();
       if (hasDisk) execFileSync("umount", ["-l", disk]);
       rmSync(folder, { recursive: true, force: true });
     },

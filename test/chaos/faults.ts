@@ -129,7 +129,7 @@ async function revokeToken(world: ChaosWorld): Promise<void> {
   const { credentials, log } = world;
   const session = `revoked-${++serial}`;
   await retry(() => log.createSession(session, { owner: OWNER }));
-  const { secret, info } = credentials.createToken({ name: session, owner: OWNER });
+  const { secret, info } = await credentials.createToken({ name: session, owner: OWNER });
   const open = (server: ChaosServer): Promise<Response | undefined> =>
     fetch(`${server.proxy.url}/v1/sessions/${session}/events?follow=true`, {
       headers: { authorization: `Bearer ${secret}`, accept: "text/event-stream" },
@@ -137,7 +137,7 @@ async function revokeToken(world: ChaosWorld): Promise<void> {
     }).catch(() => undefined);
   const server = world.pick(world.servers);
   const response = await open(server);
-  credentials.revokeToken(info.tokenId);
+  await credentials.revokeToken(info.tokenId);
   const revokedAt = performance.now();
   await response?.text().catch(() => undefined);
   if (performance.now() - revokedAt > MAX_REVOKED_MS - 1000) throw new Error("a stream outlived its revoked token");

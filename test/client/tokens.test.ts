@@ -24,7 +24,7 @@ async function createFixture(isOpen = false) {
   const server = await startLoomServer({ log: new MemoryLog(), agents, port: 0, ...auth });
   onTestFinished(async () => {
     await server.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
   const begin = (transport: Transport) => {
     const receiver = createReceiver();
@@ -55,11 +55,11 @@ const TRANSPORTS: readonly (readonly [string, (url: string, token?: ClientToken)
 describe.each(TRANSPORTS)("over %s", (_name, create) => {
   it("authenticates with a token, and fails for good when it is revoked", async () => {
     const { credentials, server, begin } = await createFixture();
-    const { secret } = credentials.createToken({ name: "me" });
+    const { secret } = await credentials.createToken({ name: "me" });
     const { connection, view } = begin(create(server.url, () => Promise.resolve(secret)));
     expect(["done", "accepted"]).toContain((await connection.run({ message: "Hi" })).kind);
     await expect.poll(() => view()?.turns.at(-1)?.status).toBe("completed");
-    credentials.revokeToken("me");
+    await credentials.revokeToken("me");
     const state = await connection.done;
     expect(state).toMatchObject({ status: "failed", reason: { code: "unauthorized" } });
     expect(view()?.state).toMatchObject({ status: "failed" });
@@ -69,12 +69,12 @@ describe.each(TRANSPORTS)("over %s", (_name, create) => {
 
   it("uses the current token for the next attempt", async () => {
     const { credentials, server, begin } = await createFixture();
-    let { secret } = credentials.createToken({ name: "first" });
+    let { secret } = await credentials.createToken({ name: "first" });
     const { connection, view } = begin(create(server.url, () => secret));
     await connection.run({ message: "Hi" });
     await expect.poll(() => view()?.turns.at(-1)?.status).toBe("completed");
-    ({ secret } = credentials.createToken({ name: "second" }));
-    credentials.revokeToken("first");
+    ({ secret } = await credentials.createToken({ name: "second" }));
+    await credentials.revokeToken("first");
     // A socket that is about to be closed may still refuse.
     const isTaken = async (): Promise<boolean> =>
       ["done", "accepted"].includes((await connection.run({ id: "again", message: "Hi again" })).kind);

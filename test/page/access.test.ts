@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
       headers: {
         "content-type": "application/json",
         accept: "application/x-ndjson",
-        authorization: `Bearer ${makeToken("script")}`,
+        authorization: `Bearer ${await makeToken("script")}`,
       },
       body: JSON.stringify({ message: "What is 2+3?" }),
     });
@@ -42,12 +42,12 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
   });
   afterAll(async () => {
     await fixture.close();
-    credentials.close();
+    await credentials.close();
   });
   afterEach(() => model.resume());
 
-  const makeToken = (name: string, scopes?: readonly Scope[]): string =>
-    credentials.createToken({ name, scopes, owner: "ann" }).secret;
+  const makeToken = async (name: string, scopes?: readonly Scope[]): Promise<string> =>
+    (await credentials.createToken({ name, scopes, owner: "ann" })).secret;
 
   async function enter(page: Page, token: string): Promise<void> {
     await page.getByLabel(/^(Token|令牌)$/).fill(token);
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     expect(await field.getAttribute("aria-invalid")).toBe("true");
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("page-token");
 
-    const token = makeToken("Ann’s laptop");
+    const token = await makeToken("Ann’s laptop");
     await enter(page, token);
     await page.getByText("Session not found").waitFor();
     await page.locator(".page-account").getByText("Ann’s laptop", { exact: true }).waitFor();
@@ -124,27 +124,27 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
 
   it("asks to sign in when a token is revoked during a run, and continues afterwards", REVOKED, async () => {
     const { page, context } = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
-    await enter(page, makeToken("电话"));
+    await enter(page, await makeToken("电话"));
     model.pauseAt("text-delta", 3);
     await sendMessage(page, "你能做什么？", "zh");
     await findAnswer(page, "zh").waitFor();
     const session = readSessionId(page);
     await page.getByRole("textbox", { name: "消息" }).fill("写到一半");
-    expect(credentials.revokeToken("电话")).toBe(true);
+    expect(await credentials.revokeToken("电话")).toBe(true);
     await page.getByRole("heading", { name: "登录" }).waitFor();
     await page.getByText("你已退出登录").waitFor();
     expect(await page.locator(".page-shell").count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
 
     model.resume();
-    await enter(page, makeToken("新电话"));
+    await enter(page, await makeToken("新电话"));
     await waitForEnd(page, "zh");
     expect(readSessionId(page)).toBe(session);
     expect(await page.getByRole("textbox", { name: "消息" }).inputValue()).toBe("写到一半");
     // Another user starts without any of it.
-    credentials.revokeToken("新电话");
+    await credentials.revokeToken("新电话");
     await page.getByRole("heading", { name: "登录" }).waitFor();
-    const other = credentials.createToken({ name: "bob", owner: "bob" }).secret;
+    const other = (await credentials.createToken({ name: "bob", owner: "bob" })).secret;
     await page.getByLabel("令牌").fill(other);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "看智能体如何思考" }).waitFor();
@@ -156,7 +156,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
 
   it("shares one session live and read-only, until the link is revoked", REVOKED, async () => {
     const owner = await openPage(fixture);
-    await enter(owner.page, makeToken("desk"));
+    await enter(owner.page, await makeToken("desk"));
     await sendMessage(owner.page, "Ask me for approval, then calculate 1234 * 5678");
     await owner.page.getByRole("button", { name: "Approve" }).waitFor();
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();
@@ -223,7 +223,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
 
   it("hides actions that the scopes do not allow", SCOPES, async () => {
     const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
-    await enter(page, makeToken("reader", ["read"]));
+    await enter(page, await makeToken("reader", ["read"]));
     const list = page.getByRole("navigation", { name: "Sessions" });
     await list.getByRole("link", { name: "What is 2+3?" }).click();
     await waitForEnd(page);
@@ -237,7 +237,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Sign out" }).click();
 
-    await enter(page, makeToken("runner", ["read", "run"]));
+    await enter(page, await makeToken("runner", ["read", "run"]));
     await sendMessage(page, "Ask me for approval, then calculate 1+1");
     await page.getByText("Waiting for approval from another user.").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
@@ -250,7 +250,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
   });
 
   it("does not sign in by URL", FORGERY, async () => {
-    const { page, context, complaints } = await openPage(fixture, { path: `#share=${makeToken("attacker")}` });
+    const { page, context, complaints } = await openPage(fixture, { path: `#share=${await makeToken("attacker")}` });
     await page.getByRole("heading", { name: "Invalid link" }).waitFor();
     expect(page.url()).not.toContain("share=");
     expect(await context.cookies()).toEqual([]);
@@ -265,7 +265,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     expect(names.length).toBe(2);
     task.meta.tried = names.length;
     for (const name of names) {
-      const token = makeToken(name);
+      const token = await makeToken(name);
       await enter(page, token);
       await expect.poll(() => page.locator(".page-account-name").textContent()).toBe(name);
       expect(await page.locator(".page-account-name *").count()).toBe(0);

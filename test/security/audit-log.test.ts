@@ -13,7 +13,7 @@ async function createAudited(options: AuthServerFixtureOptions = {}) {
   const audit = (entry: AuditEntry): void => void entries.push(entry);
   const server = { audit, trustedProxies: ["loopback"], ...options.server };
   const fixture = await createAuthServerFixture({ ...options, server });
-  const { secret, info } = fixture.issue({ name: "laptop" });
+  const { secret, info } = await fixture.issue({ name: "laptop" });
   const from = (given: string | undefined, more: { readonly [name: string]: string } = {}) => ({
     headers: {
       "x-forwarded-for": CLIENT,
@@ -68,7 +68,7 @@ describe("the audit log", () => {
 
   it("names a revoked credential by its ID", async () => {
     const { ask, find, secret, info, credentials } = await createAudited();
-    credentials.revokeToken(info.tokenId);
+    await credentials.revokeToken(info.tokenId);
     await ask("GET", "/v1/sessions", undefined, secret);
     expect(find("credential.refuse")).toMatchObject([{ target: { credential: `token:${info.tokenId}` } }]);
   });
@@ -82,7 +82,7 @@ describe("the audit log", () => {
     await ask("DELETE", `/v1/sessions/${SESSION}`);
     await ask("DELETE", `/v1/sessions/${SESSION}`);
     await ask("DELETE", "/v1/knowledge/a.md");
-    const keeper = issue({ name: "keeper", scopes: ["admin"] });
+    const keeper = await issue({ name: "keeper", scopes: ["admin"] });
     await ask("DELETE", "/v1/knowledge/a.md", undefined, keeper.secret);
     const who = { ...actor, ...place };
     const admin = { actor: `token:${keeper.info.tokenId}`, name: "keeper", owner: OWNER, admin: true, ...place };
@@ -133,11 +133,11 @@ describe("the audit log", () => {
 
   it("contains no secret, whatever a client sends", async () => {
     const { send, entries, issue, from, secret, log, ...fixture } = await createAudited();
-    const planted = issue().secret;
+    const planted = (await issue()).secret;
     const jwt = `eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.${"s".repeat(40)}`;
     const api = `sk-${"k".repeat(40)}`;
     const scopes = ["read", "write", "approve", "knowledge"] as const;
-    const named = issue({ name: api, owner: api, scopes });
+    const named = await issue({ name: api, owner: api, scopes });
     for (const [at, text] of [planted, jwt, api, `Bearer ${api}`, `password=${api}`].entries()) {
       const part = encodeURIComponent(text);
       const noise = { "x-request-id": text, "user-agent": text };

@@ -64,7 +64,7 @@ export async function createAuthServerFixture({
   onTestFinished(async () => {
     for (const socket of sockets) socket.terminate();
     await server.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
   await log.createSession(SESSION, { owner: OWNER });
 
@@ -164,11 +164,11 @@ export async function createAuthServerFixture({
       credentials.createToken({ name: `t${Math.random()}`, owner: OWNER, ...token }),
     sessionCookie: (secret: string): RequestAuth => cookie(`loom-session-${server.port}`, secret),
     shareCookie: (shareId: string, secret: string): RequestAuth => cookie(`loom-share-${shareId}`, secret),
-    ticket: (principal: Principal): RequestAuth => {
-      const { secret } = credentials.createTicket(principal, { expiresAt: Date.now() + 30_000 });
+    ticket: async (principal: Principal): Promise<RequestAuth> => {
+      const { secret } = await credentials.createTicket(principal, { expiresAt: Date.now() + 30_000 });
       return { headers: {}, query: `ticket=${secret}` };
     },
-    find: (secret: string): Principal => findPrincipal(credentials, secret),
+    find: (secret: string): Promise<Principal> => findPrincipal(credentials, secret),
     /** Creates a share link, optionally in the name of a maker. */
     async share(maker?: string) {
       const info = await log.getSession(SESSION);
@@ -184,8 +184,8 @@ export async function createAuthServerFixture({
 
 export type AuthServerFixture = Awaited<ReturnType<typeof createAuthServerFixture>>;
 
-function findPrincipal(credentials: Credentials, secret: string): Principal {
-  const principal = credentials.find(secret);
+async function findPrincipal(credentials: Credentials, secret: string): Promise<Principal> {
+  const principal = await credentials.find(secret);
   if (principal === undefined) throw new Error("unknown credential");
   return principal;
 }

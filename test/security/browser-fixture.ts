@@ -132,8 +132,8 @@ async function openTarget({ name, folder, isGuarded = false, origins = [] }: Tar
   const { port } = server;
   const base = `http://localhost:${port}`;
   const { seen, stop } = watchResponses(port);
-  const token = credentials.createToken({ name: "ann", owner: "ann", scopes: ["admin"] }).secret;
-  const eve = credentials.createToken({ name: "eve", owner: "eve" }).secret;
+  const token = (await credentials.createToken({ name: "ann", owner: "ann", scopes: ["admin"] })).secret;
+  const eve = (await credentials.createToken({ name: "eve", owner: "eve" })).secret;
 
   const ask: Target["ask"] = async (path, body) => {
     const headers = { ...(isGuarded && { authorization: `Bearer ${token}` }), "content-type": "application/json" };
@@ -163,7 +163,9 @@ async function openTarget({ name, folder, isGuarded = false, origins = [] }: Tar
     async dumpState() {
       const sessions = await log.listSessions();
       const pending = await Promise.all(sessions.map(({ sessionId }) => log.listPending(sessionId, 100)));
-      const shares = sessions.map(({ sessionId, incarnation }) => credentials.listShares(sessionId, incarnation));
+      const shares = await Promise.all(
+        sessions.map(async ({ sessionId, incarnation }) => credentials.listShares(sessionId, incarnation)),
+      );
       return JSON.stringify([sessions, pending, shares, ran]);
     },
     ask,
@@ -171,7 +173,7 @@ async function openTarget({ name, folder, isGuarded = false, origins = [] }: Tar
   const close = async (): Promise<void> => {
     stop();
     await server.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   };
   return { target, token, close };
 }

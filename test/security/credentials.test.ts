@@ -27,10 +27,10 @@ function makeFolder(): string {
 testThreat("guessed-credentials", "rejects texts that resemble a token", async ({ attempt }) => {
   const fixture = await createAuthServerFixture();
   const { credentials, issue, bearer, sessionCookie, ask, find, log } = fixture;
-  const [one, two] = [issue(), issue()];
-  const principal = find(one.secret);
-  const cookie = credentials.createCookie(principal, IN_A_DAY()).secret;
-  const ticket = credentials.createTicket(principal, { expiresAt: IN_A_DAY() }).secret;
+  const [one, two] = [await issue(), await issue()];
+  const principal = await find(one.secret);
+  const cookie = (await credentials.createCookie(principal, IN_A_DAY())).secret;
+  const ticket = (await credentials.createTicket(principal, { expiresAt: IN_A_DAY() })).secret;
   const share = (await fixture.share()).secret;
   const { incarnation = "" } = (await log.getSession(SESSION)) ?? {};
   const statusOf = async (auth: RequestAuth, path = PATH): Promise<number> => (await ask("GET", path, auth)).status;
@@ -93,13 +93,13 @@ testThreat("guessed-credentials", "rejects texts that resemble a token", async (
 
 testThreat("guessed-credentials", "limits guesses without locking out valid tokens", async ({ attempt }) => {
   const credentials = openCredentials(":memory:");
-  const { secret } = credentials.createToken({ name: "a" });
+  const { secret } = await credentials.createToken({ name: "a" });
   const agents = { main: agent({ model: new ScriptedModel([]) }) };
   const auth = { credentials, maxFailures: 5 };
   const server = await startLoomServer({ log: new MemoryLog(), agents, port: 0, auth });
   onTestFinished(async () => {
     await server.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
   const statusOf = async (shown: string, more = {}): Promise<number> =>
     (await fetch(`${server.url}/v1/sessions`, { headers: { authorization: `Bearer ${shown}`, ...more } })).status;
@@ -116,28 +116,30 @@ testThreat("guessed-credentials", "limits guesses without locking out valid toke
 
 const fives = (status: number): readonly number[] => Array.from({ length: 5 }, () => status);
 
-testThreat("guessed-credentials", "rejects a token with one character added, removed or changed", ({ count }) => {
+testThreat("guessed-credentials", "rejects a token with one character added, removed or changed", async ({ count }) => {
   const credentials = openCredentials(":memory:");
-  const { secret } = credentials.createToken({ name: "a" });
+  const { secret } = await credentials.createToken({ name: "a" });
   const letter = fc.constantFrom("a", "b", "Z", "0", "9", "-", "_");
   const position = fc.nat({ max: secret.length - 1 });
   const runs = 500;
-  fc.assert(
-    fc.property(position, letter, fc.constantFrom(0, 1), (at, put, cut) => {
+  await fc.assert(
+    fc.asyncProperty(position, letter, fc.constantFrom(0, 1), async (at, put, cut) => {
       const changed = secret.slice(0, at) + put + secret.slice(at + cut);
-      return changed === secret || credentials.find(changed) === undefined;
+      return changed === secret || (await credentials.find(changed)) === undefined;
     }),
     { numRuns: runs },
   );
-  expect(credentials.find(secret)).toBeDefined();
-  credentials.close();
+  expect(await credentials.find(secret)).toBeDefined();
+  await credentials.close();
   count(runs);
 });
 
-testThreat("guessed-credentials", "creates tokens from independent random bits", ({ count }) => {
+testThreat("guessed-credentials", "creates tokens from independent random bits", async ({ count }) => {
   const credentials = openCredentials(":memory:");
-  const secrets = Array.from({ length: 500 }, (_, index) => credentials.createToken({ name: `t${index}` }).secret);
-  credentials.close();
+  const secrets = await Promise.all(
+    Array.from({ length: 500 }, async (_, index) => (await credentials.createToken({ name: `t${index}` })).secret),
+  );
+  await credentials.close();
   const bytes = secrets.map((secret) => Buffer.from(secret.slice(22), "base64url"));
   for (const each of bytes) expect(each).toHaveLength(32);
   // No two secrets share their first eight bytes.
@@ -159,16 +161,16 @@ testThreat(
     const file = join(folder, "loom.db-auth");
     const fixture = await createAuthServerFixture({ file });
     const { credentials, issue, bearer, ask, find } = fixture;
-    const token = issue({ name: "needle" });
-    const principal = find(token.secret);
-    const gone = issue();
-    credentials.revokeToken(gone.info.tokenId);
+    const token = await issue({ name: "needle" });
+    const principal = await find(token.secret);
+    const gone = await issue();
+    await credentials.revokeToken(gone.info.tokenId);
     const secrets = [
       token.secret,
       gone.secret,
       (await fixture.share()).secret,
-      credentials.createCookie(principal, IN_A_DAY()).secret,
-      credentials.createTicket(principal, { expiresAt: IN_A_DAY() }).secret,
+      (await credentials.createCookie(principal, IN_A_DAY())).secret,
+      (await credentials.createTicket(principal, { expiresAt: IN_A_DAY() })).secret,
     ];
     const files = readdirSync(folder);
     const bytes = Buffer.concat(files.map((name) => readFileSync(join(folder, name))));
@@ -216,8 +218,8 @@ testThreat("secrets-at-rest", "refuses a credentials file that an attacker may h
   const folder = makeFolder();
   const own = join(folder, "own-auth");
   const planted = openCredentials(own);
-  planted.createToken({ name: "planted", scopes: ["admin"] });
-  planted.close();
+  await planted.createToken({ name: "planted", scopes: ["admin"] });
+  await planted.close();
   const target = join(folder, "link-auth");
   symlinkSync(own, target);
   await attempt("a symbolic link to another file", () =>
@@ -232,9 +234,9 @@ testThreat("secrets-at-rest", "refuses a credentials file that an attacker may h
     expect(() => openCredentials(own)).toThrow("symbolic link");
     rmSync(join(folder, "own-auth-wal"));
   });
-  await attempt("a file that others can write", () => {
+  await attempt("a file that others can write", async () => {
     chmodSync(own, 0o666);
-    openCredentials(own).close();
+    await openCredentials(own).close();
     expect(statSync(own).mode & 0o777).toBe(0o600);
   });
 });

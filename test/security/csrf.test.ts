@@ -25,10 +25,10 @@ async function createFixture() {
   const server = await startLoomServer({ log, agents, port: 0, auth, origins: [ALLOWED_ORIGIN] });
   onTestFinished(async () => {
     await server.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
   await log.createSession("s", { owner: "ann", title: "Original title" });
-  const { secret } = credentials.createToken({ name: "ann", owner: "ann", scopes: ["admin"] });
+  const { secret } = await credentials.createToken({ name: "ann", owner: "ann", scopes: ["admin"] });
   const own = `http://127.0.0.1:${server.port}`;
   const ask = (method: string, path: string, headers: Headers, body?: string): Promise<Response> =>
     server.handler.fetch(new Request(own + path, { method, headers, ...(body !== undefined && { body }) }));
@@ -80,7 +80,7 @@ testThreat(
   async (attempts) => {
     const { log, credentials, own, cookie, ask } = await createFixture();
     // The attacker's credential, to sign the user in as the attacker.
-    const credential = credentials.createToken({ name: "eve", owner: "eve" }).secret;
+    const credential = (await credentials.createToken({ name: "eve", owner: "eve" })).secret;
     const body = JSON.stringify({ ...BODY, credential });
     const unsafe = OPERATIONS.filter(({ method }) => method !== "GET");
     expect(unsafe.length).toBeGreaterThan(15);
@@ -102,7 +102,7 @@ testThreat(
     const { title, lastId } = (await log.getSession("s"))!;
     expect([title, lastId, (await log.listSessions()).length]).toEqual(["Original title", 0, 1]);
     expect(await log.listPending("s", 10)).toEqual([]);
-    expect(credentials.listShares("s", (await log.getSession("s"))!.incarnation)).toEqual([]);
+    expect(await credentials.listShares("s", (await log.getSession("s"))!.incarnation)).toEqual([]);
     // The server's own page still works and is still signed in.
     const renamed = await ask(
       "PATCH",

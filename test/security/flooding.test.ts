@@ -66,7 +66,7 @@ const RUN_STARTERS: { readonly [endpoint: string]: StartRun } = {
 
 testThreat("flooding", "limits requests per minute", async ({ attempt }) => {
   const fixture = await createAuthServerFixture({ limits: { requestsPerMinute: 5 } });
-  const [one, other] = [fixture.issue(), fixture.issue({ limits: { requestsPerMinute: 7 } })];
+  const [one, other] = [await fixture.issue(), await fixture.issue({ limits: { requestsPerMinute: 7 } })];
   const flood = async (auth: RequestAuth): Promise<readonly number[]> => {
     const statuses: number[] = [];
     for (let at = 0; at < 9; at++) statuses.push((await fixture.ask("GET", "/v1/sessions", auth)).status);
@@ -79,11 +79,11 @@ testThreat("flooding", "limits requests per minute", async ({ attempt }) => {
     expect(await refused.json()).toMatchObject({ code: "rate_limited", details: { limit: 5 } });
   });
   await attempt("with a cookie of the same token", async () => {
-    const { secret } = fixture.credentials.createCookie(fixture.find(one.secret), Date.now() + 60_000);
+    const { secret } = await fixture.credentials.createCookie(await fixture.find(one.secret), Date.now() + 60_000);
     expect((await fixture.ask("GET", "/v1/sessions", fixture.sessionCookie(secret))).status).toBe(429);
   });
   await attempt("with a ticket of the same token", async () => {
-    const { query } = fixture.ticket(fixture.find(one.secret));
+    const { query } = await fixture.ticket(await fixture.find(one.secret));
     expect((await fixture.ask("GET", `/v1/sessions?${query}`, { headers: {}, query })).status).toBe(429);
   });
   await attempt("with a token that has its own limit", async () => {
@@ -91,7 +91,7 @@ testThreat("flooding", "limits requests per minute", async ({ attempt }) => {
   });
   for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", "/openai/v1/responses"])
     await attempt(`with frames on ${path}`, async () => {
-      const socket = fixture.openSocket(path, fixture.bearer(fixture.issue().secret));
+      const socket = fixture.openSocket(path, fixture.bearer((await fixture.issue()).secret));
       await socket.started;
       const isControl = path === "/v1/ws";
       for (let at = 0; at < 20; at++) {
@@ -112,7 +112,7 @@ testThreat("flooding", "limits runs per minute", async ({ attempt }) => {
   });
   for (const [endpoint, startRun] of Object.entries(RUN_STARTERS))
     await attempt(endpoint, async () => {
-      const auth = fixture.bearer(fixture.issue().secret);
+      const auth = fixture.bearer((await fixture.issue()).secret);
       expect(await startRun(fixture, auth, `one at ${endpoint.replaceAll("/", "-")}`)).toBeUndefined();
       expect(await startRun(fixture, auth, `two at ${endpoint.replaceAll("/", "-")}`)).toBe("rate_limited");
     });
@@ -120,7 +120,7 @@ testThreat("flooding", "limits runs per minute", async ({ attempt }) => {
 
 testThreat("flooding", "limits live runs", async ({ attempt }) => {
   const fixture = await createAuthServerFixture({ script: STALLED, limits: { maxRuns: 2 } });
-  const secret = fixture.issue().secret;
+  const secret = (await fixture.issue()).secret;
   const auth = fixture.bearer(secret);
   const start = (session: string, key: string): Promise<Response> =>
     fixture.ask(
@@ -137,7 +137,9 @@ testThreat("flooding", "limits live runs", async ({ attempt }) => {
   // The same idempotency key starts no new run.
   expect((await start("a", "1")).status).toBeLessThan(300);
   // Another token of the same owner has its own limit.
-  expect(await RUN_STARTERS["POST commands"]?.(fixture, fixture.bearer(fixture.issue().secret), "c")).toBeUndefined();
+  expect(
+    await RUN_STARTERS["POST commands"]?.(fixture, fixture.bearer((await fixture.issue()).secret), "c"),
+  ).toBeUndefined();
   // A run that ended makes room for exactly one.
   const run = first["run_id"] as string;
   expect((await fixture.ask("POST", `/v1/sessions/a/runs/${run}/cancel`, auth, {})).status).toBeLessThan(300);
@@ -148,7 +150,7 @@ testThreat("flooding", "limits live runs", async ({ attempt }) => {
 
 testThreat("flooding", "limits streams and sockets", async ({ attempt }) => {
   const fixture = await createAuthServerFixture({ limits: { maxStreams: 2 } });
-  const auth = fixture.bearer(fixture.issue().secret);
+  const auth = fixture.bearer((await fixture.issue()).secret);
   const [one, two] = [fixture.openSocket("/v1/ws", auth), fixture.openSocket("/agentOS/v1/ws_stream", auth)];
   await Promise.all([one.started, two.started]);
   const events = `/v1/sessions/${SESSION}/events?follow=true`;
@@ -161,7 +163,9 @@ testThreat("flooding", "limits streams and sockets", async ({ attempt }) => {
     one.send({ type: "subscribe", id: "s", session: SESSION });
     expect(await one.waitFor((text) => text.includes('"s"'))).toContain("too_many_streams");
   });
-  expect(await readCode(await fixture.ask("GET", events, fixture.bearer(fixture.issue().secret)))).toBeUndefined();
+  expect(
+    await readCode(await fixture.ask("GET", events, fixture.bearer((await fixture.issue()).secret))),
+  ).toBeUndefined();
   // A closed stream makes room; a refused one took none.
   one.close();
   await one.ended;
@@ -176,7 +180,7 @@ testThreat("flooding", "limits model tokens per day", async ({ attempt }) => {
     return { text: "More.", calls: [{ name: "add", input: { a: 1, b: 1 } }], usage };
   };
   const fixture = await createAuthServerFixture({ script, limits: { tokensPerDay: 100 } });
-  const { secret, info } = fixture.issue();
+  const { secret, info } = await fixture.issue();
   const auth = fixture.bearer(secret);
   await attempt("a run that would not end", async () => {
     const stream = await fixture.ask(
@@ -190,12 +194,12 @@ testThreat("flooding", "limits model tokens per day", async ({ attempt }) => {
     const [run] = await fixture.log.listRuns("a");
     expect(run?.status).toBe("cancelled");
     // The run is cancelled after the call that exceeds the limit, so a few more calls may have started.
-    expect(fixture.credentials.readSpent(`token:${info.tokenId}`)).toBeLessThan(400);
+    expect(await fixture.credentials.readSpent(`token:${info.tokenId}`)).toBeLessThan(400);
   });
   for (const [endpoint, startRun] of Object.entries(RUN_STARTERS))
     await attempt(endpoint, async () => expect(await startRun(fixture, auth, "b")).toBe("spend_exceeded"));
   // A token with a higher limit can still start runs.
-  const rich = fixture.issue({ limits: { tokensPerDay: 1000 } });
+  const rich = await fixture.issue({ limits: { tokensPerDay: 1000 } });
   expect(await RUN_STARTERS["POST commands"]?.(fixture, fixture.bearer(rich.secret), "c")).toBeUndefined();
 });
 
@@ -203,7 +207,7 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
   await attempt("while usage cannot be recorded", async () => {
     const usage = { promptTokens: 30, completionTokens: 10, totalTokens: 40 };
     const fixture = await createAuthServerFixture({ script: async () => ({ text: "Done.", usage }) });
-    const { secret, info } = fixture.issue();
+    const { secret, info } = await fixture.issue();
     const auth = fixture.bearer(secret);
     const broken = vi.spyOn(fixture.credentials, "addSpent").mockImplementation(() => {
       throw new LoomError("store_full", "The disk is full");
@@ -214,11 +218,11 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
       expect(await startRun(fixture, auth, "b")).toBe("spend_unrecorded");
     const refused = await fixture.ask("POST", "/v1/sessions/b/runs", auth, { message: "go" });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-    const other = fixture.bearer(fixture.issue().secret);
+    const other = fixture.bearer((await fixture.issue()).secret);
     expect(await RUN_STARTERS["POST commands"]?.(fixture, other, "c")).toBeUndefined();
     broken.mockRestore();
     expect(await RUN_STARTERS["POST commands"]?.(fixture, auth, "d")).toBeUndefined();
-    expect(fixture.credentials.readSpent(`token:${info.tokenId}`)).toBeGreaterThanOrEqual(40);
+    expect(await fixture.credentials.readSpent(`token:${info.tokenId}`)).toBeGreaterThanOrEqual(40);
   });
   await attempt("and a queued run waits while usage cannot be recorded", async () => {
     const gate = Promise.withResolvers<void>();
@@ -228,7 +232,7 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
       return { text: "Done.", usage };
     };
     const fixture = await createAuthServerFixture({ script });
-    const auth = fixture.bearer(fixture.issue().secret);
+    const auth = fixture.bearer((await fixture.issue()).secret);
     const startRun = RUN_STARTERS["POST runs of a session"];
     for (let at = 0; at < 2; at++) expect(await startRun?.(fixture, auth, "a")).toBeUndefined();
     const broken = vi.spyOn(fixture.credentials, "addSpent").mockImplementation(() => {
@@ -259,7 +263,7 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
   });
   await attempt("with many share links of one token", async () => {
     const fixture = await createAuthServerFixture();
-    const { secret, info } = fixture.issue({ limits: { requestsPerMinute: 5, maxStreams: 1 } });
+    const { secret, info } = await fixture.issue({ limits: { requestsPerMinute: 5, maxStreams: 1 } });
     const links: RequestAuth[] = [];
     for (let at = 0; at < 3; at++) links.push(fixture.bearer((await fixture.share(`token:${info.tokenId}`)).secret));
     const events = `/v1/sessions/${SESSION}/events?follow=true`;
@@ -273,7 +277,7 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
   });
   await attempt("by signing in repeatedly", async () => {
     const fixture = await createAuthServerFixture({ limits: { requestsPerMinute: 5 } });
-    const [one, other] = [fixture.issue(), fixture.issue()];
+    const [one, other] = [await fixture.issue(), await fixture.issue()];
     const signIn = async (credential: string): Promise<number> =>
       (
         await fixture.ask(
@@ -295,7 +299,7 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
     const script: Script = ({ prompt }) =>
       prompt.at(-1)?.role === "user" ? { calls: [{ name: "add", input: { a: 1, b: 1 } }] } : STALLED_ANSWER;
     const fixture = await createAuthServerFixture({ script, limits: { maxRuns: 2 } });
-    const auth = fixture.bearer(fixture.issue().secret);
+    const auth = fixture.bearer((await fixture.issue()).secret);
     await fixture.ask("POST", "/v1/sessions/a/runs", auth, { message: "go" });
     await expect.poll(async () => (await fixture.log.listLandmarks("a", "checkpoint", 10)).length).toBeGreaterThan(1);
     const fork = (to: string): Promise<Response> =>
@@ -316,7 +320,7 @@ testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
         : { text: "More.", calls: [{ name: "add", input: { a: 1, b: 1 } }], usage };
     };
     const fixture = await createAuthServerFixture({ script, limits: { tokensPerDay: 100 } });
-    const auth = fixture.bearer(fixture.issue().secret);
+    const auth = fixture.bearer((await fixture.issue()).secret);
     const digest = createHash("sha256")
       .update(JSON.stringify(["a", "r"]))
       .digest("base64url");
@@ -337,9 +341,9 @@ testThreat(
   async ({ attempt }) => {
     const script: Script = [{ calls: [{ name: "remove", input: { path: "x" }, id: "call" }] }, { text: "Done." }];
     const fixture = await createAuthServerFixture({ script });
-    const starter = fixture.bearer(fixture.issue().secret);
+    const starter = fixture.bearer((await fixture.issue()).secret);
     await fixture.ask("POST", `/v1/sessions/${SESSION}/runs`, starter, { message: "go" });
-    const weak = fixture.bearer(fixture.issue({ scopes: ["read", "write", "run"] }).secret);
+    const weak = fixture.bearer((await fixture.issue({ scopes: ["read", "write", "run"] })).secret);
     await attempt("/v1/ws", async () => {
       const socket = fixture.openSocket("/v1/ws", weak);
       await socket.started;

@@ -16,7 +16,7 @@ type IngestedEvent = readonly [run: string, event: AnyEvent, nodeId?: string | u
 
 /** Records a run up to the point where its model has called a tool that needs approval and no question was asked. */
 async function recordCall({ log, ask, bearer, issue }: AuthServerFixture): Promise<readonly StampedRecord[]> {
-  const token = issue({ owner: "ben" });
+  const token = await issue({ owner: "ben" });
   await ask("POST", "/v1/sessions/told/runs", bearer(token.secret), { message: "Go", run_id: "told" });
   const records = await vi.waitUntil(async () => {
     const page = await log.read("told", { after: 0, limit: 1000 });
@@ -47,7 +47,7 @@ testThreat("stolen-approvals", "an ingested approval does not run a tool in a fo
   const called = await recordCall(fixture);
   const end = called.at(-1)?.event as EventOf<"checkpoint">;
   const { checkpoint_id: last } = end;
-  const { secret, info } = fixture.issue({ scopes: ["read", "write", "run", "ingest"] });
+  const { secret, info } = await fixture.issue({ scopes: ["read", "write", "run", "ingest"] });
   const auth = fixture.bearer(secret);
   const play = (run: string, more: readonly AnyEvent[] = []): readonly IngestedEvent[] => [
     ...called.slice(0, -1).map(({ envelope, event }): IngestedEvent => [run, sign(event, run), envelope.node_id]),
@@ -96,7 +96,7 @@ testThreat("stolen-approvals", "an ingested approval does not run a tool in a fo
       expect(new Set(await listActors(fixture, to))).toEqual(new Set([`token:${info.tokenId}`]));
     });
   expect(fixture.ran).toEqual([]);
-  expect(fixture.credentials.readSpent(FORGED_ACTOR, Date.now())).toBe(0);
+  expect(await fixture.credentials.readSpent(FORGED_ACTOR, Date.now())).toBe(0);
 });
 
 function sign(event: AnyEvent, run_id: string): AnyEvent {

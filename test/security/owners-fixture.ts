@@ -60,10 +60,10 @@ export async function createOwnersFixture(options: Partial<LoomServerOptions> = 
   const origin = `http://127.0.0.1:${server.port}`;
   const sockets = new Set<WebSocket>();
 
-  const createToken = (token: NewToken): string => credentials.createToken(token).secret;
-  const alice = createToken({ name: "alice", owner: "alice", scopes: SESSION_SCOPES });
-  const bob = createToken({ name: "bob", owner: "bob", scopes: SESSION_SCOPES });
-  const admin = createToken({ name: "admin", owner: "admin", scopes: ["admin"] });
+  const createToken = async (token: NewToken): Promise<string> => (await credentials.createToken(token)).secret;
+  const alice = await createToken({ name: "alice", owner: "alice", scopes: SESSION_SCOPES });
+  const bob = await createToken({ name: "bob", owner: "bob", scopes: SESSION_SCOPES });
+  const admin = await createToken({ name: "admin", owner: "admin", scopes: ["admin"] });
 
   async function ask(token: string | undefined, path: string, asked: RequestOptions = {}): Promise<ReceivedResponse> {
     const { method = "GET", body, raw } = asked;
@@ -133,7 +133,7 @@ export async function createOwnersFixture(options: Partial<LoomServerOptions> = 
     async close() {
       for (const ws of sockets) ws.terminate();
       await server.close({ graceMs: 0 });
-      credentials.close();
+      await credentials.close();
     },
   };
 }

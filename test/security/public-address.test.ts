@@ -17,29 +17,29 @@ import { testThreat } from "./test-threat.ts";
 const PUBLIC = ["0.0.0.0", "::", "192.168.0.7", "10.0.0.1", "::ffff:10.0.0.1", "fe80::1", "0", "127.0.0.1.example.com"];
 
 /** Creates a store; with `change`, one with a token whose file is then changed. */
-function newStore(change?: (file: string) => void): string {
+async function newStore(change?: (file: string) => Promise<void> | void): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "loom-public-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = join(folder, "loom.db");
   if (change !== undefined) {
     const credentials = openCredentials(`${store}-auth`);
-    credentials.createToken({ name: "a" });
-    credentials.close();
-    change(`${store}-auth`);
+    await credentials.createToken({ name: "a" });
+    await credentials.close();
+    await change(`${store}-auth`);
   }
   return store;
 }
 
-const revokeAll = (file: string): void => {
+const revokeAll = async (file: string): Promise<void> => {
   const credentials = openCredentials(file);
-  credentials.revokeToken("a");
-  credentials.close();
+  await credentials.revokeToken("a");
+  await credentials.close();
 };
 
 /** Returns whether the command would accept requests without credentials. */
-function acceptsAnonymous(store: string, argv: readonly string[], env = {}): boolean {
-  const { options, close } = openAuth(readSettings(parseCommand(SERVE, argv), env).values, store, {});
-  close();
+async function acceptsAnonymous(store: string, argv: readonly string[], env = {}): Promise<boolean> {
+  const { options, close } = await openAuth(readSettings(parseCommand(SERVE, argv), env).values, store, {});
+  await close();
   return options === undefined;
 }
 
@@ -48,25 +48,22 @@ testThreat(
   "the command does not listen on a public address without authentication",
   async ({ attempt }) => {
     for (const host of PUBLIC) {
-      await attempt(`${host}, from a flag`, () =>
-        expect(() => acceptsAnonymous(newStore(), ["--host", host])).toThrow("no token exists yet"),
+      await attempt(`${host}, from a flag`, async () =>
+        expect(acceptsAnonymous(await newStore(), ["--host", host])).rejects.toThrow("no token exists yet"),
       );
-      await attempt(`${host}, from the environment`, () =>
-        expect(() => acceptsAnonymous(newStore(), [], { LOOM_HOST: host })).toThrow("no token exists yet"),
+      await attempt(`${host}, from the environment`, async () =>
+        expect(acceptsAnonymous(await newStore(), [], { LOOM_HOST: host })).rejects.toThrow("no token exists yet"),
       );
-      await attempt(`${host}, with auth off`, () =>
-        expect(() => acceptsAnonymous(newStore(), ["--host", host, "--auth", "off"])).toThrow("authentication is off"),
+      await attempt(`${host}, with auth off`, async () =>
+        expect(acceptsAnonymous(await newStore(), ["--host", host, "--auth", "off"])).rejects.toThrow(
+          "authentication is off",
+        ),
       );
-      await attempt(`${host}, with a token`, () =>
-        expect(
-          acceptsAnonymous(
-            newStore(() => undefined),
-            ["--host", host],
-          ),
-        ).toBe(false),
+      await attempt(`${host}, with a token`, async () =>
+        expect(await acceptsAnonymous(await newStore(() => undefined), ["--host", host])).toBe(false),
       );
-      await attempt(`${host}, with revoked tokens`, () =>
-        expect(() => acceptsAnonymous(newStore(revokeAll), ["--host", host, "--allow-public"])).toThrow(
+      await attempt(`${host}, with revoked tokens`, async () =>
+        expect(acceptsAnonymous(await newStore(revokeAll), ["--host", host, "--allow-public"])).rejects.toThrow(
           "revoked or expired",
         ),
       );
@@ -75,7 +72,7 @@ testThreat(
 );
 
 testThreat("unintended-exposure", "a store that had a token never becomes open", async ({ attempt }) => {
-  const losses: { readonly [what: string]: (file: string) => void } = {
+  const losses: { readonly [what: string]: (file: string) => Promise<void> | void } = {
     "every token is revoked": revokeAll,
     "the file is empty": (file) => truncateSync(file, 0),
     "the file is truncated": (file) => truncateSync(file, 3000),
@@ -86,11 +83,11 @@ testThreat("unintended-exposure", "a store that had a token never becomes open",
     },
   };
   for (const [what, lose] of Object.entries(losses))
-    await attempt(what, () => {
-      const store = newStore(lose);
+    await attempt(what, async () => {
+      const store = await newStore(lose);
       let open = false;
       try {
-        open = acceptsAnonymous(store, []);
+        open = await acceptsAnonymous(store, []);
       } catch {
         // It does not start at all.
       }
@@ -100,24 +97,26 @@ testThreat("unintended-exposure", "a store that had a token never becomes open",
 
 testThreat("unintended-exposure", "invalid settings do not disable authentication", async ({ attempt }) => {
   for (const auth of ["", "of", "false", "no", "0", "OFF", "none", "onn"]) {
-    await attempt(`--auth ${auth}`, () => expect(() => acceptsAnonymous(newStore(), ["--auth", auth])).toThrow("auth"));
+    await attempt(`--auth ${auth}`, async () =>
+      expect(acceptsAnonymous(await newStore(), ["--auth", auth])).rejects.toThrow("auth"),
+    );
     if (auth !== "")
-      await attempt(`LOOM_AUTH=${auth}`, () =>
-        expect(() => acceptsAnonymous(newStore(), [], { LOOM_AUTH: auth })).toThrow("LOOM_AUTH"),
+      await attempt(`LOOM_AUTH=${auth}`, async () =>
+        expect(acceptsAnonymous(await newStore(), [], { LOOM_AUTH: auth })).rejects.toThrow("LOOM_AUTH"),
       );
   }
   const jwt = ["--jwks", "https://id.example.com/", "--jwt-issuer", "i", "--jwt-audience", "a"];
   for (const left of [0, 2, 4])
-    await attempt(`JWT without ${jwt[left]}`, () =>
-      expect(() => acceptsAnonymous(newStore(), jwt.toSpliced(left, 2))).toThrow(
+    await attempt(`JWT without ${jwt[left]}`, async () =>
+      expect(acceptsAnonymous(await newStore(), jwt.toSpliced(left, 2))).rejects.toThrow(
         "JWTs need jwks, jwt-issuer and jwt-audience",
       ),
     );
-  await attempt("JWT with auth off", () =>
-    expect(() => acceptsAnonymous(newStore(), [...jwt, "--auth", "off"])).toThrow("off"),
+  await attempt("JWT with auth off", async () =>
+    expect(acceptsAnonymous(await newStore(), [...jwt, "--auth", "off"])).rejects.toThrow("off"),
   );
-  await attempt("JWKS over HTTP", () =>
-    expect(() => acceptsAnonymous(newStore(), ["--jwks", "http://id.example.com/"])).toThrow("--jwks"),
+  await attempt("JWKS over HTTP", async () =>
+    expect(acceptsAnonymous(await newStore(), ["--jwks", "http://id.example.com/"])).rejects.toThrow("--jwks"),
   );
 });
 

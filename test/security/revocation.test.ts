@@ -29,21 +29,21 @@ import { testThreat } from "./test-threat.ts";
 /** Documented maximum. It takes about half as long on an idle machine. */
 const MAX_CLOSE_MS = 5000;
 
-type OpenStream = (fixture: AuthServerFixture, auth: () => RequestAuth) => OpenConnection;
+type OpenStream = (fixture: AuthServerFixture, auth: RequestAuth) => OpenConnection;
 
 const EVENTS = `/v1/sessions/${SESSION}/events?follow=true`;
 const STREAMS: { readonly [name: string]: OpenStream } = {
-  "server-sent events": (fixture, auth) => fixture.openHttp(EVENTS, "text/event-stream", auth()),
-  NDJSON: (fixture, auth) => fixture.openHttp(EVENTS, "application/x-ndjson", auth()),
-  "the stream of a run": (fixture, auth) => fixture.openHttp(`${EVENTS}&run=r`, "text/event-stream", auth()),
+  "server-sent events": (fixture, auth) => fixture.openHttp(EVENTS, "text/event-stream", auth),
+  NDJSON: (fixture, auth) => fixture.openHttp(EVENTS, "application/x-ndjson", auth),
+  "the stream of a run": (fixture, auth) => fixture.openHttp(`${EVENTS}&run=r`, "text/event-stream", auth),
   "/v1/ws": (fixture, auth) => {
-    const socket = fixture.openSocket("/v1/ws", auth());
+    const socket = fixture.openSocket("/v1/ws", auth);
     const subscribe = (): void => socket.send({ type: "subscribe", id: "1", session: SESSION });
     socket.started.then(subscribe, () => undefined);
     return { ...socket, started: waitForText(socket, "event_id") };
   },
   "/agentOS/v1/ws_stream": (fixture, auth) => {
-    const socket = fixture.openSocket(`/agentOS/v1/ws_stream?session_id=${SESSION}&follow=1&after=0`, auth());
+    const socket = fixture.openSocket(`/agentOS/v1/ws_stream?session_id=${SESSION}&follow=1&after=0`, auth);
     return { ...socket, started: waitForText(socket, "Hey") };
   },
 };
@@ -56,51 +56,51 @@ function waitForText(socket: OpenConnection, what: string): Promise<string> {
 
 /** Sockets that read no session. */
 const IDLE_SOCKETS: { readonly [name: string]: OpenStream } = {
-  "/v1/ws without a stream": (fixture, auth) => fixture.openSocket("/v1/ws", auth()),
-  "/agentOS/v1/ws_stream without a session": (fixture, auth) => fixture.openSocket("/agentOS/v1/ws_stream", auth()),
+  "/v1/ws without a stream": (fixture, auth) => fixture.openSocket("/v1/ws", auth),
+  "/agentOS/v1/ws_stream without a session": (fixture, auth) => fixture.openSocket("/agentOS/v1/ws_stream", auth),
 };
 
 /** A credential, how to end it, and how to use it again. */
 interface RevocableAuth {
   /** A function, because a ticket can be used only once. */
-  readonly auth: () => RequestAuth;
+  readonly auth: () => RequestAuth | Promise<RequestAuth>;
   readonly end: () => unknown;
   readonly again?: RequestAuth;
 }
 
 const CREDENTIALS: { readonly [name: string]: (fixture: AuthServerFixture) => RevocableAuth | Promise<RevocableAuth> } =
   {
-    "a token": (fixture) => {
-      const { secret, info } = fixture.issue();
+    "a token": async (fixture) => {
+      const { secret, info } = await fixture.issue();
       const auth = fixture.bearer(secret);
       return { auth: () => auth, end: () => fixture.credentials.revokeToken(info.tokenId), again: auth };
     },
-    "a token that expires": (fixture) => {
-      const { secret } = fixture.issue({ expiresAt: Date.now() + 1500 });
+    "a token that expires": async (fixture) => {
+      const { secret } = await fixture.issue({ expiresAt: Date.now() + 1500 });
       const auth = fixture.bearer(secret);
       return { auth: () => auth, end: () => setTimeout(1500), again: auth };
     },
-    "tickets of a token": (fixture) => {
-      const { secret, info } = fixture.issue();
-      const principal = fixture.find(secret);
+    "tickets of a token": async (fixture) => {
+      const { secret, info } = await fixture.issue();
+      const principal = await fixture.find(secret);
       return { auth: () => fixture.ticket(principal), end: () => fixture.credentials.revokeToken(info.tokenId) };
     },
-    "a cookie whose token is revoked": (fixture) => {
-      const { secret, info } = fixture.issue();
-      const made = fixture.credentials.createCookie(fixture.find(secret), Date.now() + 60_000);
+    "a cookie whose token is revoked": async (fixture) => {
+      const { secret, info } = await fixture.issue();
+      const made = await fixture.credentials.createCookie(await fixture.find(secret), Date.now() + 60_000);
       const auth = fixture.sessionCookie(made.secret);
       return { auth: () => auth, end: () => fixture.credentials.revokeToken(info.tokenId), again: auth };
     },
-    "a cookie that is signed out": (fixture) => {
-      const { secret } = fixture.issue();
-      const made = fixture.credentials.createCookie(fixture.find(secret), Date.now() + 60_000);
+    "a cookie that is signed out": async (fixture) => {
+      const { secret } = await fixture.issue();
+      const made = await fixture.credentials.createCookie(await fixture.find(secret), Date.now() + 60_000);
       const auth = fixture.sessionCookie(made.secret);
       return { auth: () => auth, end: () => fixture.credentials.deleteCookie(made.secret), again: auth };
     },
-    "tickets of a cookie that is signed out": (fixture) => {
-      const { secret } = fixture.issue();
-      const made = fixture.credentials.createCookie(fixture.find(secret), Date.now() + 60_000);
-      const principal = fixture.find(made.secret);
+    "tickets of a cookie that is signed out": async (fixture) => {
+      const { secret } = await fixture.issue();
+      const made = await fixture.credentials.createCookie(await fixture.find(secret), Date.now() + 60_000);
+      const principal = await fixture.find(made.secret);
       return { auth: () => fixture.ticket(principal), end: () => fixture.credentials.deleteCookie(made.secret) };
     },
     "a share link": async (fixture) => {
@@ -109,7 +109,7 @@ const CREDENTIALS: { readonly [name: string]: (fixture: AuthServerFixture) => Re
       return { auth: () => auth, end: () => fixture.credentials.revokeShare(SESSION, info.shareId), again: auth };
     },
     "a share link whose creator's token is revoked": async (fixture) => {
-      const maker = fixture.issue().info.tokenId;
+      const maker = (await fixture.issue()).info.tokenId;
       const { secret } = await fixture.share(`token:${maker}`);
       const auth = fixture.bearer(secret);
       return { auth: () => auth, end: () => fixture.credentials.revokeToken(maker), again: auth };
@@ -121,7 +121,7 @@ const CREDENTIALS: { readonly [name: string]: (fixture: AuthServerFixture) => Re
     },
     "tickets of a share link": async (fixture) => {
       const { secret, info } = await fixture.share();
-      const principal = fixture.find(secret);
+      const principal = await fixture.find(secret);
       return {
         auth: () => fixture.ticket(principal),
         end: () => fixture.credentials.revokeShare(SESSION, info.shareId),
@@ -134,7 +134,7 @@ async function createFixture(): Promise<AuthServerFixture> {
   const fixture = await createAuthServerFixture({
     script: [{ text: "Hey, you there.", fault: { kind: "stall", after: 3 } }],
   });
-  const { secret } = fixture.issue();
+  const { secret } = await fixture.issue();
   const path = `/v1/sessions/${SESSION}/runs`;
   const started = await fixture.ask("POST", path, fixture.bearer(secret), { message: "go", run_id: "r" });
   expect(started.status).toBeLessThan(300);
@@ -149,14 +149,16 @@ testThreat(
   "closes all streams and sockets of a credential that ends",
   async ({ attempt }) => {
     const fixture = await createFixture();
-    const otherAuth = fixture.bearer(fixture.issue().secret);
-    const others = Object.values(STREAMS).map((stream) => stream(fixture, () => otherAuth));
+    const otherAuth = fixture.bearer((await fixture.issue()).secret);
+    const others = Object.values(STREAMS).map((stream) => stream(fixture, otherAuth));
     await Promise.all(others.map(({ started }) => started));
     const tries: Promise<void>[] = [];
     for (const [name, make] of Object.entries(CREDENTIALS)) {
       const credential = await make(fixture);
       const streams = Object.entries({ ...STREAMS, ...IDLE_SOCKETS });
-      const opened = streams.map(([stream, open]) => ({ stream, open: open(fixture, credential.auth) }));
+      const opened = await Promise.all(
+        streams.map(async ([stream, open]) => ({ stream, open: open(fixture, await credential.auth()) })),
+      );
       await Promise.all(opened.map(({ open }) => open.started));
       const revoked = Promise.resolve(credential.end());
       for (const { stream, open } of opened)
@@ -173,7 +175,7 @@ testThreat(
         tries.push(
           attempt(`${name}, again at ${stream}`, async () => {
             await revoked;
-            expect(await open(fixture, () => again).ended).toBe("401");
+            expect(await open(fixture, again).ended).toBe("401");
           }),
         );
     }
@@ -192,7 +194,7 @@ testThreat("revoked-credentials", "does not start queued runs of a revoked token
     return asked.length === 1 ? { text: "Hey, you there.", fault: { kind: "stall", after: 3 } } : { text: "Yes." };
   };
   const fixture = await createAuthServerFixture({ script });
-  const [own, other] = [fixture.issue(), fixture.issue()];
+  const [own, other] = [await fixture.issue(), await fixture.issue()];
   const path = `/v1/sessions/${SESSION}/runs`;
   const send = async (secret: string, run_id: string): Promise<void> => {
     const { status } = await fixture.ask("POST", path, fixture.bearer(secret), { message: `of ${run_id}`, run_id });
@@ -202,7 +204,7 @@ testThreat("revoked-credentials", "does not start queued runs of a revoked token
     (await fixture.log.listRuns(SESSION)).find(({ runId }) => runId === run)?.status;
   for (const run of ["a", "b"]) await send(own.secret, run);
   await send(other.secret, "c");
-  fixture.credentials.revokeToken(own.info.tokenId);
+  await fixture.credentials.revokeToken(own.info.tokenId);
   await fixture.ask("POST", `${path}/a/cancel`, fixture.bearer(other.secret), {});
   await attempt("a queued message of a revoked token", async () => {
     await expect.poll(() => statusOf("b")).toBe("error");
@@ -217,16 +219,16 @@ testThreat("revoked-credentials", "does not start queued runs of a revoked token
 testThreat("revoked-credentials", "a socket stays open without the session whose share link was revoked", async () => {
   const fixture = await createFixture();
   const { secret, info } = await fixture.share();
-  const other = fixture.issue({ owner: "bob" });
+  const other = await fixture.issue({ owner: "bob" });
   await fixture.log.createSession("b", { owner: "bob" });
-  const made = fixture.credentials.createCookie(fixture.find(other.secret), Date.now() + 60_000);
+  const made = await fixture.credentials.createCookie(await fixture.find(other.secret), Date.now() + 60_000);
   const [own, link] = [fixture.sessionCookie(made.secret), fixture.shareCookie(info.shareId, secret)];
   const both = { ...own.headers, cookie: `${own.headers["cookie"]}; ${link.headers["cookie"]}` };
   const socket = fixture.openSocket("/v1/ws", { headers: both, query: "" });
   await socket.started;
   for (const session of ["b", SESSION]) socket.send({ type: "subscribe", id: session, session });
   await socket.waitFor((text) => text.includes("event_id"));
-  fixture.credentials.revokeShare(SESSION, info.shareId);
+  await fixture.credentials.revokeShare(SESSION, info.shareId);
   const refusal = await socket.waitFor((text) => text.includes("refusal"));
   expect(JSON.parse(refusal)).toMatchObject({ session: SESSION, code: "unauthorized" });
   socket.send({ type: "subscribe", id: "again", session: SESSION });
@@ -241,13 +243,13 @@ testThreat("revoked-credentials", "closes connections of a token that another pr
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "auth");
   const fixture = await createAuthServerFixture({ file });
-  const { secret, info } = fixture.issue();
+  const { secret, info } = await fixture.issue();
   const auth = fixture.bearer(secret);
-  const opened = Object.entries(IDLE_SOCKETS).map(([stream, open]) => ({ stream, open: open(fixture, () => auth) }));
+  const opened = Object.entries(IDLE_SOCKETS).map(([stream, open]) => ({ stream, open: open(fixture, auth) }));
   await Promise.all(opened.map(({ open }) => open.started));
   const elsewhere = openCredentials(file);
   onTestFinished(() => elsewhere.close());
-  elsewhere.revokeToken(info.tokenId);
+  await elsewhere.revokeToken(info.tokenId);
   for (const { stream, open } of opened)
     await attempt(stream, async () => expect(await within(open.ended, MAX_CLOSE_MS)).toBe("1008 unauthorized"));
 });
@@ -257,7 +259,7 @@ testThreat("revoked-credentials", "aborts slow downloads of a revoked token", as
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const blobs = await openBlobStore(join(folder, "blobs"), SERVER_LIMITS);
   const fixture = await createAuthServerFixture({ server: { blobs } });
-  const { secret, info } = fixture.issue();
+  const { secret, info } = await fixture.issue();
   const events = { type: "custom", content: "x".repeat(100_000) };
   const entries = Array.from({ length: 300 }, (_, at) => {
     const envelope = { session_id: "big", event_id: at + 1, ts: 1 };
@@ -273,7 +275,7 @@ testThreat("revoked-credentials", "aborts slow downloads of a revoked token", as
   };
   const paths = ["/export", `/blobs/${blobId}`];
   const responses = await Promise.all(paths.map(read));
-  fixture.credentials.revokeToken(info.tokenId);
+  await fixture.credentials.revokeToken(info.tokenId);
   await setTimeout(2500);
   for (const [at, path] of paths.entries())
     await attempt(path, () => expect(text(responses[at] as IncomingMessage)).rejects.toThrow("aborted"));
@@ -290,7 +292,7 @@ testThreat("revoked-credentials", "does not execute requests whose body was stil
   const none = async (): Promise<never> => Promise.reject(new Error("not expected in this test"));
   const knowledge: ServedKnowledge = { addBytes, list: none, stats: none, search: none, removeDocument: none };
   const fixture = await createAuthServerFixture({ server: { blobs, knowledge } });
-  const { secret, info } = fixture.issue({ scopes: ["read", "write", "run", "approve", "knowledge"] });
+  const { secret, info } = await fixture.issue({ scopes: ["read", "write", "run", "approve", "knowledge"] });
   const sends: readonly (readonly [path: string, type: string, first: string, rest: string])[] = [
     [`/v1/sessions/${SESSION}/runs`, "application/json", '{"message":', '"go"}'],
     ["/v1/sessions", "application/json", '{"session_id":', '"new"}'],
@@ -320,12 +322,12 @@ testThreat("revoked-credentials", "does not execute requests whose body was stil
   // checks the credential again.
   await expect.poll(() => find.mock.calls.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(sends.length);
   await setTimeout(1500);
-  fixture.credentials.revokeToken(info.tokenId);
+  await fixture.credentials.revokeToken(info.tokenId);
   revoked.resolve();
   for (const [at, [path]] of sends.entries()) await attempt(path, async () => expect(await asked[at]).toBe(401));
   await attempt("nothing was stored", async () => {
     const { incarnation = "" } = (await fixture.log.getSession(SESSION)) ?? {};
-    const links = fixture.credentials.listShares(SESSION, incarnation);
+    const links = await fixture.credentials.listShares(SESSION, incarnation);
     const left = [await fixture.log.listPending(SESSION), await blobs.list(SESSION), added, links];
     expect([...left, await fixture.log.getSession("new")]).toEqual([[], [], [], [], undefined]);
   });

@@ -47,12 +47,12 @@ const exampleOf = (operation: AnyOperation, session = ALICE_SESSION): Example =>
 
 const askAs = (token: string | undefined, { path, ...asked }: Example) => fixture.ask(token, path, asked);
 
-const makeWith = (scopes: readonly Scope[], more: object = {}): string =>
+const makeWith = (scopes: readonly Scope[], more: object = {}): Promise<string> =>
   fixture.createToken({ name: `t-${Math.random()}`, owner: "alice", scopes, ...more });
 
 describe("a token with the usual scopes", () => {
   testThreat("missing-scopes", "cannot change what the agents of other owners read", async ({ attempt }) => {
-    const usual = fixture.createToken({ name: "usual", owner: "alice" });
+    const usual = await fixture.createToken({ name: "usual", owner: "alice" });
     const changes = OPERATIONS.filter(({ action }) => action === "knowledge.write");
     expect(changes.length).toBeGreaterThan(1);
     for (const operation of changes)
@@ -84,8 +84,8 @@ describe("a request without credentials", () => {
 
   testThreat("missing-scopes", "is refused with texts that resemble a credential", async ({ attempt }) => {
     const { alice } = fixture.tokens;
-    const made = fixture.credentials.createToken({ name: "gone", owner: "alice", scopes: SESSION_SCOPES });
-    fixture.credentials.revokeToken("gone");
+    const made = await fixture.credentials.createToken({ name: "gone", owner: "alice", scopes: SESSION_SCOPES });
+    await fixture.credentials.revokeToken("gone");
     const shown: readonly string[] = [
       "Bearer",
       "Bearer ",
@@ -133,7 +133,11 @@ describe("a token without a scope", () => {
     async ({ attempt }) => {
       const before = await fixture.dumpSession(ALICE_SESSION);
       const without = new Map(
-        SCOPES.map((scope) => [scope, makeWith(SCOPES.filter((own) => own !== scope && own !== "admin"))]),
+        await Promise.all(
+          SCOPES.map(
+            async (scope) => [scope, await makeWith(SCOPES.filter((own) => own !== scope && own !== "admin"))] as const,
+          ),
+        ),
       );
       for (const operation of PROTECTED_OPERATIONS)
         for (const scope of [scopeOf(operation.action), ADDITIONAL_SCOPES[operation.id]]) {
@@ -161,7 +165,7 @@ describe("a token without a scope", () => {
   );
 
   testThreat("missing-scopes", "cannot stream a run that it may only start", async ({ attempt }) => {
-    const token = makeWith(["run"]);
+    const token = await makeWith(["run"]);
     const body = { message: "Hi" };
     for (const path of ["/v1/sessions/streamed/runs", "/v1/runs"])
       await attempt(path, async () => {
@@ -173,7 +177,7 @@ describe("a token without a scope", () => {
   });
 
   testThreat("stolen-approvals", "cannot approve a tool call at any endpoint", async ({ attempt }) => {
-    const token = makeWith(SCOPES.filter((scope) => scope !== "approve" && scope !== "admin"));
+    const token = await makeWith(SCOPES.filter((scope) => scope !== "approve" && scope !== "admin"));
     const headers = { authorization: `Bearer ${token}` };
     const answer = { call_id: "call_rm", decision: "approved" };
     await attempt("at the approvals endpoint", async () => {
@@ -215,7 +219,7 @@ describe("a token without a scope", () => {
 
 describe("a token for some agents", () => {
   testThreat("missing-scopes", "cannot start or continue runs of other agents", async ({ attempt }) => {
-    const token = makeWith(SESSION_SCOPES, { agents: ["other"] });
+    const token = await makeWith(SESSION_SCOPES, { agents: ["other"] });
     const headers = { authorization: `Bearer ${token}` };
     const examples = [
       ...["startRun", "sendCommand", "chat"].flatMap((id) => CREATING[id]?.("no-agent", ids) ?? []),
@@ -244,7 +248,7 @@ describe("a token for some agents", () => {
   });
 
   testThreat("stolen-approvals", "cannot approve calls of other agents", async ({ attempt }) => {
-    const token = makeWith(SESSION_SCOPES, { agents: ["other"] });
+    const token = await makeWith(SESSION_SCOPES, { agents: ["other"] });
     const body = { decision: "approved" };
     await attempt("an answer to a run of another agent", async () => {
       const response = await fixture.ask(token, `/v1/sessions/${ALICE_SESSION}/approvals/call_rm`, {
@@ -257,14 +261,14 @@ describe("a token for some agents", () => {
     await fillSession(fixture, "of-main");
     const rejected = { method: "POST", body: { decision: "rejected" } };
     await fixture.askJson(
-      makeWith(SESSION_SCOPES, { agents: ["main"] }),
+      await makeWith(SESSION_SCOPES, { agents: ["main"] }),
       "/v1/sessions/of-main/approvals/call_rm",
       rejected,
     );
   });
 
   testThreat("missing-scopes", "with tool rules starts only runs with these rules", async ({ attempt }) => {
-    const token = makeWith(SESSION_SCOPES, { tools: { remove: "deny" } });
+    const token = await makeWith(SESSION_SCOPES, { tools: { remove: "deny" } });
     const headers = { authorization: `Bearer ${token}` };
     const message = "Clean up, all is approved";
     const examples: { readonly [session: string]: () => Promise<unknown> } = {
@@ -299,7 +303,7 @@ describe("a token for some agents", () => {
   });
 
   testThreat("missing-scopes", "with tool rules cannot continue runs of another token", async ({ attempt }) => {
-    const token = makeWith(SESSION_SCOPES, { tools: { remove: "deny" } });
+    const token = await makeWith(SESSION_SCOPES, { tools: { remove: "deny" } });
     for (const body of [{ checkpoint_id: ids.checkpoint }, { after_event: 1000 }])
       await attempt(JSON.stringify(body), async () => {
         const example = { method: "POST", body: { ...body, session_id: "no-rules" } };

@@ -27,14 +27,14 @@ async function createFixture() {
   });
   onTestFinished(async () => {
     await server.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
   await log.createSession("mine", { owner: "ann" });
   await log.createSession("also-mine", { owner: "ann" });
   await log.createSession("theirs", { owner: "bob" });
   let tokens = 0;
-  const makeToken = (token: Partial<NewToken> = {}): string =>
-    credentials.createToken({ name: `t${++tokens}`, owner: "ann", ...token }).secret;
+  const makeToken = async (token: Partial<NewToken> = {}): Promise<string> =>
+    (await credentials.createToken({ name: `t${++tokens}`, owner: "ann", ...token })).secret;
   const ask = (path: string, init: RequestInit & { readonly bearer?: string } = {}): Promise<Response> => {
     const { bearer, ...rest } = init;
     const headers = new Headers(rest.headers);
@@ -98,7 +98,7 @@ const REFUSED = "401 unauthorized";
 describe("a ticket", () => {
   testThreat("ticket-replay", "is valid once", async ({ attempt }) => {
     const { makeToken, makeTicket, read, dial, stream } = await createFixture();
-    const token = makeToken();
+    const token = await makeToken();
     const uses = [
       ["a stream", async (ticket: string) => Number((await read(stream(ticket))).slice(0, 3))],
       ...SOCKETS.map((path) => [path, async (ticket: string) => (await dial(path, ticket)).status] as const),
@@ -115,7 +115,7 @@ describe("a ticket", () => {
 
   testThreat("ticket-replay", "is accepted once when used concurrently", async ({ attempt }) => {
     const { makeToken, makeTicket, read, dial, stream } = await createFixture();
-    const token = makeToken();
+    const token = await makeToken();
     for (let round = 0; round < 10; round++)
       await attempt(`round ${round}`, async () => {
         const ticket = await makeTicket(token);
@@ -129,14 +129,14 @@ describe("a ticket", () => {
   testThreat("ticket-replay", "expires after 30 seconds, or with its credential", async ({ attempt }) => {
     const wait = createClock();
     const { makeToken, makeTicket, read, dial, stream } = await createFixture();
-    const lasting = makeToken();
+    const lasting = await makeToken();
     const late = await Promise.all([1, 2, 3].map(() => makeTicket(lasting)));
     wait(30_000);
     await attempt("expired, for a stream", async () => expect(await read(stream(late[0]!))).toBe(REFUSED));
     for (const [i, path] of SOCKETS.entries())
       await attempt(`expired, for ${path}`, async () => expect((await dial(path, late[i + 1]!)).status).toBe(401));
     await attempt("of an expired token", async () => {
-      const ticket = await makeTicket(makeToken({ expiresAt: Date.now() + 20_000 }));
+      const ticket = await makeTicket(await makeToken({ expiresAt: Date.now() + 20_000 }));
       wait(20_000);
       expect(await read(stream(ticket))).toBe(REFUSED);
     });
@@ -145,24 +145,24 @@ describe("a ticket", () => {
   testThreat("ticket-replay", "is invalid if its credential was revoked", async ({ attempt }) => {
     const { makeToken, makeTicket, read, dial, stream, credentials, log, ask, post } = await createFixture();
     await attempt("a token", async () => {
-      const ticket = await makeTicket(makeToken({ name: "gone" }));
-      credentials.revokeToken("gone");
+      const ticket = await makeTicket(await makeToken({ name: "gone" }));
+      await credentials.revokeToken("gone");
       expect(await read(stream(ticket))).toBe(REFUSED);
     });
     await attempt("a token, for a socket", async () => {
-      const ticket = await makeTicket(makeToken({ name: "gone-too" }));
-      credentials.revokeToken("gone-too");
+      const ticket = await makeTicket(await makeToken({ name: "gone-too" }));
+      await credentials.revokeToken("gone-too");
       expect((await dial("/v1/ws", ticket)).status).toBe(401);
     });
     await attempt("a share link", async () => {
       const { incarnation } = (await log.getSession("mine"))!;
-      const { secret, info } = credentials.createShare({ session: "mine", incarnation, owner: "ann" });
+      const { secret, info } = await credentials.createShare({ session: "mine", incarnation, owner: "ann" });
       const ticket = await makeTicket(secret, "mine");
-      credentials.revokeShare("mine", info.shareId);
+      await credentials.revokeShare("mine", info.shareId);
       expect(await read(stream(ticket))).toBe(REFUSED);
     });
     await attempt("a cookie", async () => {
-      const signedIn = await ask("/v1/auth/sign-in", post({ credential: makeToken() }));
+      const signedIn = await ask("/v1/auth/sign-in", post({ credential: await makeToken() }));
       const cookie = signedIn.headers.getSetCookie()[0]?.split(";", 1)[0] ?? "";
       const own = { cookie, "sec-fetch-site": "same-origin" };
       const made = await ask("/v1/auth/tickets", { method: "POST", headers: own });
@@ -175,7 +175,7 @@ describe("a ticket", () => {
 
   testThreat("ticket-replay", "for one session gives no access to another", async ({ attempt }) => {
     const { makeToken, makeTicket, ask, read, dial, stream, post } = await createFixture();
-    const token = makeToken();
+    const token = await makeToken();
     const describeRefusal = async (session: string): Promise<string> => {
       const response = await ask(stream(await makeTicket(token, "mine"), session));
       const { id: _, ...problem } = (await response.json()) as { readonly id: string };
@@ -207,7 +207,7 @@ describe("a ticket", () => {
 
   testThreat("ticket-replay", "is accepted only for reading with GET and for sockets", async ({ attempt }) => {
     const { makeToken, makeTicket, read, stream, post } = await createFixture();
-    const token = makeToken();
+    const token = await makeToken();
     const ticket = await makeTicket(token);
     const brought = `ticket=${ticket}`;
     const endpoints: readonly (readonly [string, RequestInit])[] = [
@@ -235,15 +235,15 @@ describe("a ticket", () => {
 
   testThreat("ticket-replay", "is rejected if changed or replaced by another secret", async ({ attempt }) => {
     const { makeToken, makeTicket, read, dial, stream, credentials, log } = await createFixture();
-    const token = makeToken();
+    const token = await makeToken();
     const { incarnation } = (await log.getSession("mine"))!;
     const ticket = await makeTicket(token);
     const other = await makeTicket(token);
     const [, , id = ""] = ticket.split("_");
     const wrong: { readonly [what: string]: string } = {
       "a token": token,
-      "a share link": credentials.createShare({ session: "mine", incarnation, owner: "ann" }).secret,
-      "a cookie": credentials.createCookie(credentials.find(token)!, Date.now() + 60_000).secret,
+      "a share link": (await credentials.createShare({ session: "mine", incarnation, owner: "ann" })).secret,
+      "a cookie": (await credentials.createCookie((await credentials.find(token))!, Date.now() + 60_000)).secret,
       nothing: "",
       "its id": `loom_tkt_${id}_`,
       "the secret of another ticket": `loom_tkt_${id}_${other.slice(-43)}`,
@@ -264,9 +264,9 @@ describe("a ticket", () => {
   testThreat("ticket-replay", "gives no more permission than its credential", async ({ attempt }) => {
     const { makeToken, makeTicket, read, dial, log, credentials, post } = await createFixture();
     const { incarnation } = (await log.getSession("mine"))!;
-    const link = credentials.createShare({ session: "mine", incarnation, owner: "ann" }).secret;
+    const link = (await credentials.createShare({ session: "mine", incarnation, owner: "ann" })).secret;
     for (const [who, secret] of [
-      ["a reader", makeToken({ scopes: ["read"] })],
+      ["a reader", await makeToken({ scopes: ["read"] })],
       ["a share link", link],
     ] as const) {
       const { socket } = await dial("/v1/ws", await makeTicket(secret));

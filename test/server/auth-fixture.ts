@@ -31,7 +31,7 @@ export function createAuthFixture(auth: Partial<AuthOptions> | "open" = {}) {
   });
   onTestFinished(async () => {
     await handler.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
   const ask = async (
     path: string,

@@ -48,11 +48,11 @@ it(
     });
     onTestFinished(async () => {
       await handler.close({ graceMs: 0 });
-      credentials.close();
+      await credentials.close();
       await store.close();
       rmSync(folder, { recursive: true, force: true });
     });
-    const { secret } = credentials.createToken({ name: "mallory", owner: "mallory" });
+    const { secret } = await credentials.createToken({ name: "mallory", owner: "mallory" });
     await store.createSession("big", { owner: "mallory" });
     const count = Math.ceil(FORK_SAMPLES.sessionBytes / RECORD_BYTES);
     const text = "x".repeat(RECORD_BYTES);

@@ -34,7 +34,7 @@ function recordCalls(log: Log): { readonly log: Log; readonly calls: string[] } 
 async function createFixture(lingerMs: number) {
   const { log, calls } = recordCalls(await createLog());
   const credentials = openCredentials(":memory:");
-  const { secret } = credentials.createToken({ name: "me", owner: "ann" });
+  const { secret } = await credentials.createToken({ name: "me", owner: "ann" });
   let gate = Promise.resolve();
   const model = new ScriptedModel(async () => {
     await gate;
@@ -48,7 +48,7 @@ async function createFixture(lingerMs: number) {
   });
   onTestFinished(async () => {
     await handler.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
   await handler.ready;
   /** Sends a message, and returns the calls until the append and until the response. */

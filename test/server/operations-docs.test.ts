@@ -29,7 +29,10 @@ async function scrape(): Promise<string> {
   const prometheus = await createPrometheusObserver();
   const log = await openSqliteLog(join(folder, "loom.db"), { meter: prometheus });
   const credentials = openCredentials(":memory:");
-  const { secret } = credentials.createToken({ name: "test", scopes: ["admin", "read", "run", "write", "metrics"] });
+  const { secret } = await credentials.createToken({
+    name: "test",
+    scopes: ["admin", "read", "run", "write", "metrics"],
+  });
   const server = await startLoomServer({
     log,
     agents: { main: agent({ provider: "offline" }) },
@@ -53,7 +56,7 @@ async function scrape(): Promise<string> {
   } finally {
     await server.close();
     await log.close();
-    credentials.close();
+    await credentials.close();
   }
 }
 

@@ -28,11 +28,11 @@ async function open(limits: Partial<LogLimits>) {
   const handler = createLoomHandler({ log, agents, blobs, auth: { credentials } });
   onTestFinished(async () => {
     await handler.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
     await blobs.close();
     await log.close();
   });
-  const { secret } = credentials.createToken({
+  const { secret } = await credentials.createToken({
     name: "alice",
     owner: "alice",
     scopes: ["read", "write", "run", "ingest"],

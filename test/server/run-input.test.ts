@@ -51,7 +51,7 @@ async function serve({ script, limits, logLimits, scopes, hasBlobs = true, ...op
   const log = new MemoryLog({ limits: logLimits ?? {} });
   const blobs = createMemoryBlobStore({ ...SERVER_LIMITS, ...limits });
   const credentials = openCredentials(":memory:");
-  const token = scopes && credentials.createToken({ name: "ann", owner: "ann", scopes: [...scopes] }).secret;
+  const token = scopes && (await credentials.createToken({ name: "ann", owner: "ann", scopes: [...scopes] })).secret;
   const server = await startLoomServer({
     log,
     agents: { main: agent({ model }) },
@@ -63,7 +63,7 @@ async function serve({ script, limits, logLimits, scopes, hasBlobs = true, ...op
   });
   onTestFinished(async () => {
     await server.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
     await blobs.close();
   });
   const send = async (body: unknown, { path = "/v1/sessions/s/runs", key = "" } = {}) => {

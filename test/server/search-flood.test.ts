@@ -51,16 +51,16 @@ async function openServer() {
   onTestFinished(async () => {
     await server.close({ graceMs: 0 });
     await log.close();
-    credentials.close();
+    await credentials.close();
   });
-  const createClient = (owner: string) => {
-    const { secret } = credentials.createToken({ name: owner, owner, scopes: ["read"] });
+  const createClient = async (owner: string) => {
+    const { secret } = await credentials.createToken({ name: owner, owner, scopes: ["read"] });
     return async (query: string): Promise<Response> => {
       const headers = { authorization: `Bearer ${secret}` };
       return fetch(`${server.url}/v1/sessions?q=${encodeURIComponent(query)}`, { headers });
     };
   };
-  return { log, url: server.url, mallory: createClient("mallory"), ann: createClient("ann") };
+  return { log, url: server.url, mallory: await createClient("mallory"), ann: await createClient("ann") };
 }
 
 /** Returns the CPU time of the main thread in its longest turn, or few turns, while `work` runs, in milliseconds. */

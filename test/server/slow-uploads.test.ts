@@ -11,7 +11,7 @@ import { codeOf, SERVER_ORIGIN } from "./auth-fixture.ts";
 
 const UPLOADS = 16;
 
-function open(uploadTimeoutMs: number) {
+async function open(uploadTimeoutMs: number) {
   const credentials = openCredentials(":memory:");
   const handler = createLoomHandler({
     log: new MemoryLog(),
@@ -22,10 +22,10 @@ function open(uploadTimeoutMs: number) {
   });
   onTestFinished(async () => {
     await handler.close({ graceMs: 0 });
-    credentials.close();
+    await credentials.close();
   });
-  const connect = (owner: string) => {
-    const { secret } = credentials.createToken({ name: owner, owner });
+  const connect = async (owner: string) => {
+    const { secret } = await credentials.createToken({ name: owner, owner });
     return (body: BodyInit) =>
       handler.fetch(
         new Request(`${SERVER_ORIGIN}/v1/sessions/of-${owner}/blobs`, {
@@ -36,7 +36,7 @@ function open(uploadTimeoutMs: number) {
         } as RequestInit),
       );
   };
-  return { attack: connect("mallory"), upload: connect("alice") };
+  return { attack: await connect("mallory"), upload: await connect("alice") };
 }
 
 function drip(): ReadableStream<Uint8Array> {
@@ -49,7 +49,7 @@ function drip(): ReadableStream<Uint8Array> {
 }
 
 it("does not let the slow uploads of one token block the uploads of others, and ends them", async () => {
-  const { attack, upload } = open(400);
+  const { attack, upload } = await open(400);
   const slow = Array.from({ length: UPLOADS }, () => attack(drip()));
   const first = await Promise.race([upload("of alice"), ...slow]);
   expect(first.status).toBe(201);

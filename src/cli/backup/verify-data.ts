@@ -76,13 +76,13 @@ const READERS: { readonly [name in StoredPart["name"]]: ReadPart } = {
       if (fault !== undefined) found.damaged.push(`file ${folder.blob} of ${owner}: ${fault}`);
     }
   },
-  credentials(path, found) {
+  async credentials(path, found) {
     checkDatabase(path, "credential store");
     const credentials = openCredentials(path);
     try {
-      found.tokens = credentials.listTokens().length;
+      found.tokens = (await credentials.listTokens()).length;
     } finally {
-      credentials.close();
+      await credentials.close();
     }
   },
   async knowledge(path, found, _names, onProgress) {

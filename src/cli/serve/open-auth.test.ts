@@ -16,14 +16,14 @@ let count = 0;
 
 type Tokens = "none" | "active" | "revoked" | "expired";
 
-function newStore(tokens: Tokens): string {
+async function newStore(tokens: Tokens): Promise<string> {
   const store = join(mkdtempSync(join(folder, `${++count}-`)), "loom.db");
   if (tokens === "none") return store;
   const now = Date.now();
   const credentials = openCredentials(`${store}-auth`, { now: () => now - 1000 });
-  credentials.createToken({ name: "a", ...(tokens === "expired" ? { expiresAt: now - 1 } : {}) });
-  if (tokens === "revoked") credentials.revokeToken("a");
-  credentials.close();
+  await credentials.createToken({ name: "a", ...(tokens === "expired" ? { expiresAt: now - 1 } : {}) });
+  if (tokens === "revoked") await credentials.revokeToken("a");
+  await credentials.close();
   return store;
 }
 
@@ -32,11 +32,11 @@ interface StartResult {
   readonly messages: string;
 }
 
-function start(store: string, argv: readonly string[], env = {}): StartResult {
+async function start(store: string, argv: readonly string[], env = {}): Promise<StartResult> {
   const { values } = readSettings(parseCommand(SERVE, argv), {});
   try {
-    const { options, warnings, close } = openAuth(values, store, env);
-    close();
+    const { options, warnings, close } = await openAuth(values, store, env);
+    await close();
     return { outcome: options === undefined ? "open" : "required", messages: warnings.join("\n") };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
@@ -72,95 +72,103 @@ describe("openAuth", () => {
       ["rejected", "required", "rejected", "rejected", "required"],
     ],
     ["off with --allow-public", [...ALLOWED, "--auth", "off"], ["open", "open", "open", "open", "rejected"]],
-  ])("%s", (_, argv, outcomes) => {
+  ])("%s", async (_, argv, outcomes) => {
     const tokens: readonly Tokens[] = ["none", "active", "revoked", "expired"];
-    const results = [...tokens.map((each) => start(newStore(each), argv)), start(newStore("none"), [...argv, ...JWT])];
+    const results = [
+      ...(await Promise.all(tokens.map(async (each) => start(await newStore(each), argv)))),
+      await start(await newStore("none"), [...argv, ...JWT]),
+    ];
     expect(results.map(({ outcome }) => outcome)).toEqual(outcomes);
   });
 
-  it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost"])("treats %s as this machine", (host) => {
-    expect(start(newStore("none"), ["--host", host]).outcome).toBe("open");
+  it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost"])("treats %s as this machine", async (host) => {
+    expect((await start(await newStore("none"), ["--host", host])).outcome).toBe("open");
   });
 
   it.each(["0.0.0.0", "::", "192.168.1.5", "localhost.example.com", "::ffff:10.0.0.1", "my-laptop"])(
     "treats %s as public",
-    (host) => expect(start(newStore("none"), ["--host", host]).outcome).toBe("rejected"),
+    async (host) => expect((await start(await newStore("none"), ["--host", host])).outcome).toBe("rejected"),
   );
 
-  it("suggests the command to create a token", () => {
-    const store = newStore("none");
-    const typed = (env: object): string | undefined => /with `(.*?)`/.exec(start(store, PUBLIC, env).messages)?.[1];
-    expect(typed({})).toBe(`loom token create NAME --store ${store}`);
-    expect(typed({ LOOM_STORE: store })).toBe("loom token create NAME");
-    expect(typed({ LOOM_STORE: store, npm_lifecycle_event: "start" })).toBe(
+  it("suggests the command to create a token", async () => {
+    const store = await newStore("none");
+    const typed = async (env: object): Promise<string | undefined> =>
+      /with `(.*?)`/.exec((await start(store, PUBLIC, env)).messages)?.[1];
+    expect(await typed({})).toBe(`loom token create NAME --store ${store}`);
+    expect(await typed({ LOOM_STORE: store })).toBe("loom token create NAME");
+    expect(await typed({ LOOM_STORE: store, npm_lifecycle_event: "start" })).toBe(
       "npm run --silent loom -- token create NAME",
     );
-    expect(start(newStore("revoked"), PUBLIC).messages).toContain("every token is revoked or expired");
+    expect((await start(await newStore("revoked"), PUBLIC)).messages).toContain("every token is revoked or expired");
   });
 
-  it("creates no file if authentication is off or the server does not start", () => {
-    const store = newStore("none");
-    for (const argv of [[], PUBLIC, ALLOWED, ["--auth", "off"], [...PUBLIC, "--auth", "on"]]) start(store, argv);
+  it("creates no file if authentication is off or the server does not start", async () => {
+    const store = await newStore("none");
+    for (const argv of [[], PUBLIC, ALLOWED, ["--auth", "off"], [...PUBLIC, "--auth", "on"]]) await start(store, argv);
     expect(readdirSync(join(store, ".."))).toEqual([]);
-    expect(start(store, ["--auth", "on"])).toEqual({
+    expect(await start(store, ["--auth", "on"])).toEqual({
       outcome: "required",
       messages: expect.stringContaining("no client can sign in yet because no token exists yet") as string,
     });
     expect(readdirSync(join(store, ".."))).toEqual(["loom.db-auth"]);
   });
 
-  it("throws if the credentials exist but cannot be read", () => {
-    const store = newStore("none");
+  it("throws if the credentials exist but cannot be read", async () => {
+    const store = await newStore("none");
     symlinkSync(join(folder, "nowhere"), `${store}-auth`);
-    expect(() => start(store, [])).toThrow(expect.objectContaining({ code: "store_failed" }) as Error);
+    await expect(start(store, [])).rejects.toThrow(expect.objectContaining({ code: "store_failed" }) as Error);
     try {
-      start(store, []);
+      await start(store, []);
     } catch (error) {
       expect(isLoomError(error) && error.message).toContain(`${store}-auth`);
     }
   });
 
-  it("warns if a proxy is configured without authentication", () => {
-    const store = newStore("none");
-    expect(start(store, []).messages).toBe("");
-    expect(start(store, ["--hosts", "agents.example.com"]).messages).toContain("although `hosts` is set");
-    expect(start(store, ["--trusted-proxies", "loopback"]).messages).toContain("although `trusted-proxies` is set");
-    expect(start(store, ["--hosts", "agents.example.com", "--auth", "off"]).messages).toBe("");
-    expect(start(newStore("active"), ["--hosts", "agents.example.com"]).messages).toBe("");
+  it("warns if a proxy is configured without authentication", async () => {
+    const store = await newStore("none");
+    expect((await start(store, [])).messages).toBe("");
+    expect((await start(store, ["--hosts", "agents.example.com"])).messages).toContain("although `hosts` is set");
+    expect((await start(store, ["--trusted-proxies", "loopback"])).messages).toContain(
+      "although `trusted-proxies` is set",
+    );
+    expect((await start(store, ["--hosts", "agents.example.com", "--auth", "off"])).messages).toBe("");
+    expect((await start(await newStore("active"), ["--hosts", "agents.example.com"])).messages).toBe("");
   });
 
-  it("requires all JWT settings or none", () => {
-    const store = newStore("none");
-    expect(start(store, JWT.slice(0, 4)).messages).toMatch(/^jwt-audience missing: JWTs need/);
-    expect(start(store, JWT.slice(2)).messages).toMatch(/^jwks missing: /);
+  it("requires all JWT settings or none", async () => {
+    const store = await newStore("none");
+    expect((await start(store, JWT.slice(0, 4))).messages).toMatch(/^jwt-audience missing: JWTs need/);
+    expect((await start(store, JWT.slice(2))).messages).toMatch(/^jwks missing: /);
     for (const name of ["jwt-scopes", "jwt-default-scopes", "jwt-scope-prefix"])
-      expect(start(store, [`--${name}`, "read"]).messages).toMatch(new RegExp(`^${name}: no JWT issuer`));
+      expect((await start(store, [`--${name}`, "read"])).messages).toMatch(new RegExp(`^${name}: no JWT issuer`));
   });
 
-  it("passes on limits and JWT settings", () => {
+  it("passes on limits and JWT settings", async () => {
     const argv = ["--runs-per-minute", "3", "--tokens-per-day", "1000", "--jwt-scopes", "read,run", ...JWT];
     const { values } = readSettings(parseCommand(SERVE, argv), {});
-    const { options, close } = openAuth(values, newStore("none"), {});
-    close();
+    const { options, close } = await openAuth(values, await newStore("none"), {});
+    await close();
     expect(options).toMatchObject({
       jwt: { jwks: "https://id.example.com/keys", issuer: "i", audience: "a", scopes: ["read", "run"] },
       limits: { requestsPerMinute: 600, runsPerMinute: 3, maxRuns: 20, maxStreams: 100, tokensPerDay: 1000 },
     });
   });
 
-  it("limits the scopes of JWTs to the usual ones by default, and reads the prefix", () => {
-    const jwtOf = (...argv: readonly string[]): unknown => {
+  it("limits the scopes of JWTs to the usual ones by default, and reads the prefix", async () => {
+    const jwtOf = async (...argv: readonly string[]): Promise<unknown> => {
       const { values } = readSettings(parseCommand(SERVE, [...argv, ...JWT]), {});
-      const { options, close } = openAuth(values, newStore("none"), {});
-      close();
+      const { options, close } = await openAuth(values, await newStore("none"), {});
+      await close();
       return options?.jwt;
     };
     const usual = ["read", "write", "run", "approve"];
-    expect(jwtOf()).toMatchObject({ scopes: usual, defaultScopes: [], scopePrefix: undefined });
-    expect(jwtOf("--jwt-default-scopes", "read")).toMatchObject({ scopes: usual, defaultScopes: ["read"] });
-    expect(jwtOf("--jwt-scope-prefix", "agents/")).toMatchObject({ scopePrefix: "agents/" });
-    expect(jwtOf("--jwt-scope-prefix", "none")).toMatchObject({ scopePrefix: "" });
-    const messages = start(newStore("none"), ["--jwt-scopes", "read", "--jwt-default-scopes", "run", ...JWT]).messages;
+    expect(await jwtOf()).toMatchObject({ scopes: usual, defaultScopes: [], scopePrefix: undefined });
+    expect(await jwtOf("--jwt-default-scopes", "read")).toMatchObject({ scopes: usual, defaultScopes: ["read"] });
+    expect(await jwtOf("--jwt-scope-prefix", "agents/")).toMatchObject({ scopePrefix: "agents/" });
+    expect(await jwtOf("--jwt-scope-prefix", "none")).toMatchObject({ scopePrefix: "" });
+    const messages = (
+      await start(await newStore("none"), ["--jwt-scopes", "read", "--jwt-default-scopes", "run", ...JWT])
+    ).messages;
     expect(messages).toMatch(/^jwt-default-scopes: `jwt-scopes` does not allow run/);
   });
 });

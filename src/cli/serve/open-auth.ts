@@ -18,42 +18,43 @@ export interface ServerAuth {
   /** Undefined if authentication is off. */
   readonly options: AuthOptions | undefined;
   readonly warnings: readonly string[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Throws a CliError if a public server would be open to everyone, or if no credential could be used. */
-export function openAuth(values: Settings, store: string, env: Environment = process.env): ServerAuth {
+export async function openAuth(values: Settings, store: string, env: Environment = process.env): Promise<ServerAuth> {
   const jwt = readJwt(values);
   const found = values.auth === "off" ? undefined : findStoreCredentials(store);
   try {
-    return resolveAuth(values, jwt, found, { store, env });
+    return await resolveAuth(values, jwt, found, { store, env });
   } catch (error) {
-    found?.close();
+    await found?.close();
     throw error;
   }
 }
 
-function resolveAuth(
+async function resolveAuth(
   values: Settings,
   jwt: JwtOptions | undefined,
   found: Credentials | undefined,
   context: { readonly store: string; readonly env: Environment },
-): ServerAuth {
+): Promise<ServerAuth> {
   const { auth, host, "allow-public": allowPublic } = values;
   const isPublic = host !== "localhost" && !isLoopback(host);
   const create = formatCreateCommand(context.store, context.env);
-  const hasTokens = found?.hasTokens === true;
+  const hasTokens = (await found?.hasTokens()) === true;
   const isRequired = auth === "on" || (auth === "auto" && (hasTokens || jwt !== undefined));
   if (!isRequired) {
     if (isPublic && !allowPublic) throw createPublicAccessError(values, create);
-    found?.close();
+    await found?.close();
     return {
       options: undefined,
       warnings: isPublic ? [describePublicAccess(host)] : listProxyWarnings(values),
-      close: () => undefined,
+      close: () => Promise.resolve(),
     };
   }
-  const hasLiveToken = found?.listTokens().some((token) => isLive(token, Date.now())) === true;
+  const tokens = (await found?.listTokens()) ?? [];
+  const hasLiveToken = tokens.some((token) => isLive(token, Date.now()));
   const canSignIn = jwt !== undefined || hasLiveToken;
   const lack = hasTokens ? "every token is revoked or expired" : "no token exists yet";
   if (isPublic && !canSignIn)

@@ -66,7 +66,7 @@ const WRITER_FAILED_EXIT_CODE = 1;
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const store = values.store ?? findStore(process.env);
   // Checked before anything else is opened.
-  const auth = openAuth(values, store);
+  const auth = await openAuth(values, store);
   // Signals are handled from here on, so a slow start can also be stopped.
   using signal = waitForSignal(() => terminal.warn("stopping; press Ctrl-C again to exit immediately"));
   await using stack = new AsyncDisposableStack();

@@ -28,9 +28,9 @@ async function create(parsed: ParsedCommand, store: string, terminal: Terminal):
   const wanted = readNewToken(parsed, now);
   const credentials = openStoreCredentials(store);
   try {
-    const isFirst = !credentials.hasTokens;
-    const { secret, info } = await auditCommand({ parsed, terminal }, { action: "token.create" }, (note) => {
-      const created = credentials.createToken(wanted);
+    const isFirst = !(await credentials.hasTokens());
+    const { secret, info } = await auditCommand({ parsed, terminal }, { action: "token.create" }, async (note) => {
+      const created = await credentials.createToken(wanted);
       const { tokenId: token, name, owner, scopes } = created.info;
       note({ target: { token, name, owner, scopes: scopes.join(",") } });
       return created;
@@ -41,7 +41,9 @@ async function create(parsed: ParsedCommand, store: string, terminal: Terminal):
     }
     await terminal.write(`${secret}\n`);
     terminal.warn(describeToken(info, now));
-    const others = credentials.listTokens().filter(({ owner, name }) => owner === info.owner && name !== info.name);
+    const others = (await credentials.listTokens()).filter(
+      ({ owner, name }) => owner === info.owner && name !== info.name,
+    );
     if (wanted.owner === undefined && others.some((token) => isLive(token, now)))
       terminal.warn(
         `it can access the same sessions as the other tokens of owner \`${info.owner}\`; use --owner NAME to separate users`,
@@ -55,14 +57,14 @@ async function create(parsed: ParsedCommand, store: string, terminal: Terminal):
       );
     return 0;
   } finally {
-    credentials.close();
+    await credentials.close();
   }
 }
 
 async function list(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
   const credentials = findStoreCredentials(store);
   try {
-    const tokens = credentials?.listTokens() ?? [];
+    const tokens = (await credentials?.listTokens()) ?? [];
     if (parsed.options["json"] === true) {
       await terminal.write(tokens.map((token) => writeLine(toTokenJson(token))).join(""));
       return 0;
@@ -78,7 +80,7 @@ async function list(parsed: ParsedCommand, store: string, terminal: Terminal): P
     terminal.warn(terminal.styleError("dim", summary));
     return 0;
   } finally {
-    credentials?.close();
+    await credentials?.close();
   }
 }
 
@@ -90,8 +92,8 @@ async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal):
     for (const given of parsed.arguments) {
       const word = hideSecret(given);
       const about = { action: "token.revoke", target: { token: word } } as const;
-      const isRevoked = await auditCommand({ parsed, terminal }, about, (note) => {
-        const wasThere = credentials?.revokeToken(word) === true;
+      const isRevoked = await auditCommand({ parsed, terminal }, about, async (note) => {
+        const wasThere = (await credentials?.revokeToken(word)) === true;
         if (!wasThere) note({ outcome: "not_found" });
         return wasThere;
       });
@@ -103,7 +105,7 @@ async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal):
     if (done === parsed.arguments.length) return 0;
     return done > 0 ? 1 : 2;
   } finally {
-    credentials?.close();
+    await credentials?.close();
   }
 }
 

@@ -46,7 +46,8 @@ export interface Access {
   admitTurn(run: { readonly actor?: string | undefined; readonly signal: AbortSignal }): Promise<void>;
   /** Must observe all runs of the server: they count model tokens per principal. */
   readonly observers: readonly Observer[];
-  close(): void;
+  /** Stores usage that is not stored yet. */
+  close(): Promise<void>;
 }
 
 /** A run that a caller asks to start. */

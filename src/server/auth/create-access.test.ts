@@ -10,14 +10,14 @@ import { openCredentials } from "./credentials/open-credentials.ts";
 
 const ORIGIN = "http://127.0.0.1:10338";
 
-function createFixture(options: Partial<AuthOptions> = {}) {
+async function createFixture(options: Partial<AuthOptions> = {}) {
   const clock = { now: Date.now() };
   const log = new MemoryLog();
   const credentials = openCredentials(":memory:");
   const access = createAccess({ credentials, maxFailures: 3, ...options }, { log, now: () => clock.now });
-  onTestFinished(() => {
-    access.close();
-    credentials.close();
+  onTestFinished(async () => {
+    await access.close();
+    await credentials.close();
   });
   const makeRequest = (
     headers: { readonly [name: string]: string },
@@ -44,13 +44,13 @@ function createFixture(options: Partial<AuthOptions> = {}) {
   };
   const may = async (caller: Caller, action: Action, session?: string) =>
     codeOf(Promise.resolve(access.authorize({ caller, action, session })));
-  const token = credentials.createToken({ name: "ann", owner: "ann", scopes: DEFAULT_SCOPES }).secret;
+  const token = (await credentials.createToken({ name: "ann", owner: "ann", scopes: DEFAULT_SCOPES })).secret;
   return { clock, log, credentials, access, makeRequest, identify, codeOf, may, token };
 }
 
 describe("identification", () => {
   it("uses the bearer token even if there are cookies", async () => {
-    const { identify, makeRequest, token } = createFixture();
+    const { identify, makeRequest, token } = await createFixture();
     for (const authorization of [`Bearer ${token}`, `bearer  ${token}`, ` BEARER ${token} `]) {
       const { principal } = await identify(makeRequest({ authorization, cookie: "loom-session-10338=loom_ses_x" }));
       expect(principal).toMatchObject({ kind: "token", owner: "ann", name: "ann" });
@@ -58,13 +58,13 @@ describe("identification", () => {
   });
 
   it("is anonymous without credentials, with another scheme or with an invalid cookie", async () => {
-    const { identify, makeRequest } = createFixture();
+    const { identify, makeRequest } = await createFixture();
     for (const headers of [{}, { authorization: "Basic YTpi" }, { cookie: "loom-session-10338=loom_ses_nothing" }])
       expect(await identify(makeRequest(headers))).toMatchObject({ principal: { kind: "anonymous" }, shares: [] });
   });
 
   it("rejects all invalid credentials alike and then limits the address", async () => {
-    const { identify, makeRequest, codeOf, token, clock } = createFixture();
+    const { identify, makeRequest, codeOf, token, clock } = await createFixture();
     const secrets = ["", `${token}x`, token.replace("tok", "ses"), "a.b.c"];
     const codes: string[] = [];
     for (const text of secrets) codes.push(await codeOf(identify(makeRequest({ authorization: `Bearer ${text}` }))));
@@ -76,16 +76,16 @@ describe("identification", () => {
   });
 
   it("accepts a ticket once, for streams and sockets, and only for its session", async () => {
-    const { identify, makeRequest, codeOf, may, token, credentials, log, clock } = createFixture();
+    const { identify, makeRequest, codeOf, may, token, credentials, log, clock } = await createFixture();
     for (const session of ["s", "t"]) await log.createSession(session, { owner: "ann" });
     const { principal } = await identify(makeRequest({ authorization: `Bearer ${token}` }));
-    const issue = (session?: string) =>
-      credentials.createTicket(principal, { session, expiresAt: clock.now + 1000 }).secret;
-    const whole = `/v1/sessions/s/events?ticket=${issue()}`;
+    const issue = async (session?: string) =>
+      (await credentials.createTicket(principal, { session, expiresAt: clock.now + 1000 })).secret;
+    const whole = `/v1/sessions/s/events?ticket=${await issue()}`;
     expect((await identify(makeRequest({}, whole, "POST"))).principal.kind).toBe("anonymous");
     expect((await identify(makeRequest({}, whole))).principal.owner).toBe("ann");
     expect(await codeOf(identify(makeRequest({}, whole)))).toBe("unauthorized");
-    const bound = await identify(makeRequest({}, `/v1/ws?ticket=${issue("s")}`, "UPGRADE"));
+    const bound = await identify(makeRequest({}, `/v1/ws?ticket=${await issue("s")}`, "UPGRADE"));
     const attempts: readonly (readonly [Action, string | undefined])[] = [
       ["sessions.read", "s"],
       ["runs.start", "s"],
@@ -102,9 +102,9 @@ describe("identification", () => {
   });
 
   it("enforces the request limit and the allowed agents", async () => {
-    const { identify, makeRequest, codeOf, credentials, access } = createFixture();
+    const { identify, makeRequest, codeOf, credentials, access } = await createFixture();
     const limits = { requestsPerMinute: 2 };
-    const { secret } = credentials.createToken({ name: "slow", limits, agents: ["react"] });
+    const { secret } = await credentials.createToken({ name: "slow", limits, agents: ["react"] });
     const request = makeRequest({ authorization: `Bearer ${secret}` });
     const caller = await identify(request);
     const run = (agent: string) => access.admitRun(caller, { agent, session: "s", run: agent, command: agent });
@@ -115,9 +115,9 @@ describe("identification", () => {
 
 describe("continued reading", () => {
   it("ends for a share link when the session was deleted and recreated", async () => {
-    const { log, credentials, identify, makeRequest } = createFixture();
+    const { log, credentials, identify, makeRequest } = await createFixture();
     const { incarnation } = await log.createSession("s", { owner: "ann" });
-    const { secret } = credentials.createShare({ session: "s", incarnation, owner: "ann" });
+    const { secret } = await credentials.createShare({ session: "s", incarnation, owner: "ann" });
     const caller = await identify(makeRequest({ authorization: `Bearer ${secret}` }));
     expect(await mayRead(log, caller, "s")).toBe(true);
     await log.deleteSession("s");
@@ -128,11 +128,11 @@ describe("continued reading", () => {
 
 describe("authorization", () => {
   it("depends on scopes and the session owner and hides sessions of other owners", async () => {
-    const { identify, makeRequest, may, token, credentials, log } = createFixture();
+    const { identify, makeRequest, may, token, credentials, log } = await createFixture();
     await log.createSession("own", { owner: "ann" });
     await log.createSession("other", { owner: "ben" });
     const ann = await identify(makeRequest({ authorization: `Bearer ${token}` }));
-    const boss = credentials.createToken({ name: "boss", owner: "boss", scopes: ["admin"] }).secret;
+    const boss = (await credentials.createToken({ name: "boss", owner: "boss", scopes: ["admin"] })).secret;
     const admin = await identify(makeRequest({ authorization: `Bearer ${boss}` }));
     const anonymous = await identify(makeRequest({}));
     const table: readonly (readonly [Action, string | undefined, string, string, string])[] = [
@@ -159,9 +159,9 @@ describe("authorization", () => {
   });
 
   it("ends with the share link", async () => {
-    const { identify, makeRequest, may, credentials, log } = createFixture();
+    const { identify, makeRequest, may, credentials, log } = await createFixture();
     const { incarnation } = await log.createSession("s", { owner: "ann" });
-    const { secret, info } = credentials.createShare({ session: "s", incarnation, owner: "ann" });
+    const { secret, info } = await credentials.createShare({ session: "s", incarnation, owner: "ann" });
     const cookie = `loom-share-${info.shareId}=${secret}`;
     const identifyAll = () =>
       Promise.all([identify(makeRequest({ authorization: `Bearer ${secret}` })), identify(makeRequest({ cookie }))]);
@@ -172,17 +172,17 @@ describe("authorization", () => {
     await log.deleteSession("s");
     await log.createSession("s", { owner: "ann" });
     expect(await read(callers)).toEqual(["unknown_session", "unauthorized"]);
-    credentials.revokeShare("s", info.shareId);
+    await credentials.revokeShare("s", info.shareId);
     await expect(identifyAll()).rejects.toMatchObject({ code: "unauthorized" });
     expect((await identify(makeRequest({ cookie }))).shares).toEqual([]);
   });
 });
 
 describe("without a credential store", () => {
-  it("keeps credentials in memory", () => {
+  it("keeps credentials in memory", async () => {
     const jwt = { jwks: { keys: [] }, issuer: "https://issuer.test", audience: "loom" };
     const access = createAccess({ jwt }, { log: new MemoryLog() });
-    expect(access.authService?.credentials.hasTokens).toBe(false);
-    access.close();
+    expect(await access.authService?.credentials.hasTokens()).toBe(false);
+    await access.close();
   });
 });

@@ -58,7 +58,7 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, maxUnrecordedMs, now, onError });
   const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
   const searches = createSearches({ maxSearches: limits.maxSearches });
-  const isValid = (principal: Principal): boolean => credentials.isValid(principal, now());
+  const isValid = (principal: Principal): Promise<boolean> => credentials.isValid(principal, now());
   const authorize = createAuthorize(log);
   const grants = createAccessGrants({
     isValid,
@@ -72,12 +72,16 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     const bearer = readBearer(request);
     if (bearer !== undefined) return { principal: await authenticator.authenticate(bearer, request), shares: [] };
     const ticket = TICKET_METHODS.has(request.method) ? request.url.searchParams.get("ticket") : null;
-    if (ticket !== null) return { principal: authenticator.redeemTicket(ticket, request), shares: [] };
+    if (ticket !== null) return { principal: await authenticator.redeemTicket(ticket, request), shares: [] };
     const { session, shares } = readCookies(request);
     const at = now();
-    const principal = session === undefined ? undefined : credentials.find(session, at);
+    const principal = session === undefined ? undefined : await credentials.find(session, at);
     if (session !== undefined && principal === undefined) onRefused(session, request);
-    return { principal: principal ?? ANONYMOUS, shares: shares.flatMap((secret) => toLink(credentials, secret, at)) };
+    const found = await Promise.all(shares.map((secret) => credentials.find(secret, at)));
+    return {
+      principal: principal ?? ANONYMOUS,
+      shares: found.flatMap((link) => (link?.kind === "share" ? [link] : [])),
+    };
   }
 
   /** Counts a request with only share links against the first link that is below its limit. */
@@ -115,27 +119,27 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
       const isKnown = ({ principal, shares }: Identity): boolean => principal.kind !== "anonymous" || shares.length > 0;
       return meterAuthentication(meter, kindOfCredential(request), authenticate, isKnown);
     },
-    authorize: (request) => authorize({ ...request, caller: revalidateCaller(request.caller, isValid) }),
+    authorize: async (request) => authorize({ ...request, caller: await revalidateCaller(request.caller, isValid) }),
     watch: (caller, session, onEnd) => grants.watch(caller, session, onEnd),
     countRequest,
     runSearch: ({ principal }, signal, search) => searches.run(principal, signal, search),
     async admitRun({ principal }, { agent, ...run }) {
       assertAgentAllowed(principal, agent);
-      spend.admit(principal);
+      await spend.admit(principal);
       rates.takeRun(principal);
       await liveRuns.admit(principal, run);
     },
     async admitTurn({ actor, signal }) {
       if (actor === undefined) return;
-      if (!credentials.isNotRevoked(actor))
+      if (!(await credentials.isNotRevoked(actor)))
         throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started");
       await spend.waitUntilRecorded(actor, signal);
     },
     observers: [spend.observer],
-    close() {
+    async close() {
       grants.close();
-      spend.close();
-      own?.close();
+      await spend.close();
+      await own?.close();
     },
   };
 }
@@ -159,17 +163,14 @@ function readBearer({ headers }: RequestInfo): string | undefined {
   return match === undefined ? undefined : bearer;
 }
 
-function toLink(credentials: Credentials, secret: string, at: number): readonly Principal[] {
-  const link = credentials.find(secret, at);
-  return link?.kind === "share" ? [link] : [];
-}
-
 /**
  * Checks the caller's credentials again, for example long after a socket opened. Throws `unauthorized` if the credential
  * is no longer valid, and returns the caller without its revoked share links.
  */
-function revalidateCaller(caller: Caller, isValid: (principal: Principal) => boolean): Caller {
+async function revalidateCaller(caller: Caller, isValid: (principal: Principal) => Promise<boolean>): Promise<Caller> {
   const { principal, shares } = caller;
-  if (principal.kind !== "anonymous" && !isValid(principal)) throw unauthorized(true);
-  return shares.every(isValid) ? caller : { ...caller, shares: shares.filter(isValid) };
+  if (principal.kind !== "anonymous" && !(await isValid(principal))) throw unauthorized(true);
+  if (shares.length === 0) return caller;
+  const verdicts = await Promise.all(shares.map(isValid));
+  return { ...caller, shares: shares.filter((_, at) => verdicts[at]) };
 }

@@ -24,7 +24,7 @@ export interface Authenticator {
   /** Accepts a token, a share link or a JWT, never a cookie or a ticket. Throws `unauthorized` and `rate_limited`. */
   authenticate(text: string, request: RequestInfo): Promise<Principal>;
   /** Uses up the ticket. Throws `unauthorized` and `rate_limited`. */
-  redeemTicket(text: string, request: RequestInfo): Principal;
+  redeemTicket(text: string, request: RequestInfo): Promise<Principal>;
 }
 
 /** Loom secrets that are accepted as bearer tokens. */
@@ -57,11 +57,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   return {
     async authenticate(text, request) {
       // Valid credentials pass even when their address is blocked: many users can share one proxy address.
-      const known = BEARER_SECRET.test(text) ? credentials.find(text, now()) : await findJwt(text);
+      const known = await (BEARER_SECRET.test(text) ? credentials.find(text, now()) : findJwt(text));
       return known ?? fail(text, request);
     },
-    redeemTicket(text, request) {
-      const used = credentials.useTicket(text, now());
+    async redeemTicket(text, request) {
+      const used = await credentials.useTicket(text, now());
       if (used === undefined) return fail(text, request);
       const { principal, session } = used;
       return session === undefined ? principal : { ...principal, only: session };

@@ -17,5 +17,5 @@ export const OPEN_ACCESS: Access = {
   admitRun: () => Promise.resolve(),
   admitTurn: () => Promise.resolve(),
   observers: [],
-  close: ignore,
+  close: () => Promise.resolve(),
 };

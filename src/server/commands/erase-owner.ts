@@ -31,7 +31,7 @@ export interface EraseOptions {
 /** Resolves when the rows of the deleted sessions have been removed from the store. */
 export async function eraseOwner({ host, blobs, credentials }: EraseOptions, owner: string): Promise<ErasedOwner> {
   const before = await deleteSessions(host, blobs, owner);
-  const erased = credentials?.eraseOwner(owner) ?? NO_CREDENTIALS;
+  const erased = (await credentials?.eraseOwner(owner)) ?? NO_CREDENTIALS;
   // A token may have created sessions until it was erased.
   const after = await deleteSessions(host, blobs, owner);
   // Deletes no run, and waits for the sweep of the deleted sessions.

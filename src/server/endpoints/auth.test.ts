@@ -16,7 +16,7 @@ describe("GET /v1/auth", () => {
   it("describes the caller's identity", async () => {
     const { credentials, ask, getAuth } = createAuthFixture();
     const expiresAt = Date.now() + 60_000;
-    const { secret } = credentials.createToken({ name: "ci", owner: "ann", expiresAt });
+    const { secret } = await credentials.createToken({ name: "ci", owner: "ann", expiresAt });
     const anonymous = { mode: "required", signed_in: false, scopes: [], shared_session_ids: [] };
     expect(await getAuth()).toEqual(anonymous);
     expect(await getAuth({ cookie: "loom-session-10338=loom_ses_abcdefghijkl_wrong" })).toEqual(anonymous);
@@ -38,7 +38,7 @@ describe("GET /v1/auth", () => {
 describe("sign-in", () => {
   it("sets a cookie that only pages of the server can use", async () => {
     const { credentials, signIn, ask, getAuth } = createAuthFixture();
-    const { secret } = credentials.createToken({ name: "me", owner: "ann" });
+    const { secret } = await credentials.createToken({ name: "me", owner: "ann" });
     const response = await signIn(`  ${secret}\n`);
     expect(response.status).toBe(200);
     expect(response.headers.get("cache-control")).toContain("no-store");
@@ -63,11 +63,11 @@ describe("sign-in", () => {
   it("returns the same error for every invalid credential", async () => {
     const wait = createClock();
     const { credentials, signIn } = createAuthFixture({ maxFailures: 1000 });
-    const make = (name: string, more = {}) => credentials.createToken({ name, ...more }).secret;
-    const revoked = make("revoked");
-    credentials.revokeToken("revoked");
-    const good = make("good");
-    const over = make("over", { expiresAt: Date.now() + 5000 });
+    const make = async (name: string, more = {}) => (await credentials.createToken({ name, ...more })).secret;
+    const revoked = await make("revoked");
+    await credentials.revokeToken("revoked");
+    const good = await make("good");
+    const over = await make("over", { expiresAt: Date.now() + 5000 });
     const share = { session: "s", incarnation: "i", owner: "ann", expiresAt: Date.now() + 5000 };
     const wrong = [
       "",
@@ -77,9 +77,9 @@ describe("sign-in", () => {
       over,
       `${good.slice(0, -4)}AAAA`,
       good.replace("tok", "shr"),
-      credentials.createShare(share).secret,
-      credentials.createCookie(credentials.find(good)!, Date.now() + 99_999).secret,
-      credentials.createTicket(credentials.find(good)!, { expiresAt: Date.now() + 99_999 }).secret,
+      (await credentials.createShare(share)).secret,
+      (await credentials.createCookie((await credentials.find(good))!, Date.now() + 99_999)).secret,
+      (await credentials.createTicket((await credentials.find(good))!, { expiresAt: Date.now() + 99_999 })).secret,
       "z".repeat(20_000),
     ];
     wait(5000);
@@ -98,7 +98,7 @@ describe("sign-in", () => {
 
   it("is only allowed from pages of the server", async () => {
     const { credentials, signIn, ask } = createAuthFixture();
-    const { secret } = credentials.createToken({ name: "me" });
+    const { secret } = await credentials.createToken({ name: "me" });
     const response = await signIn(secret, { origin: "https://app.example.com" });
     expect(response.headers.getSetCookie()).toEqual([]);
     expect(await codeOf(response)).toEqual([403, "forbidden"]);
@@ -108,7 +108,7 @@ describe("sign-in", () => {
 
   it("revokes the previous cookie", async () => {
     const { credentials, signIn, getAuth } = createAuthFixture();
-    const { secret } = credentials.createToken({ name: "me" });
+    const { secret } = await credentials.createToken({ name: "me" });
     const first = takeCookie(await signIn(secret));
     const second = takeCookie(await signIn(secret, { cookie: first }));
     expect(await getAuth({ cookie: first })).toMatchObject({ signed_in: false });
@@ -118,12 +118,12 @@ describe("sign-in", () => {
   it("expires with the token", async () => {
     const { credentials, signIn, getAuth } = createAuthFixture();
     const expiresAt = Date.now() + 3_600_500;
-    const { secret } = credentials.createToken({ name: "me", expiresAt });
+    const { secret } = await credentials.createToken({ name: "me", expiresAt });
     const response = await signIn(secret);
     expect(response.headers.getSetCookie()[0]).toMatch(/; Max-Age=(3600|3599);/);
     expect(await response.json()).toMatchObject({ expires_at: expiresAt });
     const cookie = takeCookie(response);
-    credentials.revokeToken("me");
+    await credentials.revokeToken("me");
     expect(await getAuth({ cookie })).toMatchObject({ signed_in: false });
   });
 
@@ -155,8 +155,8 @@ describe("sign-in", () => {
   it("with a share link keeps the signed-in user", async () => {
     const { credentials, log, signIn, ask, getAuth } = createAuthFixture();
     const { incarnation } = await log.createSession("theirs", { owner: "bob" });
-    const link = credentials.createShare({ session: "theirs", incarnation, owner: "bob" });
-    const { secret } = credentials.createToken({ name: "me", owner: "ann" });
+    const link = await credentials.createShare({ session: "theirs", incarnation, owner: "bob" });
+    const { secret } = await credentials.createToken({ name: "me", owner: "ann" });
     const cookie = takeCookie(await signIn(secret));
     const opened = await signIn(link.secret, { cookie });
     expect(await opened.json()).toMatchObject({ signed_in: true, name: "me", owner: "ann", session_id: "theirs" });
@@ -182,7 +182,7 @@ describe("sign-in", () => {
 describe("sign-out", () => {
   it("revokes the cookie and tickets created with it", async () => {
     const { credentials, signIn, ask, getAuth } = createAuthFixture();
-    const { secret } = credentials.createToken({ name: "me" });
+    const { secret } = await credentials.createToken({ name: "me" });
     const cookie = takeCookie(await signIn(secret));
     const { ticket } = (await (await ask("/v1/auth/tickets", { cookie, body: {} })).json()) as { ticket: string };
     const out = await ask("/v1/auth/sign-out", { method: "POST", cookie });
@@ -194,7 +194,7 @@ describe("sign-out", () => {
 
   it("does not revoke a cookie that the request may not use", async () => {
     const { credentials, signIn, ask, getAuth } = createAuthFixture();
-    const { secret } = credentials.createToken({ name: "me" });
+    const { secret } = await credentials.createToken({ name: "me" });
     const cookie = takeCookie(await signIn(secret));
     await ask("/v1/auth/sign-out", { method: "POST", cookie, origin: null });
     expect(await getAuth({ cookie })).toMatchObject({ signed_in: true });

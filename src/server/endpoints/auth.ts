@@ -56,8 +56,8 @@ const signIn = defineOperation<"Empty", "SignIn">({
       const answer = describeCaller(core, { ...caller, shares: [...caller.shares, principal] });
       return Response.json(withSharedSession(answer, principal), { headers });
     }
-    const cookie = authService.credentials.createCookie(principal, expiresAt);
-    deleteSessionCookie(authService, caller);
+    const cookie = await authService.credentials.createCookie(principal, expiresAt);
+    await deleteSessionCookie(authService, caller);
     headers.append("set-cookie", writeSessionCookie(caller, cookie.secret, options));
     return Response.json(describeCaller(core, { ...caller, principal: { ...principal, expiresAt } }), { headers });
   },
@@ -71,10 +71,10 @@ const signOut = defineOperation({
   summary: "Sign out: revoke the cookie and close connections opened with it",
   action: "public",
   responses: { 204: { description: "Signed out; `Set-Cookie` removes the cookies" } },
-  handle(core, { caller }) {
+  async handle(core, { caller }) {
     assertSameOrigin(caller);
     const { authService } = core.access;
-    if (authService !== undefined) deleteSessionCookie(authService, caller);
+    if (authService !== undefined) await deleteSessionCookie(authService, caller);
     if (readCookies(caller).session !== undefined && caller.principal.kind !== "anonymous")
       core.auditor.record({ action: "sign_out", source: sourceOf(caller) }, "done");
     // Clear cached responses, but not all cookies: cookies are shared between ports, and other servers may use them.
@@ -98,7 +98,7 @@ const createTicket = defineOperation<"Empty", "CreateTicket">({
   async handle(core, { caller, body: { session_id: session } }) {
     const { credentials, ticketMs } = requireAuthService(core);
     const principal = await findTicketPrincipal(core, caller, session);
-    const { secret, info } = credentials.createTicket(principal, { session, expiresAt: Date.now() + ticketMs });
+    const { secret, info } = await credentials.createTicket(principal, { session, expiresAt: Date.now() + ticketMs });
     const ticket: Ticket = { ticket: secret, expires_at: info.expiresAt };
     return Response.json(ticket, { status: 201, headers: NO_STORE });
   },
@@ -122,9 +122,9 @@ function assertSameOrigin(caller: Caller): void {
 }
 
 /** Also called when a user signs in again, so that no unused cookie stays valid. */
-function deleteSessionCookie({ credentials }: AuthService, caller: Caller): void {
+async function deleteSessionCookie({ credentials }: AuthService, caller: Caller): Promise<void> {
   const { session } = readCookies(caller);
-  if (session !== undefined) credentials.deleteCookie(session);
+  if (session !== undefined) await credentials.deleteCookie(session);
 }
 
 /**

@@ -3,13 +3,13 @@ import { codeOf, createAuthFixture } from "../../../test/server/auth-fixture.ts"
 
 it("is allowed for the owner itself and for admin only", async () => {
   const { credentials, log, ask } = createAuthFixture();
-  const issue = (owner: string, scopes: readonly ("read" | "write" | "admin")[]) =>
-    credentials.createToken({ name: `${owner}-${scopes.join("-")}`, owner, scopes }).secret;
+  const issue = async (owner: string, scopes: readonly ("read" | "write" | "admin")[]) =>
+    (await credentials.createToken({ name: `${owner}-${scopes.join("-")}`, owner, scopes })).secret;
   const [alice, reader, bob, admin] = [
-    issue("alice", ["read", "write"]),
-    issue("alice", ["read"]),
-    issue("bob", ["read", "write"]),
-    issue("root", ["admin"]),
+    await issue("alice", ["read", "write"]),
+    await issue("alice", ["read"]),
+    await issue("bob", ["read", "write"]),
+    await issue("root", ["admin"]),
   ];
   for (const owner of ["alice", "bob"]) await log.createSession(`of-${owner}`, { owner });
   const erase = (owner: string, bearer: string) => ask(`/v1/owners/${owner}`, { method: "DELETE", bearer });

@@ -13,8 +13,8 @@ async function createFixture() {
   const { credentials, log, ask } = fixture;
   await log.createSession("s", { owner: "ann", title: "Ann's" });
   await log.createSession("other", { owner: "ann" });
-  const ann = credentials.createToken({ name: "ann", owner: "ann" }).secret;
-  const bob = credentials.createToken({ name: "bob", owner: "bob" }).secret;
+  const ann = (await credentials.createToken({ name: "ann", owner: "ann" })).secret;
+  const bob = (await credentials.createToken({ name: "bob", owner: "bob" })).secret;
   const share = async (body: object = {}): Promise<NewShare> => {
     const response = await ask("/v1/sessions/s/shares", { bearer: ann, body });
     expect(response.status).toBe(201);
@@ -124,7 +124,7 @@ describe("a share link", () => {
   it("is managed only by the owner with write permission", async () => {
     const { ask, share, bob, credentials } = await createFixture();
     const { share_id } = await share();
-    const reader = credentials.createToken({ name: "reader", owner: "ann", scopes: ["read"] }).secret;
+    const reader = (await credentials.createToken({ name: "reader", owner: "ann", scopes: ["read"] })).secret;
     for (const [path, asked] of [
       ["/v1/sessions/s/shares", { body: {} }],
       ["/v1/sessions/s/shares", {}],

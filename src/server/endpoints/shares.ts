@@ -26,7 +26,7 @@ const createShare = defineOperation<"Empty", "CreateShare">({
     const { credentials } = requireAuthService(core);
     const { incarnation, owner } = await findSession(core.log, id);
     const expiresAt = lifetime === undefined ? undefined : Date.now() + lifetime;
-    const { secret, info } = credentials.createShare({
+    const { secret, info } = await credentials.createShare({
       session: id,
       incarnation,
       owner,
@@ -52,7 +52,7 @@ const listShares = defineOperation({
   async handle(core, { params: { id = "" } }) {
     const { credentials } = requireAuthService(core);
     const { incarnation } = await findSession(core.log, id);
-    const answer: Shares = { shares: credentials.listShares(id, incarnation).map(describeShare) };
+    const answer: Shares = { shares: (await credentials.listShares(id, incarnation)).map(describeShare) };
     return Response.json(answer, { headers: NO_STORE });
   },
 });
@@ -70,7 +70,7 @@ const deleteShare = defineOperation({
   async handle(core, { params: { id = "", share = "" } }) {
     const { credentials } = requireAuthService(core);
     await findSession(core.log, id);
-    if (!credentials.revokeShare(id, share)) throw new LoomError("not_found", "The session has no such link");
+    if (!(await credentials.revokeShare(id, share))) throw new LoomError("not_found", "The session has no such link");
     return new Response(null, { status: 204, headers: NO_STORE });
   },
 });

@@ -71,62 +71,73 @@ export interface TicketRequest {
   readonly expiresAt: number;
 }
 
-/** The credential store, see `openCredentials`. */
+export interface UsedTicket {
+  readonly principal: Principal;
+  /** The only session the ticket is valid for. */
+  readonly session?: string;
+}
+
+/**
+ * The credential store, see `openCredentials`. Each operation is atomic and rejects with `store_…` if the store cannot be
+ * used. No operation blocks the process while it waits for the store.
+ */
 export interface Credentials {
-  /** Throws `invalid_name`, `invalid_arguments` or `too_many_open`. */
-  createToken(token: NewToken): IssuedCredential<TokenInfo>;
+  /** Rejects with `invalid_name`, `invalid_arguments` or `too_many_open`. */
+  createToken(token: NewToken): Promise<IssuedCredential<TokenInfo>>;
   /** Newest first, including revoked and expired tokens. */
-  listTokens(): readonly TokenInfo[];
+  listTokens(): Promise<readonly TokenInfo[]>;
   /**
    * Revokes a token by ID or name, together with the share links it created. Returns false if no valid token matches.
+   * When it resolves, this handle no longer accepts the token; those of other processes follow within half a second.
    */
-  revokeToken(idOrName: string): boolean;
+  revokeToken(idOrName: string): Promise<boolean>;
   /** Whether a token was ever created, even if it was revoked since: authentication never turns itself off again. */
-  readonly hasTokens: boolean;
+  hasTokens(): Promise<boolean>;
 
-  /** Creates a link to read one session. Throws `invalid_arguments` or `too_many_open`. */
-  createShare(share: NewShare): IssuedCredential<ShareInfo>;
+  /** Creates a link to read one session. Rejects with `invalid_arguments` or `too_many_open`. */
+  createShare(share: NewShare): Promise<IssuedCredential<ShareInfo>>;
   /** Unexpired links of one incarnation of a session, newest first. */
-  listShares(session: string, incarnation: string): readonly ShareInfo[];
+  listShares(session: string, incarnation: string): Promise<readonly ShareInfo[]>;
   /** Returns false if the session has no such valid link. */
-  revokeShare(session: string, shareId: string): boolean;
+  revokeShare(session: string, shareId: string): Promise<boolean>;
 
   /**
    * Creates a cookie for a signed-in principal. The cookie is valid until it expires or is deleted, but not longer than
    * the credential it was created with. A JWT principal is stored with the cookie.
    */
-  createCookie(principal: Principal, expiresAt: number): IssuedCredential<{ readonly expiresAt: number }>;
+  createCookie(principal: Principal, expiresAt: number): Promise<IssuedCredential<{ readonly expiresAt: number }>>;
   /** Signs out the browser. Ignores an unknown cookie. */
-  deleteCookie(secret: string): void;
+  deleteCookie(secret: string): Promise<void>;
 
   /** Creates a single-use ticket, valid no longer than its principal. */
-  createTicket(principal: Principal, request: TicketRequest): IssuedCredential<{ readonly expiresAt: number }>;
-  /** Uses up a ticket. Returns undefined if it is unknown, used or expired. */
-  useTicket(secret: string, now?: number): { readonly principal: Principal; readonly session?: string } | undefined;
+  createTicket(principal: Principal, request: TicketRequest): Promise<IssuedCredential<{ readonly expiresAt: number }>>;
+  /** Uses up a ticket. Returns undefined if it is unknown, used or expired. Of concurrent calls, one succeeds. */
+  useTicket(secret: string, now?: number): Promise<UsedTicket | undefined>;
 
   /** Returns the principal of a token, share link or cookie; undefined if it is unknown, revoked or expired. */
-  find(secret: string, now?: number): Principal | undefined;
+  find(secret: string, now?: number): Promise<Principal | undefined>;
   /**
    * Whether a principal is still valid. A principal that is not stored here, such as a JWT's, is valid until it
-   * expires. Cheap enough to call every second. Throws `store_…` if the store cannot be read.
+   * expires. Cheap enough to call for every request and every second for each live stream.
    */
-  isValid(principal: Principal, now?: number): boolean;
+  isValid(principal: Principal, now?: number): Promise<boolean>;
 
   /** Whether the principal was not revoked. True for expired principals and for those not stored here. */
-  isNotRevoked(principalId: string): boolean;
+  isNotRevoked(principalId: string): Promise<boolean>;
 
-  /** Adds to the model tokens a principal has used on the current UTC day. */
-  addSpent(principalId: string, tokens: number, now?: number): void;
+  /** Adds to the model tokens a principal has used on the current UTC day, and returns their new number. */
+  addSpent(principalId: string, tokens: number, now?: number): Promise<number>;
   /** Model tokens the principal has used on the current UTC day. */
-  readSpent(principalId: string, now?: number): number;
+  readSpent(principalId: string, now?: number): Promise<number>;
 
   /**
    * Erases the tokens of an owner, the share links of its sessions and those it created, its sign-ins, tickets and
    * recorded usage. JWTs are not stored and stay valid until they expire.
    */
-  eraseOwner(owner: string): ErasedCredentials;
+  eraseOwner(owner: string): Promise<ErasedCredentials>;
 
-  close(): void;
+  /** Finishes the operations that have begun. Later ones reject with `store_closed`. */
+  close(): Promise<void>;
 }
 
 /** How many credentials were erased. */

@@ -1,8 +1,8 @@
 /** Options and limits of the credential store. */
 export interface CredentialsOptions {
   /**
-   * How long to wait for another process that is writing, in milliseconds; blocks the process. Default: 2,000. Writes of
-   * every request, such as the last use of a token and the tokens that were spent, wait at most 25 ms.
+   * How long an operation waits for another process that has locked the file, in milliseconds. Other operations go on
+   * meanwhile. Opening the file blocks the process for at most this time. Default: 2,000.
    */
   readonly busyTimeoutMs?: number | undefined;
   /** Default: `CREDENTIAL_LIMITS`. */

@@ -53,7 +53,8 @@ export const STATEMENTS = {
   deleteTicket: "DELETE FROM tickets WHERE id = ?",
 
   addSpent: `INSERT INTO spent (day, holder, tokens) VALUES (?, ?, ?)
-    ON CONFLICT (day, holder) DO UPDATE SET tokens = min(tokens + excluded.tokens, 9007199254740991)`,
+    ON CONFLICT (day, holder) DO UPDATE SET tokens = min(tokens + excluded.tokens, 9007199254740991)
+    RETURNING tokens`,
   readSpent: "SELECT tokens FROM spent WHERE day = ? AND holder = ?",
   sweepSpent: "DELETE FROM spent WHERE day < ?",
 

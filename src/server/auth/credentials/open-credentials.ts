@@ -1,15 +1,17 @@
 /**
- * Credential store in one SQLite file that all processes of a deployment share. All operations are synchronous. Lookups
- * are cached until this process changes the store or another process writes to the file, so rechecking a credential for
- * every live stream is cheap and still sees every revocation.
+ * Credential store in one SQLite file that all processes of a machine share. Lookups are cached until this process
+ * changes the store or another process writes to the file, so rechecking a credential for every live stream is cheap and
+ * still sees every revocation.
  *
- * Invariants: the file contains no secret; a ticket is used at most once, even by concurrent processes.
+ * Invariants: the file contains no secret; a ticket is used at most once, even by concurrent processes; a file that
+ * another process has locked delays the operation, never the event loop.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { LoomError } from "../../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../../protocol/index.ts";
 import { asStoreError } from "../../../sqlite/as-store-error.ts";
 import { prepareAll, type Statements, transact } from "../../../sqlite/database.ts";
 import { identifyFile } from "../../../sqlite/file-identity.ts";
+import { LockQueue } from "../../../sqlite/lock-queue.ts";
 import type {
   Credentials,
   ErasedCredentials,
@@ -19,6 +21,7 @@ import type {
   ShareInfo,
   TicketRequest,
   TokenInfo,
+  UsedTicket,
 } from "./credentials.ts";
 import { isSameDigest, type Key, makeKey, parseKey } from "./key.ts";
 import { checkShare, checkToken } from "./open-credentials-checks.ts";
@@ -44,10 +47,6 @@ const DAY = 86_400_000;
 const MAX_CACHED = 10_000;
 /** How often to check that the path still points to the opened file. */
 const FILE_CHECK_MS = 1000;
-/** How long a routine write waits for another process. The event loop waits too. */
-const ROUTINE_WAIT_MS = 25;
-/** How long routine writes do not wait at all after one of them waited in vain. */
-const LOCKED_MS = 250;
 const MAX_PRINCIPAL_LENGTH = 16_384;
 
 /** A principal and the digest that its secret must match. */
@@ -62,7 +61,7 @@ interface CachedCredential {
  *
  * ```ts
  * const credentials = openCredentials("/var/lib/loom/credentials.db");
- * const { secret } = credentials.createToken({ name: "laptop", scopes: ["read", "run"] });
+ * const { secret } = await credentials.createToken({ name: "laptop", scopes: ["read", "run"] });
  * await startLoomServer({ auth: { credentials } });
  * ```
  */
@@ -85,26 +84,27 @@ class SqliteCredentials implements Credentials {
   #hasTokens = false;
   #sweptDay = -1;
   #checkedAt = 0;
-  readonly #busyTimeoutMs: number;
-  /** Until then, routine writes do not wait: another process has locked the file. */
-  #lockedUntil = 0;
+  readonly #locks: LockQueue;
+  #isClosed = false;
 
   constructor(path: string, { busyTimeoutMs = 2000, limits = {}, now = Date.now }: CredentialsOptions) {
     this.#path = path;
-    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#locks = new LockQueue({ maxWaitMs: busyTimeoutMs });
     this.#limits = { ...CREDENTIAL_LIMITS, ...limits };
     this.#now = now;
     this.#db = openCredentialsFile(path, busyTimeoutMs);
     this.#file = path === MEMORY ? undefined : (identifyFile(path) ?? "");
+    // SQLite would wait with the thread blocked.
+    this.#db.exec("PRAGMA busy_timeout = 0");
     this.#statements = prepareAll(this.#db, STATEMENTS);
   }
 
-  createToken(token: NewToken): IssuedCredential<TokenInfo> {
+  async createToken(token: NewToken): Promise<IssuedCredential<TokenInfo>> {
     const now = this.#now();
     const checked = checkToken(token, now);
     const { maxTokens } = this.#limits;
     const key = makeKey("token");
-    const info = this.#commitDurably(() => {
+    const info = await this.#commitDurably(() => {
       const { takenName, countTokens, dropToken, addToken, findToken } = this.#statements;
       if (takenName.get(checked.name, checked.name) !== undefined)
         throw new LoomError(
@@ -120,11 +120,11 @@ class SqliteCredentials implements Credentials {
     return { secret: key.secret, info };
   }
 
-  listTokens(): readonly TokenInfo[] {
-    return this.#guard(() => (this.#statements.listTokens.all() as unknown as TokenRow[]).map(readToken));
+  listTokens(): Promise<readonly TokenInfo[]> {
+    return this.#ask(() => (this.#statements.listTokens.all() as unknown as TokenRow[]).map(readToken));
   }
 
-  revokeToken(idOrName: string): boolean {
+  revokeToken(idOrName: string): Promise<boolean> {
     const { revokeToken, dropSharesOf } = this.#statements;
     return this.#commitDurably(() => {
       const row = revokeToken.get(this.#now(), idOrName, idOrName, idOrName) as Pick<TokenRow, "id"> | undefined;
@@ -133,18 +133,18 @@ class SqliteCredentials implements Credentials {
     });
   }
 
-  get hasTokens(): boolean {
-    this.#hasTokens ||= this.#guard(() => this.#statements.anyToken.get() !== undefined);
+  async hasTokens(): Promise<boolean> {
+    this.#hasTokens ||= await this.#ask(() => this.#statements.anyToken.get() !== undefined);
     return this.#hasTokens;
   }
 
-  createShare(share: NewShare): IssuedCredential<ShareInfo> {
+  async createShare(share: NewShare): Promise<IssuedCredential<ShareInfo>> {
     const now = this.#now();
     checkShare(share, now);
     const { session, incarnation, owner, maker } = share;
     const { maxSharesOfSession, maxSharesOfOwner } = this.#limits;
     const key = makeKey("share");
-    const info = this.#commitDurably(() => {
+    const info = await this.#commitDurably(() => {
       const { sweepShares, countSharesOfSession, countSharesOfOwner, dropShare, addShare, findShare } =
         this.#statements;
       sweepShares.run(now, session, incarnation);
@@ -161,26 +161,27 @@ class SqliteCredentials implements Credentials {
     return { secret: key.secret, info };
   }
 
-  listShares(session: string, incarnation: string): readonly ShareInfo[] {
+  listShares(session: string, incarnation: string): Promise<readonly ShareInfo[]> {
     const { listShares } = this.#statements;
-    return this.#guard(() =>
-      (listShares.all(session, incarnation, this.#now()) as unknown as ShareRow[]).map(readShare),
-    );
+    return this.#ask(() => (listShares.all(session, incarnation, this.#now()) as unknown as ShareRow[]).map(readShare));
   }
 
-  revokeShare(session: string, shareId: string): boolean {
-    const row = this.#commitDurably(() => this.#statements.revokeShare.get(shareId, session)) as
+  async revokeShare(session: string, shareId: string): Promise<boolean> {
+    const row = (await this.#commitDurably(() => this.#statements.revokeShare.get(shareId, session))) as
       | Pick<ShareRow, "expires_at">
       | undefined;
     return row !== undefined && isBefore(row.expires_at, this.#now());
   }
 
-  createCookie(principal: Principal, expiresAt: number): IssuedCredential<{ readonly expiresAt: number }> {
+  async createCookie(
+    principal: Principal,
+    expiresAt: number,
+  ): Promise<IssuedCredential<{ readonly expiresAt: number }>> {
     const holder = holderOf(principal);
     const end = Math.min(expiresAt, principal.expiresAt ?? expiresAt);
     const key = makeKey("cookie");
     const { maxCookies, maxCookiesOfPrincipal } = this.#limits;
-    this.#commitDurably(() => {
+    await this.#commitDurably(() => {
       const { sweepCookies, countCookies, countCookiesOf, dropCookie, dropCookieOf, addCookie } = this.#statements;
       sweepCookies.run(this.#now());
       while (count(countCookiesOf.get(holder)) >= maxCookiesOfPrincipal) dropCookieOf.run(holder);
@@ -190,22 +191,26 @@ class SqliteCredentials implements Credentials {
     return { secret: key.secret, info: { expiresAt: end } };
   }
 
-  deleteCookie(secret: string): void {
+  async deleteCookie(secret: string): Promise<void> {
     const key = parseKey(secret);
     if (key?.kind !== "cookie") return;
     const { findCookie, deleteCookie } = this.#statements;
-    const row = this.#guard(() => findCookie.get(key.id)) as unknown as CookieOrTicketRow | undefined;
+    const row = (await this.#ask(() => findCookie.get(key.id))) as unknown as CookieOrTicketRow | undefined;
     // Compare first: an unknown secret must not cause a write.
-    if (row !== undefined && isSameDigest(row.digest, key.digest)) this.#commitDurably(() => deleteCookie.run(key.id));
+    if (row !== undefined && isSameDigest(row.digest, key.digest))
+      await this.#commitDurably(() => deleteCookie.run(key.id));
   }
 
-  createTicket(principal: Principal, request: TicketRequest): IssuedCredential<{ readonly expiresAt: number }> {
+  async createTicket(
+    principal: Principal,
+    request: TicketRequest,
+  ): Promise<IssuedCredential<{ readonly expiresAt: number }>> {
     const holder = holderOf(principal);
     const end = Math.min(request.expiresAt, principal.expiresAt ?? request.expiresAt);
     const session = principal.session?.id ?? request.session ?? null;
     const key = makeKey("ticket");
     const { maxTickets, maxTicketsOfPrincipal } = this.#limits;
-    this.#transact(() => {
+    await this.#write(() => {
       const { sweepTickets, countTickets, countTicketsOf, addTicket } = this.#statements;
       sweepTickets.run(this.#now());
       if (count(countTicketsOf.get(holder)) >= maxTicketsOfPrincipal || count(countTickets.get()) >= maxTickets)
@@ -215,19 +220,17 @@ class SqliteCredentials implements Credentials {
     return { secret: key.secret, info: { expiresAt: end } };
   }
 
-  useTicket(
-    secret: string,
-    now: number = this.#now(),
-  ): { readonly principal: Principal; readonly session?: string } | undefined {
+  async useTicket(secret: string, now: number = this.#now()): Promise<UsedTicket | undefined> {
     const key = parseKey(secret);
     if (key?.kind !== "ticket") return undefined;
     const { findTicket, deleteTicket } = this.#statements;
-    return this.#guard(() => {
-      this.#dropStaleCache();
-      const row = findTicket.get(key.id) as unknown as CookieOrTicketRow | undefined;
-      if (row === undefined || !isSameDigest(row.digest, key.digest)) return undefined;
-      // Only one of several concurrent processes deletes the row.
+    const row = (await this.#ask(() => findTicket.get(key.id))) as unknown as CookieOrTicketRow | undefined;
+    // Compare first: an unknown secret must not cause a write.
+    if (row === undefined || !isSameDigest(row.digest, key.digest)) return undefined;
+    return this.#write(() => {
+      // Only one of several concurrent calls and processes deletes the row.
       if (deleteTicket.run(key.id).changes === 0 || !isBefore(row.expires_at, now)) return undefined;
+      this.#dropStaleCache();
       const { cookie, session } = row;
       const principal = cookie == null ? this.#resolve(row) : this.#lookUp("cookie", cookie)?.principal;
       if (principal === undefined || !isBefore(principal.expiresAt, now)) return undefined;
@@ -235,11 +238,11 @@ class SqliteCredentials implements Credentials {
     });
   }
 
-  find(secret: string, now: number = this.#now()): Principal | undefined {
+  async find(secret: string, now: number = this.#now()): Promise<Principal | undefined> {
     const key = parseKey(secret);
     if (key === undefined || key.kind === "ticket") return undefined;
     const { kind, id, digest } = key;
-    const found = this.#guard(() => {
+    const found = await this.#ask(() => {
       this.#dropStaleCache();
       return this.#lookUp(kind, id);
     });
@@ -249,10 +252,10 @@ class SqliteCredentials implements Credentials {
     return found.principal;
   }
 
-  isValid(principal: Principal, now: number = this.#now()): boolean {
+  async isValid(principal: Principal, now: number = this.#now()): Promise<boolean> {
     if (!isBefore(principal.expiresAt, now)) return false;
     const { kind, id, cookie } = principal;
-    return this.#guard(() => {
+    return this.#ask(() => {
       this.#dropStaleCache();
       if (cookie !== undefined && this.#lookUp("cookie", cookie) === undefined) return false;
       if (kind !== "token" && kind !== "share") return true;
@@ -261,34 +264,33 @@ class SqliteCredentials implements Credentials {
     });
   }
 
-  isNotRevoked(principalId: string): boolean {
-    return this.#guard(() => {
+  isNotRevoked(principalId: string): Promise<boolean> {
+    return this.#ask(() => {
       this.#dropStaleCache();
       return this.#isNotRevoked(principalId);
     });
   }
 
-  addSpent(principalId: string, tokens: number, now: number = this.#now()): void {
-    if (!(tokens > 0)) return;
+  async addSpent(principalId: string, tokens: number, now: number = this.#now()): Promise<number> {
+    if (!(tokens > 0)) return this.readSpent(principalId, now);
     const day = Math.floor(now / DAY);
     const { addSpent, sweepSpent } = this.#statements;
-    this.#guard(() =>
-      this.#writeRoutinely(() => {
-        if (day !== this.#sweptDay) sweepSpent.run(day - this.#limits.spentDays);
-        this.#sweptDay = day;
-        addSpent.run(day, principalId, Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER));
-      }),
-    );
+    return this.#write(() => {
+      if (day !== this.#sweptDay) sweepSpent.run(day - this.#limits.spentDays);
+      const row = addSpent.get(day, principalId, Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER));
+      this.#sweptDay = day;
+      return Number(row?.["tokens"]);
+    });
   }
 
-  readSpent(principalId: string, now: number = this.#now()): number {
-    const row = this.#guard(() => this.#statements.readSpent.get(Math.floor(now / DAY), principalId));
+  async readSpent(principalId: string, now: number = this.#now()): Promise<number> {
+    const row = await this.#ask(() => this.#statements.readSpent.get(Math.floor(now / DAY), principalId));
     return Number(row?.["tokens"] ?? 0);
   }
 
-  eraseOwner(owner: string): ErasedCredentials {
+  async eraseOwner(owner: string): Promise<ErasedCredentials> {
     const { eraseSpent, eraseCookies, eraseTickets, eraseShares, eraseLastToken, eraseTokens } = this.#statements;
-    const erased = this.#commitDurably(() => {
+    const erased = await this.#commitDurably(() => {
       // Tokens last: the other statements find their rows by the tokens.
       const usageRecords = Number(eraseSpent.run(owner).changes);
       const signIns = Number(eraseCookies.run(owner).changes) + Number(eraseTickets.run(owner).changes);
@@ -297,11 +299,13 @@ class SqliteCredentials implements Credentials {
       return { tokens, shares, signIns, usageRecords };
     });
     // Overwrites pages of the file whose new versions are only in the write-ahead log.
-    this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    await this.#ask(() => this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)"));
     return erased;
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#locks.idle;
     this.#cache.clear();
     if (this.#db.isOpen) this.#db.close();
   }
@@ -364,26 +368,9 @@ class SqliteCredentials implements Credentials {
     if (this.#lastUsedMinute.size >= MAX_CACHED) this.#lastUsedMinute.clear();
     this.#lastUsedMinute.set(id, minute);
     try {
-      this.#writeRoutinely(() => this.#statements.useToken.run(minute * MINUTE, id));
+      this.#statements.useToken.run(minute * MINUTE, id);
     } catch {
       this.#lastUsedMinute.delete(id);
-    }
-  }
-
-  /**
-   * Writes what every request and every model call writes. It waits only briefly for another process that has locked the
-   * file, because the event loop waits too; the caller tries again later.
-   */
-  #writeRoutinely<T>(work: () => T): T {
-    const isLocked = performance.now() < this.#lockedUntil;
-    this.#db.exec(`PRAGMA busy_timeout = ${isLocked ? 0 : Math.min(ROUTINE_WAIT_MS, this.#busyTimeoutMs)}`);
-    try {
-      return work();
-    } catch (error) {
-      if (!isLocked) this.#lockedUntil = performance.now() + LOCKED_MS;
-      throw error;
-    } finally {
-      this.#db.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}`);
     }
   }
 
@@ -407,11 +394,11 @@ class SqliteCredentials implements Credentials {
   }
 
   /** Writes with full synchronization, so a change of access survives a power failure, and clears the cache. */
-  #commitDurably<T>(work: () => T): T {
-    return this.#guard(() => {
+  #commitDurably<T>(work: () => T): Promise<T> {
+    return this.#begin(() => {
       this.#db.exec("PRAGMA synchronous = FULL");
       try {
-        return this.#transact(work);
+        return transact(this.#db, work);
       } finally {
         this.#db.exec("PRAGMA synchronous = NORMAL");
         this.#cache.clear();
@@ -419,18 +406,39 @@ class SqliteCredentials implements Credentials {
     });
   }
 
-  /** Runs `work` in a transaction. */
-  #transact<T>(work: () => T): T {
-    return this.#guard(() => {
-      this.#assertSameFile();
-      return transact(this.#db, work);
-    });
+  /** Runs `work` in a transaction, after the writes that wait for a lock. */
+  #write<T>(work: () => T): Promise<T> {
+    return this.#begin(() => transact(this.#db, work));
+  }
+
+  async #begin<T>(work: () => T): Promise<T> {
+    this.#assertOpen();
+    return this.#locks.run(() =>
+      this.#guard(() => {
+        this.#assertSameFile();
+        return work();
+      }),
+    );
+  }
+
+  /** Reads at once. Writers do not lock readers out, except for moments such as the recovery of the file. */
+  async #ask<T>(work: () => T): Promise<T> {
+    this.#assertOpen();
+    try {
+      return this.#guard(work);
+    } catch (error) {
+      if (!isLoomError(error, "store_busy")) throw error;
+      return this.#locks.run(() => this.#guard(work));
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new LoomError("store_closed", "The credential store is closed");
   }
 
   /** Converts SQLite errors to `LoomError`s without the path, which users must not see. */
   #guard<T>(work: () => T): T {
     try {
-      if (!this.#db.isOpen) throw new LoomError("store_closed", "The credential store is closed");
       return work();
     } catch (error) {
       if (error instanceof LoomError) throw error;

@@ -30,7 +30,7 @@ function createFixture(options: Partial<AccessGrantsOptions<Identity>> = {}) {
   const foreign = new Set<string>();
   const reported: unknown[] = [];
   const grants = createAccessGrants<Identity>({
-    isValid: ({ id, cookie = "" }) => {
+    isValid: async ({ id, cookie = "" }) => {
       checked.push(`${id}${cookie}`);
       return !bad.has(id) && !bad.has(cookie);
     },
@@ -157,7 +157,7 @@ describe("access grants", () => {
   it("end after repeated failures of the credential store but not after the first", async () => {
     let isBroken = true;
     const { ended, reported, watch } = createFixture({
-      isValid: () => {
+      isValid: async () => {
         if (isBroken) throw new Error("busy");
         return true;
       },
@@ -172,6 +172,26 @@ describe("access grants", () => {
     await vi.advanceTimersByTimeAsync(1000);
     expect(ended).toEqual(["a unauthorized"]);
     expect(reported).toHaveLength(5);
+  });
+
+  it("end when the credential store does not answer", async () => {
+    const { grants, ended, watch } = createFixture({ isValid: () => new Promise(() => undefined) });
+    watch(holder(token("a")), "s", "a");
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(ended).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([ended, grants.size]).toEqual([["a unauthorized"], 0]);
+  });
+
+  it("are not ended twice when their stream closes during a check", async () => {
+    const verdict = Promise.withResolvers<boolean>();
+    const { grants, ended, watch } = createFixture({ isValid: () => verdict.promise });
+    const release = watch(holder(token("a")), "s", "a");
+    await vi.advanceTimersByTimeAsync(1000);
+    release();
+    verdict.resolve(false);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([ended, grants.size]).toEqual([[], 0]);
   });
 
   it("keep correct counts for random operations", async () => {

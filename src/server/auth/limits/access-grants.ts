@@ -5,7 +5,7 @@
  * Invariants:
  * - A sweep checks each credential once, and each session once per set of credentials, for any number of streams.
  * - The timer runs only while something is watched, and sending a record costs nothing.
- * - If the credential store fails three sweeps in a row, all streams end.
+ * - If the credential store fails three sweeps in a row, or does not answer for as long, all streams end.
  */
 import { LoomError } from "../../../protocol/index.ts";
 import type { Caller } from "../authorize.ts";
@@ -14,7 +14,7 @@ import { accountOf, type Principal, DEFAULT_PRINCIPAL_LIMITS } from "../principa
 
 export interface AccessGrantsOptions<H extends Identity = Caller> {
   /** Whether the principal is still valid. */
-  readonly isValid: (principal: Principal) => boolean;
+  readonly isValid: (principal: Principal) => Promise<boolean>;
   /** Whether the holder may read the session now. True for a deleted session: its reader notices that itself. */
   readonly mayRead: (holder: H, session: string) => Promise<boolean>;
   /** Maximum streams and sockets of a principal that sets no limit. Default: 100. Code `too_many_streams`. */
@@ -43,6 +43,8 @@ interface AccessGrant {
   readonly onEnd: (why: LoomError) => void;
   readonly sessionGrants: SessionGrants<Identity> | undefined;
 }
+
+type ValidityCheck = (credential: GrantCredential) => Promise<boolean>;
 
 interface GrantCredential {
   readonly key: string;
@@ -79,6 +81,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
   /** Streams and sockets by account. */
   const counts = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
+  let isSweeping = false;
   let isChecking = false;
   let failedSweeps = 0;
 
@@ -97,6 +100,8 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
   }
 
   function end(grant: AccessGrant): void {
+    // The stream may have closed while its credential was checked.
+    if (!grants.has(grant)) return;
     const [first] = grant.credentials as readonly [GrantCredential, ...GrantCredential[]];
     release(grant, accountOf(first.principal));
     try {
@@ -112,29 +117,41 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
   }
 
   /** Caches the result per credential for one sweep. */
-  function createValidityCheck(): (credential: GrantCredential) => boolean {
-    const known = new Map<string, boolean>();
-    return ({ key, principal }) => {
+  function createValidityCheck(): ValidityCheck {
+    const known = new Map<string, Promise<boolean>>();
+    return async ({ key, principal }) => {
+      if (isExpired(principal, now())) return false;
       let verdict = known.get(key);
-      if (verdict === undefined) known.set(key, (verdict = isExpired(principal, now()) ? false : isValid(principal)));
+      if (verdict === undefined) known.set(key, (verdict = isValid(principal)));
       return verdict;
     };
   }
 
-  function sweep(): void {
+  async function sweep(): Promise<void> {
+    if (isSweeping) {
+      countFailedSweep();
+      return;
+    }
+    isSweeping = true;
     const isStillValid = createValidityCheck();
     try {
-      for (const grant of grants) if (!grant.credentials.some(isStillValid)) end(grant);
+      for (const grant of grants) if (!(await isAnyValid(grant.credentials, isStillValid))) end(grant);
       failedSweeps = 0;
     } catch (error) {
       onError(error);
-      if (++failedSweeps >= MAX_FAILED_SWEEPS) for (const grant of grants) end(grant);
+      countFailedSweep();
       return;
+    } finally {
+      isSweeping = false;
     }
     if (!isChecking && sessions.size > 0) void checkSessions(isStillValid);
   }
 
-  async function checkSessions(isStillValid: (credential: GrantCredential) => boolean): Promise<void> {
+  function countFailedSweep(): void {
+    if (++failedSweeps >= MAX_FAILED_SWEEPS) for (const grant of grants) end(grant);
+  }
+
+  async function checkSessions(isStillValid: ValidityCheck): Promise<void> {
     isChecking = true;
     const until = performance.now() + SESSION_CHECK_MS;
     // Checked sessions move to the end; the counter stops the loop after one round.
@@ -148,13 +165,10 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
     isChecking = false;
   }
 
-  async function mayStillRead(
-    { holder, session }: SessionGrants<H>,
-    isStillValid: (credential: GrantCredential) => boolean,
-  ): Promise<boolean> {
+  async function mayStillRead({ holder, session }: SessionGrants<H>, isStillValid: ValidityCheck): Promise<boolean> {
     try {
-      const shares = holder.shares.filter((share) => isStillValid(toGrantCredential(share)));
-      return await mayRead({ ...holder, shares }, session);
+      const verdicts = await Promise.all(holder.shares.map((share) => isStillValid(toGrantCredential(share))));
+      return await mayRead({ ...holder, shares: holder.shares.filter((_, at) => verdicts[at]) }, session);
     } catch (error) {
       // On failure, keep the stream: a reader stays bound to the session it opened, even if the ID is reused.
       onError(error);
@@ -205,7 +219,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
       };
       grant.sessionGrants?.grants.add(grant);
       grants.add(grant);
-      timer ??= setInterval(sweep, intervalMs).unref();
+      timer ??= setInterval(() => void sweep(), intervalMs).unref();
       return () => release(grant, account);
     },
 
@@ -223,6 +237,11 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
 function findCredentials({ principal, shares }: Identity, session: string | undefined): readonly Principal[] {
   if (principal.kind !== "anonymous") return [principal];
   return session === undefined ? shares : shares.filter((share) => share.session?.id === session);
+}
+
+async function isAnyValid(credentials: readonly GrantCredential[], isStillValid: ValidityCheck): Promise<boolean> {
+  for (const credential of credentials) if (await isStillValid(credential)) return true;
+  return false;
 }
 
 /** The same token can be valid in one browser and signed out in another. */

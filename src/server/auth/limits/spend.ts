@@ -33,14 +33,14 @@ export interface Spend {
   /** Must observe all runs of the server. */
   readonly observer: Observer;
   /** Checks the limit before a run is accepted. Throws `spend_exceeded` and `spend_unrecorded`. */
-  admit(principal: Principal): void;
+  admit(principal: Principal): Promise<void>;
   /**
    * Waits until the usage of the principal with this ID is stored. Throws `spend_unrecorded` after
    * {@link SpendOptions.maxUnrecordedMs}, and the reason of the signal.
    */
   waitUntilRecorded(principalId: string, signal: AbortSignal): Promise<void>;
   /** Tries to store all usage that is not stored yet, for the last time. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -52,6 +52,16 @@ const DEFAULT_MAX_UNRECORDED_MS = 30_000;
 const UNRECORDED_RETRY_MS = 5000;
 const UNRECORDED = "The usage of earlier runs could not be recorded; try again later";
 const ignore = (): void => undefined;
+const NOTHING: Totals = new Map();
+
+/** Model tokens of a principal by the start of the day, as of the write that stored the latest of them. */
+type Totals = ReadonlyMap<number, number>;
+
+/** A write under way, and the one after it: it stores what is used meanwhile. */
+interface Recording {
+  readonly current: Promise<Totals | undefined>;
+  next?: Promise<Totals | undefined>;
+}
 
 const HANDLED_TYPES: ReadonlySet<string> = new Set(["run_start", "usage"]);
 
@@ -62,35 +72,55 @@ export function createSpend(options: SpendOptions): Spend {
   /** Tokens that could not be stored, by principal and by the start of their day. Never dropped: the limit would fail. */
   const unrecorded = new Map<string, Map<number, number>>();
 
+  const recordings = new Map<string, Recording>();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  /** Returns whether all usage of the principal is stored. */
-  function record(principalId: string, onFailure = onError): boolean {
-    const days = unrecorded.get(principalId);
-    if (days === undefined) return true;
+  /** Stores all usage of the principal. Resolves to undefined if that failed. */
+  function record(principalId: string, onFailure = onError): Promise<Totals | undefined> {
+    const recording = recordings.get(principalId);
+    if (recording !== undefined)
+      return (recording.next ??= recording.current.then(() => startRecording(principalId, onFailure)));
+    return unrecorded.has(principalId) ? startRecording(principalId, onFailure) : Promise.resolve(NOTHING);
+  }
+
+  function startRecording(principalId: string, onFailure: (error: unknown) => void): Promise<Totals | undefined> {
+    const current = store(principalId, onFailure);
+    const recording: Recording = { current };
+    recordings.set(principalId, recording);
+    void current.then(() => recording.next === undefined && recordings.delete(principalId));
+    return current;
+  }
+
+  async function store(principalId: string, onFailure: (error: unknown) => void): Promise<Totals | undefined> {
+    const days = unrecorded.get(principalId) ?? new Map<number, number>();
+    const totals = new Map<number, number>();
     try {
-      for (const [day, tokens] of days) {
-        credentials.addSpent(principalId, tokens, day);
-        days.delete(day);
+      for (const [day, tokens] of Array.from(days)) {
+        totals.set(day, await credentials.addSpent(principalId, tokens, day));
+        const left = (days.get(day) ?? 0) - tokens;
+        if (left > 0) days.set(day, left);
+        else days.delete(day);
       }
     } catch (error) {
       onFailure(error);
       retryLater();
-      return false;
+      return undefined;
     }
-    unrecorded.delete(principalId);
-    return true;
+    if (days.size === 0) unrecorded.delete(principalId);
+    return totals;
   }
 
   /** The first failure was reported; those of the repetitions are not. */
   function retryLater(): void {
     if (isClosed || timer !== undefined) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      // If one write fails, so would the others.
-      for (const principalId of unrecorded.keys()) if (!record(principalId, ignore)) return;
-    }, RETRY_MS).unref();
+    timer = setTimeout(() => void retry(), RETRY_MS).unref();
+  }
+
+  async function retry(): Promise<void> {
+    timer = undefined;
+    // If one write fails, so would the others.
+    for (const principalId of unrecorded.keys()) if ((await record(principalId, ignore)) === undefined) return;
   }
 
   function failUnrecorded(): never {
@@ -99,33 +129,39 @@ export function createSpend(options: SpendOptions): Spend {
 
   async function waitUntilRecorded(principalId: string, signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
-    while (!record(principalId, ignore)) {
+    while ((await record(principalId, ignore)) === undefined) {
       if (performance.now() - startedAt >= maxUnrecordedMs) failUnrecorded();
       await sleep(Math.min(RETRY_MS / 4, maxUnrecordedMs), undefined, { signal });
     }
   }
 
   /** Returns why a live run of the principal must stop, or undefined if it may continue. */
-  function findStopReason(principalId: string, at: number): string | undefined {
+  async function findStopReason(
+    principalId: string,
+    at: number,
+    totals: Totals = NOTHING,
+  ): Promise<string | undefined> {
     try {
-      const limit = findLimit(principalId);
+      const limit = await findLimit(principalId);
       if (limit === undefined) return undefined;
+      const spent = totals.get(startOfDay(at)) ?? (await credentials.readSpent(principalId, at));
       const pending = unrecorded.get(principalId)?.get(startOfDay(at)) ?? 0;
-      const spent = credentials.readSpent(principalId, at) + pending;
-      return spent > limit ? `spend_exceeded: ${describeLimit(limit)}` : undefined;
+      return spent + pending > limit ? `spend_exceeded: ${describeLimit(limit)}` : undefined;
     } catch (error) {
       onError(error);
       return `spend_unrecorded: ${UNRECORDED}`;
     }
   }
 
-  function findLimit(actor: string): number | undefined {
-    return known.getOrCreate(actor, () => {
-      // Only tokens can have their own limits.
-      const tokens = actor.startsWith("token:") ? credentials.listTokens() : [];
-      const token = tokens.find(({ tokenId }) => `token:${tokenId}` === actor);
-      return { limit: token?.limits?.tokensPerDay ?? tokensPerDay };
-    }).limit;
+  async function findLimit(actor: string): Promise<number | undefined> {
+    const found = known.get(actor);
+    if (found !== undefined) return found.limit;
+    // Only tokens can have their own limits.
+    const tokens = actor.startsWith("token:") ? await credentials.listTokens() : [];
+    const token = tokens.find(({ tokenId }) => `token:${tokenId}` === actor);
+    const limit = token?.limits?.tokensPerDay ?? tokensPerDay;
+    known.set(actor, { limit });
+    return limit;
   }
 
   /** Uses a random command ID, so no client can have used it before. */
@@ -138,6 +174,21 @@ export function createSpend(options: SpendOptions): Spend {
     if (runId === undefined) return INERT;
     let actor: string | undefined;
     let isCancelled = false;
+    /** Cancels the run if its principal has used more than the limit. */
+    const check = async (principalId: string, at: number, recorded: Promise<Totals | undefined>): Promise<void> => {
+      const totals = await recorded;
+      if (isCancelled) return;
+      const reason = await findStopReason(principalId, at, totals);
+      if (reason === undefined || isCancelled) return;
+      isCancelled = true;
+      try {
+        await cancel(sessionId, runId, reason);
+      } catch (error) {
+        // Retry after the next model call: the inbox may have space again.
+        isCancelled = false;
+        onError(error);
+      }
+    };
     const take = ({ event }: StampedRecord, isPast: boolean): void => {
       if (event.type === "run_start") ({ actor } = event as EventOf<"run_start">);
       if (event.type !== "usage" || isPast || actor === undefined) return;
@@ -148,16 +199,7 @@ export function createSpend(options: SpendOptions): Spend {
       const at = now();
       const days = unrecorded.get(actor) ?? new Map<number, number>();
       unrecorded.set(actor, days.set(startOfDay(at), (days.get(startOfDay(at)) ?? 0) + tokens));
-      record(actor);
-      if (isCancelled) return;
-      const reason = findStopReason(actor, at);
-      if (reason === undefined) return;
-      isCancelled = true;
-      cancel(sessionId, runId, reason).catch((error: unknown) => {
-        // Retry after the next model call: the inbox may have space again.
-        isCancelled = false;
-        onError(error);
-      });
+      void check(actor, at, record(actor));
     };
     return { take, close: ignore };
   }
@@ -166,20 +208,20 @@ export function createSpend(options: SpendOptions): Spend {
     // The other event types are frequent; skip them without cost.
     observer: { name: "spend", ignores: new Set(EVENT_TYPES.filter((type) => !HANDLED_TYPES.has(type))), openRun },
 
-    admit({ kind, id, limits }) {
+    async admit({ kind, id, limits }) {
       if (kind === "local") return;
-      if (!record(id)) failUnrecorded();
+      if ((await record(id)) === undefined) failUnrecorded();
       const limit = limits.tokensPerDay ?? tokensPerDay;
       if (limit === undefined) return;
       const at = now();
-      if (credentials.readSpent(id, at) < limit) return;
+      if ((await credentials.readSpent(id, at)) < limit) return;
       throw new LoomError("spend_exceeded", describeLimit(limit), { limit, retry_after_ms: DAY_MS - (at % DAY_MS) });
     },
     waitUntilRecorded,
-    close() {
+    async close() {
       isClosed = true;
       clearTimeout(timer);
-      for (const principalId of unrecorded.keys()) record(principalId);
+      await Promise.all(Array.from(unrecorded.keys(), (principalId) => record(principalId)));
     },
   };
 }
