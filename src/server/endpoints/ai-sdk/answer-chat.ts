@@ -63,7 +63,7 @@ async function startChatRun(
     chat,
     input,
     known,
-    isComplete: body.trigger !== undefined,
+    isComplete: body.trigger !== undefined && known.length + 1 === body.messages?.length,
     replaces: body.messageId,
     isRegenerated: body.trigger === "regenerate-message",
     key: given === "" ? undefined : given,

@@ -387,6 +387,14 @@ describe("messages of a transport that sends all of them", () => {
     expect(textOf((await say(fetch, "One", submit, "u2")).events)).toBe("2 after 3");
   });
 
+  it("appends the message if others have no ID", async () => {
+    const { fetch, log } = await createServerFixture({ script });
+    await say(fetch, "1", submit);
+    const messages = [{ role: "user", parts: [] }, user("u2", "2")];
+    expect(textOf((await say(fetch, "", { ...submit, messages })).events)).toBe("1 after 3");
+    expect(await log.listBranches("c", { limit: 10 })).toHaveLength(1);
+  });
+
   it("answers again in the version of the question", async () => {
     const { fetch, log } = await createServerFixture({ script });
     await say(fetch, "1", submit);

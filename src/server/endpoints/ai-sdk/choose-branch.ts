@@ -21,7 +21,7 @@ export interface NewMessage {
   readonly input: UserInput;
   /** The client's messages before the new one. */
   readonly known: readonly KnownMessage[];
-  /** Whether these are all messages of the client. Transports of the AI SDK say so by the field `trigger`. */
+  /** Whether these are all messages of the client, with IDs. Transports of the AI SDK say so by the field `trigger`. */
   readonly isComplete: boolean;
   /** The answer to replace, or the message itself if it was edited. */
   readonly replaces: string | undefined;
