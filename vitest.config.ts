@@ -34,6 +34,7 @@ export default defineConfig(({ mode }) => ({
   // The page imports the package by name; resolve those imports to the source, not to dist.
   resolve: { alias: [{ find: /^loom-agent\/([\w-]+)$/, replacement: `${source}/$1/index.ts` }] },
   test: {
+    globalSetup: ["test/bundle-source.ts"],
     setupFiles: ["test/seed.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root)],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, parseLines } from "./cli-run.ts";
 import { packageRoot } from "./source-files.ts";
 
@@ -17,7 +18,7 @@ it("a default installation sends all 23 types", () => {
   const [, command = ""] = /```sh\n([^]+?)```/.exec(readme) ?? [];
   const frames = join(folder, "all-types.ndjson");
   // The frames are kept, because values inside them may also have a `type`.
-  const program = `loom() { "${process.execPath}" "${COMMAND}" "$@"; }\n${command.replace("\n) |", `\n) | tee "${frames}" |`)}`;
+  const program = `loom() { "${process.execPath}" ${nodeArgs().join(" ")} "${COMMAND}" "$@"; }\n${command.replace("\n) |", `\n) | tee "${frames}" |`)}`;
   const env = environment({ LOOM_STORE: join(folder, "all-types.db"), LOOM_KB: join(folder, "all-types-kb.db") });
   const cwd = join(packageRoot, "spec", "vectors");
   const { stdout, stderr } = spawnSync("sh", ["-c", program], { cwd, env, encoding: "utf8" });

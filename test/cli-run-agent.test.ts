@@ -9,6 +9,7 @@ import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
+import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines, type CommandResult, writeInput } from "./cli-run.ts";
 import { type ProviderServer, type ServerTurn, startProviderServer } from "./models/provider-server.ts";
 
@@ -45,7 +46,7 @@ const newContext = (): StoreContext => ({ store: join(folder, `run-${++count}.db
 
 function start({ store, env = {} }: StoreContext, args: readonly string[], input = ""): StartedRun {
   // Detached from the terminal of the test run, so that no prompt is shown.
-  const child = spawn(process.execPath, [COMMAND, "run", ...args], {
+  const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "run", ...args], {
     cwd: folder,
     env: environment({ LOOM_STORE: store, ...env }),
     detached: true,

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { expect, vi } from "vitest";
 import { main } from "../src/cli/main.ts";
+import { nodeArgs } from "./bundle-source.ts";
 import { packageRoot } from "./source-files.ts";
 
 export interface CommandResult {
@@ -137,7 +138,7 @@ async function callMain(
 }
 
 async function runInChild(args: readonly string[], { input = "", env }: RunOptions): Promise<CommandResult> {
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: environment(env) });
+  const child = spawn(process.execPath, [...nodeArgs(), COMMAND, ...args], { cwd: folder, env: environment(env) });
   const chunks: { out: Buffer[]; err: Buffer[] } = { out: [], err: [] };
   child.stdout.on("data", (chunk: Buffer) => chunks.out.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => chunks.err.push(chunk));

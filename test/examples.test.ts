@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { createStreamCheck, type DialectName, DIALECTS } from "../src/dialects/index.ts";
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { openStream, type StreamFrame } from "../src/log/stream.ts";
+import { nodeArgs } from "./bundle-source.ts";
 import { PROGRAM_SAMPLES } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
@@ -37,9 +38,13 @@ interface Program {
 }
 
 function start(name: string, ...args: readonly string[]): Program {
-  const child = spawn(process.execPath, ["--import", SOURCE_HOOK, join(packageRoot, "examples", name), ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [...nodeArgs(), "--import", SOURCE_HOOK, join(packageRoot, "examples", name), ...args],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   children.add(child);
   const lines: string[] = [];
   let unfinished = "";

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { nodeArgs } from "./bundle-source.ts";
 import { type Block, findBlocks, readBlocks } from "./guide-pages.ts";
 import { PROGRAM_SAMPLES } from "./sampling.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
@@ -31,7 +32,7 @@ async function run({ name, language, text }: Program): Promise<{ code: number | 
   mkdirSync(cwd);
   const file = join(cwd, language === "ts" ? "program.ts" : "program.mjs");
   writeFileSync(file, text);
-  const child = spawn(process.execPath, ["--import", SOURCE_HOOK, file], {
+  const child = spawn(process.execPath, [...nodeArgs(), "--import", SOURCE_HOOK, file], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NO_COLOR: "1" },

@@ -1,5 +1,6 @@
 /** `loom serve` as a child process on a free port, without a knowledge base and with answers at once. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder } from "./cli-run.ts";
 
 export interface ServerProcess {
@@ -20,7 +21,7 @@ export function killServers(): void {
 /** Resolves when the server prints its URL. `hook` is a module that Node imports first. Call `killServers` at the end. */
 export async function startServe(store: string, args: readonly string[], hook?: string): Promise<ServerProcess> {
   const kb = args.includes("--kb") ? [] : ["--kb", "none"];
-  const node = hook === undefined ? [] : ["--import", hook];
+  const node = [...nodeArgs(), ...(hook === undefined ? [] : ["--import", hook])];
   const child = spawn(process.execPath, [...node, COMMAND, "serve", "--port", "0", "--store", store, ...kb, ...args], {
     cwd: folder,
     env: environment({ LOOM_PORT: "1", LOOM_OFFLINE_DELAY: "0", LOOM_DRAIN: "0", LOOM_MODELS: "acme/x,ollama/y" }),

@@ -1,6 +1,7 @@
 /** Starts the programs of these tests as child processes and collects their output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { nodeArgs } from "../bundle-source.ts";
 
 export interface Child {
   readonly process: ChildProcess;
@@ -16,7 +17,7 @@ export interface Child {
 }
 
 export function startChild(program: string, args: readonly string[], before: readonly string[] = []): Child {
-  const words = [...before, process.execPath];
+  const words = [...before, process.execPath, ...nodeArgs()];
   const child = spawn(words[0] ?? process.execPath, [...words.slice(1), join(import.meta.dirname, program), ...args], {
     stdio: ["pipe", "pipe", "pipe"],
   });

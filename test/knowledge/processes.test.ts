@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openKnowledgeBase } from "../../src/context/index.ts";
+import { nodeArgs } from "../bundle-source.ts";
 
 const FILES = 400;
 let folder: string;
@@ -21,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function startImport() {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "import-child.ts"), file, folder], {
+  const child = spawn(process.execPath, [...nodeArgs(), join(import.meta.dirname, "import-child.ts"), file, folder], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let complaint = "";

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { BrowserContext } from "playwright-core";
 import type { FramesControl } from "../../src/protocol/control/down.generated.ts";
 import { createPage } from "../../src/server/index.ts";
+import { nodeArgs } from "../bundle-source.ts";
 import { COMMAND, environment } from "../cli-run.ts";
 import { buildPage } from "./build-page.ts";
 
@@ -21,7 +22,7 @@ export class ServeProcess {
 
   /** Resolves when the server listens. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [COMMAND, ...this.#args], {
+    const child = spawn(process.execPath, [...nodeArgs(), COMMAND, ...this.#args], {
       env: environment(),
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -1,0 +1,69 @@
+/**
+ * Bundles the programs that tests start as child processes: the command, the entry points of the package, and the
+ * `…-child.ts` files. Loading hundreds of source files takes most of the CPU time of a short process, and a bundle
+ * halves it. The long run starts the programs from source, and so does watch mode, where the source changes.
+ */
+import { globSync, writeFileSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { TestProject } from "vitest/node";
+import { buildOnce } from "./build-once.ts";
+import { packageRoot } from "./source-files.ts";
+
+/** The variable with the path of the hook. The command reports unknown variables that start with `LOOM_`. */
+const VARIABLE = "TEST_PROGRAMS_HOOK";
+
+const PROGRAMS = ["src/cli/main.ts", "src/index.ts", "src/*/index.ts", "src/models/testing.ts", "test/**/*-child.ts"];
+
+/** Called by Vitest before the tests, in the main process. The threads inherit the variable. */
+export async function setup({ config }: TestProject): Promise<void> {
+  if (config.watch || config.env["LOOM_LONG"] === "1") return;
+  const sources = ["src", "test", "package-lock.json"];
+  process.env[VARIABLE] = join(await buildOnce({ name: "programs", sources, build }), "hook.mjs");
+}
+
+/** Arguments for Node before a program, so that it runs the bundle. */
+export function nodeArgs(): readonly string[] {
+  const hook = process.env[VARIABLE];
+  return hook === undefined ? [] : ["--import", pathToFileURL(hook).href];
+}
+
+async function build(folder: string): Promise<void> {
+  const { build: bundle } = await import("rolldown");
+  const programs = globSync(PROGRAMS, { cwd: packageRoot });
+  await bundle({
+    input: Object.fromEntries(programs.map((path) => [withoutExtension(path), join(packageRoot, path)])),
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    logLevel: "warn",
+    plugins: [{ name: "source-locations", transform: { filter: { code: /import\.meta\./ }, handler: fixLocations } }],
+    output: { dir: folder, format: "esm", chunkFileNames: "chunks/[name].js" },
+  });
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(folder, "hook.mjs"), createHook(programs));
+}
+
+const withoutExtension = (path: string): string => path.replace(/\.ts$/, "");
+
+/** Modules find threads and files relative to their source. */
+function fixLocations(code: string, id: string): string {
+  return code
+    .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(id).href))
+    .replaceAll("import.meta.dirname", JSON.stringify(dirname(id)));
+}
+
+/** A module that replaces the source of each program by its bundle, which is next to it. */
+function createHook(programs: readonly string[]): string {
+  const bundles = programs.map((path) => [
+    pathToFileURL(join(packageRoot, path)).href,
+    `./${withoutExtension(path).replaceAll("\\", "/")}.js`,
+  ]);
+  return `import { registerHooks } from "node:module";
+const bundles = new Map(${JSON.stringify(bundles)}.map(([url, path]) => [url, new URL(path, import.meta.url).href]));
+registerHooks({ resolve: (name, context, next) => {
+  const found = next(name, context);
+  const url = bundles.get(found.url);
+  return url === undefined ? found : { ...found, url, format: "module" };
+} });
+`;
+}
