@@ -216,17 +216,17 @@ describe("access to the WebSocket", () => {
       return { events, errors, closed };
     };
     expect((await connectWith("sk-other")).errors[0]?.message).toContain("401");
-    const reader = credentials.createToken({ name: "reader", owner: "eve", scopes: ["read"] });
+    const reader = await credentials.createToken({ name: "reader", owner: "eve", scopes: ["read"] });
     expect((await connectWith(reader.secret)).events[0]).toMatchObject({ type: "error", status: 403 });
     expect(await log.listSessions()).toEqual([]);
-    const { secret, info } = credentials.createToken({ name: "bob", owner: "bob" });
+    const { secret, info } = await credentials.createToken({ name: "bob", owner: "bob" });
     expect((await connectWith(secret, { origin: "https://evil.example" })).errors[0]?.message).toContain("403");
     const { events, closed } = await connectWith(secret);
     expect(events[0]).toMatchObject({ type: "response.created" });
     // Another owner cannot continue the session.
-    const other = credentials.createToken({ name: "eve", owner: "eve" });
+    const other = await credentials.createToken({ name: "eve", owner: "eve" });
     expect((await connectWith(other.secret)).events[0]).toMatchObject({ type: "error" });
-    credentials.revokeToken(info.tokenId);
+    await credentials.revokeToken(info.tokenId);
     expect((await closed).code).toBe(1008);
   });
 
