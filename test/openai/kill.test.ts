@@ -56,7 +56,7 @@ describe("a server that is killed in the middle of responses", () => {
       const args = ["--offline-delay", "40"];
       const killed = await startServe(store, args);
       const client = new OpenAI({ baseURL: `${killed.url}/openai/v1`, apiKey: "any", maxRetries: 0 });
-      const [{ id: model = "" } = {}] = (await client.models.list()).data;
+      const model = (await client.models.list()).data[0]?.id ?? "";
       const background = await client.responses.create({ model, input: QUESTION, background: true });
       const socket = followSocket(client, model);
       const received: readonly Received[] = [follow(client, model), socket, { events: [], id: () => background.id }];

@@ -86,14 +86,27 @@ function createOpenaiChatDecoder(): Decoder {
     const isOther = id !== undefined && messageId !== undefined && id !== messageId;
     if (state === "live") {
       if (!isOther) return [];
-      issues.push(createIssue("openai-chat-id-changed", `the message ${messageId} continues as ${id}`));
-      return begin(frame);
+      issues.push(
+        createIssue(
+          "openai-chat-id-changed",
+          `the message ${messageId} continues as ${id}; use one \`id\` for all chunks`,
+        ),
+      );
+      return beginAgain(frame);
     }
     const ended =
       state === "finished" ? end("completed", {}, issues).map((event) => ({ envelope: envelope(), event })) : [];
-    if (state === "over" && !isOther && id !== undefined)
-      issues.push(createIssue("openai-chat-after-finish", "content follows the end of its message"));
-    return [...ended, ...begin(frame)];
+    const isLate = state === "over" && !isOther && id !== undefined;
+    if (isLate) issues.push(createIssue("openai-chat-after-finish", describeLate(frame)));
+    return [...ended, ...(isLate ? beginAgain(frame) : begin(frame))];
+  }
+
+  /** Begins a message whose chunks belong to another one. It is not reported again for what that one had. */
+  function beginAgain(frame: JsonObject): EventRecord[] {
+    const had = hasRole;
+    const records = begin(frame);
+    hasRole = had;
+    return records;
   }
 
   function end(status: "completed" | "error" | "cancelled", about: JsonObject, issues: Issue[]): AnyEvent[] {
@@ -131,7 +144,7 @@ function createOpenaiChatDecoder(): Decoder {
   function readChoice(choice: JsonObject, isOwn: boolean, issues: Issue[]): readonly AnyEvent[] {
     const { index } = choice;
     if (isCount(index) && index >= MAX_INDEX)
-      issues.push(createIssue("openai-chat-index-limit", `the choice has the index ${index}`));
+      issues.push(createIssue("openai-chat-index-limit", `the choice has the index ${index}; count choices from 0`));
     if (index !== 0) return [keep({ object: CHUNK, choices: [choice] })];
     const delta = toJsonObject(choice["delta"]);
     hasRole ||= readText(delta["role"]) !== undefined;
@@ -155,7 +168,7 @@ function createOpenaiChatDecoder(): Decoder {
   function readCall(piece: JsonObject, issues: Issue[]): readonly AnyEvent[] {
     const { index } = piece;
     if (isCount(index) && index >= MAX_INDEX)
-      issues.push(createIssue("openai-chat-index-limit", `the call has the index ${index}`));
+      issues.push(createIssue("openai-chat-index-limit", `the call has the index ${index}; count calls from 0`));
     const { call, delta } = calls.take(piece);
     if (delta === undefined) return [];
     const name = call.name === "" ? {} : { name: call.name };
@@ -164,10 +177,18 @@ function createOpenaiChatDecoder(): Decoder {
 
   function finish(issues: Issue[]): readonly AnyEvent[] {
     state = "finished";
-    if (!hasRole) issues.push(createIssue("openai-chat-role-missing", "the message has no `role`"));
+    if (!hasRole)
+      issues.push(
+        createIssue("openai-chat-role-missing", "the message has no `role`; send `assistant` in its first delta"),
+      );
     const events = calls.list().map(({ callId: call_id, name, input, isNamed }) => {
       if (!isNamed || name === "")
-        issues.push(createIssue("openai-chat-call-incomplete", `the call ${call_id} has no ID, type or name`));
+        issues.push(
+          createIssue(
+            "openai-chat-call-incomplete",
+            `the call ${call_id} has no ID, type or name; send them in its first chunk`,
+          ),
+        );
       return { type: "tool_call", call_id, name: name === "" ? "unknown" : name, ...readArguments(input) };
     });
     // The calls of a run of this package were read before.
@@ -248,12 +269,24 @@ function createOpenaiChatDecoder(): Decoder {
       if (state === "over" || state === "waiting") return { records: [], issues: [] };
       const issues: Issue[] = [];
       if (state !== "finished")
-        issues.push(createIssue("openai-chat-finish-missing", "[DONE] comes before `finish_reason`"));
+        issues.push(
+          createIssue(
+            "openai-chat-finish-missing",
+            "[DONE] comes before `finish_reason`; end the message with a chunk that has one",
+          ),
+        );
       if (state !== "finished") return { records: [], issues };
       const events = end("completed", {}, issues);
       return { records: events.map((event) => ({ envelope: envelope(), event })), issues };
     },
   };
+}
+
+function describeLate({ choices }: JsonObject): string {
+  const isEnd = Array.isArray(choices) && choices.some((choice) => toJsonObject(choice)["finish_reason"] != null);
+  return isEnd
+    ? "the message has two chunks with `finish_reason`; send it once, in the last chunk"
+    : "content follows the end of its message; send `finish_reason` after the last content";
 }
 
 /** True for a chunk of the message `messageId` without content: an empty choice, or only the usage. */

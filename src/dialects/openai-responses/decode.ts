@@ -74,13 +74,21 @@ function createOpenaiResponsesDecoder(): Decoder {
     if (type === "response.created" && state !== "live") return begin(response);
     if (state === "live") {
       if (id === undefined || responseId === undefined || id === responseId) return [];
-      issues.push(createIssue("openai-responses-id-changed", `the response ${responseId} continues as ${id}`));
+      issues.push(
+        createIssue("openai-responses-id-changed", `the response ${responseId} continues as ${id}; end it first`),
+      );
       return type === "response.created" ? begin(response) : [];
     }
     issues.push(
       state !== "new"
-        ? createIssue("openai-responses-after-end", `\`${type}\` follows the end of its response`)
-        : createIssue("openai-responses-created-first", `the response starts with \`${type}\``),
+        ? createIssue(
+            "openai-responses-after-end",
+            `\`${type}\` follows the end of its response; send one end, after all other events`,
+          )
+        : createIssue(
+            "openai-responses-created-first",
+            `the response starts with \`${type}\`; send \`response.created\` first`,
+          ),
     );
     return begin(response);
   }
@@ -89,7 +97,12 @@ function createOpenaiResponsesDecoder(): Decoder {
     const number = frame["sequence_number"];
     if (!isCount(number)) return;
     if (last !== undefined && number !== last + 1)
-      issues.push(createIssue("openai-responses-sequence", `\`sequence_number\` ${number} follows ${last}`));
+      issues.push(
+        createIssue(
+          "openai-responses-sequence",
+          `\`sequence_number\` ${number} follows ${last}; number the events of a response without gaps`,
+        ),
+      );
     last = number;
   }
 
@@ -116,7 +129,12 @@ function createOpenaiResponsesDecoder(): Decoder {
     const isWaiting = toJsonObject(frame["loom"])["waiting"] === true;
     if (isComplete) {
       for (const id of reader.listUnended(response["output"]))
-        issues.push(createIssue("openai-responses-item-open", `the item ${id} did not end and is not in the output`));
+        issues.push(
+          createIssue(
+            "openai-responses-item-open",
+            `the item ${id} did not end and is not in the output; send \`response.output_item.done\` first`,
+          ),
+        );
     }
     const unsent = reader.readUnsent(response["output"]);
     const { text, overflowed } = reader.readReply(response["output"]);
@@ -171,7 +189,12 @@ function createOpenaiResponsesDecoder(): Decoder {
         if (events !== undefined) return events;
         if (isRepeatedEvent(type)) return [];
         if (!KNOWN.test(type))
-          issues.push(createIssue("openai-responses-type-unknown", `the client does not know \`${type}\``));
+          issues.push(
+            createIssue(
+              "openai-responses-type-unknown",
+              `the client does not know \`${type}\`; send only types of the API`,
+            ),
+          );
         return [keep(frame)];
       }
     }
@@ -179,7 +202,11 @@ function createOpenaiResponsesDecoder(): Decoder {
 
   const frames = createTypedDecoder("event", (frame, type, issues) => {
     const form = findOpenaiResponsesFrameForm(type);
-    if (form !== undefined && !checkFrame(form, frame, issues)) return [];
+    if (form !== undefined && !checkFrame(form, frame, issues)) {
+      // An event that is not read still has a number.
+      if (isCount(frame["sequence_number"])) last = frame["sequence_number"];
+      return [];
+    }
     const response = LIFECYCLE.test(type) ? toJsonObject(frame["response"]) : {};
     const records = ensureRun(type, response, issues);
     checkSequence(frame, issues);
@@ -201,7 +228,15 @@ function createOpenaiResponsesDecoder(): Decoder {
       if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
       if (state === "over" || state === "waiting") return { records: [], issues: [] };
       const rule = state === "new" ? "openai-responses-created-first" : "openai-responses-end-missing";
-      return { records: [], issues: [createIssue(rule, "[DONE] comes before the end of a response")] };
+      return {
+        records: [],
+        issues: [
+          createIssue(
+            rule,
+            "[DONE] comes before the end of a response; send `response.completed`, `.incomplete` or `.failed`",
+          ),
+        ],
+      };
     },
   };
 }

@@ -59,15 +59,26 @@ export class ItemReader {
     const known = this.#items.get(toText(place));
     if (type === "response.output_item.added") {
       const { id: added } = toJsonObject(frame["item"]);
-      if (known !== undefined) return { rule: "repeated", message: `there is an item at position ${toText(place)}` };
+      if (known !== undefined)
+        return {
+          rule: "repeated",
+          message: `there is an item at position ${toText(place)}; add each at the next position`,
+        };
       if (typeof added === "string" && this.#ids.has(added))
-        return { rule: "repeated", message: `there is an item with the ID ${added}` };
+        return { rule: "repeated", message: `there is an item with the ID ${added}; give each its own` };
       return undefined;
     }
-    if (known === undefined) return { rule: "unknown", message: `there is no item at position ${toText(place)}` };
+    if (known === undefined)
+      return {
+        rule: "unknown",
+        message: `there is no item at position ${toText(place)}; send \`response.output_item.added\` first`,
+      };
     const named = type === "response.output_item.done" ? toJsonObject(frame["item"])["id"] : id;
     if (named === undefined || known.id === undefined || named === known.id) return undefined;
-    return { rule: "unknown", message: `the item at position ${toText(place)} is ${known.id}, not ${toText(named)}` };
+    return {
+      rule: "unknown",
+      message: `the item at position ${toText(place)} is ${known.id}, not ${toText(named)}; use the ID that it was added with`,
+    };
   }
 
   /** Returns the events of an event of an item; undefined for one that has no equivalent. */
