@@ -1,0 +1,161 @@
+// Real clients of AG-UI and TanStack AI on a real `loom serve` that is killed in the middle of an answer, or while the run
+// waits for the user, and started again.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ChatClient, fetchServerSentEvents } from "@tanstack/ai-client";
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openSqliteLog } from "../../src/log/index.ts";
+import { ServeProcess } from "../page/serve-process.ts";
+import { KILL_SAMPLES } from "../sampling.ts";
+import { findPort } from "../server/kill-fixture.ts";
+import { VERSIONS } from "./ag-ui-fixture.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-serve-kill-"));
+const servers: ServeProcess[] = [];
+const WAIT = { timeout: 60_000, interval: 50 };
+const ANSWER = "This is a long answer, of which only the first words are sent at once.";
+const AGENTS = join(import.meta.dirname, "serve-agents.ts");
+const unhandled: unknown[] = [];
+const note = (reason: unknown): void => void unhandled.push(reason);
+let listeners: ReturnType<typeof process.listeners<"unhandledRejection">> = [];
+let count = 0;
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockReturnValue();
+  // HttpAgent leaves a promise unhandled when its connection is cut.
+  unhandled.length = 0;
+  listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", note);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.off("unhandledRejection", note);
+  for (const listener of listeners) process.on("unhandledRejection", listener);
+  for (const reason of unhandled) expect(String(reason)).toMatch(/terminated|aborted|fetch failed/);
+});
+afterAll(async () => {
+  await Promise.allSettled(servers.map((server) => server.kill()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A server on its own store. Answers after a tool stop in the middle until `open`. */
+async function serve() {
+  const store = join(folder, `${++count}.db`);
+  const port = await findPort((below) => Math.floor((below * ((count * 37) % 100)) / 100));
+  const server = new ServeProcess(port, store, "--agents", AGENTS);
+  servers.push(server);
+  await server.start();
+  return {
+    url: `${server.url}/ag-ui`,
+    open: () => writeFileSync(`${store}.gate`, ""),
+    restart: async () => {
+      await server.kill();
+      await server.start();
+    },
+    /** The states of the runs of each thread. */
+    listRuns: async (threads: readonly string[]) => {
+      const log = await openSqliteLog(store);
+      const runs = await Promise.all(threads.map((thread) => log.listRuns(thread)));
+      await log.close();
+      return runs.map((list) => list.map(({ status }) => status));
+    },
+  };
+}
+
+type KilledServer = Awaited<ReturnType<typeof serve>>;
+
+/** Messages without metadata, times and generated IDs. */
+const plain = (messages: readonly unknown[]): unknown => {
+  const left = new Set(["id", "metadata", "createdAt", "stepId", "parentMessageId"]);
+  return JSON.parse(JSON.stringify(messages, (key, value: unknown) => (left.has(key) ? undefined : value)));
+};
+
+const load = async (url: string, threadId: string) => {
+  const client = new ChatClient({ connection: fetchServerSentEvents(url), threadId, persistence: true });
+  client.attach();
+  await vi.waitFor(() => expect(client.getMessages().length).toBeGreaterThan(1), WAIT);
+  return client;
+};
+
+/** Messages without the text that the killed process left: these clients cannot take back a single message. */
+const counted = (messages: readonly unknown[]): unknown =>
+  (plain(messages) as readonly object[]).filter((message) => {
+    const text = /"content":"(This is a[^"]*)"/.exec(JSON.stringify(message))?.[1];
+    return text === undefined || text === ANSWER;
+  });
+
+const TOOLS = [{ name: "ask", description: "Asks the user", parameters: { type: "object", properties: {} } }];
+const RESUME = [{ interruptId: "c1", status: "resolved" as const, payload: true }];
+
+/** What a client of AG-UI does before the kill and after it, with the threads that it uses. */
+async function prepareAgent({ url }: KilledServer, version: string, Agent: (typeof VERSIONS)[number][1]) {
+  const start = async (word: string) => {
+    const threadId = `${version} ${word}`;
+    const client = new Agent({ url, threadId });
+    client.addMessage({ id: `u ${threadId}`, role: "user", content: word });
+    const run = client.runAgent({ runId: `${threadId} 1`, tools: TOOLS }).catch(() => undefined);
+    if (word !== "add") await run;
+    else await vi.waitFor(() => expect(JSON.stringify(client.messages)).toContain("This is a"), WAIT);
+    return { threadId, messages: client.messages };
+  };
+  const [ask, remove, add] = [await start("ask"), await start("remove"), await start("add")];
+  const reload = ({ threadId, messages }: typeof ask) => new Agent({ url, threadId, initialMessages: messages });
+  return {
+    threads: [ask, remove, add].map(({ threadId }) => threadId),
+    async finish() {
+      const asked = reload(ask);
+      asked.addMessage({ id: "answer", role: "tool", toolCallId: "c1", content: "blue" });
+      expect((await asked.runAgent({ runId: `${asked.threadId} 2`, tools: TOOLS })).result).toBe(ANSWER);
+      const approved = reload(remove);
+      expect((await approved.runAgent({ runId: `${approved.threadId} 2`, resume: RESUME })).result).toBe(ANSWER);
+      expect(JSON.stringify(approved.messages)).toContain("removed a");
+      // A cut request is repeated with its run ID. A client that comes later has the same messages.
+      const [cut, later] = [reload(add), reload({ ...add, messages: add.messages.slice(0, 1) })];
+      for (const client of [cut, later])
+        expect((await client.runAgent({ runId: `${cut.threadId} 1` })).result).toBe(ANSWER);
+      expect(plain(cut.messages)).toEqual(plain(later.messages));
+    },
+  };
+}
+
+async function prepareTanStack({ url }: KilledServer) {
+  const connection = fetchServerSentEvents(url, { reconnect: { delayMs: 50, maxAttempts: 2000 } });
+  const cut = new ChatClient({ connection, threadId: "tanstack add" });
+  await new ChatClient({ connection, threadId: "tanstack remove" }).sendMessage("remove");
+  const sent = cut.sendMessage("add");
+  await vi.waitFor(() => expect(JSON.stringify(cut.getMessages())).toContain("This is a"), WAIT);
+  return {
+    threads: ["tanstack add", "tanstack remove"],
+    async finish() {
+      // It repeats the request with `Last-Event-ID` until the server is back.
+      await sent;
+      expect(cut.getError()).toBeUndefined();
+      expect(counted(cut.getMessages())).toEqual(plain((await load(url, "tanstack add")).getMessages()));
+      const reloaded = await load(url, "tanstack remove");
+      await vi.waitFor(() => expect(reloaded.getInterrupts()).toHaveLength(1), WAIT);
+      await reloaded.addToolApprovalResponse({ id: reloaded.getInterrupts()[0]?.id ?? "", approved: true });
+      await vi.waitFor(() => expect(reloaded.getMessages().at(-1)?.parts).toMatchObject([{ content: ANSWER }]), WAIT);
+      expect(JSON.stringify(reloaded.getMessages())).toContain("removed a");
+    },
+  };
+}
+
+test("clients continue an answer, approve calls and send results after a kill, in one run each", async () => {
+  for (let round = 0; round < KILL_SAMPLES.kills / 2; round++) {
+    const server = await serve();
+    const clients = await Promise.all([
+      ...VERSIONS.map(([version, Agent]) => prepareAgent(server, version, Agent)),
+      prepareTanStack(server),
+    ]);
+    server.open();
+    await server.restart();
+    await Promise.all(clients.map((client) => client.finish()));
+    const threads = clients.flatMap((client) => client.threads);
+    await vi.waitFor(
+      async () => expect(await server.listRuns(threads)).toEqual(threads.map(() => ["completed"])),
+      WAIT,
+    );
+  }
+}, 900_000);
