@@ -81,7 +81,13 @@ function createAgUiDecoder(): Decoder {
     const isSame = state === "waiting" && readText(frame["runId"]) === runId;
     const ended = state === "waiting" && !isSame ? complete(reader.answer) : [];
     const records = ended.map((event) => ({ envelope: envelope(), event }));
-    if (state === "live") issues.push(createIssue("ag-ui-started-twice", "`RUN_STARTED` while a run is active"));
+    if (state === "live")
+      issues.push(
+        createIssue(
+          "ag-ui-started-twice",
+          "`RUN_STARTED` while a run is active; send `RUN_FINISHED` or `RUN_ERROR` first",
+        ),
+      );
     sessionId = readText(frame["threadId"]) ?? sessionId;
     if (isSame) {
       state = "live";
@@ -96,9 +102,20 @@ function createAgUiDecoder(): Decoder {
     if (state === "live") return [];
     // Clients accept RUN_ERROR at any time, but only once.
     const isLate = state !== "new" && (type !== "RUN_ERROR" || hasFailed);
-    if (isLate) issues.push(createIssue("ag-ui-after-end", `\`${type}\` follows the end of its run`));
+    if (isLate)
+      issues.push(
+        createIssue(
+          "ag-ui-after-end",
+          `\`${type}\` follows the end of its run; send it before, or start a run with \`RUN_STARTED\``,
+        ),
+      );
     else if (state === "new" && type !== "RUN_ERROR")
-      issues.push(createIssue("ag-ui-started-first", `the stream starts with \`${type}\` instead of \`RUN_STARTED\``));
+      issues.push(
+        createIssue(
+          "ag-ui-started-first",
+          `the stream starts with \`${type}\` instead of \`RUN_STARTED\`; send that first`,
+        ),
+      );
     if (state !== "waiting") return begin({});
     state = "live";
     return [];
@@ -117,7 +134,12 @@ function createAgUiDecoder(): Decoder {
     if (type === "interrupt") {
       state = "waiting";
       if (!Array.isArray(interrupts) || interrupts.length === 0)
-        issues.push(createIssue("ag-ui-interrupt-empty", "the outcome `interrupt` has no interrupts"));
+        issues.push(
+          createIssue(
+            "ag-ui-interrupt-empty",
+            "the outcome `interrupt` has no interrupts; name what the run waits for",
+          ),
+        );
       return reader.readInterrupts(frame);
     }
     const { reason, code, pending } = toJsonObject(toJsonObject(metadata)["loom"]);
@@ -161,7 +183,8 @@ function createAgUiDecoder(): Decoder {
   const frames = createTypedDecoder("event", (frame, type, issues) => {
     const form = findAgUiFrameForm(type);
     if (form !== undefined && !checkFrame(form, frame, issues)) return [];
-    if (form === undefined) issues.push(createIssue("ag-ui-type-unknown", `there is no event \`${type}\``));
+    if (form === undefined)
+      issues.push(createIssue("ag-ui-type-unknown", `there is no event \`${type}\`; ${adviseType(type)}`));
     if (type.startsWith("THINKING_"))
       issues.push(createIssue("ag-ui-thinking", `\`${type}\` was replaced with \`REASONING_*\``));
     if (form !== undefined) reportNull(form, frame, issues);
@@ -183,6 +206,12 @@ function createAgUiDecoder(): Decoder {
   };
 }
 
+function adviseType(type: string): string {
+  const upper = type.toUpperCase();
+  if (type !== upper && findAgUiFrameForm(upper) !== undefined) return `write \`${upper}\``;
+  return "use `CUSTOM` for other events";
+}
+
 function endRun(status: "error" | "cancelled", reason?: Json, code?: Json): AnyEvent {
   return dropMissing({
     type: "run_end",
@@ -194,7 +223,8 @@ function endRun(status: "error" | "cancelled", reason?: Json, code?: Json): AnyE
 
 function reportNull({ fields }: Form, frame: JsonObject, issues: Issue[]): void {
   for (const name of fields.keys())
-    if (frame[name] === null && !NULLABLE.has(name)) issues.push(createIssue("ag-ui-null", `\`${name}\` is null`));
+    if (frame[name] === null && !NULLABLE.has(name))
+      issues.push(createIssue("ag-ui-null", `\`${name}\` is null; leave it out`));
 }
 
 /** Adds extra fields to the first record of the frame that does not have the whole frame. */

@@ -39,6 +39,11 @@ const REFERENCES: { readonly [type: string]: AgUiReference | undefined } = {
   SUBAGENT_ERROR: { thing: "subagent", id: "subagentRunId", does: "end" },
 };
 
+/** Returns the type of the event that starts such a thing. */
+function findStart(thing: Thing): string {
+  return Object.keys(REFERENCES).find((type) => REFERENCES[type]?.thing === thing) ?? "";
+}
+
 /** Checks the events of one run. */
 export class OrderChecker {
   /** Names of open things. */
@@ -58,12 +63,15 @@ export class OrderChecker {
     // A step belongs to the subagent that started it.
     const key = thing === "step" ? `step ${JSON.stringify([owner ?? null, id])}` : `${thing} ${id}`;
     if (does === "start") {
-      if (this.#open.has(key)) issues.push(createIssue("ag-ui-open-twice", `${thing} ${id} is already open`));
+      if (this.#open.has(key))
+        issues.push(createIssue("ag-ui-open-twice", `${thing} ${id} is already open; end it first`));
       if (thing === "subagent") this.#checkSubagent(id, frame["parentSubagentRunId"], issues);
       this.#open.set(key, `${thing} ${id}`);
     } else {
       if (!this.#open.has(key) && !this.#open.evicted)
-        issues.push(createIssue("ag-ui-not-open", `there is no open ${thing} ${id}`));
+        issues.push(
+          createIssue("ag-ui-not-open", `there is no open ${thing} ${id}; send \`${findStart(thing)}\` first`),
+        );
       if (does === "end") this.#open.delete(key);
       if (does === "end" && thing === "subagent") this.#endedSubagents.set(id, true);
     }
@@ -77,7 +85,7 @@ export class OrderChecker {
     const names = [...this.#open.keys()].map((key) => this.#open.get(key) as string);
     const more = names.length > MAX_LISTED ? `, and ${names.length - MAX_LISTED} more` : "";
     const list = names.slice(0, MAX_LISTED).join(", ") + more;
-    issues.push(createIssue("ag-ui-open-at-end", `still open at \`RUN_FINISHED\`: ${list}`));
+    issues.push(createIssue("ag-ui-open-at-end", `still open at \`RUN_FINISHED\`: ${list}; end each before the run`));
   }
 
   #checkSubagent(id: string, parent: unknown, issues: Issue[]): void {
