@@ -28,8 +28,13 @@ export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100
 /** Approximate bytes that a run writes to readers that do not read. */
 export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 1024 * 1024 };
 
-/** Endpoints: framings per dialect, ways to resume, and disconnects. */
-export const ENDPOINT_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 2 };
+/** Endpoints: every n-th dialect per session, in turn, framings per dialect, ways to resume, and disconnects. */
+export const ENDPOINT_SAMPLES = LONG
+  ? { dialectStep: 1, framings: 2, ways: 2, cuts: 1000 }
+  : { dialectStep: 3, framings: 1, ways: 1, cuts: 2 };
+
+/** Ingested runs: every n-th run in dialects other than its own, in turn, and cuts after every n-th frame. */
+export const INGEST_SAMPLES = LONG ? { runStep: 1, cutStep: 1 } : { runStep: 3, cutStep: 3 };
 
 /** The page: whether tests wait in real time, and how many hostile texts of each kind they use. */
 export const PAGE_SAMPLES = LONG
@@ -49,8 +54,8 @@ export const PROGRAM_SAMPLES = LONG
   ? { refusedStep: 1, guideStep: 1, killedDialects: 3 }
   : { refusedStep: 16, guideStep: 5, killedDialects: 1 };
 
-/** States that are larger than a frame: whether every transport is tested. */
-export const STATE_SAMPLES = { isWhole: LONG };
+/** States: how many long ones a run has, and whether one larger than a frame is tested with every transport. */
+export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 200 };
 
 /** Sources of other frameworks: random ones, and the bytes of one that is faster than the log. */
 export const SOURCE_SAMPLES = LONG ? { runs: 5000, bytes: 100_000_000 } : { runs: 60, bytes: 12_000_000 };

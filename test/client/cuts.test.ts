@@ -23,10 +23,10 @@ import { contentOf } from "./streams.ts";
 const IS_LONG = process.env["LOOM_LONG"] === "1";
 /** Runs and the distance between cuts in bytes. The long suite cuts nearly everywhere. */
 const RUNS: readonly (readonly [name: string, step: number])[] = [
-  ["done-as-text", IS_LONG ? 1 : 37],
-  ["approval", IS_LONG ? 1 : 397],
-  ["three-turns", IS_LONG ? 3 : 397],
-  ["todo-between-turns", IS_LONG ? 1 : 211],
+  ["done-as-text", IS_LONG ? 1 : 97],
+  ["approval", IS_LONG ? 1 : 997],
+  ["three-turns", IS_LONG ? 3 : 997],
+  ["todo-between-turns", IS_LONG ? 1 : 503],
 ];
 const SESSION = "cut-session";
 

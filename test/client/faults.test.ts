@@ -27,9 +27,9 @@ const NUMBERED = Object.entries(FORMS).flatMap(([form, { dialect, options }]) =>
 );
 const UNNUMBERED = Object.keys(FORMS).filter((form) => !NUMBERED.includes(form));
 /** The number of pairs grows quadratically, so long runs are sampled. */
-const MAX_PAIRS = IS_LONG ? 1_000_000 : 16;
+const MAX_PAIRS = IS_LONG ? 1_000_000 : 6;
 /** Every change takes as long as the run, so of long runs only some positions are tested, and the last ones. */
-const MAX_POSITIONS = IS_LONG ? 1_000_000 : 40;
+const MAX_POSITIONS = IS_LONG ? 1_000_000 : 16;
 
 /** `engine` numbers do not order changes that one request makes to another's to-do list. */
 const ENGINE_RUNS = CONTIGUOUS_RUNS.filter((run) => run !== "todo-between-turns");

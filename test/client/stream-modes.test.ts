@@ -70,13 +70,13 @@ describe.each(TRANSPORT_FIXTURES)("$name", ({ name, createFixture }) => {
 
   it("delivers long and many states", async () => {
     const fixture = await createFixture();
-    // 50 KB are stored, and 25 MB sent.
-    await writeRecords(fixture.log, makeGraphRun("run-1", { steps: 500, list: ["x".repeat(50_000)] }));
+    // 50 KB are stored, and 10 MB sent, or 25 MB in the long run.
+    await writeRecords(fixture.log, makeGraphRun("run-1", { steps: STATE_SAMPLES.count, list: ["x".repeat(50_000)] }));
     const receiver = createLoomReceiver();
     const { transport } = fixture;
     const { done } = connect(receiver, { transport, session: "s", follow: false, modes: ["values"] });
     expect(await done).toMatchObject({ status: "complete", verified: true });
-    expect(receiver.getSnapshot().sessions[0]?.turns[0]?.values).toMatchObject({ n: 500 });
+    expect(receiver.getSnapshot().sessions[0]?.turns[0]?.values).toMatchObject({ n: STATE_SAMPLES.count });
     await fixture.close();
   });
 
