@@ -1,6 +1,9 @@
 /** Finds the default files for sessions and documents from the environment. */
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { isDatabaseUrl } from "../log/open-log.ts";
+import { isLoomError } from "../protocol/index.ts";
+import { CliError } from "./command.ts";
 
 export type Environment = { readonly [name: string]: string | undefined };
 
@@ -10,12 +13,47 @@ export function readVariable(env: Environment, name: string): string | undefined
   return value === "" ? undefined : value;
 }
 
+/** A file, or the URL of a database. */
 export function findStore(env: Environment): string {
+  return readVariable(env, "LOOM_STORE") ?? join(findDataFolder(env), "loom.db");
+}
+
+function findDataFolder(env: Environment): string {
   const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
-  return readVariable(env, "LOOM_STORE") ?? join(data, "loom", "loom.db");
+  return join(data, "loom");
+}
+
+/** Whether the store is a database. Throws a CliError for a URL of another kind. */
+export function isDatabase(store: string): boolean {
+  try {
+    return isDatabaseUrl(store);
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(error.message, "choose another store with `--store` or LOOM_STORE");
+  }
+}
+
+/**
+ * Returns the path that the files next to a store are named after. For a database they are in the data folder of this
+ * machine, named after its host and name. Throws a CliError for a URL of another kind.
+ */
+export function findFilesOf(store: string, env: Environment): string {
+  if (!isDatabase(store)) return store;
+  return join(
+    findDataFolder(env),
+    `postgres-${hideCredentials(store).replace(/^\w+:\/\//, "")}`.replaceAll(/[^\w.-]+/g, "-"),
+  );
+}
+
+/** Removes user, password and options from the URL of a database. */
+export function hideCredentials(store: string): string {
+  if (!isDatabase(store)) return store;
+  if (!URL.canParse(store)) return "a database";
+  const { protocol, host, pathname } = new URL(store);
+  return `${protocol}//${host}${pathname}`;
 }
 
 /** `LOOM_KB`, or a file next to the default store. */
 export function findKnowledgeBase(env: Environment): string {
-  return readVariable(env, "LOOM_KB") ?? join(dirname(findStore(env)), "knowledge.db");
+  return readVariable(env, "LOOM_KB") ?? join(dirname(findFilesOf(findStore(env), env)), "knowledge.db");
 }

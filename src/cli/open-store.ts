@@ -1,10 +1,10 @@
-/** Opens the session store with permissions for its owner only. */
-import { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "../log/index.ts";
+/** Opens the session store. The files of a store get permissions for their owner only. */
+import { openLog, type StoredLog, type StoreOptions } from "../log/open-log.ts";
 
-export async function openStore(path: string, options: SqliteLogOptions): Promise<SqliteLog> {
+export async function openStore(store: string, options: StoreOptions): Promise<StoredLog> {
   const before = process.umask(0o077);
   try {
-    return await openSqliteLog(path, options);
+    return await openLog(store, options);
   } finally {
     process.umask(before);
   }

@@ -27,7 +27,10 @@ export {
 export type { LogMonitor, LogSizes, StoreMeter } from "./log-monitor.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export type { Page } from "./page.ts";
+export { openPostgresLog } from "./open-postgres-log.ts";
 export { openSqliteLog } from "./open-sqlite-log.ts";
+export type { PostgresLog } from "./postgres/postgres-log.ts";
+export type { PostgresLogOptions } from "./postgres/postgres-log-options.ts";
 export type { SqliteLog } from "./sqlite/sqlite-log.ts";
 export type { SqliteLogOptions } from "./sqlite/sqlite-log-options.ts";
 export { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";

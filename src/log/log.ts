@@ -405,7 +405,7 @@ export interface CreateOptions {
 /** Maximum length of a session, run or command ID in characters. Longer ones throw `invalid_name`. */
 export const MAX_NAME_LENGTH = 256;
 
-/** Stores sessions. `MemoryLog` and `openSqliteLog` implement it. */
+/** Stores sessions. `MemoryLog`, `openSqliteLog` and `openPostgresLog` implement it. */
 export interface Log {
   readonly limits: LogLimits;
   /** Reports whether the log can be written. Absent if the log cannot fail. */

@@ -87,10 +87,14 @@ export class PostgresDatabase {
     return this.#fault;
   }
 
-  /** How much longer than usual a lease of another process counts as held: it could not be renewed in an outage. */
+  /**
+   * How much longer than usual a lease of another process counts as held: it could not be renewed in an outage. Read it
+   * in a transaction, because a request may have to wait for the end of the outage.
+   */
   get recoveryMs(): number {
-    const sinceMs = performance.now() - this.#recoveredAt;
-    return sinceMs < RECOVERY_MS ? this.#outageMs + RECOVERY_MS : 0;
+    const now = performance.now();
+    if (this.#fault !== undefined) return now - this.#failedAt + RECOVERY_MS;
+    return now - this.#recoveredAt < RECOVERY_MS ? this.#outageMs + RECOVERY_MS : 0;
   }
 
   /** Calls `listener` when the database goes away and when it returns. */

@@ -1,7 +1,7 @@
 /** The parts of a server's data, where each is kept, and how it is named in a backup. */
 import { existsSync } from "node:fs";
-import { type ParsedCommand, textOption } from "../command.ts";
-import { findKnowledgeBase, findStore } from "../find-store.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { findKnowledgeBase, findStore, isDatabase } from "../find-store.ts";
 
 export interface StoredPart {
   readonly name: "store" | "credentials" | "knowledge" | "blobs";
@@ -14,6 +14,8 @@ export interface StoredPart {
 /** The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
 export function listParts(parsed: ParsedCommand): readonly [store: StoredPart, ...others: StoredPart[]] {
   const store = textOption(parsed, "store") ?? findStore(process.env);
+  if (isDatabase(store))
+    throw new CliError("this command copies files, and the store is a database", "copy it with pg_dump");
   const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env);
   return [
     { name: "store", path: store, copy: "store.db" },

@@ -7,7 +7,7 @@ import { eraseOwner } from "../../server/commands/erase-owner.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { findStore } from "../find-store.ts";
+import { findFilesOf, findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
@@ -20,10 +20,10 @@ export async function runOwner(parsed: ParsedCommand, terminal: Terminal): Promi
     assertOwner(owner);
     if (parsed.options["yes"] !== true)
       throw new CliError(
-        `this deletes everything of owner \`${cleanText(owner)}\` in ${cleanText(store)}`,
+        `this deletes everything of owner \`${cleanText(owner)}\` in ${cleanText(hideCredentials(store))}`,
         "add --yes to erase it",
       );
-    if (!existsSync(store)) throw new CliError(`the store ${cleanText(store)} does not exist`);
+    if (!isDatabase(store) && !existsSync(store)) throw new CliError(`the store ${cleanText(store)} does not exist`);
     return await erase(owner, store, parsed, terminal);
   } catch (error) {
     if (!isLoomError(error)) throw error;
@@ -35,9 +35,10 @@ async function erase(owner: string, store: string, parsed: ParsedCommand, termin
   await using stack = new AsyncDisposableStack();
   const log = await openStore(store, {});
   stack.defer(() => log.close());
-  const blobs = await openBlobStore(`${store}-blobs`, SERVER_LIMITS);
+  const files = findFilesOf(store, process.env);
+  const blobs = await openBlobStore(`${files}-blobs`, SERVER_LIMITS);
   stack.defer(() => blobs.close());
-  const credentials = findStoreCredentials(store);
+  const credentials = findStoreCredentials(files);
   stack.defer(() => credentials?.close());
   const about = { action: "owner.erase", target: { owner } } as const;
   const erased = await auditCommand({ parsed, terminal }, about, async (note) => {

@@ -2,7 +2,8 @@
  * Runs the server of `loom serve`: opens the store, creates the agents, serves until a signal arrives, and shuts down.
  * It does not handle requests.
  */
-import { LOG_LIMITS, type SqliteLog, type SqliteLogOptions } from "../../log/index.ts";
+import { LOG_LIMITS } from "../../log/index.ts";
+import type { StoredLog, StoreOptions } from "../../log/open-log.ts";
 import { createLogObserver, createPrometheusObserver, type PrometheusObserver } from "../../observe/index.ts";
 import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
 import { isLoomError } from "../../protocol/index.ts";
@@ -11,7 +12,7 @@ import { createPage, type ServerLimits, startLoomServer } from "../../server/ind
 import { readLimits } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
-import { findStore } from "../find-store.ts";
+import { findFilesOf, findStore, hideCredentials } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
@@ -66,7 +67,8 @@ const WRITER_FAILED_EXIT_CODE = 1;
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const store = values.store ?? findStore(process.env);
   // Checked before anything else is opened.
-  const auth = await openAuth(values, store);
+  const files = findFilesOf(store, process.env);
+  const auth = await openAuth(values, files);
   // Signals are handled from here on, so a slow start can also be stopped.
   using signal = waitForSignal(() => terminal.warn("stopping; press Ctrl-C again to exit immediately"));
   await using stack = new AsyncDisposableStack();
@@ -94,7 +96,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   stack.defer(async () => void (await Promise.all(Object.values(own).map(({ agent }) => agent.close()))));
   if (signal.isStopping) return 0;
   // Named after the store, since several stores may share a folder.
-  const blobs = await openBlobStore(`${store}-blobs`, limits);
+  const blobs = await openBlobStore(`${files}-blobs`, limits);
   stack.defer(() => blobs.close());
   const onError = createReporter(logger, values.debug);
   const server = await startLoomServer({
@@ -137,7 +139,15 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   });
   stack.defer(unwatch);
   await terminal.write(
-    describeServer({ url: server.url, store, model: values.model, requiresAuth: auth.options !== undefined }, terminal),
+    describeServer(
+      {
+        url: server.url,
+        store: hideCredentials(store),
+        model: values.model,
+        requiresAuth: auth.options !== undefined,
+      },
+      terminal,
+    ),
   );
   const reason = await Promise.race([signal.first, writerFailed]);
   if (reason === "writer_failed") {
@@ -191,8 +201,8 @@ function openLog(
   store: string,
   { maxBodyBytes, maxFrameBytes }: ServerLimits,
   values: Settings,
-  options: Pick<SqliteLogOptions, "searchTimeoutMs" | "meter">,
-): Promise<SqliteLog> {
+  options: Pick<StoreOptions, "searchTimeoutMs" | "meter">,
+): Promise<StoredLog> {
   const limits = {
     maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * maxBodyBytes),
     maxEventBytes: Math.max(LOG_LIMITS.maxEventBytes, Math.min(maxFrameBytes, LOG_LIMITS.maxBatchBytes)),

@@ -4,7 +4,7 @@
 import { isLoomError } from "../../protocol/index.ts";
 import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { findStore } from "../find-store.ts";
+import { findFilesOf, findStore } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { describeToken, formatTokens, isLive, toTokenJson } from "./format-token.ts";
@@ -13,7 +13,7 @@ import { readNewToken } from "./read-new-token.ts";
 import { TOKEN_CREATE, TOKEN_LIST } from "./token-commands.ts";
 
 export async function runTokens(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  const store = textOption(parsed, "store") ?? findStore(process.env);
+  const store = findFilesOf(textOption(parsed, "store") ?? findStore(process.env), process.env);
   try {
     if (parsed.command === TOKEN_CREATE) return await create(parsed, store, terminal);
     return await (parsed.command === TOKEN_LIST ? list : revoke)(parsed, store, terminal);

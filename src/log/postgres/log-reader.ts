@@ -108,9 +108,15 @@ export class LogReader {
 
   async listOrphans({ limit, after }: PagingOptions): Promise<readonly string[]> {
     const now = this.#now();
-    const from = after === undefined ? 0 : await findListKey(this.#db.reader, now, after, undefined);
-    const values = [now, from, clampListLimit(limit), this.#db.recoveryMs];
-    return (await this.#db.read<{ sessionId: string }>(ORPHANS, values)).map(({ sessionId }) => fromColumn(sessionId));
+    return this.#db.transact(
+      async (transaction) => {
+        const from = after === undefined ? 0 : await findListKey(transaction, now, after, undefined);
+        const values = [now, from, clampListLimit(limit), this.#db.recoveryMs];
+        const rows = await transaction.query<{ sessionId: string }>(ORPHANS, values);
+        return rows.map(({ sessionId }) => fromColumn(sessionId));
+      },
+      { isReadOnly: true },
+    );
   }
 
   async readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Promise<Page> {

@@ -1,0 +1,259 @@
+// The log in PostgreSQL when connections break, the database goes away, and several processes write the same session.
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
+import { startTcpProxy, type TcpProxy } from "../../../test/tcp-proxy.ts";
+import { migratePostgres } from "../../postgres/migrate.ts";
+import { isLoomError, type LoomError } from "../../protocol/index.ts";
+import { createEntry } from "../entry.ts";
+import { followRecords } from "../follow-records.ts";
+import type { Lease, Log, LogEntry } from "../log.ts";
+import { openPostgresLog, type PostgresLog } from "./postgres-log.ts";
+import type { PostgresLogOptions } from "./postgres-log-options.ts";
+
+function note(sessionId: string, id: number, value: string): LogEntry {
+  return createEntry({ envelope: { session_id: sessionId, event_id: id, ts: id }, event: { type: "custom", value } });
+}
+
+async function write(log: Log, { sessionId, epoch }: Lease, after: number, value = "x"): Promise<number> {
+  const entries = [note(sessionId, after + 1, value)];
+  return (await log.append({ sessionId, epoch, expectedLastId: after, entries })).lastId;
+}
+
+async function readTexts(log: Log, sessionId: string): Promise<readonly string[]> {
+  const page = await log.read(sessionId, { after: 0 });
+  return page.records.map(({ event }) => String((event as { value?: unknown }).value));
+}
+
+describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
+  let server: PostgresServer;
+  let proxy: TcpProxy;
+  const logs: Log[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+    proxy = await startTcpProxy(server.port);
+  });
+  afterAll(async () => {
+    await Promise.all(logs.map((log) => log.close()));
+    await proxy.close();
+    await server.stop();
+  });
+
+  let schemas = 0;
+  const open = async (port: number, options: PostgresLogOptions = {}): Promise<PostgresLog> => {
+    const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    const log = await openPostgresLog(url, { schema: `faults_${schemas}`, maxConnections: 4, ...options });
+    logs.push(log);
+    return log;
+  };
+
+  describe("a lost answer", () => {
+    test("to an append: it is stored once, and the append succeeds", async () => {
+      schemas++;
+      const log = await open(proxy.port);
+      const lease = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
+      let isCut = false;
+      // The statement is its own transaction, so its answer says that it is committed.
+      proxy.cutAnswerOf("lost append", () => (isCut = true));
+      expect(await write(log, lease, 0, "lost append")).toBe(1);
+      expect(isCut).toBe(true);
+      expect(await write(log, lease, 1, "next")).toBe(2);
+      expect(await readTexts(log, "s")).toEqual(["lost append", "next"]);
+    });
+
+    test("to the commit of an append with indexes: the run is indexed once", async () => {
+      const log = await open(proxy.port);
+      const lease = await log.acquire("run", { holder: "h", ttlMs: 60_000 });
+      const envelope = { session_id: "run", run_id: "r", ts: 1 };
+      const entries = [
+        createEntry({ envelope: { ...envelope, event_id: 1 }, event: { type: "run_start", run_id: "r" } }),
+        createEntry({ envelope: { ...envelope, event_id: 2 }, event: { type: "reply", reply: "done" } }),
+      ];
+      let isCut = false;
+      proxy.cutAnswerOf("COMMIT", () => (isCut = true));
+      const { sessionId, epoch } = lease;
+      expect(await log.append({ sessionId, epoch, expectedLastId: 0, entries })).toEqual({ lastId: 2 });
+      expect(isCut).toBe(true);
+      expect(await log.listRuns("run")).toMatchObject([{ runId: "r", status: "completed", firstId: 1, lastId: 2 }]);
+      expect((await log.read("run", { after: 0 })).length).toBe(2);
+    });
+
+    test("to other changes: they happen once and report what they did", async () => {
+      const log = await open(proxy.port);
+      proxy.cutAnswerOf("COMMIT");
+      const lease = await log.acquire("other", { holder: "h", ttlMs: 60_000 });
+      expect(await log.getSession("other")).toMatchObject({ epoch: lease.epoch, holder: "h" });
+      proxy.cutAnswerOf("COMMIT");
+      const command = { commandId: "c", sessionId: "other", kind: "cancel", body: {} } as const;
+      await log.submit(command);
+      expect(await log.listPending("other")).toHaveLength(1);
+      const entries = [note("copy", 1, "a"), note("copy", 2, "b")];
+      const pieces = async function* () {
+        yield entries.slice(0, 1);
+        proxy.cutAnswerOf("COMMIT");
+        yield entries.slice(1);
+      };
+      expect(await log.createSession("copy", { entries: pieces() })).toMatchObject({ lastId: 2 });
+      expect(await readTexts(log, "copy")).toEqual(["a", "b"]);
+      proxy.cutAnswerOf("COMMIT");
+      expect(await log.deleteSession("copy")).toBe(true);
+      expect(await log.deleteSession("copy")).toBe(false);
+    });
+  });
+
+  test("has one writer of a session at any time, however many processes compete", async () => {
+    schemas++;
+    const rivals = [];
+    for (let index = 0; index < 4; index++) rivals.push(await open(server.port));
+    const written: string[] = [];
+    const end = performance.now() + 1000;
+    await Promise.all(
+      rivals.map(async (log, index) => {
+        for (let turn = 0; performance.now() < end; turn++) {
+          try {
+            const lease = await log.acquire("s", { holder: `h${index}`, ttlMs: 20, takeover: turn % 3 === 0 });
+            for (let last = lease.lastId; performance.now() < end;) {
+              const value = `${lease.epoch}/${index}/${last}`;
+              last = await write(log, lease, last, value);
+              written.push(value);
+            }
+          } catch (error) {
+            if (!isLoomError(error, "fenced", "lease_held", "conflict")) throw error;
+          }
+        }
+      }),
+    );
+    const [log] = rivals;
+    const stored: string[] = [];
+    for (let after = 0; ;) {
+      const page = await log!.read("s", { after });
+      if (page.isEmpty) break;
+      stored.push(...page.records.map(({ event }) => (event as { value: string }).value));
+      after = page.lastId;
+    }
+    // Everything that was acknowledged is stored, once; epochs only increase, and each has one writer.
+    expect(stored.toSorted()).toEqual(written.toSorted());
+    const epochs = stored.map((value) => Number(value.split("/")[0]));
+    expect(epochs).toEqual(epochs.toSorted((a, b) => a - b));
+    const writers = new Set(stored.map((value) => value.split("/").slice(0, 2).join("/")));
+    expect(writers.size).toBe(new Set(epochs).size);
+    expect(writers.size).toBeGreaterThan(4);
+  });
+
+  test("keeps a lease by the clock of the database, whatever the clocks of the processes say", async () => {
+    const [holder, other] = [await open(server.port), await open(server.port)];
+    const lease = await holder.acquire("clock", { holder: "h", ttlMs: 300 });
+    await expect(other.acquire("clock", { holder: "o", ttlMs: 1000 })).rejects.toMatchObject({ code: "lease_held" });
+    expect(Math.abs(lease.expiresAt - 300 - Date.now())).toBeLessThan(60_000);
+    await pause(400);
+    const next = await other.acquire("clock", { holder: "o", ttlMs: 1000 });
+    await expect(write(holder, lease, 0)).rejects.toMatchObject({ code: "fenced", details: { epoch: next.epoch } });
+  });
+
+  describe("a follower in another process", () => {
+    test.each([
+      ["by notifications", {}],
+      ["by polls alone, if nothing can listen", { listenUrl: "postgres://postgres@127.0.0.1:1/none" }],
+    ])("receives every record in order, %s", async (_, options) => {
+      schemas++;
+      const [writer, reader] = [await open(server.port), await open(server.port, options)];
+      const lease = await writer.acquire("s", { holder: "h", ttlMs: 60_000 });
+      const stop = new AbortController();
+      const seen: number[] = [];
+      const following = (async () => {
+        for await (const page of followRecords(reader, "s", { after: 0, follow: true, signal: stop.signal })) {
+          for (const { envelope } of page.records) seen.push(envelope.event_id);
+          if (seen.length >= 50) return;
+        }
+      })();
+      for (let id = 0; id < 50; id++) {
+        await write(writer, lease, id);
+        if (id % 10 === 0) await pause(20);
+      }
+      await following;
+      stop.abort();
+      expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
+    });
+  });
+
+  describe("a database that is away", () => {
+    test("lets appends wait and stores them in order when it returns; reads fail soon", async () => {
+      schemas++;
+      const log = await open(proxy.port, { readWaitMs: 100 });
+      const direct = await open(server.port);
+      const lease = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
+      await write(log, lease, 0, "before");
+      const faults: (string | undefined)[] = [];
+      log.monitor.watch((fault) => faults.push(fault?.code));
+      proxy.setUp(false);
+      const waiting = ["a", "b", "c"].map((value, index) => write(log, lease, 1 + index, value));
+      await expect(log.read("s", { after: 0 })).rejects.toMatchObject({ code: "store_unavailable" });
+      expect(log.monitor.fault?.code).toBe("store_unavailable");
+      expect((await log.monitor.check())?.code).toBe("store_unavailable");
+      expect(await readTexts(direct, "s")).toEqual(["before"]);
+      expect(log.peek("s", 1)).toBeUndefined();
+      proxy.setUp(true);
+      expect(await Promise.all(waiting)).toEqual([2, 3, 4]);
+      expect(log.monitor.fault).toBeUndefined();
+      expect(await readTexts(log, "s")).toEqual(["before", "a", "b", "c"]);
+      expect(faults).toEqual(["store_unavailable", undefined]);
+    });
+
+    test("makes an append fail after the limit, and the log works when it returns", async () => {
+      const log = await open(proxy.port, { waitMs: 300, readWaitMs: 100 });
+      const lease = await log.acquire("limit", { holder: "h", ttlMs: 60_000 });
+      proxy.setUp(false);
+      const failure = await write(log, lease, 0).catch((error: unknown) => error as LoomError);
+      expect(failure).toMatchObject({ code: "store_unavailable" });
+      proxy.setUp(true);
+      expect(await write(log, lease, 0, "later")).toBe(1);
+    });
+
+    test("does not let this process take leases that could not be renewed meanwhile", async () => {
+      const [holder, other] = [await open(proxy.port), await open(proxy.port, { readWaitMs: 100 })];
+      const lease = await holder.acquire("recovering", { holder: "h", ttlMs: 200 });
+      await holder.submit({ commandId: "c", sessionId: "recovering", kind: "cancel", body: {} });
+      proxy.setUp(false);
+      await expect(other.getSession("recovering")).rejects.toMatchObject({ code: "store_unavailable" });
+      await pause(300);
+      proxy.setUp(true);
+      expect(await other.listOrphans()).not.toContain("recovering");
+      await expect(other.acquire("recovering", { holder: "o", ttlMs: 1000 })).rejects.toMatchObject({
+        code: "lease_held",
+      });
+      await holder.renew(lease, 1000);
+    });
+
+    test("goes on after the server was killed", async () => {
+      schemas++;
+      const log = await open(server.port);
+      const lease = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
+      await write(log, lease, 0, "before");
+      const seen: string[] = [];
+      const stop = new AbortController();
+      const reader = await open(server.port, { readWaitMs: 60_000 });
+      const following = (async () => {
+        for await (const page of followRecords(reader, "s", { after: 0, follow: true, signal: stop.signal })) {
+          for (const { event } of page.records) seen.push((event as { value: string }).value);
+          if (seen.length >= 3) return;
+        }
+      })();
+      await server.kill();
+      const waiting = write(log, lease, 1, "during");
+      await server.restart();
+      expect(await waiting).toBe(2);
+      expect(await write(log, lease, 2, "after")).toBe(3);
+      await following;
+      stop.abort();
+      expect(seen).toEqual(["before", "during", "after"]);
+    }, 60_000);
+  });
+
+  test("is refused if a newer version has migrated it; several processes may create it at once", async () => {
+    schemas++;
+    const opened = await Promise.all(Array.from({ length: 4 }, () => open(server.port)));
+    const [log] = opened;
+    await migratePostgres(log!.database, { name: "log", migrations: Array.from({ length: 9 }, () => "SELECT 1") });
+    await expect(open(server.port)).rejects.toMatchObject({ code: "store_newer" });
+  });
+});
