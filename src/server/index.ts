@@ -16,6 +16,7 @@ export type { Audit, AuditAction, AuditEntry, AuditTarget } from "./auth/audit/a
 export type { AuthOptions, JwtOptions } from "./auth/auth-options.ts";
 export type { Credentials, NewToken, TokenInfo } from "./auth/credentials/credentials.ts";
 export { openCredentials } from "./auth/credentials/open-credentials.ts";
+export type { RateCounters } from "./auth/limits/rate-counters.ts";
 export type { Principal, PrincipalLimits } from "./auth/principal.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./events-handler.ts";

@@ -28,10 +28,10 @@ export interface Access {
    */
   watch(caller: Caller, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
   /**
-   * Counts one more request of an identified caller, such as a frame on a socket. Throws `unauthorized` and
-   * `rate_limited`.
+   * Counts one more request of an identified caller, such as a frame on a socket. Rejects with `rate_limited`. Absent if
+   * requests are not counted.
    */
-  countRequest(caller: Caller): void;
+  readonly countRequest?: ((caller: Caller) => Promise<void>) | undefined;
   /** Runs a search when the caller has fewer than its maximum. Throws `too_many_searches` if too many wait. */
   runSearch<T>(caller: Caller, signal: AbortSignal, search: () => Promise<T>): Promise<T>;
   /**

@@ -1,6 +1,7 @@
 /** Authentication options of a server. */
 import type { JSONWebKeySet } from "jose";
 import type { Credentials } from "./credentials/credentials.ts";
+import type { RateCounters } from "./limits/rate-counters.ts";
 import type { PrincipalLimits } from "./principal.ts";
 import type { Scope } from "./scopes.ts";
 
@@ -12,6 +13,11 @@ export interface AuthOptions {
   readonly jwt?: JwtOptions | undefined;
   /** Limits for credentials that set none. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
   readonly limits?: PrincipalLimits | undefined;
+  /**
+   * Counts requests, started runs and invalid credentials per minute. Default: in memory, so each process has the whole
+   * limit.
+   */
+  readonly rateCounters?: RateCounters | undefined;
   /** Lifetime of a browser sign-in, in milliseconds. Default: 7 days. */
   readonly cookieMs?: number | undefined;
   /** Lifetime of a ticket, in milliseconds. Default: 30,000. */

@@ -16,6 +16,7 @@ import { createLiveRuns } from "./limits/live-runs.ts";
 import { parseKey } from "./credentials/key.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
 import { ANONYMOUS, assertAgentAllowed, type Principal } from "./principal.ts";
+import { createMemoryRateCounters } from "./limits/create-memory-rate-counters.ts";
 import { createRates } from "./limits/rates.ts";
 import { createSearches } from "./limits/searches.ts";
 import { createSpend } from "./limits/spend.ts";
@@ -51,9 +52,10 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     const source = sourceOf({ ...request, principal: ANONYMOUS });
     auditor.record({ action: "credential.refuse", source, target: { credential } }, "unauthorized");
   };
-  const failures = createFailures({ maxFailures, now });
+  const { rateCounters: counters = createMemoryRateCounters({ now }) } = options;
+  const failures = createFailures({ counters, maxFailures });
   const authenticator = createAuthenticator({ credentials, failures, jwt, now, onRefused });
-  const rates = createRates({ limits, now });
+  const rates = createRates({ counters, limits });
   const { maxUnrecordedMs } = options;
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, maxUnrecordedMs, now, onError });
   const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
@@ -85,11 +87,11 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
   }
 
   /** Counts a request with only share links against the first link that is below its limit. */
-  function countRequest({ principal, shares }: Identity): void {
+  async function countRequest({ principal, shares }: Identity): Promise<void> {
     if (principal.kind !== "anonymous") return rates.takeRequest(principal);
     for (const [at, share] of shares.entries())
       try {
-        return rates.takeRequest(share);
+        return await rates.takeRequest(share);
       } catch (error) {
         if (at === shares.length - 1) throw error;
       }
@@ -104,7 +106,7 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
       async authenticate(text, request) {
         const authenticate = async (): Promise<Principal> => {
           const principal = await authenticator.authenticate(text, request);
-          rates.takeRequest(principal);
+          await rates.takeRequest(principal);
           return principal;
         };
         return meterAuthentication(meter, kindOfSecret(text), authenticate, () => true);
@@ -113,7 +115,7 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     async identify(request) {
       const authenticate = async (): Promise<Identity> => {
         const identity = await find(request);
-        countRequest(identity);
+        await countRequest(identity);
         return identity;
       };
       const isKnown = ({ principal, shares }: Identity): boolean => principal.kind !== "anonymous" || shares.length > 0;
@@ -126,7 +128,7 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     async admitRun({ principal }, { agent, ...run }) {
       assertAgentAllowed(principal, agent);
       await spend.admit(principal);
-      rates.takeRun(principal);
+      await rates.takeRun(principal);
       await liveRuns.admit(principal, run);
     },
     async admitTurn({ actor, signal }) {

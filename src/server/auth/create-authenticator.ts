@@ -35,11 +35,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { credentials, failures, jwt, now, onRefused } = options;
   const verify = jwt === undefined ? undefined : createJwtVerifier(jwt);
 
-  function fail(text: string, request: RequestInfo): never {
-    const { address } = request;
+  async function fail(text: string, request: RequestInfo): Promise<never> {
     onRefused(text, request);
-    failures.assertBelowLimit(address);
-    failures.add(address);
+    await failures.add(request.address);
     throw unauthorized(true);
   }
 
@@ -58,7 +56,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     async authenticate(text, request) {
       // Valid credentials pass even when their address is blocked: many users can share one proxy address.
       const known = await (BEARER_SECRET.test(text) ? credentials.find(text, now()) : findJwt(text));
-      return known ?? fail(text, request);
+      return known ?? (await fail(text, request));
     },
     async redeemTicket(text, request) {
       const used = await credentials.useTicket(text, now());

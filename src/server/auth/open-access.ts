@@ -12,7 +12,6 @@ export const OPEN_ACCESS: Access = {
   identify: () => Promise.resolve(IDENTITY),
   authorize: allowAll,
   watch: () => ignore,
-  countRequest: ignore,
   runSearch: (_caller, _signal, search) => search(),
   admitRun: () => Promise.resolve(),
   admitTurn: () => Promise.resolve(),

@@ -31,6 +31,7 @@ import { createStreams } from "../streams/create-streams.ts";
 import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";
 import type { Chunk } from "../streams/chunk.ts";
 import type { ReaderEnd, ReadRequest, StreamReader, Streams } from "../streams/stream-reader.ts";
+import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
 import { findFrameId } from "./find-frame-id.ts";
 
 /** Options of `ControlConnection`. */
@@ -54,7 +55,7 @@ export interface ControlConnectionOptions extends CommandHost {
   /** Called before every stream and command. Throws `forbidden` or `unauthorized` to refuse it. */
   readonly authorize?: (action: Action, session: string) => Promise<void> | void;
   /** Called for every request frame. Throws `rate_limited` to refuse it. */
-  readonly countRequest?: () => void;
+  readonly countRequest?: (() => Promise<void>) | undefined;
   /**
    * Acquires permission to read a session. Calling `onEnd` ends the stream with that error. Throws `too_many_streams`.
    * Default: no permission is needed.
@@ -112,6 +113,7 @@ const ID_PARSE_FACTOR = 4;
  */
 export class ControlConnection {
   readonly #options: ControlConnectionOptions & typeof DEFAULTS;
+  readonly #gate: FrameGate;
   readonly #streams: Streams;
   /** Streams of this connection only. Undefined when shared streams were passed. */
   readonly #ownStreams: Streams | undefined;
@@ -139,6 +141,10 @@ export class ControlConnection {
   readonly #heartbeatTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ControlConnectionOptions) {
+    this.#gate = new FrameGate(
+      options.countRequest,
+      WAITING_FACTOR * (options.maxInboundLength ?? DEFAULTS.maxInboundLength),
+    );
     this.#options = { ...DEFAULTS, ...options };
     const { heartbeatMs, streams, ready, hasRoom, sendBytes } = this.#options;
     // Copies of options that are used for every chunk.
@@ -167,21 +173,19 @@ export class ControlConnection {
       return;
     }
     const { frame } = decoded;
-    if (frame.type === "unsubscribe") void this.#unsubscribe(frame);
+    if (frame.type === "unsubscribe") this.#gate.follow(() => void this.#unsubscribe(frame));
     else if (frame.type === "ping") void this.#pong(frame);
-    else this.#handleRequest(frame);
+    else this.#handleRequest(frame, text.length);
   }
 
-  #handleRequest(frame: ControlCommand | SubscribeControl): void {
-    try {
-      this.#options.countRequest?.();
-    } catch (error) {
+  #handleRequest(frame: ControlCommand | SubscribeControl, length: number): void {
+    this.#gate.pass(length, (refusal) => {
+      if (this.#closed.signal.aborted) return;
       const { id, session } = frame;
-      this.#reply(toRefusal(this.#options, error, { id, session }));
-      return;
-    }
-    if (isCommand(frame)) void this.#runCommand(frame);
-    else this.#subscribe(frame);
+      if (refusal !== undefined) this.#reply(toRefusal(this.#options, refusal, { id, session }));
+      else if (isCommand(frame)) void this.#runCommand(frame);
+      else this.#subscribe(frame);
+    });
   }
 
   /** Handles a binary message, which the control protocol does not allow. */

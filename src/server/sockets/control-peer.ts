@@ -9,6 +9,7 @@ import { describeClose } from "./describe-close.ts";
 
 export function openControlPeer(core: ServerCore, writer: SocketWriter, caller: Caller): Peer {
   const { limits, streams, meter, access } = core;
+  const { countRequest } = access;
   const connection = new ControlConnection({
     ...commandHostFor(core, caller),
     streams,
@@ -18,7 +19,7 @@ export function openControlPeer(core: ServerCore, writer: SocketWriter, caller: 
     hasRoom: () => writer.hasRoom,
     ready: () => new Promise((resolve) => writer.whenRoom(resolve)),
     authorize: (action, session) => core.authorize({ caller, action, session }),
-    countRequest: () => access.countRequest(caller),
+    ...(countRequest === undefined ? {} : { countRequest: () => countRequest(caller) }),
     ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(caller, session, onEnd) }),
     onClose: (why) => {
       const { code, reason } = describeClose(why);

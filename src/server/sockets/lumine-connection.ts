@@ -27,6 +27,7 @@ import { actionOf } from "../commands/action-of.ts";
 import { type LumineInput, readLumineInput } from "./lumine-input.ts";
 import type { LumineRefusal } from "./lumine-frames.ts";
 import { isSessionIdle, type LumineStart, resolveLumineStart } from "./lumine-start.ts";
+import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
 import { LumineSender } from "./lumine-sender.ts";
 
 export interface LumineConnectionOptions {
@@ -34,8 +35,8 @@ export interface LumineConnectionOptions {
   readonly streams: Streams;
   /** Throws `forbidden`, `unauthorized`, or `unknown_session` when the caller has no such session. */
   readonly authorize: (action: Action, session: string | undefined) => Promise<void> | void;
-  /** Called for every valid input. Throws `rate_limited` to refuse it. */
-  readonly countRequest: () => void;
+  /** Called for every valid input. Rejects with `rate_limited` to refuse it. Default: nothing is counted. */
+  readonly countRequest?: (() => Promise<void>) | undefined;
   /**
    * Acquires permission to read a session. Calling `onEnd` ends the connection with that error. Throws
    * `too_many_streams`. Default: no permission is needed.
@@ -69,6 +70,7 @@ const MAX_COMMANDS = 100;
 
 export class LumineConnection {
   readonly #options: LumineConnectionOptions;
+  readonly #gate: FrameGate;
   readonly #sender: LumineSender;
   /** The session of the latest message; `#sender.session` is the session being answered. */
   #latestSession = "";
@@ -86,6 +88,7 @@ export class LumineConnection {
   #isClosed = false;
 
   constructor(options: LumineConnectionOptions) {
+    this.#gate = new FrameGate(options.countRequest, WAITING_FACTOR * options.maxInboundLength);
     this.#options = options;
     this.#sender = new LumineSender(options);
   }
@@ -125,7 +128,17 @@ export class LumineConnection {
 
   receive(text: string): void {
     if (this.#isClosed) return;
-    const input = this.#applyRateLimit(readLumineInput(text, this.#options.maxInboundLength));
+    const input = readLumineInput(text, this.#options.maxInboundLength);
+    // A bad frame is refused without counting, in its turn.
+    if (input.kind === "bad") this.#gate.follow(() => this.#handle(input));
+    else
+      this.#gate.pass(text.length, (error) =>
+        this.#handle(error === undefined ? input : { kind: "bad", error, isRequest: input.kind === "message" }),
+      );
+  }
+
+  #handle(input: LumineInput): void {
+    if (this.#isClosed) return;
     switch (input.kind) {
       case "message":
         this.#receiveMessage(input);
@@ -139,18 +152,6 @@ export class LumineConnection {
       case "bad":
         if (input.isRequest) this.#refuseRequest(input.error);
         else this.#refuseAside(this.#describe(input.error));
-    }
-  }
-
-  /** Turns an input above the rate limit into a `bad` one. */
-  #applyRateLimit(input: LumineInput): LumineInput {
-    if (input.kind === "bad") return input;
-    try {
-      this.#options.countRequest();
-      return input;
-    } catch (error) {
-      if (isLoomError(error)) return { kind: "bad", error, isRequest: input.kind === "message" };
-      throw error;
     }
   }
 

@@ -21,7 +21,7 @@ export type LumineInput =
   | { readonly kind: "command"; readonly command: LumineCommand; readonly session?: string }
   | { readonly kind: "cancel"; readonly reason?: string }
   /** `isRequest`: the client waits for `[DONE]`. */
-  | { readonly kind: "bad"; readonly error: LoomError; readonly isRequest: boolean };
+  | { readonly kind: "bad"; readonly error: unknown; readonly isRequest: boolean };
 
 /**
  * Parses one text message. Never throws for invalid input: the result has kind `bad`. Input of unknown type counts as a

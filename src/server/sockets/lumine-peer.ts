@@ -10,11 +10,12 @@ import type { SocketWriter } from "./socket-writer.ts";
 
 export async function openLuminePeer(core: ServerCore, writer: SocketWriter, caller: Caller): Promise<Peer> {
   const { access } = core;
+  const { countRequest } = access;
   const connection = new LumineConnection({
     host: commandHostFor(core, caller),
     streams: core.streams,
     authorize: (action, session) => core.authorize({ caller, action, session }),
-    countRequest: () => access.countRequest(caller),
+    ...(countRequest === undefined ? {} : { countRequest: () => countRequest(caller) }),
     ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(caller, session, onEnd) }),
     send: (text) => void writer.writeText(text),
     sendBytes: (messages) => void writer.write(messages),

@@ -1,60 +1,32 @@
-/**
- * Counts invalid credentials per address, to stop guessing.
- *
- * Invariant: the number of remembered addresses is limited; the one with the oldest failure is forgotten first.
- */
+/** Counts invalid credentials per address, to stop guessing. */
 import { LoomError } from "../../../protocol/index.ts";
-import { BoundedMap } from "../../../protocol/bounded-map.ts";
+import type { RateCounters } from "./rate-counters.ts";
 
 export interface FailuresOptions {
+  readonly counters: Pick<RateCounters, "count">;
   /** Invalid credentials per address and minute. Default: 20. Code `rate_limited`. */
   readonly maxFailures?: number | undefined;
-  /** Addresses to remember. Default: 10,000. */
-  readonly maxAddresses?: number | undefined;
-  readonly now?: (() => number) | undefined;
 }
 
 export interface Failures {
-  /** Throws `rate_limited`, with `retry_after_ms`, if the address has reached the limit. */
-  assertBelowLimit(address: string | undefined): void;
-  add(address: string | undefined): void;
+  /** Counts an invalid credential. Rejects with `rate_limited` and `retry_after_ms` if the address has reached the limit. */
+  add(address: string | undefined): Promise<void>;
 }
 
-interface FailureCount {
-  readonly since: number;
-  readonly count: number;
-}
-
-const MINUTE_MS = 60_000;
 const MAX_FAILURES = 20;
-const MAX_ADDRESSES = 10_000;
 /** All requests without a known address share one count. */
 const UNKNOWN = "unknown";
 
-export function createFailures(options: FailuresOptions = {}): Failures {
-  const { maxFailures = MAX_FAILURES, maxAddresses = MAX_ADDRESSES, now = Date.now } = options;
-  const counts = new BoundedMap<FailureCount>(maxAddresses);
-  const find = (key: string): FailureCount | undefined => {
-    const known = counts.get(key);
-    if (known === undefined) return undefined;
-    const age = now() - known.since;
-    return age >= 0 && age < MINUTE_MS ? known : undefined;
-  };
+export function createFailures({ counters, maxFailures = MAX_FAILURES }: FailuresOptions): Failures {
   return {
-    assertBelowLimit(address) {
-      const known = find(addressKeyOf(address));
-      if (known === undefined || known.count < maxFailures) return;
-      const retryMs = Math.max(1, known.since + MINUTE_MS - now());
-      const seconds = Math.ceil(retryMs / 1000);
+    async add(address) {
+      const waitMs = await counters.count(`failures ${addressKeyOf(address)}`, maxFailures);
+      if (waitMs === 0) return;
+      const seconds = Math.ceil(waitMs / 1000);
       throw new LoomError("rate_limited", `Too many invalid credentials from this address; try again in ${seconds} s`, {
         limit: maxFailures,
-        retry_after_ms: retryMs,
+        retry_after_ms: waitMs,
       });
-    },
-    add(address) {
-      const key = addressKeyOf(address);
-      const { since, count } = find(key) ?? { since: now(), count: 0 };
-      counts.set(key, { since, count: count + 1 });
     },
   };
 }
