@@ -24,7 +24,6 @@ async function createConnection() {
   const connection = new OpenaiConnection({
     open: async () => reader,
     describe: () => ({ status: 400, error: {} }),
-    countRequest: () => undefined,
     send: (text) => void sent.push(JSON.parse(text) as JsonObject),
     sendBytes: () => undefined,
     hasRoom: () => hasRoom,

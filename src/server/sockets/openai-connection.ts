@@ -16,14 +16,15 @@ import { isJsonObject, isLoomError, type Json, type JsonObject, LoomError } from
 import { parseJson } from "../../protocol/json.ts";
 import type { Chunk } from "../streams/chunk.ts";
 import type { ReaderEnd, StreamReader } from "../streams/stream-reader.ts";
+import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
 
 export interface OpenaiConnectionOptions {
   /** Starts the response of a message and opens its events. Returns undefined if the signal was aborted. */
   readonly open: (message: JsonObject, signal: AbortSignal) => Promise<StreamReader | undefined>;
   /** Describes an error for the client. */
   readonly describe: (error: unknown) => JsonObject;
-  /** Called for every message. Throws `rate_limited` to refuse it. */
-  readonly countRequest: () => void;
+  /** Called for every message. Rejects with `rate_limited` to refuse it. Default: nothing is counted. */
+  readonly countRequest?: (() => Promise<void>) | undefined;
   readonly send: (text: string) => void;
   /** Sends encoded WebSocket messages, which are shared by all readers. */
   readonly sendBytes: (messages: Buffer) => void;
@@ -53,6 +54,7 @@ interface Lane {
 
 export class OpenaiConnection {
   readonly #options: OpenaiConnectionOptions;
+  readonly #gate: FrameGate;
   readonly #lanes = new Map<string | undefined, Lane>();
   readonly #closed = new AbortController();
   #waiting = 0;
@@ -60,14 +62,20 @@ export class OpenaiConnection {
 
   constructor(options: OpenaiConnectionOptions) {
     this.#options = options;
+    this.#gate = new FrameGate(options.countRequest, WAITING_FACTOR * options.maxMessageBytes);
   }
 
   /** Handles one message from the client. Ignored after the connection has closed. */
   receive(text: string): void {
     if (this.#closed.signal.aborted) return;
+    this.#gate.pass(text.length, (refusal) => this.#handle(text, refusal));
+  }
+
+  #handle(text: string, refusal: unknown): void {
+    if (this.#closed.signal.aborted) return;
     let lane: string | undefined;
     try {
-      this.#options.countRequest();
+      if (refusal !== undefined) throw refusal;
       const message = this.#parse(text);
       lane = readLane(message);
       if (message["type"] === "response.steer") this.#refuseSteer(message);
@@ -79,7 +87,7 @@ export class OpenaiConnection {
   }
 
   receiveBinary(): void {
-    this.#refuse(undefined, invalid("A message must be text with a JSON object"));
+    this.#gate.follow(() => this.#refuse(undefined, invalid("A message must be text with a JSON object")));
   }
 
   /** Ends all streams. Call it when the client has disconnected. */

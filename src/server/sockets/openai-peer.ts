@@ -29,7 +29,8 @@ export type OpenResponse = (
 
 export function createOpenaiPeerOpener(openResponse: OpenResponse): OpenPeer {
   return (core, writer, caller) => {
-    const { access, limits } = core;
+    const { limits } = core;
+    const { countRequest } = core.access;
     const connection = new OpenaiConnection({
       async open(message, signal) {
         if (core.closing.aborted) throw new LoomError("shutting_down", "The server is shutting down");
@@ -47,7 +48,7 @@ export function createOpenaiPeerOpener(openResponse: OpenResponse): OpenPeer {
         const { problem } = describeProblem(core, error);
         return { status: problem.status, error: describeOpenaiError(problem) };
       },
-      countRequest: () => access.countRequest(caller),
+      ...(countRequest === undefined ? {} : { countRequest: () => countRequest(caller) }),
       send: (text) => void writer.writeText(text),
       sendBytes: (messages) => void writer.write(messages),
       hasRoom: () => writer.hasRoom,
