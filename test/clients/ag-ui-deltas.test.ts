@@ -120,8 +120,8 @@ describe.each(VERSIONS)("HttpAgent %s", (_version, Agent) => {
       write(0, { a: { set: 2 }, list: { append: ["first"] } }),
       { type: "values", state: {}, delta: true },
     ]);
-    const { state } = await receive(Agent, wrapStates(encode(records)));
-    expect(state).toEqual({ a: 1, list: ["first", "second"] });
+    const client = await receive(Agent, wrapStates(encode(records)));
+    expect(client.state).toEqual({ a: 1, list: ["first", "second"] });
   });
 
   test("applies the same patches as the decoder, and drops the same ones", async () => {

@@ -26,4 +26,4 @@ function answer({ prompt }: ScriptedRequest): ScriptedTurn {
   return { reasoning: "I use a tool.", text: "Let me see.", calls: CALLS[word ?? ""] ?? [], chunk: 4 };
 }
 
-export default { main: agent({ model: new ScriptedModel(answer), tools: createTools().tools }) };
+export const SERVED = { main: agent({ model: new ScriptedModel(answer), tools: createTools().tools }) };

@@ -15,7 +15,9 @@ const folder = mkdtempSync(join(tmpdir(), "loom-serve-kill-"));
 const servers: ServeProcess[] = [];
 const WAIT = { timeout: 60_000, interval: 50 };
 const ANSWER = "This is a long answer, of which only the first words are sent at once.";
-const AGENTS = join(import.meta.dirname, "serve-agents.ts");
+const AGENTS = join(folder, "agents.mjs");
+// The command loads the default export of a module.
+writeFileSync(AGENTS, `export { SERVED as default } from ${JSON.stringify(import.meta.resolve("./serve-agents.ts"))};`);
 const unhandled: unknown[] = [];
 const note = (reason: unknown): void => void unhandled.push(reason);
 let listeners: ReturnType<typeof process.listeners<"unhandledRejection">> = [];
