@@ -23,7 +23,7 @@ const TESTS = ["{src,web}/**/*.test.{ts,tsx}", "test/**/*.test.ts"];
  * `vi.waitFor` of an earlier file would advance.
  */
 const ISOLATED = globSync(TESTS, { cwd: root }).filter((file) =>
-  /getTimerCount|useFakeTimers|useDom|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*@hono|\btoJson\b.*to-json/.test(
+  /getTimerCount|useFakeTimers|useDom|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*"@hono|\btoJson\b.*to-json/.test(
     readFileSync(join(root, file), "utf8"),
   ),
 );

@@ -21,10 +21,13 @@ const urls = new Map<string, string>();
 const project = realpathSync(mkdtempSync(join(tmpdir(), "loom-example-servers-")));
 const children = new Set<ChildProcess>();
 
-/** The shortest server, as in the guide. It also serves the page of the examples, which asks for the live run. */
+/**
+ * The shortest server, as in the guide. It also serves the page of the examples, which asks for the live run. The single
+ * quotes tell its import from one of this file, which would need a thread alone (`vitest.config.ts`).
+ */
 const SHORT_SERVER = `
 import { readFileSync } from "node:fs";
-import { serve } from "@hono/node-server";
+import { serve } from '@hono/node-server';
 import { Hono } from "hono";
 import { streamText } from "ai";
 import { openSqliteLog, record } from "loom-agent";

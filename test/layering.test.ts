@@ -13,7 +13,7 @@ import {
   readSourceFiles,
   walkSyntax,
 } from "./source-files.ts";
-import type { SourceFile, SyntaxNode, Violation } from "./source-files.ts";
+import type { Import, SourceFile, SyntaxNode, Violation } from "./source-files.ts";
 
 const core = ["protocol", "framing", "dialects"];
 const running = [...core, "log", "engine", "graph"];
@@ -102,7 +102,7 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
 
     const isTest = isTestFile(file.path);
     const found: Violation[] = [];
-    for (const { specifier } of listImports(parsed.body)) {
+    for (const { specifier } of importsOf(file, parsed.body)) {
       const violation = checkImport(specifier);
       if (violation !== undefined) found.push(report(...violation));
     }
@@ -186,10 +186,21 @@ function findCycles(files: readonly SourceFile[]): string[] {
   return [...imports.keys()].flatMap((path) => visit(path, []));
 }
 
+/** Imports by the text of their file: most files are checked for violations and for cycles. */
+const knownImports = new Map<string, readonly Import[]>();
+
+function importsOf(file: SourceFile, body?: readonly SyntaxNode[]): readonly Import[] {
+  const known = knownImports.get(file.text);
+  if (known !== undefined) return known;
+  const parsed = body === undefined ? parseSource(file) : { body };
+  const imports = listImports("fault" in parsed ? [] : parsed.body);
+  knownImports.set(file.text, imports);
+  return imports;
+}
+
 /** Paths of the files that a file imports. */
 function listTargets(file: SourceFile): string[] {
-  const parsed = parseSource(file);
-  return listImports("fault" in parsed ? [] : parsed.body).flatMap(({ specifier = "" }) =>
+  return importsOf(file).flatMap(({ specifier = "" }) =>
     specifier.startsWith(".") ? [posix.join(posix.dirname(file.path), specifier)] : [],
   );
 }

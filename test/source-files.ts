@@ -109,7 +109,17 @@ export function isSyntaxNode(value: unknown): value is SyntaxNode {
 }
 
 function childrenOf(node: SyntaxNode): SyntaxNode[] {
-  return Object.values(node).flat().filter(isSyntaxNode);
+  const children: SyntaxNode[] = [];
+  for (const value of Object.values(node)) {
+    // Most fields are names and positions, and there are millions of them.
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) {
+      if (isSyntaxNode(value)) children.push(value);
+      continue;
+    }
+    for (const each of value as readonly unknown[]) if (isSyntaxNode(each)) children.push(each);
+  }
+  return children;
 }
 
 function readLiteral(node: unknown): string | undefined {
