@@ -1,6 +1,7 @@
 /**
  * A real PostgreSQL server for tests, in a temporary folder. It ends with the process that started it, also if that is
- * killed: a shell waits for the end of its input. The data is not synced, so only kills of the server are survived.
+ * killed: a shell waits for the end of its input. Unless it is durable, the data is not synced, and survives only kills
+ * of the server.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -35,7 +36,7 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
   linkLibraries();
   const folder = mkdtempSync(join(tmpdir(), "loom-postgres-"));
   chmodSync(folder, 0o700);
@@ -51,7 +52,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   ];
   execFileSync(join(NATIVE, "bin", "initdb"), ["-D", data, ...flags], { ...NOBODY, cwd: folder, stdio: "ignore" });
   const port = await findPort();
-  let shell = await start(data, port);
+  let shell = await start(data, port, isDurable);
   const kill = async (): Promise<void> => {
     const [pid] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
     process.kill(Number(pid), "SIGKILL");
@@ -62,9 +63,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     kill,
     restart: async () => {
-      shell = await start(data, port);
+      shell = await start(data, port, isDurable);
     },
     stop: async () => {
+      shell.ref();
       shell.stdin?.end();
       await exited(shell);
       rmSync(folder, { recursive: true, force: true });
@@ -72,14 +74,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-async function start(data: string, port: number): Promise<ChildProcess> {
+async function start(data: string, port: number, isDurable: boolean): Promise<ChildProcess> {
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
-    fsync: "off",
+    fsync: isDurable ? "on" : "off",
     shared_buffers: "32MB",
     max_connections: "100",
-    autovacuum: "off",
+    autovacuum: isDurable ? "on" : "off",
     // In the folder instead of outside of it.
     dynamic_shared_memory_type: "mmap",
   };

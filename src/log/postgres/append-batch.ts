@@ -15,7 +15,7 @@ export interface BatchedAppend {
   readonly sessionId: string;
   readonly epoch: number;
   readonly expectedLastId: number;
-  readonly rows: readonly NewRecordRow[];
+  readonly row: NewRecordRow;
   readonly changes: readonly IndexChanges[];
 }
 
@@ -31,20 +31,8 @@ interface MovedRow extends StoredAppend {
   readonly n: number;
 }
 
-const APPEND = `WITH input AS (
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) WITH ORDINALITY
-      AS i(session_id, epoch, expected, records, bytes, n)),
-  moved AS (
-    UPDATE @.sessions s SET last_id = i.expected + i.records, pos = s.pos + i.bytes, changes = s.changes + 1
-    FROM input i WHERE s.session_id = i.session_id AND s.epoch = i.epoch AND s.last_id = i.expected
-      AND s.holder IS NOT NULL
-    RETURNING i.n, s.key, s.owner, s.changes, i.expected, s.pos - i.bytes AS pos),
-  stored AS (
-    INSERT INTO @.records (session, first_id, last_id, pos, text)
-    SELECT m.key, m.expected + r.first, m.expected + r.last, m.pos + r.pos, r.text
-    FROM unnest($6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[]) AS r(n, first, last, pos, text)
-    JOIN moved m ON m.n = r.n)
-  SELECT n::integer, key, owner, changes FROM moved`;
+const APPEND = `SELECT n, session AS key, session_owner AS owner, session_changes AS changes
+  FROM @.append_batch($1, $2, $3, $4, $5, $6)`;
 
 /** Returns what was stored for each append; undefined if it was not. */
 export async function appendBatch(
@@ -77,29 +65,14 @@ async function appendWithIndexes(
   return moved;
 }
 
-/** One array per parameter of the statement. */
+/** One array per parameter of the function. */
 function toArrays(appends: readonly BatchedAppend[]): readonly SqlValue[] {
-  const rows: (readonly [n: number, first: number, last: number, pos: number, text: string])[] = [];
-  const totals = appends.map((append, index) => {
-    let records = 0;
-    let bytes = 0;
-    for (const row of append.rows) {
-      bytes += row.bytes;
-      rows.push([index + 1, records + 1, records + row.records, bytes, row.text]);
-      records += row.records;
-    }
-    return { records, bytes };
-  });
   return [
     appends.map(({ sessionId }) => toColumn(sessionId)),
     appends.map(({ epoch }) => epoch),
     appends.map(({ expectedLastId }) => expectedLastId),
-    totals.map(({ records }) => records),
-    totals.map(({ bytes }) => bytes),
-    rows.map(([n]) => n),
-    rows.map(([, first]) => first),
-    rows.map(([, , last]) => last),
-    rows.map(([, , , pos]) => pos),
-    rows.map(([, , , , text]) => text),
+    appends.map(({ row }) => row.records),
+    appends.map(({ row }) => row.bytes),
+    appends.map(({ row }) => row.text),
   ];
 }

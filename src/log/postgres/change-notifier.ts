@@ -12,6 +12,9 @@ const MAX_BYTES = 7500;
 /** Notifications sent at once; beyond them all watchers poll. */
 const MAX_NOTIFICATIONS = 8;
 
+/** A hint need not survive a crash, so its commit does not wait for the disk. */
+const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, p) FROM unnest($2::text[]) AS p`;
+
 /** Sent instead of a list that is too long. */
 export const ALL_SESSIONS = "*";
 
@@ -51,7 +54,7 @@ export class ChangeNotifier {
     const payloads = formatPayloads(this.#writer, [...this.#changed]);
     this.#changed.clear();
     try {
-      await this.#db.write("SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p", [channelOf(this.#db), payloads]);
+      await this.#db.write(NOTIFY, [channelOf(this.#db), payloads]);
     } catch {
       // The watchers poll.
     }

@@ -12,12 +12,12 @@ import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
 import type { Append } from "../log.ts";
 import { appendBatch, type BatchedAppend, type StoredAppend } from "./append-batch.ts";
 import { appendOne } from "./append-one.ts";
-import { splitRows } from "./record-rows.ts";
+import { MAX_ROW_LENGTH, MAX_ROW_RECORDS, splitRows } from "./record-rows.ts";
 
 const MAX_BATCHES = 2;
 /** Characters and sessions of a batch, unless one append has more. */
 const MAX_BATCH_LENGTH = 1024 * 1024;
-const MAX_BATCH_SESSIONS = 1000;
+const MAX_BATCH_SESSIONS = 200;
 
 export interface GroupCommitterOptions {
   readonly db: PostgresDatabase;
@@ -116,7 +116,7 @@ export class GroupCommitter {
     const taken: TakenAppends[] = [];
     let length = 0;
     for (const sessionId of this.#ready) {
-      const appends = takeConsecutive(this.#waiting.get(sessionId) ?? [], MAX_BATCH_LENGTH - length);
+      const appends = takeConsecutive(this.#waiting.get(sessionId) ?? []);
       if (appends.length === 0) break;
       for (const append of appends) length += append.length;
       this.#ready.delete(sessionId);
@@ -129,7 +129,7 @@ export class GroupCommitter {
   }
 
   async #store(taken: readonly TakenAppends[]): Promise<void> {
-    const plain = taken.filter(({ appends }) => appends.every(({ batch }) => isPlain(batch)));
+    const plain = taken.filter(({ appends }) => appends.every(isPlain));
     const single = taken.filter((one) => !plain.includes(one));
     try {
       const stored = plain.length === 0 ? [] : await appendBatch(this.#options.db, plain.map(join));
@@ -174,26 +174,29 @@ export class GroupCommitter {
   }
 }
 
-/** Whether the append can go into a batch: its numbers fit the database, and it settles no command. */
-function isPlain({ epoch, expectedLastId, entries, settle }: Append): boolean {
-  const isSettling = settle !== undefined && settle.length > 0;
-  return !isSettling && entries.length > 0 && Number.isSafeInteger(epoch) && Number.isSafeInteger(expectedLastId);
+/** Whether the append can go into a batch: its numbers fit the database, it fits into a row, and settles no command. */
+function isPlain({ batch, length }: WaitingAppend): boolean {
+  const { epoch, expectedLastId, entries, settle = [] } = batch;
+  if (settle.length > 0 || entries.length === 0 || entries.length > MAX_ROW_RECORDS) return false;
+  if (length > MAX_ROW_LENGTH && entries.length > 1) return false;
+  return Number.isSafeInteger(epoch) && Number.isSafeInteger(expectedLastId);
 }
 
-/** Takes the first append, and those that continue it and fit into `room`. */
-function takeConsecutive(queue: WaitingAppend[], room: number): readonly WaitingAppend[] {
+/** Takes the first append, and those that continue it and fit into the same row. */
+function takeConsecutive(queue: WaitingAppend[]): readonly WaitingAppend[] {
   const [first] = queue;
   if (first === undefined) return [];
   let count = 1;
-  if (isPlain(first.batch)) {
+  if (isPlain(first)) {
+    let records = first.batch.entries.length;
     let { length } = first;
-    for (let last = first.batch; count < queue.length; count++) {
-      const next = queue[count];
-      if (next === undefined || !isPlain(next.batch) || length + next.length > room) break;
-      if (next.batch.epoch !== last.epoch || next.batch.expectedLastId !== last.expectedLastId + last.entries.length)
-        break;
-      last = next.batch;
+    for (let next = queue[count]; next !== undefined && isPlain(next); next = queue[count]) {
+      const { epoch, expectedLastId, entries } = next.batch;
+      if (epoch !== first.batch.epoch || expectedLastId !== first.batch.expectedLastId + records) break;
+      records += entries.length;
       length += next.length;
+      if (records > MAX_ROW_RECORDS || length > MAX_ROW_LENGTH) break;
+      count++;
     }
   }
   return queue.splice(0, count);
@@ -201,11 +204,8 @@ function takeConsecutive(queue: WaitingAppend[], room: number): readonly Waiting
 
 function join({ sessionId, appends }: TakenAppends): BatchedAppend {
   const [first] = appends;
-  return {
-    sessionId,
-    epoch: first?.batch.epoch ?? 0,
-    expectedLastId: first?.batch.expectedLastId ?? 0,
-    rows: splitRows(appends.flatMap(({ batch }) => batch.entries.map(({ text }) => text))),
-    changes: appends.flatMap(({ changes }) => changes ?? []),
-  };
+  const [row] = splitRows(appends.flatMap(({ batch }) => batch.entries.map(({ text }) => text)));
+  if (first === undefined || row === undefined) throw new TypeError("A batch needs records");
+  const { epoch, expectedLastId } = first.batch;
+  return { sessionId, epoch, expectedLastId, row, changes: appends.flatMap(({ changes }) => changes ?? []) };
 }

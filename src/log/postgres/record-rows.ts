@@ -4,8 +4,8 @@ import { LoomError } from "../../protocol/loom-error.ts";
 import type { Transaction } from "../../postgres/postgres-database.ts";
 
 /** Maximum number of records and characters of a row, unless a record is longer: a read may need one record of it. */
-const MAX_ROW_RECORDS = 256;
-const MAX_ROW_LENGTH = 64 * 1024;
+export const MAX_ROW_RECORDS = 256;
+export const MAX_ROW_LENGTH = 64 * 1024;
 
 /** A row of records. */
 export interface RecordRow {

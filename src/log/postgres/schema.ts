@@ -113,6 +113,23 @@ CREATE TABLE @.texts (
   PRIMARY KEY (session, event_id)
 );
 CREATE INDEX texts_by_term ON @.texts USING gin (terms);
+
+-- Stores one append per session; see append-batch.ts. A function, because its plan is kept by the server, so that no
+-- connection needs a prepared statement.
+CREATE FUNCTION @.append_batch(ids text[], epochs bigint[], ends bigint[], counts bigint[], sizes bigint[], bodies text[])
+RETURNS TABLE (n bigint, session bigint, session_owner text, session_changes bigint) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY WITH moved AS (
+    UPDATE @.sessions s SET last_id = i.last + i.records, pos = s.pos + i.bytes, changes = s.changes + 1
+    FROM unnest(ids, epochs, ends, counts, sizes) WITH ORDINALITY AS i(session_id, epoch, last, records, bytes, n)
+    WHERE s.session_id = i.session_id AND s.epoch = i.epoch AND s.last_id = i.last AND s.holder IS NOT NULL
+    RETURNING i.n, s.key, s.owner, s.changes, i.last, s.last_id, s.pos),
+  stored AS (
+    INSERT INTO @.records (session, first_id, last_id, pos, text)
+    SELECT m.key, m.last + 1, m.last_id, m.pos, bodies[m.n] FROM moved m)
+  SELECT m.n, m.key, m.owner, m.changes FROM moved m;
+END $$;
 `;
 
 export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1] };
