@@ -38,7 +38,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   client: core,
   react: [...core, "client"],
   "ai-sdk": core,
-  server: [...running, ...thinking, "sqlite"],
+  server: [...running, ...thinking, "sqlite", "postgres"],
   cli: [...running, ...thinking, "sqlite", "client", "react", "server"],
 };
 

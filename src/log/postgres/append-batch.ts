@@ -8,7 +8,7 @@ import type { PostgresDatabase, SqlValue, Transaction } from "../../postgres/pos
 import type { IndexChanges } from "../index-changes.ts";
 import { writeIndexes } from "./index-rows.ts";
 import type { NewRecordRow } from "./record-rows.ts";
-import { fromColumn, toColumn } from "./text-column.ts";
+import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** One or more appends of a session that follow each other. */
 export interface BatchedAppend {

@@ -10,7 +10,7 @@ import { findCommands, settleCommands } from "./command-rows.ts";
 import { writeIndexes } from "./index-rows.ts";
 import { insertRecords, readTexts, splitRows } from "./record-rows.ts";
 import { assertSession, lockSession, type StoredHead } from "./session-rows.ts";
-import { fromColumn } from "./text-column.ts";
+import { fromColumn } from "../../postgres/text-column.ts";
 
 /** Throws `unknown_session`, `fenced`, `conflict` or `command_settled`. */
 export async function appendOne(

@@ -7,7 +7,7 @@ import type { Client } from "pg";
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import type { Feed } from "../feed.ts";
 import { ALL_SESSIONS, channelOf } from "./change-notifier.ts";
-import { fromColumn, toColumn } from "./text-column.ts";
+import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const POLL = `SELECT session_id AS "sessionId", key, changes FROM @.sessions WHERE session_id = ANY($1::text[])`;
 

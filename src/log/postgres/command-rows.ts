@@ -3,7 +3,7 @@ import type { Transaction } from "../../postgres/postgres-database.ts";
 import type { Settlement } from "../log.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
 import { NOW } from "./session-rows.ts";
-import { fromColumn, toColumn } from "./text-column.ts";
+import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** Columns of `CommandRow`. */
 export const COMMAND = `c.command_id AS "commandId", c.kind, c.body, c.created_at AS "createdAt", c.outcome`;

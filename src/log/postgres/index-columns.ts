@@ -1,7 +1,7 @@
 /** Columns of runs and landmarks, and what they mean. */
 import type { Landmark, LandmarkKind } from "../log.ts";
 import type { RunRow } from "../stored-rows.ts";
-import { fromColumn, fromOptionalColumn } from "./text-column.ts";
+import { fromColumn, fromOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Columns of `RunRow`, from `runs r`. */
 export const RUN = `r.run_id AS "runId", r.status, r.first_id AS "firstId", r.last_id AS "lastId",

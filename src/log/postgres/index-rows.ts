@@ -5,7 +5,7 @@ import type { IndexChanges, IndexedRunEnd, IndexedRunStart } from "../index-chan
 import type { Landmark } from "../log.ts";
 import { type IndexedSession, listTerms } from "../search-terms.ts";
 import { listWords } from "../search-text.ts";
-import { toColumn, toOptionalColumn } from "./text-column.ts";
+import { toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** The index changes of one append. */
 export interface SessionChanges {

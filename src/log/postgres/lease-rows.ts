@@ -10,7 +10,7 @@ import { describeRun, type RunRow } from "../stored-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
 import { readTexts } from "./record-rows.ts";
 import { findSession, HEAD, isHeld, NOW, type StoredHead } from "./session-rows.ts";
-import { fromColumn, toColumn } from "./text-column.ts";
+import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $3, lease = $4,
     expires_at = ${NOW} + $5, changes = changes + 1 WHERE s.key = $2 RETURNING ${HEAD}`;

@@ -30,7 +30,7 @@ import { hashOf } from "./index-rows.ts";
 import { type RecordRow, ROWS_AFTER, takeTexts } from "./record-rows.ts";
 import { assertSession, describeSession, findSession, HEAD, NOW, type StoredHead } from "./session-rows.ts";
 import { findListKey } from "./search-sessions.ts";
-import { fromColumn, toColumn } from "./text-column.ts";
+import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 

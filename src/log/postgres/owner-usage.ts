@@ -5,7 +5,7 @@
 import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { assertQuota, hasQuotas, NO_USAGE, type OwnerQuotas, type OwnerUsage } from "../owner-quota.ts";
-import { toColumn } from "./text-column.ts";
+import { toColumn } from "../../postgres/text-column.ts";
 
 /** How long the bytes that other processes have written may be unknown to this one. */
 const MAX_AGE_MS = 1000;

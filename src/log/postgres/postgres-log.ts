@@ -78,7 +78,7 @@ import { searchSessions } from "./search-sessions.ts";
 import { assertSession, lockSession, openSession } from "./session-rows.ts";
 import { saveSnapshot } from "./snapshot-rows.ts";
 import { setTitle, submitCommand } from "./submit-command.ts";
-import { fromColumn } from "./text-column.ts";
+import { fromColumn } from "../../postgres/text-column.ts";
 import { discardAbandoned, writeDraft } from "./write-draft.ts";
 
 const MAX_QUEUE_BYTES = 256 * 1024 * 1024;

@@ -8,7 +8,7 @@ import type { PruneReport, RetentionPolicy } from "../log.ts";
 import { SETTLED_COMMANDS_MS } from "../rules.ts";
 import { findPosition } from "./record-rows.ts";
 import { lockSession, NOW, type StoredHead } from "./session-rows.ts";
-import { fromColumn } from "./text-column.ts";
+import { fromColumn } from "../../postgres/text-column.ts";
 
 const MAX_SESSIONS = 1000;
 const MAX_COMMANDS = 2000;

@@ -9,7 +9,7 @@ import type { PostgresFormat } from "../../postgres/migrate.ts";
  * - `changes` counts the changes that watchers of a session are interested in.
  * - `lease` identifies one call of `acquire`, which may have to be repeated after a lost answer.
  * - Times are milliseconds since 1970, by the clock of the database.
- * - Strings of users may contain NUL, which PostgreSQL cannot store: see `text-column.ts`.
+ * - Strings of users may contain NUL, which PostgreSQL cannot store: see `src/postgres/text-column.ts`.
  */
 const VERSION_1 = `
 -- Epochs are unique in the database, so that no lease is valid in a session that was created again.

@@ -13,7 +13,7 @@ import { findSnippet, readQuery, type SearchPhrase } from "../search-text.ts";
 import { cutTerm } from "./index-rows.ts";
 import { type RecordRow, takeTexts } from "./record-rows.ts";
 import { describeSession, findSession, HEAD, type StoredHead } from "./session-rows.ts";
-import { fromColumn, fromOptionalColumn, toColumn } from "./text-column.ts";
+import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** Candidates read at once. */
 const MAX_CANDIDATES = 50;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Transaction } from "../../postgres/postgres-database.ts";
 import type { CreateOptions, SessionInfo } from "../log.ts";
 import { LOCAL_OWNER, sessionExists, unknownSession } from "../rules.ts";
-import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "./text-column.ts";
+import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** The current time of the database in milliseconds. `$1` is the time of a test, null otherwise. */
 export const NOW = "coalesce($1::double precision, floor(extract(epoch FROM clock_timestamp()) * 1000))";

@@ -2,7 +2,7 @@
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import type { EncoderSnapshot } from "../log.ts";
 import { MAX_SNAPSHOTS } from "../rules.ts";
-import { toColumn } from "./text-column.ts";
+import { toColumn } from "../../postgres/text-column.ts";
 
 const SAVE = `INSERT INTO @.snapshots (session, key, event_id, state)
   SELECT s.key, $2, $3::bigint, $4 FROM @.sessions s WHERE s.session_id = $1 AND s.first_id <= $3

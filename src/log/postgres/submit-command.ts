@@ -9,7 +9,7 @@ import { countPending, findCommands, insertCommand } from "./command-rows.ts";
 import { writeTexts } from "./index-rows.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
 import { assertSession, lockSession, openSession, type StoredHead } from "./session-rows.ts";
-import { fromColumn, toColumn } from "./text-column.ts";
+import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create"> {
   readonly sessionId: string;

@@ -14,7 +14,7 @@ import { writeIndexes, writeTexts } from "./index-rows.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
 import { insertRecords, splitRows } from "./record-rows.ts";
 import { createDraft, lockDraft, lockSession, NOW, type StoredHead } from "./session-rows.ts";
-import { fromColumn, toColumn, toOptionalColumn } from "./text-column.ts";
+import { fromColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Time without a write after which a draft is deleted. */
 const ABANDONED_MS = 5 * 60_000;

@@ -1,7 +1,7 @@
 // Tests that every credential store must pass.
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Credentials, NewToken } from "./credentials.ts";
+import type { Credentials, IssuedCredential, NewToken, ShareInfo } from "./credentials.ts";
 import type { CredentialsOptions } from "./open-credentials-options.ts";
 import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";
 
@@ -104,7 +104,8 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
 
   it("lists tokens newest first with their last use", async () => {
     const [reader, writer] = await make();
-    const secrets = await Promise.all(["a", "b", "c"].map(async (name) => (await writer.createToken({ name })).secret));
+    const secrets: string[] = [];
+    for (const name of ["a", "b", "c"]) secrets.push((await writer.createToken({ name })).secret);
     now += 90_500;
     await reader.find(secrets[1] ?? "");
     now += 60_000;
@@ -143,10 +144,10 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     const principals = await Promise.all(all.map(async (secret) => (await reader.find(secret)) ?? ANONYMOUS));
     now += HOUR - 1;
     for (const secret of all) expect(await reader.find(secret)).toBeDefined();
-    expect(await Promise.all(principals.map(async (one) => reader.isValid(one)))).toEqual([true, true, true]);
+    expect(await Promise.all(principals.map((one) => reader.isValid(one)))).toEqual([true, true, true]);
     now += 1;
     for (const secret of all) expect(await reader.find(secret)).toBeUndefined();
-    expect(await Promise.all(principals.map(async (one) => reader.isValid(one)))).toEqual([false, false, false]);
+    expect(await Promise.all(principals.map((one) => reader.isValid(one)))).toEqual([false, false, false]);
     expect(await reader.useTicket(ticket.secret)).toBeUndefined();
     expect(await reader.listShares("s 1", "i1")).toEqual([]);
   });
@@ -179,11 +180,9 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     const [reader, writer] = await make();
     const token = await writer.createToken({ name: "a", limits: { maxStreams: 3 }, expiresAt: now + 1000 });
     const maker = `token:${token.info.tokenId}`;
-    const links = await Promise.all(
-      [{ maker }, { maker, expiresAt: now + 500 }, { maker: "jwt:ann" }, {}].map(async (more) =>
-        writer.createShare({ ...SHARE, ...more }),
-      ),
-    );
+    const links: IssuedCredential<ShareInfo>[] = [];
+    for (const more of [{ maker }, { maker, expiresAt: now + 500 }, { maker: "jwt:ann" }, {}])
+      links.push(await writer.createShare({ ...SHARE, ...more }));
     expect(links.map(({ info }) => info.expiresAt)).toEqual([now + 1000, now + 500, undefined, undefined]);
     const principals = await Promise.all(links.map(async ({ secret }) => (await reader.find(secret)) ?? ANONYMOUS));
     expect(principals.map(({ account, limits }) => [account, limits])).toEqual([
@@ -194,9 +193,9 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     ]);
     expect(await reader.isNotRevoked(maker)).toBe(true);
     expect(await writer.revokeToken("a")).toBe(true);
-    expect(await Promise.all(principals.map(async (one) => reader.isValid(one)))).toEqual([false, false, true, true]);
+    expect(await Promise.all(principals.map((one) => reader.isValid(one)))).toEqual([false, false, true, true]);
     expect((await reader.listShares("s 1", "i1")).map(({ maker: of }) => of)).toEqual([undefined, "jwt:ann"]);
-    expect(await Promise.all(["jwt:ann", maker].map(async (id) => reader.isNotRevoked(id)))).toEqual([true, false]);
+    expect(await Promise.all(["jwt:ann", maker].map((id) => reader.isNotRevoked(id)))).toEqual([true, false]);
     expect(await reader.find((await writer.createShare({ ...SHARE, maker })).secret)).toBeUndefined();
   });
 
@@ -215,7 +214,7 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     await writer.deleteCookie(one.slice(0, 22) + two.slice(22));
     expect(await reader.isValid(first)).toBe(true);
     await writer.deleteCookie(one);
-    expect(await Promise.all([first, second, me].map(async (principal) => reader.isValid(principal)))).toEqual([
+    expect(await Promise.all([first, second, me].map((principal) => reader.isValid(principal)))).toEqual([
       false,
       true,
       true,
@@ -304,6 +303,18 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     expect(await reader.readSpent("token:a", NOON)).toBe(16);
     await reader.addSpent("token:a", 1, NOON + 33 * 24 * HOUR);
     expect(await reader.readSpent("token:a", NOON)).toBe(0);
+  });
+
+  it("stores session IDs with any characters", async () => {
+    const [reader, writer] = await make();
+    const [session, incarnation] = ["a\\0\0\\\\b 😀", "i1"];
+    const { secret, info } = await writer.createShare({ ...SHARE, session });
+    expect((await reader.find(secret))?.session).toEqual({ id: session, incarnation });
+    expect(await reader.listShares(session, incarnation)).toEqual([info]);
+    const ticket = await writer.createTicket(ALICE, { session, expiresAt: now + 1000 });
+    expect(await reader.useTicket(ticket.secret)).toEqual({ principal: ALICE, session });
+    expect([await writer.revokeToken("a\0b"), await writer.revokeShare(session, "\0")]).toEqual([false, false]);
+    expect(await writer.revokeShare(session, info.shareId)).toBe(true);
   });
 
   describe("limits", () => {

@@ -1,5 +1,5 @@
 /** SQL statements of the credential store, and the conversion between rows and tokens, links and principals. */
-import { isJsonObject } from "../../../protocol/index.ts";
+import { isJsonObject, LoomError } from "../../../protocol/index.ts";
 import type { ShareInfo, TokenInfo } from "./credentials.ts";
 import type { CheckedToken } from "./open-credentials-checks.ts";
 import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
@@ -72,6 +72,14 @@ export const STATEMENTS = {
     WHERE owner = ?1 AND key = (SELECT max(key) FROM tokens)`,
   eraseTokens: "DELETE FROM tokens WHERE owner = ?",
 } as const;
+
+const MAX_PRINCIPAL_LENGTH = 16_384;
+
+/** A principal and the digest that its secret must match. */
+export interface CachedCredential {
+  readonly principal: Principal;
+  readonly digest: Uint8Array;
+}
 
 export interface TokenRow {
   readonly id: string;
@@ -185,7 +193,7 @@ export function principalOfShare(
 }
 
 /** Serializes a principal that no table has a row for. */
-export function writePrincipal({ scopes, ...rest }: Principal): string {
+function writePrincipal({ scopes, ...rest }: Principal): string {
   return JSON.stringify({ ...rest, cookie: undefined, scopes: [...scopes] });
 }
 
@@ -198,4 +206,28 @@ export function readPrincipal(text: string): Principal | undefined {
 /** Ignores scopes of a newer version. */
 function readScopes(written: unknown): readonly Scope[] {
   return SCOPES.filter((scope) => (written as readonly unknown[]).includes(scope));
+}
+
+/** True if there is no end. */
+export function isBefore(end: number | null | undefined, now: number): boolean {
+  return end == null || now < end;
+}
+
+export function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+/** Throws `unsupported` for principals without a credential. */
+export function holderOf({ kind, id }: Principal): string {
+  if (kind === "token" || kind === "jwt" || kind === "share") return id;
+  throw new LoomError("unsupported", "Authentication is off on this server, so there is nothing to sign in to");
+}
+
+/** Null for tokens and share links, which have rows that can be revoked; a JWT principal is stored until it expires. */
+export function serializePrincipal(principal: Principal): string | null {
+  if (principal.kind !== "jwt") return null;
+  const text = writePrincipal(principal);
+  if (text.length > MAX_PRINCIPAL_LENGTH)
+    throw new LoomError("invalid_arguments", "The claims of the JWT are too long");
+  return text;
 }

@@ -28,16 +28,20 @@ import { checkShare, checkToken } from "./open-credentials-checks.ts";
 import { MEMORY, openCredentialsFile } from "./open-credentials-file.ts";
 import { CREDENTIAL_LIMITS, type CredentialLimits, type CredentialsOptions } from "./open-credentials-options.ts";
 import {
+  type CachedCredential,
   type CookieOrTicketRow,
+  earlier,
+  holderOf,
+  isBefore,
   principalOfShare,
   principalOfToken,
   readPrincipal,
   readShare,
   readToken,
+  serializePrincipal,
   type ShareRow,
   STATEMENTS,
   type TokenRow,
-  writePrincipal,
   writeToken,
 } from "./open-credentials-rows.ts";
 import type { Principal } from "../principal.ts";
@@ -47,13 +51,6 @@ const DAY = 86_400_000;
 const MAX_CACHED = 10_000;
 /** How often to check that the path still points to the opened file. */
 const FILE_CHECK_MS = 1000;
-const MAX_PRINCIPAL_LENGTH = 16_384;
-
-/** A principal and the digest that its secret must match. */
-interface CachedCredential {
-  readonly principal: Principal;
-  readonly digest: Uint8Array;
-}
 
 /**
  * Opens the credential store: tokens, cookies, tickets and share links. Creates the file if it does not exist; `path`
@@ -450,28 +447,4 @@ class SqliteCredentials implements Credentials {
 
 function count(row: { readonly [column: string]: unknown } | undefined): number {
   return Number(row?.["n"] ?? 0);
-}
-
-/** True if there is no end. */
-function isBefore(end: number | null | undefined, now: number): boolean {
-  return end == null || now < end;
-}
-
-function earlier(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
-}
-
-/** Throws `unsupported` for principals without a credential. */
-function holderOf({ kind, id }: Principal): string {
-  if (kind === "token" || kind === "jwt" || kind === "share") return id;
-  throw new LoomError("unsupported", "Authentication is off on this server, so there is nothing to sign in to");
-}
-
-/** Null for tokens and share links, which have rows that can be revoked; a JWT principal is stored until it expires. */
-function serializePrincipal(principal: Principal): string | null {
-  if (principal.kind !== "jwt") return null;
-  const text = writePrincipal(principal);
-  if (text.length > MAX_PRINCIPAL_LENGTH)
-    throw new LoomError("invalid_arguments", "The claims of the JWT are too long");
-  return text;
 }

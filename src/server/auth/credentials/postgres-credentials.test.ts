@@ -1,0 +1,70 @@
+// The credential store in PostgreSQL, on a real server, with a database connection per handle as in two processes.
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
+import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
+import { ANONYMOUS } from "../principal.ts";
+import { testCredentials } from "./credentials.contract.ts";
+import { openPostgresCredentials, type PostgresCredentialsOptions } from "./postgres-credentials.ts";
+
+describe.skipIf(NO_POSTGRES !== undefined)("credentials in PostgreSQL", () => {
+  let server: PostgresServer;
+  let schemas = 0;
+  const databases: PostgresDatabase[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterEach(async () => {
+    for (const db of databases.splice(0)) await db.close();
+  });
+  afterAll(() => server.stop());
+
+  const connect = async (schema: string): Promise<PostgresDatabase> => {
+    const db = await openPostgres(server.url, { schema, maxConnections: 3, readWaitMs: 100, waitMs: 100 });
+    databases.push(db);
+    return db;
+  };
+  const openTwo = async (options: PostgresCredentialsOptions) => {
+    const schema = `credentials_${++schemas}`;
+    const dbs = [await connect(schema), await connect(schema)] as const;
+    // Both create the tables at the same time.
+    const [reader, writer] = await Promise.all(dbs.map((db) => openPostgresCredentials(db, options)));
+    return { reader: reader!, writer: writer!, dbs };
+  };
+
+  testCredentials(async (options) => {
+    const { reader, writer } = await openTwo({ ...options, maxStaleMs: 0 });
+    return [reader, writer];
+  });
+
+  it("asks the database once for many checks, and sees a revocation in another process within its bound", async () => {
+    const { reader, writer, dbs } = await openTwo({});
+    const { secret } = await writer.createToken({ name: "a" });
+    const principal = (await reader.find(secret)) ?? ANONYMOUS;
+    const read = vi.spyOn(dbs[0], "read");
+    const verdicts = await Promise.all(Array.from({ length: 1000 }, () => reader.isValid(principal)));
+    expect([new Set(verdicts), read.mock.calls.length]).toEqual([new Set([true]), expect.toSatisfy((n) => n <= 1)]);
+    await writer.revokeToken("a");
+    expect(await writer.isValid(principal)).toBe(false);
+    await expect.poll(() => reader.isValid(principal), { timeout: 20_000 }).toBe(false);
+    expect(await reader.find(secret)).toBeUndefined();
+  });
+
+  it("keeps caches when a browser signs in", async () => {
+    const { reader, writer, dbs } = await openTwo({ maxStaleMs: 0 });
+    const me = (await reader.find((await writer.createToken({ name: "a" })).secret)) ?? ANONYMOUS;
+    await writer.createCookie(me, Date.now() + 60_000);
+    const read = vi.spyOn(dbs[0], "read");
+    expect(await reader.isValid(me)).toBe(true);
+    // Only whether something was revoked.
+    expect(read).toHaveBeenCalledOnce();
+  });
+
+  it("accepts no credential without an answer of the database", async () => {
+    const { reader, writer, dbs } = await openTwo({ maxStaleMs: 0 });
+    const { secret } = await writer.createToken({ name: "a" });
+    const principal = (await reader.find(secret)) ?? ANONYMOUS;
+    await dbs[0].close();
+    await expect(reader.find(secret)).rejects.toThrow();
+    await expect(reader.isValid(principal)).rejects.toThrow();
+  });
+});
