@@ -31,6 +31,9 @@ interface MovedRow extends StoredAppend {
   readonly n: number;
 }
 
+/** Separates the texts of a batch. JSON has no control characters. */
+export const SEPARATOR = "\u001e";
+
 const APPEND = `SELECT n, session AS key, session_owner AS owner, session_changes AS changes
   FROM @.append_batch($1, $2, $3, $4, $5, $6)`;
 
@@ -73,6 +76,6 @@ function toArrays(appends: readonly BatchedAppend[]): readonly SqlValue[] {
     appends.map(({ expectedLastId }) => expectedLastId),
     appends.map(({ row }) => row.records),
     appends.map(({ row }) => row.bytes),
-    appends.map(({ row }) => row.text),
+    appends.map(({ row }) => row.text).join(SEPARATOR),
   ];
 }

@@ -10,7 +10,7 @@ import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
 import type { Append } from "../log.ts";
-import { appendBatch, type BatchedAppend, type StoredAppend } from "./append-batch.ts";
+import { appendBatch, type BatchedAppend, SEPARATOR, type StoredAppend } from "./append-batch.ts";
 import { appendOne } from "./append-one.ts";
 import { MAX_ROW_LENGTH, MAX_ROW_RECORDS, splitRows } from "./record-rows.ts";
 
@@ -179,6 +179,7 @@ function isPlain({ batch, length }: WaitingAppend): boolean {
   const { epoch, expectedLastId, entries, settle = [] } = batch;
   if (settle.length > 0 || entries.length === 0 || entries.length > MAX_ROW_RECORDS) return false;
   if (length > MAX_ROW_LENGTH && entries.length > 1) return false;
+  if (entries.some(({ text }) => text.includes(SEPARATOR))) return false;
   return Number.isSafeInteger(epoch) && Number.isSafeInteger(expectedLastId);
 }
 

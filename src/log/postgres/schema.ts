@@ -115,10 +115,12 @@ CREATE TABLE @.texts (
 CREATE INDEX texts_by_term ON @.texts USING gin (terms);
 
 -- Stores one append per session; see append-batch.ts. A function, because its plan is kept by the server, so that no
--- connection needs a prepared statement.
-CREATE FUNCTION @.append_batch(ids text[], epochs bigint[], ends bigint[], counts bigint[], sizes bigint[], bodies text[])
+-- connection needs a prepared statement. The bodies are one string, because quotes in an array have to be escaped.
+CREATE FUNCTION @.append_batch(ids text[], epochs bigint[], ends bigint[], counts bigint[], sizes bigint[], bodies text)
 RETURNS TABLE (n bigint, session bigint, session_owner text, session_changes bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+  texts text[] := string_to_array(bodies, E'\\x1e');
 BEGIN
   RETURN QUERY WITH moved AS (
     UPDATE @.sessions s SET last_id = i.last + i.records, pos = s.pos + i.bytes, changes = s.changes + 1
@@ -127,7 +129,7 @@ BEGIN
     RETURNING i.n, s.key, s.owner, s.changes, i.last, s.last_id, s.pos),
   stored AS (
     INSERT INTO @.records (session, first_id, last_id, pos, text)
-    SELECT m.key, m.last + 1, m.last_id, m.pos, bodies[m.n] FROM moved m)
+    SELECT m.key, m.last + 1, m.last_id, m.pos, texts[m.n] FROM moved m)
   SELECT m.n, m.key, m.owner, m.changes FROM moved m;
 END $$;
 `;
