@@ -4,7 +4,7 @@
  * of the server.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -38,9 +38,8 @@ export interface PostgresServer {
 
 export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
   linkLibraries();
-  const folder = mkdtempSync(join(tmpdir(), "loom-postgres-"));
-  chmodSync(folder, 0o700);
-  if (SERVER_USER.uid !== undefined) chownSync(folder, SERVER_USER.uid, SERVER_USER.gid ?? SERVER_USER.uid);
+  const folder = createFolder();
+  const programs = findPrograms(folder);
   const data = join(folder, "data");
   const flags = [
     "--auth=trust",
@@ -50,9 +49,9 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     "--no-sync",
     "--wal-segsize=1",
   ];
-  execFileSync(join(NATIVE, "bin", "initdb"), ["-D", data, ...flags], { ...SERVER_USER, cwd: folder, stdio: "ignore" });
+  execFileSync(join(programs, "initdb"), ["-D", data, ...flags], { ...SERVER_USER, cwd: folder, stdio: "ignore" });
   const port = await findPort();
-  let shell = await start(data, port, isDurable);
+  let shell = await start(programs, data, port, isDurable);
   const kill = async (): Promise<void> => {
     const [pid] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
     process.kill(Number(pid), "SIGKILL");
@@ -63,7 +62,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     kill,
     restart: async () => {
-      shell = await start(data, port, isDurable);
+      shell = await start(programs, data, port, isDurable);
     },
     stop: async () => {
       shell.ref();
@@ -74,7 +73,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
   };
 }
 
-async function start(data: string, port: number, isDurable: boolean): Promise<ChildProcess> {
+async function start(programs: string, data: string, port: number, isDurable: boolean): Promise<ChildProcess> {
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
@@ -91,7 +90,7 @@ async function start(data: string, port: number, isDurable: boolean): Promise<Ch
     "$@" >/dev/null 2>&1 3<&- & server=$!
     { cat <&3; kill -QUIT $server; rm -rf "$LOOM_FOLDER"; } >/dev/null 2>&1 & watchdog=$!
     wait $server; kill $watchdog`;
-  const args = ["-c", script, "sh", join(NATIVE, "bin", "postgres"), "-D", data, "-p", String(port), ...flags];
+  const args = ["-c", script, "sh", join(programs, "postgres"), "-D", data, "-p", String(port), ...flags];
   const env = { ...process.env, LOOM_FOLDER: dirname(data) };
   const shell = spawn("sh", args, { ...SERVER_USER, cwd: dirname(data), env, stdio: ["pipe", "ignore", "ignore"] });
   // A kill of the server ends the shell, which may still be written to.
@@ -103,6 +102,35 @@ async function start(data: string, port: number, isDurable: boolean): Promise<Ch
     await pause(20);
   }
   return shell;
+}
+
+/** Creates a folder of the user of the server, who may not be able to use the one for temporary files. */
+function createFolder(): string {
+  for (const parent of [tmpdir(), "/tmp", "/var/tmp"]) {
+    const folder = mkdtempSync(join(parent, "loom-postgres-"));
+    chmodSync(folder, 0o700);
+    if (SERVER_USER.uid !== undefined) chownSync(folder, SERVER_USER.uid, SERVER_USER.gid ?? SERVER_USER.uid);
+    try {
+      execFileSync("true", { ...SERVER_USER, cwd: folder, stdio: "ignore" });
+      return folder;
+    } catch {
+      rmSync(folder, { recursive: true });
+    }
+  }
+  throw new Error("PostgreSQL cannot use the folders for temporary files");
+}
+
+/** Returns the folder of the programs. They are copied if the user of the server cannot read the folder of the project. */
+function findPrograms(folder: string): string {
+  const programs = join(NATIVE, "bin");
+  try {
+    execFileSync(join(programs, "postgres"), ["--version"], { ...SERVER_USER, stdio: "ignore" });
+    return programs;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+  }
+  cpSync(NATIVE, join(folder, "native"), { recursive: true, verbatimSymlinks: true });
+  return join(folder, "native", "bin");
 }
 
 /** npm does not run the script of the package that creates these links. */

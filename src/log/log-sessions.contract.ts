@@ -157,19 +157,19 @@ export function describeSessions(store: LogStore): void {
           expect(await handle.getSession("s")).toBeUndefined();
           expect(await handle.listSessions()).toEqual([]);
           expect(await handle.listOrphans()).toEqual([]);
-          const calls: readonly Promise<unknown>[] = [
-            handle.read("s", { after: 0 }),
-            handle.getRun("s", "r"),
-            handle.listRuns("s"),
-            handle.findFoldStart("s", 1),
-            handle.getLandmark("s", "todo_list", "list"),
-            handle.listLandmarks("s", "todo_list"),
-            handle.getCommand("s", "c"),
-            handle.listPending("s"),
-            handle.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} }),
-            handle.renameSession("s", "x"),
+          const calls: readonly (() => Promise<unknown>)[] = [
+            () => handle.read("s", { after: 0 }),
+            () => handle.getRun("s", "r"),
+            () => handle.listRuns("s"),
+            () => handle.findFoldStart("s", 1),
+            () => handle.getLandmark("s", "todo_list", "list"),
+            () => handle.listLandmarks("s", "todo_list"),
+            () => handle.getCommand("s", "c"),
+            () => handle.listPending("s"),
+            () => handle.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} }),
+            () => handle.renameSession("s", "x"),
           ];
-          for (const call of calls) await expectRefusal(call, "unknown_session");
+          for (const call of calls) await expectRefusal(call(), "unknown_session");
         }
       }));
 

@@ -78,8 +78,10 @@ export class PostgresDatabase {
     this.#schema = driver.escapeIdentifier(settings.schema);
     const { maxConnections: max } = settings;
     this.#pool = new driver.Pool({ ...this.#configure(url), max, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
-    // An idle connection failed; the next statement reports it if the database is away.
+    // A connection failed between two statements; the next one reports it. Without listeners, the process would end:
+    // the pool listens only to idle connections.
     this.#pool.on("error", () => undefined);
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   /** Why the database is not available; undefined if it is, as far as known. */
