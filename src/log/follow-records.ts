@@ -131,7 +131,8 @@ function createPageSource(log: Log, sessionId: string, meant: string, limit: num
         throw error;
       }
       // After the read: an incarnation never returns, so if it still exists now, the page belongs to it.
-      await assertIncarnation(log, sessionId, meant);
+      if (page.incarnation === undefined) await assertIncarnation(log, sessionId, meant);
+      else if (page.incarnation !== meant) throw sessionRecreated(sessionId);
       return page;
     },
   };
