@@ -35,7 +35,7 @@ export async function withLog(
   limits?: Partial<LogLimits>,
 ): Promise<void> {
   const shared = limits === undefined ? idleLogs.get(store) : undefined;
-  idleLogs.delete(store);
+  if (limits === undefined) idleLogs.delete(store);
   const trial = shared ?? (await openLog(store, limits));
   let isReusable = store.isShared === true && limits === undefined;
   try {

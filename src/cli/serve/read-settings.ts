@@ -80,7 +80,7 @@ function readGiven(setting: Setting<unknown>, { value, source, name }: GivenValu
   const { kind, isSecret = false } = setting;
   const read = kind.read(value);
   if (read === undefined) throw new CliError(`${name}: ${describeGivenValue(value, isSecret)} is not ${kind.expected}`);
-  const isUrl = /^[a-z][a-z\d+.-]+:\/\//i.test(String(read));
+  const isUrl = typeof read === "string" && /^[a-z][a-z\d+.-]+:\/\//i.test(read);
   const isFromFile = source === "file" && kind.isPath === true && !isUrl && file !== undefined;
   return isFromFile && kind.words?.includes(read as string) !== true ? resolve(dirname(file), read as string) : read;
 }

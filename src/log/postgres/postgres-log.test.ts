@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
-import { openPostgresLog } from "./postgres-log.ts";
+import { openPostgresLog, type PostgresLog } from "./postgres-log.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
 
+const TABLES = ["sessions", "records", "runs", "landmarks", "commands", "snapshots", "texts"] as const;
 const LONG = process.env["LOOM_LONG"] === "1";
 
 describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
@@ -16,24 +17,46 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
   afterAll(() => server.stop());
 
   /** How each log was opened, to open it again. */
-  const origins = new WeakMap<Log, PostgresLogOptions>();
-  let count = 0;
-  const open = async (options: PostgresLogOptions): Promise<Log> => {
+  const origins = new WeakMap<Log, PostgresLogOptions & { readonly schema: string }>();
+  /** Number of open logs in each schema. One without is emptied and used again, because its tables take long to create. */
+  const users = new Map<string, number>();
+  const open = async (options: PostgresLogOptions & { readonly schema: string }): Promise<Log> => {
+    const { schema } = options;
+    users.set(schema, (users.get(schema) ?? 0) + 1);
     const log = await openPostgresLog(server.url, { maxConnections: 4, pollMs: 200, ...options });
     origins.set(log, options);
+    const close = log.close.bind(log);
+    let closing: Promise<void> | undefined;
+    log.close = () => (closing ??= close().then(() => void users.set(schema, (users.get(schema) ?? 0) - 1)));
     return log;
+  };
+  const openEmpty = async (options: PostgresLogOptions): Promise<Log> => {
+    const [unused] = [...users].find(([, count]) => count === 0) ?? [];
+    const schema = unused ?? `log_${users.size + 1}`;
+    const log = await open({ ...options, schema });
+    if (unused !== undefined) {
+      const { database } = log as PostgresLog;
+      await database.transact(async ({ query }) => {
+        for (const table of TABLES) await query(`DELETE FROM @.${table}`);
+      });
+    }
+    return log;
+  };
+  const originOf = (log: Log): PostgresLogOptions & { readonly schema: string } => {
+    const origin = origins.get(log);
+    if (origin === undefined) throw new Error("the log was not opened by this test");
+    return origin;
   };
 
   describeLog(
     "postgres",
     {
-      // Each log has its own schema.
-      open: async (options) => open({ ...options, schema: `log_${++count}` }),
+      open: openEmpty,
       reopen: async (log) => {
         await log.close();
-        return open(origins.get(log) ?? {});
+        return open(originOf(log));
       },
-      second: async (log) => open(origins.get(log) ?? {}),
+      second: async (log) => open(originOf(log)),
       isShared: !LONG,
       seesProcesses: false,
     },
