@@ -47,3 +47,12 @@ export function awaitSubmitted(log: Log, session: string): Promise<void> {
 export function runInSessionQueue<R>(log: Log, session: string, work: () => Promise<R>): Promise<R> {
   return queueOf(log).run(session, work);
 }
+
+/**
+ * Runs `work`, which chooses how a session continues and sends the message, after all earlier work of this kind for the
+ * session. Two clients that continue the same response then see each other. `work` may send commands to the session.
+ */
+export function startInTurn<R>(log: Log, session: string, work: () => Promise<R>): Promise<R> {
+  // The ID of a session contains no NUL, so this is not the queue of its commands.
+  return queueOf(log).run(`\0${session}`, work);
+}

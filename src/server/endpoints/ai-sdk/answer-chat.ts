@@ -13,6 +13,7 @@ import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { StartRun } from "../../api/shapes.generated.ts";
 import type { Caller } from "../../auth/authorize.ts";
+import { startInTurn } from "../../commands/command-queue.ts";
 import { executeOrThrow } from "../command-endpoint.ts";
 import { deriveSessionId } from "../derive-session-id.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
@@ -72,8 +73,9 @@ async function startChatRun(
   await core.authorize({ caller, action: "runs.start", session });
   const { id, message } = input;
   const key = given !== "" ? given : id === undefined ? randomUUID() : toMessageKey(id);
-  const started =
-    run === undefined ? await startFromBody(core, { ...call, body: await describeStart() }, session, key) : undefined;
+  // In turn: of several messages to a run that waits, only the first one cancels it. The others must not cancel the first.
+  const start = async () => startFromBody(core, { ...call, body: await describeStart() }, session, key);
+  const started = run === undefined ? await startInTurn(core.log, session, start) : undefined;
   const part = started ?? { session, run: run?.runId ?? "" };
   return sendPart(core, call, part, applyPolicy(core, caller, part, query.on_disconnect));
 

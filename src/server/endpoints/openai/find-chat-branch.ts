@@ -26,13 +26,18 @@ export async function findChatBranch(
 ): Promise<string> {
   const { log } = core;
   const head = (await findHead(core, caller, session))?.sessionId ?? session;
-  if (earlier === undefined || (await findCommand(log, head, key)) !== undefined) return head;
-  const runs = await listOldestFirst(log, head);
-  for (const [index, run] of runs.entries()) {
-    if (earlier[index] === (await readMessage(log, head, run))) continue;
-    return (await branchBeforeRun(core, caller, { session: head, run: run.runId, key, signal })).sessionId;
-  }
-  return head;
+  if (earlier === undefined) return head;
+  const run = await findMissingRun(log, head, earlier);
+  // A run that another request with this key has just started is not missing. Read last: its command comes first.
+  if (run === undefined || (await findCommand(log, head, key)) !== undefined) return head;
+  return (await branchBeforeRun(core, caller, { session: head, run: run.runId, key, signal })).sessionId;
+}
+
+/** Returns the first run whose message the conversation lacks. */
+async function findMissingRun(log: Log, session: string, earlier: readonly string[]): Promise<RunInfo | undefined> {
+  const runs = await listOldestFirst(log, session);
+  for (const [index, run] of runs.entries()) if (earlier[index] !== (await readMessage(log, session, run))) return run;
+  return undefined;
 }
 
 async function listOldestFirst(log: Log, session: string): Promise<readonly RunInfo[]> {

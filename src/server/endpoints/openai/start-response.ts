@@ -2,12 +2,15 @@
  * Starts what a request of the Responses API asks for: a run, or the rest of a run that waits for answers. HTTP requests
  * and messages on a WebSocket have the same fields.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
 import { noteRequest } from "../../../dialects/openai-responses/describe-request.ts";
 import { parseOpenaiId } from "../../../dialects/openai-id.ts";
-import type { JsonObject } from "../../../protocol/index.ts";
+import type { Log } from "../../../log/index.ts";
+import { type JsonObject, LoomError } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { DisconnectOptions, OpenaiResponsesRequest } from "../../api/shapes.generated.ts";
+import { startInTurn } from "../../commands/command-queue.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import type { ReadRequest, StreamReader } from "../../streams/stream-reader.ts";
 import { mapReader } from "../../streams/map-reader.ts";
@@ -31,6 +34,8 @@ import { type OpenaiInput, readResponseInput, refuse } from "./read-openai-input
 
 export const RESPONSES_FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
 const MAX_METADATA = 16;
+/** How often a request looks whether the message before it has started its run, in milliseconds. */
+const POLL_MS = 20;
 
 export interface ResponsesCall extends OpenaiCall {
   readonly body: OpenaiResponsesRequest;
@@ -83,43 +88,60 @@ async function startRun(
   const before = previous === undefined ? undefined : readResponseId(previous);
   const given = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
   await authorizeRun(core, call, given);
-  const session = before === undefined ? given : await findBranch(core, call, before, key);
-  const info = await core.log.getSession(session);
-  const isContinued = before !== undefined || named !== undefined;
   const openai = noteRequest({ ...body, conversation: named }, input.instructions !== (body.instructions ?? ""));
-  return startOpenaiRun(
-    core,
-    call,
-    input,
-    {
-      model,
-      tools,
-      tool_choice,
-      effort: body.reasoning?.["effort"],
-      output_schema,
-      capabilities: ["approval", "tools"],
-      ...(openai === undefined ? {} : { context: { openai } }),
-      // A message instead of the answers that the run waits for: the run would wait until they expire.
-      ...(before === undefined ? {} : { when_busy: "interrupt" as const }),
-    },
-    { session, key, hasHistory: isContinued && info !== undefined && info.lastId > 0 },
-  );
+  const about = {
+    model,
+    tools,
+    tool_choice,
+    effort: body.reasoning?.["effort"],
+    output_schema,
+    capabilities: ["approval", "tools"],
+    ...(openai === undefined ? {} : { context: { openai } }),
+    // A message instead of the answers that the run waits for: the run would wait until they expire.
+    ...(before === undefined ? {} : { when_busy: "interrupt" as const }),
+  };
+  const start = async (session: string): Promise<RunPart> => {
+    const { lastId = 0 } = (await core.log.getSession(session)) ?? {};
+    const hasHistory = (before !== undefined || named !== undefined) && lastId > 0;
+    return startOpenaiRun(core, call, input, about, { session, key, hasHistory });
+  };
+  if (before === undefined) return start(given);
+  return startInTurn(core.log, given, async () => start(await findBranch(core, call, before, key)));
 }
 
-/** The session that continues a response: its own, or a fork if the response has a successor in it. */
+/**
+ * The session that continues a response: its own, or a fork if the response has a successor in it. Waits for a successor
+ * that has not started. Throws `run_live` if it does not start in time.
+ */
 async function findBranch(
   core: ServerCore,
   { caller, signal }: OpenaiCall,
   before: RunPart,
   key: string,
 ): Promise<string> {
+  const { log, limits } = core;
   const { session } = before;
-  await findRun(core.log, session, before.run);
-  // A repeated request finds the run that it started.
-  if ((await findCommand(core.log, session, key)) !== undefined) return session;
-  const next = await findNextRun(core, before);
-  if (next === undefined) return session;
-  return (await branchBeforeRun(core, caller, { session, run: next, key, signal })).sessionId;
+  await findRun(log, session, before.run);
+  for (const deadline = performance.now() + limits.commandTimeoutMs; ;) {
+    // Read first: a message that is not pending any more has a run, or none.
+    const isFollowed = await hasPendingMessage(log, session);
+    const next = await findNextRun(core, before);
+    // A repeated request finds the run that it started. Read last: the run of another request has a command.
+    if ((await findCommand(log, session, key)) !== undefined) return session;
+    if (next !== undefined) return (await branchBeforeRun(core, caller, { session, run: next, key, signal })).sessionId;
+    if (!isFollowed) return session;
+    if (performance.now() > deadline)
+      throw new LoomError(
+        "run_live",
+        "Another message waits for the run of this response; try again when it has ended",
+      );
+    await sleep(POLL_MS);
+  }
+}
+
+async function hasPendingMessage(log: Log, session: string): Promise<boolean> {
+  const pending = await log.listPending(session, log.limits.maxPendingCommands);
+  return pending.some(({ kind }) => kind === "enqueue");
 }
 
 /** The run after this one, if there is one. */
