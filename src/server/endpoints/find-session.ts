@@ -2,6 +2,7 @@
 import type { Log, RunInfo, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
+import { findCommand } from "../commands/execute-command.ts";
 
 /** Throws `unknown_session`. */
 export async function findSession(log: Log, session: string): Promise<SessionInfo> {
@@ -17,4 +18,21 @@ export async function findRun(log: Log, session: string, run: string): Promise<R
   if (info === undefined)
     throw new LoomError("unknown_run", `Session "${session}" has no run "${run}"`, { run_id: run });
   return info;
+}
+
+/**
+ * Makes sure that a run exists, or that the command with this key starts it later. Throws like `findRun`, and the error of
+ * a command that was refused: a stream of its run would never begin.
+ */
+export async function assertRunStarts(
+  log: Log,
+  { session, run, key }: { readonly session: string; readonly run: string; readonly key?: string | undefined },
+): Promise<void> {
+  // Read before the run: the outcome of the command is written together with the first record of the run.
+  const command = key === undefined ? undefined : await findCommand(log, session, key);
+  if ((await log.getRun(session, run)) !== undefined) return;
+  if (command?.kind !== "enqueue" || command.body["run_id"] !== run) await findRun(log, session, run);
+  const { outcome } = command ?? {};
+  if (outcome !== undefined && outcome.code !== "done")
+    throw new LoomError(outcome.code, outcome.message ?? "", outcome.details);
 }

@@ -6,7 +6,7 @@
 import { createRecordReader } from "../../../dialects/loom/decode.ts";
 import type { CommandState, Log } from "../../../log/index.ts";
 import { readPages } from "../../../log/read-pages.ts";
-import type { EventOf } from "../../../protocol/index.ts";
+import { type EventOf, LoomError } from "../../../protocol/index.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import { findRun, findSession } from "../find-session.ts";
 
@@ -33,12 +33,17 @@ export function nameAnswer(runId: string, index: number): string {
   return index === 0 ? runId : `${runId}#${index}`;
 }
 
-/** Returns undefined if the session has no command of this request. */
+/**
+ * Returns undefined if the session has no command of this request. Throws `command_conflict` if another kind of command
+ * has the ID.
+ */
 export async function findAgUiRun(log: Log, session: string, runId: string): Promise<AgUiRun | undefined> {
   const command = await findCommand(log, session, runId);
   if (command === undefined) return undefined;
   const run = command.body["run_id"] as string;
   if (command.kind === "enqueue") return { session, run, key: runId, answered: [] };
+  if (command.kind !== "approve" && command.kind !== "tool_result")
+    throw new LoomError("command_conflict", `The ID "${runId}" was used for another command`);
   const answered: Answered[] = [];
   let answer: CommandState | undefined = command;
   while (answer !== undefined && answered.length < MAX_ANSWERS) {

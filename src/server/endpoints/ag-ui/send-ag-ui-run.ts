@@ -5,7 +5,7 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
 import { type Position, readPosition } from "../../streams/position.ts";
 import type { applyPolicy } from "../disconnect-policy.ts";
-import { findSession } from "../find-session.ts";
+import { assertRunStarts, findSession } from "../find-session.ts";
 import { runPath } from "../resource-paths.ts";
 import { readLastEventId, sendStream } from "../stream-endpoint.ts";
 import { createAgUiReader } from "./ag-ui-reader.ts";
@@ -33,6 +33,7 @@ export async function sendAgUiRun(
   const { session, run, key, answered } = target;
   const { framing = "sse", modes, policy = {}, isFirst, threadId, runId, parentRunId, protocolVersion } = options;
   const { isTanStack } = options;
+  await assertRunStarts(log, target);
   const legacy = protocolVersion === undefined;
   const pause = answered.length === 0 ? undefined : await findPause(log, target);
   const position = await readStart(core, session, call.request);

@@ -9,7 +9,7 @@ import type { Caller } from "../../auth/authorize.ts";
 import { blobUrl } from "../../blobs/blob-url.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey, respondToCommand } from "../command-endpoint.ts";
 import { findHead } from "../find-branch.ts";
-import { findRun } from "../find-session.ts";
+import { assertRunStarts } from "../find-session.ts";
 import { createRevocableBody } from "../revocable-body.ts";
 import { CURSOR_HEADERS } from "../stream-endpoint.ts";
 import { findWaiting } from "./find-requests.ts";
@@ -98,7 +98,7 @@ async function findPart(
   const part = parseStreamId(chat);
   if (part !== undefined) {
     await core.authorize({ caller, action, session: part.session });
-    await assertStarted(core, part);
+    await assertRunStarts(core.log, part);
     return part;
   }
   const session = await findChat(core, caller, chat, action);
@@ -124,11 +124,6 @@ async function findChat(
     if (isLoomError(error, "unknown_session")) return undefined;
     throw error;
   }
-}
-
-/** Throws `unknown_run` for a run that does not exist and does not wait to start. */
-async function assertStarted({ log }: ServerCore, { session, run, key }: SentPart): Promise<void> {
-  if (key === undefined || (await log.getCommand(session, key)) === undefined) await findRun(log, session, run);
 }
 
 /** The whole message of the latest run, up to where the run waits for the user now. */

@@ -6,6 +6,7 @@ import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.t
 import { describeQueuedResponse } from "../../../dialects/openai-responses/sent-response.ts";
 import type { DescribedRun } from "../../../dialects/openai-responses/describe-request.ts";
 import { formatOpenaiId } from "../../../dialects/openai-id.ts";
+import type { CommandState } from "../../../log/index.ts";
 import { isLoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
@@ -86,19 +87,28 @@ async function readPart(
     return isLastResponseEvent(text);
   });
   if (!isRead) return undefined;
-  // The part after a wait begins with the next record.
-  return fold.finish() ?? describeQueuedResponse(id, { status: "in_progress", model: "" });
+  const response = fold.finish();
+  if (response !== undefined) return response;
+  // The part after a wait begins with the next record. Nothing follows the last record of the run.
+  const { lastId = Number.POSITIVE_INFINITY } = (await core.log.getRun(session, run)) ?? {};
+  if (lastId <= after) throw unknownResponse(id);
+  return describeQueuedResponse(id, { status: "in_progress", model: "" });
 }
 
 /** A response whose run waits for another one. */
-async function readQueued({ log }: ServerCore, { session, run }: RunPart, id: string): Promise<OpenaiResponse> {
+async function readQueued(core: ServerCore, part: RunPart, id: string): Promise<OpenaiResponse> {
+  const { body, createdAt: time } = await findQueued(core, part, id);
+  const { agent } = body;
+  const about = { status: "queued", model: typeof agent === "string" ? agent : "" } as const;
+  return describeQueuedResponse(id, { ...about, createdAt: Math.floor(time / 1000) }, body as DescribedRun);
+}
+
+/** The command that starts the run of a response. Throws `unknown_run`. */
+async function findQueued({ log }: ServerCore, { session, run }: RunPart, id: string): Promise<CommandState> {
   const pending = await log.listPending(session, log.limits.maxPendingCommands).catch(() => []);
   const command = pending.find(({ kind, body }) => kind === "enqueue" && body["run_id"] === run);
   if (command === undefined) throw unknownResponse(id);
-  const { agent } = command.body;
-  const about = { status: "queued", model: typeof agent === "string" ? agent : "" } as const;
-  const createdAt = Math.floor(command.createdAt / 1000);
-  return describeQueuedResponse(id, { ...about, createdAt }, command.body as DescribedRun);
+  return command;
 }
 
 const getResponse = defineOperation<"OpenaiReadResponse">({
@@ -120,8 +130,10 @@ const getResponse = defineOperation<"OpenaiReadResponse">({
     const { stream = false, starting_after: last } = call.query;
     const first = last === undefined ? 0 : last + 1;
     if (stream) {
-      if ((await core.log.getRun(part.session, part.run)) === undefined) await readQueued(core, part, id);
-      return sendPart(core, call, part, RESPONSES_FORMAT, { policy: undefined, mapFrames: skipFrames(first) });
+      const isStarted = (await core.log.getRun(part.session, part.run)) !== undefined;
+      // With the command, the stream ends if the run is cancelled before it starts.
+      const started = isStarted ? part : { ...part, key: (await findQueued(core, part, id)).commandId };
+      return sendPart(core, call, started, RESPONSES_FORMAT, { policy: undefined, mapFrames: skipFrames(first) });
     }
     const response = await readPart(core, call, part, { follow: false });
     return response === undefined ? answerLeft() : Response.json(response);
