@@ -69,7 +69,7 @@ async function findDivergence(
   known: readonly KnownMessage[],
 ): Promise<Branch> {
   const lastAnswer = known.findLast(({ isAnswer }) => isAnswer)?.id;
-  const common = await findMatch(core.log, session, (run) => knowsRun(known, run));
+  const common = await findMatch(core.log, session, createKnowsRun(known));
   const isOther = lastAnswer !== undefined && (common === undefined || !isKnownThrough(known, common.run, lastAnswer));
   const branch = isOther ? await findBranchWithRun(core, caller, message.chat, lastAnswer) : undefined;
   if (branch === undefined || lastAnswer === undefined) {
@@ -160,12 +160,14 @@ function isSameRequest({ status, runId }: RunInfo, { key, replaces, isRegenerate
   return status === "live" && key === undefined && isRegenerated && runId !== replaces;
 }
 
-/** Whether the client has the run: its answer, or its question without any answer. */
-function knowsRun(known: readonly KnownMessage[], { runId, requestId }: RunInfo): boolean {
-  return known.some(({ id, isAnswer }, index) => {
-    if (isAnswer) return id === runId;
-    return id === requestId && known[index + 1]?.isAnswer !== true;
-  });
+/** Returns whether the client has a run: its answer, or its question without any answer. */
+function createKnowsRun(known: readonly KnownMessage[]): (run: RunInfo) => boolean {
+  const answers = new Set<string>();
+  const questions = new Set<string>();
+  for (const [index, { id, isAnswer }] of known.entries())
+    if (isAnswer) answers.add(id);
+    else if (known[index + 1]?.isAnswer !== true) questions.add(id);
+  return ({ runId, requestId }) => answers.has(runId) || (requestId !== undefined && questions.has(requestId));
 }
 
 /** Whether the last answer of the client is this run, or comes before its question. */
