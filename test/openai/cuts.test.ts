@@ -2,7 +2,7 @@
 // `starting_after`, is the same as the stream of an uncut run, and a cut is never mistaken for the end.
 import OpenAI from "openai";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ScriptedRequest, ScriptedTurn } from "../../src/models/scripted-model.ts";
 import { FAULT_SAMPLES } from "../sampling.ts";
 import { type FaultPlan, startFaultProxy } from "../server/fault-proxy.ts";
@@ -93,6 +93,24 @@ describe("a connection that is cut", () => {
     for (const frames of STRIDE === 1 ? Array.from({ length: 12 }, (_, index) => index + 1) : [1, 6, 12]) {
       proxy.setPlan(cutAfter(frames));
       await expect(ask().finalChatCompletion()).rejects.toBeInstanceOf(Error);
+    }
+  });
+
+  it("breaks the body when the server stops, which every client takes for an error", async () => {
+    for (const [path, input] of [
+      ["/responses", { input: "Wait" }],
+      ["/chat/completions", { messages: [{ role: "user", content: "Wait" }] }],
+    ] as const) {
+      const { baseURL, server, ran } = await createOpenaiFixture([{ calls: [{ name: "wait", input: {} }] }]);
+      const response = await fetch(`${baseURL}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ model: "main", stream: true, ...input }),
+      });
+      const body = response.text().catch((error: unknown) => error);
+      await vi.waitFor(() => expect(ran).toHaveLength(1), { timeout: 10_000 });
+      await server.close({ graceMs: 0 });
+      expect(await body).toBeInstanceOf(Error);
     }
   });
 });

@@ -90,9 +90,12 @@ export async function startOpenaiRun(
 }
 
 /** The messages of the run. */
-function createMessages({ messages, endsWithAnswers }: OpenaiInput, hasHistory: boolean): readonly OpenaiMessage[] {
+function createMessages(
+  { messages, field, endsWithAnswers }: OpenaiInput,
+  hasHistory: boolean,
+): readonly OpenaiMessage[] {
   const last: OpenaiMessage | undefined = endsWithAnswers ? { role: "user", content: CONTINUE } : messages.at(-1);
-  if (last?.role !== "user") throw refuse("The last message must be the user's", "messages");
+  if (last?.role !== "user") throw refuse("The last message must be the user's", field);
   const earlier = endsWithAnswers ? messages : messages.slice(0, -1);
   return [...(hasHistory ? [] : earlier), last];
 }
@@ -229,7 +232,7 @@ export async function sendPart(
     call,
     session,
     { ...request, ...applyPolicy(core, call.caller, part, policy) },
-    { framing: "sse", headers, adapt: (reader) => mapReader(reader, mapFrames) },
+    { framing: "sse", isCutHard: true, headers, adapt: (reader) => mapReader(reader, mapFrames) },
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import { type OpenaiReference, parseOpenaiId } from "../../../dialects/openai-id.ts";
 import { type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
-import { isJsonObject, parseJson, toJsonObject } from "../../../protocol/json.ts";
+import { isDeeperThan, isJsonObject, MAX_JSON_DEPTH, parseJson, toJsonObject } from "../../../protocol/json.ts";
 import type { StartRun } from "../../api/shapes.generated.ts";
 
 export type OpenaiMessage = NonNullable<StartRun["messages"]>[number];
@@ -19,11 +19,16 @@ export interface OpenaiInput {
   /** Texts of system and developer messages. */
   readonly instructions: string;
   readonly messages: readonly OpenaiMessage[];
+  /** The field that has the messages. */
+  readonly field: "messages" | "input";
   /** The answers after the last message. */
   readonly answers: readonly OpenaiAnswer[];
   /** True if the input ends with answers to calls, also to those of another server. */
   readonly endsWithAnswers: boolean;
 }
+
+/** Maximum depth of arguments: their run stores them inside of other objects. */
+const MAX_ARGUMENTS_DEPTH = MAX_JSON_DEPTH - 16;
 
 /** Collects messages in order. */
 class MessageList {
@@ -50,6 +55,8 @@ class MessageList {
     if (this.#names.has(id)) return;
     this.#names.set(id, name);
     const input = typeof args === "string" ? ((parseJson(args) as Json | undefined) ?? args) : {};
+    // The body was checked, but not what its texts contain.
+    if (isDeeperThan(input, MAX_ARGUMENTS_DEPTH)) throw refuse("The arguments are nested too deeply", path);
     this.#put({ role: "assistant", content: [{ type: "tool-call", toolCallId: id, toolName: name, input }] });
   }
 
@@ -76,10 +83,10 @@ class MessageList {
     this.#answer({ type: "approve", of: { ...of, call: of.call }, decision, ...why });
   }
 
-  finish(): OpenaiInput {
+  finish(field: OpenaiInput["field"]): OpenaiInput {
     const { messages, answers, endsWithAnswers } = this;
     const instructions = this.instructions.filter((text) => text.trim() !== "").join("\n\n");
-    return { instructions, messages, answers, endsWithAnswers };
+    return { instructions, messages, field, answers, endsWithAnswers };
   }
 
   #put(message: OpenaiMessage): void {
@@ -113,7 +120,7 @@ export function readChatMessages(messages: readonly JsonObject[]): OpenaiInput {
       }
     }
   }
-  return list.finish();
+  return list.finish("messages");
 }
 
 /** Reads the input of a Responses request. Throws `invalid_request` with the path of the fault. */
@@ -134,7 +141,7 @@ export function readResponseInput(input: string | readonly JsonObject[]): Openai
       list.endsWithAnswers = false;
     }
   }
-  return list.finish();
+  return list.finish("input");
 }
 
 function readParts(content: Json | undefined, path: string): readonly JsonObject[] {
