@@ -141,7 +141,8 @@ class AgUiSink implements Sink {
   #skip(type: string, frame: StreamFrame): void {
     if (type === "RUN_FINISHED") this.#finishRun(frame, true);
     else if (type === "RUN_ERROR") this.#received = frame;
-    else if (type === "RUN_STARTED") this.#isStarted = true;
+    // Every other frame comes between the start and the end of a run.
+    this.#isStarted = type !== "RUN_FINISHED" && type !== "RUN_ERROR";
   }
 
   #pass(frame: StreamFrame): readonly StreamFrame[] {
