@@ -1,6 +1,7 @@
 /**
  * Agents for `loom serve --agents` in tests that kill the server. Their answers depend only on the prompt, because another
- * process continues the run. While there is no file `STORE.gate`, answers after a tool result stop in the middle.
+ * process continues the run. While there is no file `STORE.gate`, answers after a tool result, and thoughts about `think`,
+ * stop in the middle.
  */
 import { existsSync } from "node:fs";
 import { agent } from "../../src/agents/index.ts";
@@ -15,12 +16,16 @@ const CALLS: { readonly [word: string]: NonNullable<ScriptedTurn["calls"]> } = {
   ask: [{ name: "ask", input: { question: "Which?" }, id: "c1" }],
 };
 
+export const ANSWER = "This is a long answer, of which only the first words are sent at once.";
+
 function answer({ prompt }: ScriptedRequest): ScriptedTurn {
   const last = prompt.at(-1);
-  if (last?.role === "tool") {
-    const isOpen = existsSync(`${STORE}.gate`);
-    const text = "This is a long answer, of which only the first words are sent at once.";
-    return { text, chunk: 6, ...(isOpen ? {} : { fault: { kind: "stall", after: 5 } }) };
+  const isOpen = existsSync(`${STORE}.gate`);
+  if (last?.role === "tool")
+    return { text: ANSWER, chunk: 6, ...(isOpen ? {} : { fault: { kind: "stall", after: 5 } }) };
+  if (JSON.stringify(last?.content).includes("think")) {
+    const fault = { kind: "stall", after: 3 } as const;
+    return { reasoning: "I think of an answer.", text: ANSWER, chunk: 6, ...(isOpen ? {} : { fault }) };
   }
   const word = Object.keys(CALLS).find((each) => JSON.stringify(last?.content).includes(each));
   return { reasoning: "I use a tool.", text: "Let me see.", calls: CALLS[word ?? ""] ?? [], chunk: 4 };

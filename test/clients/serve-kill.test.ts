@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { toolDefinition } from "@tanstack/ai";
 import { ChatClient, fetchServerSentEvents } from "@tanstack/ai-client";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openSqliteLog } from "../../src/log/index.ts";
@@ -10,11 +11,11 @@ import { ServeProcess } from "../page/serve-process.ts";
 import { KILL_SAMPLES } from "../sampling.ts";
 import { findPort } from "../server/kill-fixture.ts";
 import { VERSIONS } from "./ag-ui-fixture.ts";
+import { ANSWER } from "./serve-agents.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-serve-kill-"));
 const servers: ServeProcess[] = [];
 const WAIT = { timeout: 60_000, interval: 50 };
-const ANSWER = "This is a long answer, of which only the first words are sent at once.";
 const AGENTS = join(folder, "agents.mjs");
 // The command loads the default export of a module.
 writeFileSync(AGENTS, `export { SERVED as default } from ${JSON.stringify(import.meta.resolve("./serve-agents.ts"))};`);
@@ -81,14 +82,11 @@ const load = async (url: string, threadId: string) => {
   return client;
 };
 
-/** Messages without the text that the killed process left: these clients cannot take back a single message. */
-const counted = (messages: readonly unknown[]): unknown =>
-  (plain(messages) as readonly object[]).filter((message) => {
-    const text = /"content":"(This is a[^"]*)"/.exec(JSON.stringify(message))?.[1];
-    return text === undefined || text === ANSWER;
-  });
-
-const TOOLS = [{ name: "ask", description: "Asks the user", parameters: { type: "object", properties: {} } }];
+const ASK_SCHEMA = { type: "object", properties: { question: { type: "string" } } } as const;
+const TOOLS = [{ name: "ask", description: "Asks the user", parameters: ASK_SCHEMA }];
+const THOUGHT = "I think of an answer.";
+/** What a client has of an answer that stops in the middle. */
+const CUT_TEXTS: { readonly [word: string]: string } = { add: "This is a", think: "I think" };
 const RESUME = [{ interruptId: "c1", status: "resolved" as const, payload: true }];
 
 /** What a client of AG-UI does before the kill and after it, with the threads that it uses. */
@@ -98,14 +96,16 @@ async function prepareAgent({ url }: KilledServer, version: string, Agent: (type
     const client = new Agent({ url, threadId });
     client.addMessage({ id: `u ${threadId}`, role: "user", content: word });
     const run = client.runAgent({ runId: `${threadId} 1`, tools: TOOLS }).catch(() => undefined);
-    if (word !== "add") await run;
-    else await vi.waitFor(() => expect(JSON.stringify(client.messages)).toContain("This is a"), WAIT);
+    const cut = CUT_TEXTS[word];
+    if (cut === undefined) await run;
+    else await vi.waitFor(() => expect(JSON.stringify(client.messages)).toContain(cut), WAIT);
     return { threadId, messages: client.messages };
   };
-  const [ask, remove, add] = [await start("ask"), await start("remove"), await start("add")];
+  const [ask, remove] = [await start("ask"), await start("remove")];
+  const [add, think] = [await start("add"), await start("think")];
   const reload = ({ threadId, messages }: typeof ask) => new Agent({ url, threadId, initialMessages: messages });
   return {
-    threads: [ask, remove, add].map(({ threadId }) => threadId),
+    threads: [ask, remove, add, think].map(({ threadId }) => threadId),
     async finish() {
       const asked = reload(ask);
       asked.addMessage({ id: "answer", role: "tool", toolCallId: "c1", content: "blue" });
@@ -114,27 +114,53 @@ async function prepareAgent({ url }: KilledServer, version: string, Agent: (type
       expect((await approved.runAgent({ runId: `${approved.threadId} 2`, resume: RESUME })).result).toBe(ANSWER);
       expect(JSON.stringify(approved.messages)).toContain("removed a");
       // A cut request is repeated with its run ID. A client that comes later has the same messages.
-      const [cut, later] = [reload(add), reload({ ...add, messages: add.messages.slice(0, 1) })];
-      for (const client of [cut, later])
-        expect((await client.runAgent({ runId: `${cut.threadId} 1` })).result).toBe(ANSWER);
-      expect(plain(cut.messages)).toEqual(plain(later.messages));
+      for (const started of [add, think]) {
+        const [cut, later] = [reload(started), reload({ ...started, messages: started.messages.slice(0, 1) })];
+        for (const client of [cut, later])
+          expect((await client.runAgent({ runId: `${cut.threadId} 1` })).result).toBe(ANSWER);
+        expect(plain(cut.messages)).toEqual(plain(later.messages));
+        // What the killed process left is not in them.
+        const said = cut.messages.flatMap(({ role, content }) => (role === "user" || role === "tool" ? [] : [content]));
+        expect(said).toEqual([...(started === add ? ["I use a tool.", "Let me see."] : [THOUGHT]), ANSWER]);
+      }
     },
   };
 }
 
 async function prepareTanStack({ url }: KilledServer) {
   const connection = fetchServerSentEvents(url, { reconnect: { delayMs: 50, maxAttempts: 2000 } });
-  const cut = new ChatClient({ connection, threadId: "tanstack add" });
   await new ChatClient({ connection, threadId: "tanstack remove" }).sendMessage("remove");
-  const sent = cut.sendMessage("add");
-  await vi.waitFor(() => expect(JSON.stringify(cut.getMessages())).toContain("This is a"), WAIT);
+  const start = async (word: string) => {
+    const client = new ChatClient({ connection, threadId: `tanstack ${word}` });
+    const sent = client.sendMessage(word);
+    await vi.waitFor(() => expect(JSON.stringify(client.getMessages())).toContain(CUT_TEXTS[word]), WAIT);
+    return { client, sent, threadId: `tanstack ${word}` };
+  };
+  const cut = [await start("add"), await start("think")];
+  // Its own tool finishes only after the kill.
+  const colour = Promise.withResolvers<string>();
+  const asked = Promise.withResolvers<void>();
+  const ask = toolDefinition({ name: "ask", description: "Asks the user", inputSchema: ASK_SCHEMA }).client(() => {
+    asked.resolve();
+    return colour.promise;
+  });
+  const asking = new ChatClient({ connection, threadId: "tanstack ask", tools: [ask] });
+  const sentAsk = asking.sendMessage("ask");
+  await asked.promise;
   return {
-    threads: ["tanstack add", "tanstack remove"],
+    threads: [...cut.map(({ threadId }) => threadId), "tanstack remove", "tanstack ask"],
     async finish() {
       // It repeats the request with `Last-Event-ID` until the server is back.
-      await sent;
-      expect(cut.getError()).toBeUndefined();
-      expect(counted(cut.getMessages())).toEqual(plain((await load(url, "tanstack add")).getMessages()));
+      for (const { client, sent, threadId } of cut) {
+        await sent;
+        expect(client.getError()).toBeUndefined();
+        expect(plain(client.getMessages())).toEqual(plain((await load(url, threadId)).getMessages()));
+      }
+      colour.resolve("blue");
+      await sentAsk;
+      await vi.waitFor(() => expect(asking.getMessages().at(-1)?.parts).toMatchObject([{ content: ANSWER }]), WAIT);
+      expect(JSON.stringify(asking.getMessages())).toContain('"output":"blue"');
+      expect(plain(asking.getMessages())).toEqual(plain((await load(url, "tanstack ask")).getMessages()));
       const reloaded = await load(url, "tanstack remove");
       await vi.waitFor(() => expect(reloaded.getInterrupts()).toHaveLength(1), WAIT);
       await reloaded.addToolApprovalResponse({ id: reloaded.getInterrupts()[0]?.id ?? "", approved: true });

@@ -38,6 +38,8 @@ const BY_ACTIVITY: ReadonlyMap<unknown, EventType> = new Map(ACTIVITY_EVENTS.map
 
 /** Name of the event that says which messages no longer count. */
 export const SUPERSEDED = `${PREFIX}superseded`;
+/** Start of the IDs of thoughts. */
+export const THOUGHT_PREFIX = "reasoning-";
 
 export function nameEvent(type: string): string {
   return PREFIX + type;

@@ -140,7 +140,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       ...enterStep(fold, node_id, event),
     ],
     {
-      note: "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count: a client cannot take back single messages. A step has the name of its node, with the ID of the node run if a step with this name is open. It is not read back",
+      note: "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count. The endpoints for clients of AG-UI send a `MESSAGES_SNAPSHOT` without them after it. A step has the name of its node, with the ID of the node run if a step with this name is open. It is not read back",
       roundTrip: () => undefined,
     },
   ),

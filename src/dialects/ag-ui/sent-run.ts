@@ -11,7 +11,7 @@ import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
-import { SUPERSEDED } from "./carried-events.ts";
+import { SUPERSEDED, THOUGHT_PREFIX } from "./carried-events.ts";
 import type { AgUiFrameType } from "./frames.ts";
 import { readArguments } from "./read-arguments.ts";
 import type { SentState } from "./sent-state.ts";
@@ -164,7 +164,7 @@ export function appendText(
   if (message?.isOpen === true) return [writeDelta(kind, message.id, delta)];
   const frames = [...endMessage(fold, kind === "text" ? "reasoning" : "text", node)];
   if (message === undefined) {
-    message = { id: `${kind === "text" ? "message" : "reasoning"}-${event_id}`, isOpen: false };
+    message = { id: `${kind === "text" ? "message-" : THOUGHT_PREFIX}${event_id}`, isOpen: false };
     const close = (oldest: AgUiMessage): void => void frames.push(...writeEnd(kind, oldest));
     new BoundedMap<AgUiMessage>(MAX_OPEN_MESSAGES, close, fold[kind]).set(node, message);
     const said = new BoundedMap<string[]>(MAX_STEPS, undefined, fold.said).getOrCreate(node, () => []);
@@ -353,7 +353,10 @@ function endSteps(fold: SentRun): readonly string[] {
   return [...fold.steps.keys()].flatMap((node) => endStep(fold, node));
 }
 
-/** A node run repeats an interrupted one. A client cannot take back messages, so an event names those that do not count. */
+/**
+ * A node run repeats an interrupted one. An event names the messages that do not count: only a snapshot of the whole thread
+ * removes them from a client, and the encoder of one run does not have it.
+ */
 export function supersede(fold: SentRun, node: string): readonly string[] {
   const frames = [...endMessages(fold, node)];
   const messageIds = fold.said.get(node) ?? [];

@@ -1,10 +1,14 @@
 /**
- * Fits the frames of a run to one request of an AG-UI client: with the IDs that the client chose, and up to the point at
- * which the run waits for an answer of the client.
+ * Fits the frames of a run to one request of an AG-UI client: with the IDs that the client chose, up to the point at
+ * which the run waits for an answer of the client, and with a snapshot of the messages where an interrupted attempt of
+ * the agent is repeated, which removes its messages.
  *
- * Invariant: a response that ends because the run waits ends with the record that made the run wait for the last of the
- * answers, so that the request with the answers continues exactly there.
+ * Invariants:
+ * - A response that ends because the run waits ends with the record that made the run wait for the last of the answers,
+ *   so that the request with the answers continues exactly there.
+ * - Added frames take over the cursor of the frame before them. A client that resumes has all of them, or receives all.
  */
+import { SUPERSEDED } from "../../../dialects/ag-ui/carried-events.ts";
 import type { StreamFrame } from "../../../log/index.ts";
 import type { JsonObject } from "../../../protocol/index.ts";
 import { Chunk } from "../../streams/chunk.ts";
@@ -26,6 +30,8 @@ export interface AgUiReaderOptions {
   readonly readUpTo?: Position | undefined;
   /** Frames to send after the first `RUN_STARTED`. */
   readonly snapshots: readonly string[];
+  /** Returns frames that remove the messages which this frame, a `loom.superseded`, names. */
+  readonly supersede: (frame: StreamFrame) => Promise<readonly string[]>;
   /** True: each frame is an object with `id` and `chunk`. */
   readonly isEnveloped: boolean;
   /** Resolves to the ID of the last record of the session. */
@@ -49,11 +55,12 @@ interface RunPause {
 }
 
 export function createAgUiReader(reader: StreamReader, options: AgUiReaderOptions): StreamReader {
+  let sink: AgUiSink | undefined;
   return {
     session: reader.session,
     cursor: reader.cursor,
-    start: (target) => reader.start(new AgUiSink(reader, target, options)),
-    resume: () => reader.resume(),
+    start: (target) => reader.start((sink = new AgUiSink(reader, target, options))),
+    resume: () => sink?.resume(),
     close: (reason) => reader.close(reason),
   };
 }
@@ -76,6 +83,10 @@ class AgUiSink implements Sink {
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasRoom = true;
+  /** True while snapshots for a chunk are read. The sink takes nothing else until then. */
+  #isReading = false;
+  /** The end of the reader, if it came while snapshots were read. */
+  #end: ReaderEnd | undefined;
 
   constructor(reader: StreamReader, target: Sink, options: AgUiReaderOptions) {
     this.#reader = reader;
@@ -87,13 +98,24 @@ class AgUiSink implements Sink {
 
   write(chunk: Chunk): boolean {
     if (this.#isOver) return true;
-    const frames = chunk.frames.flatMap((frame) => this.#convert(frame));
-    this.#lastId = readPosition(chunk.cursor).eventId;
-    return this.#send(frames, chunk);
+    const superseding = chunk.frames.filter((frame) => isSuperseding(frame) && !this.#isKnown(frame));
+    if (superseding.length === 0) return this.#take(chunk);
+    this.#isReading = true;
+    void this.#takeWithSnapshots(chunk, superseding);
+    return false;
+  }
+
+  resume(): void {
+    this.#hasRoom = true;
+    if (!this.#isReading) this.#reader.resume();
   }
 
   end(end: ReaderEnd): void {
     if (this.#isOver) return;
+    if (this.#isReading && end.reason === "end") {
+      this.#end = end;
+      return;
+    }
     this.#stop();
     if (end.reason === "end") {
       const rest = this.#held.splice(0);
@@ -102,6 +124,29 @@ class AgUiSink implements Sink {
       this.#send([...rest, ...repeated]);
     }
     this.#target.end(end);
+  }
+
+  async #takeWithSnapshots(chunk: Chunk, superseding: readonly StreamFrame[]): Promise<void> {
+    try {
+      const snapshots = new Map<StreamFrame, readonly string[]>();
+      for (const frame of superseding) snapshots.set(frame, await this.#options.supersede(frame));
+      this.#isReading = false;
+      if (this.#isOver) return;
+      const hasRoom = this.#take(chunk, snapshots);
+      if (this.#end !== undefined) this.end(this.#end);
+      else if (hasRoom) this.#reader.resume();
+    } catch (error) {
+      if (this.#isOver) return;
+      this.#stop();
+      this.#reader.close();
+      this.#target.end({ reason: "error", cursor: "", error });
+    }
+  }
+
+  #take(chunk: Chunk, snapshots: Snapshots = NO_SNAPSHOTS): boolean {
+    const frames = chunk.frames.flatMap((frame) => this.#convert(frame, snapshots.get(frame)));
+    this.#lastId = readPosition(chunk.cursor).eventId;
+    return this.#send(frames, chunk);
   }
 
   #stop(): void {
@@ -118,7 +163,7 @@ class AgUiSink implements Sink {
   }
 
   /** Returns the frames to send now. */
-  #convert(frame: StreamFrame): readonly StreamFrame[] {
+  #convert(frame: StreamFrame, snapshots: readonly string[] = []): readonly StreamFrame[] {
     const type = readType(frame.text);
     if (this.#isRead(frame)) {
       this.#skip(type, frame);
@@ -127,14 +172,19 @@ class AgUiSink implements Sink {
     if (type === "RUN_STARTED") return this.#startRun(frame);
     if (type === "RUN_FINISHED") return this.#finishRun(frame);
     this.#received = undefined;
-    return this.#pass(frame);
+    if (snapshots.length === 0) return this.#pass(frame);
+    return moveCursor([frame.text, ...snapshots], frame.cursor).flatMap((each) => this.#pass(each));
   }
 
   #isRead(frame: StreamFrame): boolean {
-    if (this.#readUpTo === undefined) return false;
-    if (comparePositions(readPosition(frame.cursor), this.#readUpTo) <= 0) return true;
-    this.#readUpTo = undefined;
-    return false;
+    const isKnown = this.#isKnown(frame);
+    if (!isKnown) this.#readUpTo = undefined;
+    return isKnown;
+  }
+
+  /** True if the client has the frame. */
+  #isKnown({ cursor }: StreamFrame): boolean {
+    return this.#readUpTo !== undefined && comparePositions(readPosition(cursor), this.#readUpTo) <= 0;
   }
 
   /** The client has the frame. If it was the last one of a response, it may have to be sent again. */
@@ -160,9 +210,7 @@ class AgUiSink implements Sink {
     const started = this.#rename(frame, parentRunId === undefined ? {} : { parentRunId });
     const texts = [started.text, ...this.#snapshots];
     this.#snapshots = [];
-    if (texts.length === 1) return this.#pass(started);
-    // The cursor is with the last frame: a client that resumes after it has all of them.
-    return texts.map((text, index) => ({ text, cursor: index === texts.length - 1 ? frame.cursor : "" }));
+    return texts.length === 1 ? this.#pass(started) : moveCursor(texts, frame.cursor);
   }
 
   #finishRun(frame: StreamFrame, isRead = false): readonly StreamFrame[] {
@@ -224,6 +272,21 @@ class AgUiSink implements Sink {
 }
 
 const NO_ORIGIN: Pick<Chunk, "origin" | "mayEndRun"> = { origin: { session: "", dialect: "ag-ui" }, mayEndRun: false };
+
+/** What to send after some frames. */
+type Snapshots = ReadonlyMap<StreamFrame, readonly string[]>;
+
+const NO_SNAPSHOTS: Snapshots = new Map();
+const SUPERSEDING = `{"type":"CUSTOM","name":"${SUPERSEDED}"`;
+
+function isSuperseding({ text }: StreamFrame): boolean {
+  return text.startsWith(SUPERSEDING);
+}
+
+/** The cursor is with the last frame: a client that resumes after it has all of them. */
+function moveCursor(texts: readonly string[], cursor: string): readonly StreamFrame[] {
+  return texts.map((text, index) => ({ text, cursor: index === texts.length - 1 ? cursor : "" }));
+}
 
 const TYPE = /^\{"type":"(\w+)"/;
 

@@ -1,5 +1,7 @@
 /** Sends the part of a run that a request of an AG-UI client stands for. */
 import { assertCursorOf, formatCursor, parseCursor } from "../../../log/cursor.ts";
+import { THOUGHT_PREFIX } from "../../../dialects/ag-ui/carried-events.ts";
+import type { StreamFrame } from "../../../log/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
@@ -10,8 +12,8 @@ import { runPath } from "../resource-paths.ts";
 import { readLastEventId, sendStream } from "../stream-endpoint.ts";
 import { createAgUiReader } from "./ag-ui-reader.ts";
 import { type AgUiRun, findPause } from "./find-run.ts";
-import type { AgUiThreadMessage } from "./thread-fold.ts";
 import { readThread } from "./read-thread.ts";
+import type { AgUiThreadMessage } from "./thread-fold.ts";
 
 interface SendRunOptions extends Pick<AgUiInput, "runId" | "parentRunId" | "protocolVersion"> {
   readonly threadId: string;
@@ -67,6 +69,7 @@ export async function sendAgUiRun(
           answered,
           isTanStack,
           readUpTo: position?.readUpTo,
+          supersede: (frame) => supersedeMessages(core, session, frame, { legacy, isTanStack }),
           snapshots: [messages, state].filter((text) => text !== undefined),
           isEnveloped: framing === "ndjson",
           findLastId: async () => (await findSession(log, session)).lastId,
@@ -109,14 +112,40 @@ async function writeSnapshot(
   const info = await core.log.getRun(session, run);
   const upTo = pause ?? info?.firstId;
   if (upTo === undefined) return undefined;
-  const { fold } = await readThread(core, { session, upTo, legacy });
-  const messages: AgUiThreadMessage[] = [...fold.messages];
-  if (!isTanStack) {
-    // HttpAgent keeps thoughts that are not in the snapshot, and would append to them.
-    const known = new Set(messages.map(({ id }) => id));
-    const { fold: all } = await readThread(core, { session, maxRuns: 1, legacy });
-    for (const { id, role } of all.messages)
-      if (role === "reasoning" && !known.has(id)) messages.push({ id, role, content: "" });
-  }
+  const { messages } = (await readThread(core, { session, upTo, legacy })).fold;
+  if (isTanStack || messages.some(isThought)) return writeMessages(messages);
+  // HttpAgent keeps thoughts if a snapshot has none, and would append to them.
+  const { fold } = await readThread(core, { session, maxRuns: 1, legacy });
+  const thought = fold.messages.find(isThought);
+  return writeMessages([...messages, ...(thought === undefined ? [] : [emptyMessage(thought.id, "reasoning")])]);
+}
+
+/** The snapshots that remove the messages of an interrupted attempt, after the frame that names them. */
+async function supersedeMessages(
+  core: ServerCore,
+  session: string,
+  { text, cursor }: StreamFrame,
+  { legacy, isTanStack }: { legacy: boolean; isTanStack: boolean },
+): Promise<readonly string[]> {
+  const { fold } = await readThread(core, { session, upTo: parseCursor(cursor).eventId, legacy });
+  const { messages } = fold;
+  const { value } = JSON.parse(text) as { readonly value: { readonly messageIds: readonly string[] } };
+  const thought = value.messageIds.find((id) => id.startsWith(THOUGHT_PREFIX));
+  if (isTanStack || thought === undefined || messages.some(isThought)) return [writeMessages(messages)];
+  // HttpAgent keeps thoughts if a snapshot has none. This one has the thought, but with another role in the end, so that
+  // the next one removes it.
+  const changed = [emptyMessage(thought, "reasoning"), emptyMessage(thought, "assistant")];
+  return [writeMessages([...messages, ...changed]), writeMessages(messages)];
+}
+
+function isThought({ role }: AgUiThreadMessage): boolean {
+  return role === "reasoning";
+}
+
+function emptyMessage(id: string, role: "assistant" | "reasoning"): AgUiThreadMessage {
+  return { id, role, content: "" };
+}
+
+function writeMessages(messages: readonly AgUiThreadMessage[]): string {
   return JSON.stringify({ type: "MESSAGES_SNAPSHOT", messages });
 }
