@@ -39,6 +39,9 @@ describe("a stream of a run that does not exist", () => {
       `/openai/v1/responses/${formatOpenaiId("response", { session: "c", run: run?.runId ?? "", after })}`,
     ];
     for (const path of paths) expect([path, ...(await refusalOf(fetch(path)))]).toEqual([path, 404, "unknown_run"]);
+    const none = formatOpenaiId("response", { session: "c", run: "none", after: 0 });
+    const cancel = fetch(`/openai/v1/responses/${none}/cancel`, { method: "POST" });
+    expect(await refusalOf(cancel)).toEqual([404, "unknown_run"]);
   });
 
   it("is refused if the ID is that of a command which starts no run", async () => {
@@ -64,7 +67,12 @@ describe("a run that is cancelled before it starts", () => {
     expect(status).toBe("queued");
     const stream = refusalOf(fetch(`/openai/v1/responses/${id as string}?stream=true`));
     await sleep(50);
-    await ask("POST", `/openai/v1/responses/${id as string}/cancel`);
+    const headers = { "idempotency-key": "key" };
+    // A repeated request has the same result.
+    for (const _ of [1, 2])
+      expect(await ask("POST", `/openai/v1/responses/${id as string}/cancel`, undefined, { headers })).toMatchObject({
+        status: "cancelled",
+      });
     expect(await stream).toEqual([200, "cut"]);
   });
 

@@ -13,6 +13,7 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { OpenaiResponse } from "../../api/shapes.generated.ts";
 import type { Action } from "../../auth/scopes.ts";
 import { commandHostFor } from "../../commands/command-host.ts";
+import { findCommand } from "../../commands/execute-command.ts";
 import { deleteSessionAndBlobs } from "../../commands/delete-session.ts";
 import type { MapFrames } from "../../streams/map-reader.ts";
 import { collectStream } from "../collect-stream.ts";
@@ -171,8 +172,11 @@ const cancelResponse = defineOperation({
     const part = await openResponse(core, call, id, "runs.control");
     await core.authorize({ caller: call.caller, action: "sessions.read", session: part.session });
     const { session, run } = part;
+    const key = readIdempotencyKey(call.request);
+    const isKnown = (await core.log.getRun(session, run)) !== undefined;
+    // The ID of a response exists only after its request, so there is no run to wait for.
+    if (!isKnown && (await findCommand(core.log, session, key)) === undefined) await findQueued(core, part, id);
     try {
-      const key = readIdempotencyKey(call.request);
       await executeOrThrow(core, call.caller, { type: "cancel", id: key, session, run_id: run });
     } catch (error) {
       // A response that has ended stays as it is.
