@@ -6,7 +6,7 @@ import { formatOpenaiId } from "../../src/dialects/openai-id.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { encodeRunReference } from "../../src/server/endpoints/ag-ui/run-reference.ts";
 import { formatStreamId } from "../../src/server/endpoints/ai-sdk/stream-id.ts";
-import { createServerFixture, type ServerFixture } from "../server/server-fixture.ts";
+import { createServerFixture, readSse, type ServerFixture } from "../server/server-fixture.ts";
 
 const post = (body: unknown, headers: { readonly [name: string]: string } = {}): RequestInit => ({
   method: "POST",
@@ -24,6 +24,12 @@ async function refusalOf(response: Response | Promise<Response>): Promise<readon
     () => "cut",
   );
   return [status, await Promise.race([read, sleep(5000, "open", { ref: false })])];
+}
+
+/** The last event of a stream that ends, apart from the mark of its end. */
+async function lastOf(response: Response): Promise<unknown> {
+  const events = (await readSse(response)).filter(({ data }) => data !== "[DONE]");
+  return JSON.parse(events.at(-1)?.data ?? "null");
 }
 
 describe("a stream of a run that does not exist", () => {
@@ -65,7 +71,7 @@ describe("a run that is cancelled before it starts", () => {
     const queued = { model: "main", input: "2", background: true, conversation: "s" };
     const { id, status } = await ask("POST", "/openai/v1/responses", queued);
     expect(status).toBe("queued");
-    const stream = refusalOf(fetch(`/openai/v1/responses/${id as string}?stream=true`));
+    const stream = lastOf(await fetch(`/openai/v1/responses/${id as string}?stream=true`));
     await sleep(50);
     const headers = { "idempotency-key": "key" };
     // A repeated request has the same result.
@@ -73,19 +79,29 @@ describe("a run that is cancelled before it starts", () => {
       expect(await ask("POST", `/openai/v1/responses/${id as string}/cancel`, undefined, { headers })).toMatchObject({
         status: "cancelled",
       });
-    expect(await stream).toEqual([200, "cut"]);
+    expect(await stream).toMatchObject({ type: "response.incomplete", response: { id, status: "cancelled" } });
   });
 
-  it("refuses repeated requests with the reason", async () => {
+  it("ends the streams in the form of each client, and refuses repeated requests with the reason", async () => {
     const { fetch, ask } = await createBusy();
     const agUi = { threadId: "s", runId: "r2", messages: [{ id: "m", role: "user", content: "2" }] };
     const first = await fetch("/ag-ui", post(agUi));
+    const completion = await fetch(
+      "/openai/v1/chat/completions",
+      post({ model: "main", stream: true, messages: [{ role: "user", content: "4" }] }, { "loom-session": "s" }),
+    );
     const chat = await fetch("/api/chat", post({ id: "s", messages: [user("u3", "3")] }));
     const stream = chat.headers.get("x-workflow-run-id") ?? "";
     const run = decodeURIComponent(chat.headers.get("loom-run") ?? "");
-    for (const each of ["r2", run]) await ask("POST", `/v1/sessions/s/runs/${each}/cancel`, {});
-    expect(await refusalOf(first)).toEqual([200, "cut"]);
-    expect(await refusalOf(chat)).toEqual([200, "cut"]);
+    const other = decodeURIComponent(completion.headers.get("loom-run") ?? "");
+    for (const each of ["r2", run, other]) await ask("POST", `/v1/sessions/s/runs/${each}/cancel`, {});
+    expect(await lastOf(first)).toMatchObject({ type: "RUN_ERROR", code: "cancelled" });
+    expect((await readSse(chat)).map(({ data }) => (JSON.parse(data) as JsonObject)["type"])).toEqual([
+      "start",
+      "abort",
+      "finish",
+    ]);
+    expect(await lastOf(completion)).toMatchObject({ error: { type: "cancelled" } });
     expect(await refusalOf(fetch("/ag-ui", post(agUi)))).toEqual([409, "cancelled"]);
     expect(await refusalOf(fetch("/ag-ui?runId=r2"))).toEqual([409, "cancelled"]);
     expect(await refusalOf(fetch(`/api/chat/${stream}/stream`))).toEqual([409, "cancelled"]);

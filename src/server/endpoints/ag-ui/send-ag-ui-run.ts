@@ -5,6 +5,7 @@ import type { StreamFrame } from "../../../log/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
+import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { type Position, readPosition } from "../../streams/position.ts";
 import type { applyPolicy } from "../disconnect-policy.ts";
 import { assertRunStarts, findSession } from "../find-session.ts";
@@ -62,7 +63,7 @@ export async function sendAgUiRun(
         "content-location": runPath(core, session, run),
       },
       adapt: (reader) =>
-        createAgUiReader(reader, {
+        createAgUiReader(endUnstarted(reader, { run, dialect: "ag-ui", encoderOptions: { legacy } }), {
           threadId,
           runId,
           parentRunId,

@@ -9,6 +9,7 @@ import { openStream } from "../../../log/stream.ts";
 import { LoomError } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
+import { endUnstarted } from "../../streams/end-unstarted.ts";
 import type { FrameEnd, ReadRequest } from "../../streams/stream-reader.ts";
 import { findSession } from "../find-session.ts";
 import { isRunRead, readLastEventId, sendStream } from "../stream-endpoint.ts";
@@ -51,7 +52,12 @@ export async function sendPart(
   };
   const position = cursor === undefined ? { after: from, skip } : { after: cursor };
   const request = { dialect: DIALECT, run, command: key, follow: true, ...position, endAt: createEnd(part), onLeave };
-  return sendStream(core, call, session, request, { framing: "sse", isCutHard: true, headers });
+  return sendStream(core, call, session, request, {
+    framing: "sse",
+    isCutHard: true,
+    headers,
+    adapt: (reader) => endUnstarted(reader, { run, dialect: DIALECT }),
+  });
 }
 
 /** A stream without a message, for a client that cannot read an empty response. */

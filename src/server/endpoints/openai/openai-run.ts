@@ -16,6 +16,7 @@ import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { DisconnectOptions, StartRun } from "../../api/shapes.generated.ts";
 import { actionOf } from "../../commands/action-of.ts";
+import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { type MapFrames, mapReader } from "../../streams/map-reader.ts";
 import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { collectStream } from "../collect-stream.ts";
@@ -232,7 +233,12 @@ export async function sendPart(
     call,
     session,
     { ...request, ...applyPolicy(core, call.caller, part, policy) },
-    { framing: "sse", isCutHard: true, headers, adapt: (reader) => mapReader(reader, mapFrames) },
+    {
+      framing: "sse",
+      isCutHard: true,
+      headers,
+      adapt: (reader) => mapReader(endUnstarted(reader, { run, ...format }), mapFrames),
+    },
   );
 }
 

@@ -13,6 +13,7 @@ import type { DisconnectOptions, OpenaiResponsesRequest } from "../../api/shapes
 import { startInTurn } from "../../commands/command-queue.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import type { ReadRequest, StreamReader } from "../../streams/stream-reader.ts";
+import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { mapReader } from "../../streams/map-reader.ts";
 import { branchBeforeRun } from "../create-fork.ts";
 import { deriveSessionId } from "../derive-session-id.ts";
@@ -70,7 +71,8 @@ export async function openResponseStream(core: ServerCore, call: ResponsesCall):
   const policy = applyPolicy(core, caller, part, call.query.on_disconnect);
   const request = { ...where, ...policy, follow: true, transport: "control", signal, lease } as const;
   const reader = await core.streams.open(session, request);
-  return reader === undefined ? undefined : mapReader(reader, endAtLast(RESPONSES_FORMAT));
+  if (reader === undefined) return undefined;
+  return mapReader(endUnstarted(reader, { run: part.run, ...RESPONSES_FORMAT }), endAtLast(RESPONSES_FORMAT));
 }
 
 /** Starts a run in a new session, or in the one that the request continues. */
