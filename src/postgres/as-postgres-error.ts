@@ -49,6 +49,11 @@ export function isTransient(error: unknown): boolean {
   return TRANSIENT.has(stateOf(error) ?? "");
 }
 
+/** Whether the user of the database lacks a permission. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof LoomError && stateOf(error.cause ?? {}) === "42501";
+}
+
 /** `where` names the database without credentials. */
 export function asPostgresError(error: unknown, where: string): LoomError {
   if (error instanceof LoomError) return error;

@@ -3,6 +3,7 @@
  * forward. Several processes may start at once: one of them migrates, the others wait.
  */
 import { LoomError } from "../protocol/loom-error.ts";
+import { isRefused } from "./as-postgres-error.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 /** The tables of one part. A released migration is never edited. */
@@ -11,49 +12,72 @@ export interface PostgresFormat {
   readonly migrations: readonly string[];
 }
 
-/** Throws `store_newer` if a newer version of Loom has migrated the database. */
-export async function migratePostgres(db: PostgresDatabase, { name, migrations }: PostgresFormat): Promise<void> {
-  const { schema } = db.settings;
+/**
+ * Returns the version before. Throws `store_newer` if a newer version of Loom has migrated the database, and
+ * `store_failed` if the user of the database may not create tables.
+ */
+export async function migratePostgres(db: PostgresDatabase, format: PostgresFormat): Promise<number> {
   // Mostly there is nothing to do, and then no permission to create anything is needed.
+  const version = assertKnown((await readVersions(db)).get(format.name), format);
+  if (version === format.migrations.length) return version;
+  try {
+    return await update(db, format);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    throw new LoomError(
+      "store_failed",
+      `The tables of the database ${db.where} must be updated, but this user may not create tables; run \`loom store migrate\` as a user who may`,
+      {},
+      { cause: error },
+    );
+  }
+}
+
+/** Reads the version of every part that the database has; none if it has no tables. */
+export async function readVersions(db: PostgresDatabase): Promise<ReadonlyMap<string, number>> {
+  const { schema } = db.settings;
   const [known] = await db.read<{ isPresent: boolean; encoding: string }>(
     `SELECT to_regclass($1) IS NOT NULL AS "isPresent", current_setting('server_encoding') AS encoding`,
     [`${db.escape(schema)}.migrations`],
   );
   if (known?.encoding !== "UTF8")
     throw new LoomError("store_failed", `The encoding of the database must be UTF8, not ${known?.encoding}`);
-  if (known.isPresent && (await readVersion(db, name, migrations.length)) === migrations.length) return;
-  await db.transact(async (transaction) => {
+  if (!known.isPresent) return new Map();
+  const rows = await db.read<VersionRow>("SELECT name, version FROM @.migrations");
+  return new Map(rows.map(({ name, version }) => [name, version]));
+}
+
+async function update(db: PostgresDatabase, format: PostgresFormat): Promise<number> {
+  const { name, migrations } = format;
+  const { schema } = db.settings;
+  return db.transact(async (transaction) => {
     await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`loom migrations of ${schema}`]);
     await transaction.query(`CREATE SCHEMA IF NOT EXISTS ${db.escape(schema)}`);
     await transaction.query(
       "CREATE TABLE IF NOT EXISTS @.migrations (name text PRIMARY KEY, version integer NOT NULL)",
     );
-    const [row] = await transaction.query<VersionRow>(READ_VERSION, [name]);
-    for (const sql of migrations.slice(assertKnown(row, migrations.length))) await transaction.query(sql);
+    const [row] = await transaction.query<VersionRow>("SELECT name, version FROM @.migrations WHERE name = $1", [name]);
+    const version = assertKnown(row?.version, format);
+    for (const sql of migrations.slice(version)) await transaction.query(sql);
     await transaction.query(
       "INSERT INTO @.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version",
       [name, migrations.length],
     );
+    return version;
   });
 }
 
-const READ_VERSION = "SELECT version FROM @.migrations WHERE name = $1";
-
 interface VersionRow {
+  readonly name: string;
   readonly version: number;
 }
 
-async function readVersion(db: PostgresDatabase, name: string, newest: number): Promise<number> {
-  const [row] = await db.read<VersionRow>(READ_VERSION, [name]);
-  return assertKnown(row, newest);
-}
-
-function assertKnown(row: VersionRow | undefined, newest: number): number {
-  const { version = 0 } = row ?? {};
-  if (version <= newest) return version;
+/** Returns 0 for a part without tables. */
+export function assertKnown(version = 0, { name, migrations }: PostgresFormat): number {
+  if (version <= migrations.length) return version;
   throw new LoomError(
     "store_newer",
-    `The database has version ${version}; this version of Loom supports up to ${newest}. Upgrade Loom`,
-    { version, supported: newest },
+    `The database has version ${version} of the ${name}; this version of Loom supports up to ${migrations.length}. Upgrade Loom`,
+    { version, supported: migrations.length },
   );
 }

@@ -21,7 +21,7 @@ CREATE UNLOGGED TABLE @.rate_minutes (
   since double precision NOT NULL
 );
 `;
-const FORMAT: PostgresFormat = { name: "rate counters", migrations: [VERSION_1] };
+export const RATE_COUNTERS_FORMAT: PostgresFormat = { name: "rate counters", migrations: [VERSION_1] };
 
 const MINUTE_MS = 60_000;
 /** Milliseconds since 1970. Read after the lock on the row, so that concurrent checks see time in order. */
@@ -61,7 +61,7 @@ export async function createPostgresRateCounters(
   db: PostgresDatabase,
   { now }: PostgresRateCountersOptions = {},
 ): Promise<RateCounters> {
-  await migratePostgres(db, FORMAT);
+  await migratePostgres(db, RATE_COUNTERS_FORMAT);
   let sweptAt = performance.now();
 
   /** Once a minute. If it fails, the rows are deleted a minute later. */
