@@ -39,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   react: [...core, "client"],
   "ai-sdk": core,
   server: [...running, ...thinking, "sqlite", "postgres"],
-  cli: [...running, ...thinking, "sqlite", "client", "react", "server"],
+  cli: [...running, ...thinking, "sqlite", "postgres", "client", "react", "server"],
 };
 
 /**

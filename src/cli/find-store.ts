@@ -33,18 +33,6 @@ export function isDatabase(store: string): boolean {
   }
 }
 
-/**
- * Returns the path that the files next to a store are named after. For a database they are in the data folder of this
- * machine, named after its host and name. Throws a CliError for a URL of another kind.
- */
-export function findFilesOf(store: string, env: Environment): string {
-  if (!isDatabase(store)) return store;
-  return join(
-    findDataFolder(env),
-    `postgres-${hideCredentials(store).replace(/^\w+:\/\//, "")}`.replaceAll(/[^\w.-]+/g, "-"),
-  );
-}
-
 /** Removes user, password and options from the URL of a database. */
 export function hideCredentials(store: string): string {
   if (!isDatabase(store)) return store;
@@ -53,7 +41,9 @@ export function hideCredentials(store: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** `LOOM_KB`, or a file next to the default store. */
+/** `LOOM_KB`, or a file next to the default store; in the data folder of this machine if the store is a database. */
 export function findKnowledgeBase(env: Environment): string {
-  return readVariable(env, "LOOM_KB") ?? join(dirname(findFilesOf(findStore(env), env)), "knowledge.db");
+  const store = findStore(env);
+  const folder = isDatabase(store) ? findDataFolder(env) : dirname(store);
+  return readVariable(env, "LOOM_KB") ?? join(folder, "knowledge.db");
 }

@@ -1,11 +1,69 @@
-/** Opens the session store. The files of a store get permissions for their owner only. */
+/**
+ * Opens the parts of a store: sessions, credentials, rate counters and blobs. They are files named after the store, or
+ * tables of one database, which all parts reach through the same connections.
+ */
+import { lstatSync } from "node:fs";
 import { openLog, type StoredLog, type StoreOptions } from "../log/open-log.ts";
+import type { Credentials } from "../server/auth/credentials/credentials.ts";
+import type { RateCounters } from "../server/auth/limits/rate-counters.ts";
+import type { BlobLimits, BlobStore } from "../server/blobs/blob-store.ts";
+import { asStoreError } from "../sqlite/as-store-error.ts";
+import { isDatabase } from "./find-store.ts";
 
-export async function openStore(store: string, options: StoreOptions): Promise<StoredLog> {
+/** Open each part at most once. Disposing closes the opened parts. */
+export interface StoreParts extends AsyncDisposable {
+  /** The file or the URL. A URL may contain a password. */
+  readonly address: string;
+  openLog(options: StoreOptions): Promise<StoredLog>;
+  openCredentials(): Promise<Credentials>;
+  /** Returns undefined if there is no credentials file. Throws if it exists but cannot be opened. */
+  findCredentials(): Promise<Credentials | undefined>;
+  /** Returns undefined for files: a server then counts in memory. */
+  openRateCounters(): Promise<RateCounters | undefined>;
+  openBlobs(limits: BlobLimits): Promise<BlobStore>;
+}
+
+/** Throws `store_…`, `missing_package`, or a CliError for a URL of an unknown kind. */
+export async function openStore(store: string): Promise<StoreParts> {
+  if (!isDatabase(store)) return openFiles(store);
+  return (await import("./open-database.ts")).openDatabase(store);
+}
+
+function openFiles(store: string): StoreParts {
+  const opened = new AsyncDisposableStack();
+  const file = `${store}-auth`;
+  const openCredentials: StoreParts["openCredentials"] = async () => {
+    const credentials = await import("../server/auth/credentials/open-credentials.ts");
+    return opened.adopt(credentials.openCredentials(file), async (part) => part.close());
+  };
+  return {
+    address: store,
+    openCredentials,
+    openLog: async (options) => opened.adopt(await openPrivateLog(store, options), async (part) => part.close()),
+    findCredentials: async () => (fileExists(file) ? openCredentials() : undefined),
+    openRateCounters: async () => undefined,
+    openBlobs: async (limits) => {
+      const { openBlobStore } = await import("../server/blobs/open-blob-store.ts");
+      return opened.adopt(await openBlobStore(`${store}-blobs`, limits), async (part) => part.close());
+    },
+    [Symbol.asyncDispose]: async () => opened.disposeAsync(),
+  };
+}
+
+/** The files of a log get permissions for their owner only. */
+async function openPrivateLog(store: string, options: StoreOptions): Promise<StoredLog> {
   const before = process.umask(0o077);
   try {
     return await openLog(store, options);
   } finally {
     process.umask(before);
+  }
+}
+
+function fileExists(file: string): boolean {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw asStoreError(error, file);
   }
 }

@@ -43,7 +43,8 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
   await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutColumns(warning, 500)));
   const { agent, warnings } = assembled;
   for (const warning of warnings) terminal.warn(cutColumns(warning, 500));
-  const log = await openStore(options.store, { limits: LIMITS });
+  await using store = await openStore(options.store);
+  const log = await store.openLog({ limits: LIMITS });
   try {
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
@@ -53,7 +54,6 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
     return await new WatchedRun(log, options, target, holder, terminal).watch();
   } finally {
     await agent.close();
-    await log.close();
   }
 }
 

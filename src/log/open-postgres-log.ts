@@ -1,4 +1,5 @@
 /** Opens a log in PostgreSQL. Loads the implementation on the first call: a program without a database needs none of it. */
+import type { PostgresDatabase } from "../postgres/postgres-database.ts";
 import type { PostgresLog } from "./postgres/postgres-log.ts";
 import type { PostgresLogOptions } from "./postgres/postgres-log-options.ts";
 
@@ -15,4 +16,10 @@ import type { PostgresLogOptions } from "./postgres/postgres-log-options.ts";
 export async function openPostgresLog(url: string, options?: PostgresLogOptions): Promise<PostgresLog> {
   const store = await import("./postgres/postgres-log.ts");
   return store.openPostgresLog(url, options);
+}
+
+/** Opens the log in a database that other parts of the process use too. The caller closes the database after the log. */
+export async function openSharedPostgresLog(db: PostgresDatabase, options: PostgresLogOptions): Promise<PostgresLog> {
+  const store = await import("./postgres/postgres-log.ts");
+  return store.openPostgresLog(db, options);
 }

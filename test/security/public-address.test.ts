@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { parseCommand } from "../../src/cli/command.ts";
+import { openStore } from "../../src/cli/open-store.ts";
 import { openAuth } from "../../src/cli/serve/open-auth.ts";
 import { readSettings } from "../../src/cli/serve/read-settings.ts";
 import { SERVE } from "../../src/cli/serve/serve-command.ts";
@@ -38,8 +39,8 @@ const revokeAll = async (file: string): Promise<void> => {
 
 /** Returns whether the command would accept requests without credentials. */
 async function acceptsAnonymous(store: string, argv: readonly string[], env = {}): Promise<boolean> {
-  const { options, close } = await openAuth(readSettings(parseCommand(SERVE, argv), env).values, store, {});
-  await close();
+  await using parts = await openStore(store);
+  const { options } = await openAuth(readSettings(parseCommand(SERVE, argv), env).values, parts, {});
   return options === undefined;
 }
 

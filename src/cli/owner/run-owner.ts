@@ -2,16 +2,14 @@
 import { existsSync } from "node:fs";
 import { assertOwner } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
 import { eraseOwner } from "../../server/commands/erase-owner.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { findFilesOf, findStore, hideCredentials, isDatabase } from "../find-store.ts";
+import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
-import { findStoreCredentials } from "../token/store-credentials.ts";
 
 export async function runOwner(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const owner = parsed.argument ?? "";
@@ -32,14 +30,10 @@ export async function runOwner(parsed: ParsedCommand, terminal: Terminal): Promi
 }
 
 async function erase(owner: string, store: string, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  await using stack = new AsyncDisposableStack();
-  const log = await openStore(store, {});
-  stack.defer(() => log.close());
-  const files = findFilesOf(store, process.env);
-  const blobs = await openBlobStore(`${files}-blobs`, SERVER_LIMITS);
-  stack.defer(() => blobs.close());
-  const credentials = findStoreCredentials(files);
-  stack.defer(() => credentials?.close());
+  await using parts = await openStore(store);
+  const log = await parts.openLog({});
+  const blobs = await parts.openBlobs(SERVER_LIMITS);
+  const credentials = await parts.findCredentials();
   const about = { action: "owner.erase", target: { owner } } as const;
   const erased = await auditCommand({ parsed, terminal }, about, async (note) => {
     const all = await eraseOwner({ host: { log }, blobs, credentials }, owner);

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { isLoomError } from "../../protocol/index.ts";
 import { openCredentials } from "../../server/auth/credentials/open-credentials.ts";
 import { CliError, parseCommand } from "../command.ts";
+import { openStore } from "../open-store.ts";
 import { openAuth } from "./open-auth.ts";
 import { readSettings } from "./read-settings.ts";
 import { SERVE } from "./serve-command.ts";
@@ -35,8 +36,8 @@ interface StartResult {
 async function start(store: string, argv: readonly string[], env = {}): Promise<StartResult> {
   const { values } = readSettings(parseCommand(SERVE, argv), {});
   try {
-    const { options, warnings, close } = await openAuth(values, store, env);
-    await close();
+    await using parts = await openStore(store);
+    const { options, warnings } = await openAuth(values, parts, env);
     return { outcome: options === undefined ? "open" : "required", messages: warnings.join("\n") };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
@@ -146,8 +147,8 @@ describe("openAuth", () => {
   it("passes on limits and JWT settings", async () => {
     const argv = ["--runs-per-minute", "3", "--tokens-per-day", "1000", "--jwt-scopes", "read,run", ...JWT];
     const { values } = readSettings(parseCommand(SERVE, argv), {});
-    const { options, close } = await openAuth(values, await newStore("none"), {});
-    await close();
+    await using parts = await openStore(await newStore("none"));
+    const { options } = await openAuth(values, parts, {});
     expect(options).toMatchObject({
       jwt: { jwks: "https://id.example.com/keys", issuer: "i", audience: "a", scopes: ["read", "run"] },
       limits: { requestsPerMinute: 600, runsPerMinute: 3, maxRuns: 20, maxStreams: 100, tokensPerDay: 1000 },
@@ -157,8 +158,8 @@ describe("openAuth", () => {
   it("limits the scopes of JWTs to the usual ones by default, and reads the prefix", async () => {
     const jwtOf = async (...argv: readonly string[]): Promise<unknown> => {
       const { values } = readSettings(parseCommand(SERVE, [...argv, ...JWT]), {});
-      const { options, close } = await openAuth(values, await newStore("none"), {});
-      await close();
+      await using parts = await openStore(await newStore("none"));
+      const { options } = await openAuth(values, parts, {});
       return options?.jwt;
     };
     const usual = ["read", "write", "run", "approve"];

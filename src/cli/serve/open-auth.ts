@@ -4,13 +4,12 @@
  * public address does not start without a usable credential, unless `allow-public` is set.
  */
 import type { AuthOptions, JwtOptions } from "../../server/auth/auth-options.ts";
-import type { Credentials } from "../../server/auth/credentials/credentials.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../server/auth/scopes.ts";
 import { isLoopback } from "../../server/guard/read-proxies.ts";
 import { CliError } from "../command.ts";
-import { type Environment, findStore } from "../find-store.ts";
+import { type Environment, findStore, hideCredentials } from "../find-store.ts";
+import type { StoreParts } from "../open-store.ts";
 import { isLive } from "../token/format-token.ts";
-import { findStoreCredentials, openStoreCredentials } from "../token/store-credentials.ts";
 import { NONE } from "./setting.ts";
 import type { Settings } from "./settings.ts";
 
@@ -18,39 +17,26 @@ export interface ServerAuth {
   /** Undefined if authentication is off. */
   readonly options: AuthOptions | undefined;
   readonly warnings: readonly string[];
-  close(): Promise<void>;
 }
 
 /** Throws a CliError if a public server would be open to everyone, or if no credential could be used. */
-export async function openAuth(values: Settings, store: string, env: Environment = process.env): Promise<ServerAuth> {
-  const jwt = readJwt(values);
-  const found = values.auth === "off" ? undefined : findStoreCredentials(store);
-  try {
-    return await resolveAuth(values, jwt, found, { store, env });
-  } catch (error) {
-    await found?.close();
-    throw error;
-  }
-}
-
-async function resolveAuth(
+export async function openAuth(
   values: Settings,
-  jwt: JwtOptions | undefined,
-  found: Credentials | undefined,
-  context: { readonly store: string; readonly env: Environment },
+  store: StoreParts,
+  env: Environment = process.env,
 ): Promise<ServerAuth> {
+  const jwt = readJwt(values);
   const { auth, host, "allow-public": allowPublic } = values;
+  const found = auth === "off" ? undefined : await store.findCredentials();
   const isPublic = host !== "localhost" && !isLoopback(host);
-  const create = formatCreateCommand(context.store, context.env);
+  const create = formatCreateCommand(store.address, env);
   const hasTokens = (await found?.hasTokens()) === true;
   const isRequired = auth === "on" || (auth === "auto" && (hasTokens || jwt !== undefined));
   if (!isRequired) {
     if (isPublic && !allowPublic) throw createPublicAccessError(values, create);
-    await found?.close();
     return {
       options: undefined,
       warnings: isPublic ? [describePublicAccess(host)] : listProxyWarnings(values),
-      close: () => Promise.resolve(),
     };
   }
   const tokens = (await found?.listTokens()) ?? [];
@@ -62,11 +48,11 @@ async function resolveAuth(
       `host: other machines can reach ${host} and authentication is on, but ${lack}`,
       `create a token with \`${create}\`, then start the server again`,
     );
-  const credentials = found ?? openStoreCredentials(context.store);
+  const credentials = found ?? (await store.openCredentials());
+  const rateCounters = await store.openRateCounters();
   return {
-    options: { credentials, ...(jwt === undefined ? {} : { jwt }), limits: readLimits(values) },
+    options: { credentials, rateCounters, ...(jwt === undefined ? {} : { jwt }), limits: readLimits(values) },
     warnings: canSignIn ? [] : [`auth: no client can sign in yet because ${lack}; create a token with \`${create}\``],
-    close: () => credentials.close(),
   };
 }
 
@@ -94,7 +80,8 @@ function listProxyWarnings({ hosts, "trusted-proxies": proxies, auth }: Settings
 /** The command to type: from a checkout through npm, with `--store` if the store is not the default. */
 function formatCreateCommand(store: string, env: Environment): string {
   const loom = env["npm_lifecycle_event"] === "start" ? "npm run --silent loom -- " : "loom ";
-  const option = store === findStore(env) ? "" : ` --store ${/^[\w./-]+$/.test(store) ? store : JSON.stringify(store)}`;
+  const name = hideCredentials(store);
+  const option = store === findStore(env) ? "" : ` --store ${/^[\w.:/-]+$/.test(name) ? name : JSON.stringify(name)}`;
   return `${loom}token create NAME${option}`;
 }
 

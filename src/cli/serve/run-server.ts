@@ -7,16 +7,15 @@ import type { StoredLog, StoreOptions } from "../../log/open-log.ts";
 import { createLogObserver, createPrometheusObserver, type PrometheusObserver } from "../../observe/index.ts";
 import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
 import { createPage, type ServerLimits, startLoomServer } from "../../server/index.ts";
 import { readLimits } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
-import { findFilesOf, findStore, hideCredentials } from "../find-store.ts";
+import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
-import { openStore } from "../open-store.ts";
+import { openStore, type StoreParts } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";
 import { createAgents } from "./create-agents.ts";
@@ -56,6 +55,7 @@ const HINTS: { readonly [code: string]: string } = {
   listen_failed: "choose another address with `--host` and `--port`, or LOOM_HOST and LOOM_PORT",
   store_read_only: "choose another store with `--store FILE` or LOOM_STORE",
   store_failed: "choose another store with `--store FILE` or LOOM_STORE",
+  store_unavailable: "check that PostgreSQL is running and that this machine can reach it",
   unknown_model:
     "choose a model with `--model` or LOOM_MODEL; set the URL of a provider with `--base-url` or LOOM_BASE_URL",
   missing_key: "or set LOOM_API_KEY",
@@ -66,20 +66,19 @@ const WRITER_FAILED_EXIT_CODE = 1;
 
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const store = values.store ?? findStore(process.env);
+  await using parts = await openStore(store);
   // Checked before anything else is opened.
-  const files = findFilesOf(store, process.env);
-  const auth = await openAuth(values, files);
+  const auth = await openAuth(values, parts);
   // Signals are handled from here on, so a slow start can also be stopped.
   using signal = waitForSignal(() => terminal.warn("stopping; press Ctrl-C again to exit immediately"));
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => auth.close());
   for (const warning of auth.warnings) terminal.warn(warning);
   const own = values.agents === undefined ? {} : await loadAgents(values.agents);
   const defaultAgent = chooseDefaultAgent(values.agent, own);
   const logger = await createLogger(values, terminal);
   const audit = await openServerAudit(values, terminal, { hasAuth: auth.options !== undefined });
   stack.defer(() => audit?.close());
-  const resources = stack.use(await openResources(values, (warning) => terminal.warn(cutColumns(warning, 500))));
+  const resources = stack.use(await openResources(values, store, (warning) => terminal.warn(cutColumns(warning, 500))));
   for (const warning of resources.warnings) terminal.warn(cutColumns(warning, 500));
   const first = { name: formatModelName(parseModelName(values.model)), model: resources.model };
   const additional = await openAdditionalModels(collectModels(values), (warning) =>
@@ -88,16 +87,13 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   if (signal.isStopping) return 0;
   const limits = collectLimits(values);
   const prometheus = values.metrics ? await openMetrics() : undefined;
-  const log = await openLog(store, limits, values, {
+  const log = await openLog(parts, limits, values, {
     searchTimeoutMs: values["search-timeout"],
     ...(prometheus === undefined ? {} : { meter: prometheus }),
   });
-  stack.defer(() => log.close());
   stack.defer(async () => void (await Promise.all(Object.values(own).map(({ agent }) => agent.close()))));
   if (signal.isStopping) return 0;
-  // Named after the store, since several stores may share a folder.
-  const blobs = await openBlobStore(`${files}-blobs`, limits);
-  stack.defer(() => blobs.close());
+  const blobs = await parts.openBlobs(limits);
   const onError = createReporter(logger, values.debug);
   const server = await startLoomServer({
     log,
@@ -169,11 +165,13 @@ function chooseDefaultAgent(name: string | undefined, own: LoadedAgents): string
   throw new CliError(`agent: ${name} is not one of ${known.join(", ")}`);
 }
 
-function openResources(values: Settings, onWarning: (warning: string) => void): Promise<AgentResources> {
+function openResources(values: Settings, store: string, onWarning: (warning: string) => void): Promise<AgentResources> {
   const { workspace, mcp } = values;
   const base = chooseServerKnowledgeBase(values);
   if (base !== undefined && isMissingFile(base))
     onWarning(`kb: \`${base.file}\` does not exist yet; it is created on first use`);
+  if (base !== undefined && isDatabase(store))
+    onWarning(`kb: \`${base.file}\` is a file of this machine; other servers of the database do not see its documents`);
   return openAgentResources(
     {
       ...collectModels(values),
@@ -198,7 +196,7 @@ function collectLimits(values: Settings): ServerLimits {
 
 /** A message is stored as a command, and its JSON encoding is longer than the message. */
 function openLog(
-  store: string,
+  parts: StoreParts,
   { maxBodyBytes, maxFrameBytes }: ServerLimits,
   values: Settings,
   options: Pick<StoreOptions, "searchTimeoutMs" | "meter">,
@@ -211,7 +209,7 @@ function openLog(
     maxOwnerBlobs: values["max-blobs-per-owner"] ?? Infinity,
     maxOwnerBlobBytes: values["max-blob-bytes-per-owner"] ?? Infinity,
   };
-  return openStore(store, { limits, ...options });
+  return parts.openLog({ limits, ...options });
 }
 
 /** Returns undefined if prom-client is not installed. */

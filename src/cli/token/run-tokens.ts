@@ -1,20 +1,20 @@
 /**
- * `loom token`: creates, lists and revokes tokens in the file next to a store. Running servers see changes immediately.
+ * `loom token`: creates, lists and revokes tokens of a store. Running servers see changes immediately.
  */
 import { isLoomError } from "../../protocol/index.ts";
 import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { findFilesOf, findStore } from "../find-store.ts";
+import { findStore, hideCredentials } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { openStore, type StoreParts } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
 import { describeToken, formatTokens, isLive, toTokenJson } from "./format-token.ts";
-import { findStoreCredentials, openStoreCredentials } from "./store-credentials.ts";
 import { readNewToken } from "./read-new-token.ts";
 import { TOKEN_CREATE, TOKEN_LIST } from "./token-commands.ts";
 
 export async function runTokens(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  const store = findFilesOf(textOption(parsed, "store") ?? findStore(process.env), process.env);
   try {
+    await using store = await openStore(textOption(parsed, "store") ?? findStore(process.env));
     if (parsed.command === TOKEN_CREATE) return await create(parsed, store, terminal);
     return await (parsed.command === TOKEN_LIST ? list : revoke)(parsed, store, terminal);
   } catch (error) {
@@ -23,90 +23,78 @@ export async function runTokens(parsed: ParsedCommand, terminal: Terminal): Prom
   }
 }
 
-async function create(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
+async function create(parsed: ParsedCommand, store: StoreParts, terminal: Terminal): Promise<number> {
   const now = Date.now();
   const wanted = readNewToken(parsed, now);
-  const credentials = openStoreCredentials(store);
-  try {
-    const isFirst = !(await credentials.hasTokens());
-    const { secret, info } = await auditCommand({ parsed, terminal }, { action: "token.create" }, async (note) => {
-      const created = await credentials.createToken(wanted);
-      const { tokenId: token, name, owner, scopes } = created.info;
-      note({ target: { token, name, owner, scopes: scopes.join(",") } });
-      return created;
-    });
-    if (parsed.options["json"] === true) {
-      await terminal.write(writeLine({ ...toTokenJson(info), secret }));
-      return 0;
-    }
-    await terminal.write(`${secret}\n`);
-    terminal.warn(describeToken(info, now));
-    const others = (await credentials.listTokens()).filter(
-      ({ owner, name }) => owner === info.owner && name !== info.name,
-    );
-    if (wanted.owner === undefined && others.some((token) => isLive(token, now)))
-      terminal.warn(
-        `it can access the same sessions as the other tokens of owner \`${info.owner}\`; use --owner NAME to separate users`,
-      );
+  const credentials = await store.openCredentials();
+  const isFirst = !(await credentials.hasTokens());
+  const { secret, info } = await auditCommand({ parsed, terminal }, { action: "token.create" }, async (note) => {
+    const created = await credentials.createToken(wanted);
+    const { tokenId: token, name, owner, scopes } = created.info;
+    note({ target: { token, name, owner, scopes: scopes.join(",") } });
+    return created;
+  });
+  if (parsed.options["json"] === true) {
+    await terminal.write(writeLine({ ...toTokenJson(info), secret }));
+    return 0;
+  }
+  await terminal.write(`${secret}\n`);
+  terminal.warn(describeToken(info, now));
+  const others = (await credentials.listTokens()).filter(
+    ({ owner, name }) => owner === info.owner && name !== info.name,
+  );
+  if (wanted.owner === undefined && others.some((token) => isLive(token, now)))
     terminal.warn(
-      "save it now, it is not shown again; send it as `Authorization: Bearer TOKEN`, or use it to sign in on the page",
+      `it can access the same sessions as the other tokens of owner \`${info.owner}\`; use --owner NAME to separate users`,
     );
-    if (isFirst)
-      terminal.warn(
-        "this is the first token of the store: `loom serve` requires authentication from its next start, unless --auth is off",
-      );
-    return 0;
-  } finally {
-    await credentials.close();
-  }
+  terminal.warn(
+    "save it now, it is not shown again; send it as `Authorization: Bearer TOKEN`, or use it to sign in on the page",
+  );
+  if (isFirst)
+    terminal.warn(
+      "this is the first token of the store: `loom serve` requires authentication from its next start, unless --auth is off",
+    );
+  return 0;
 }
 
-async function list(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
-  const credentials = findStoreCredentials(store);
-  try {
-    const tokens = (await credentials?.listTokens()) ?? [];
-    if (parsed.options["json"] === true) {
-      await terminal.write(tokens.map((token) => writeLine(toTokenJson(token))).join(""));
-      return 0;
-    }
-    const now = Date.now();
-    await terminal.write(
-      formatTokens(tokens, now, terminal)
-        .map((line) => `${line}\n`)
-        .join(""),
-    );
-    const active = tokens.filter((token) => isLive(token, now)).length;
-    const summary = `${plural(tokens.length, "token")} (${active} active) of ${cleanText(store)}`;
-    terminal.warn(terminal.styleError("dim", summary));
+async function list(parsed: ParsedCommand, store: StoreParts, terminal: Terminal): Promise<number> {
+  const credentials = await store.findCredentials();
+  const tokens = (await credentials?.listTokens()) ?? [];
+  if (parsed.options["json"] === true) {
+    await terminal.write(tokens.map((token) => writeLine(toTokenJson(token))).join(""));
     return 0;
-  } finally {
-    await credentials?.close();
   }
+  const now = Date.now();
+  await terminal.write(
+    formatTokens(tokens, now, terminal)
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+  const active = tokens.filter((token) => isLive(token, now)).length;
+  const summary = `${plural(tokens.length, "token")} (${active} active) of ${cleanText(hideCredentials(store.address))}`;
+  terminal.warn(terminal.styleError("dim", summary));
+  return 0;
 }
 
-async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
+async function revoke(parsed: ParsedCommand, store: StoreParts, terminal: Terminal): Promise<number> {
   const isJson = parsed.options["json"] === true;
-  const credentials = findStoreCredentials(store);
-  try {
-    let done = 0;
-    for (const given of parsed.arguments) {
-      const word = hideSecret(given);
-      const about = { action: "token.revoke", target: { token: word } } as const;
-      const isRevoked = await auditCommand({ parsed, terminal }, about, async (note) => {
-        const wasThere = (await credentials?.revokeToken(word)) === true;
-        if (!wasThere) note({ outcome: "not_found" });
-        return wasThere;
-      });
-      if (isRevoked) done += 1;
-      if (isJson) await terminal.write(writeLine({ token: word, revoked: isRevoked }));
-      else if (isRevoked) await terminal.write(`revoked: ${cleanText(word)}\n`);
-      else terminal.warn(`no token \`${cleanText(word)}\` to revoke; run \`loom token list\` for a list`);
-    }
-    if (done === parsed.arguments.length) return 0;
-    return done > 0 ? 1 : 2;
-  } finally {
-    await credentials?.close();
+  const credentials = await store.findCredentials();
+  let done = 0;
+  for (const given of parsed.arguments) {
+    const word = hideSecret(given);
+    const about = { action: "token.revoke", target: { token: word } } as const;
+    const isRevoked = await auditCommand({ parsed, terminal }, about, async (note) => {
+      const wasThere = (await credentials?.revokeToken(word)) === true;
+      if (!wasThere) note({ outcome: "not_found" });
+      return wasThere;
+    });
+    if (isRevoked) done += 1;
+    if (isJson) await terminal.write(writeLine({ token: word, revoked: isRevoked }));
+    else if (isRevoked) await terminal.write(`revoked: ${cleanText(word)}\n`);
+    else terminal.warn(`no token \`${cleanText(word)}\` to revoke; run \`loom token list\` for a list`);
   }
+  if (done === parsed.arguments.length) return 0;
+  return done > 0 ? 1 : 2;
 }
 
 /** Replaces a token by its ID, so that a leaked token can be revoked without being printed. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
 import { startTcpProxy, type TcpProxy } from "../../../test/tcp-proxy.ts";
 import { migratePostgres } from "../../postgres/migrate.ts";
+import { openPostgres } from "../../postgres/postgres-database.ts";
 import { isLoomError, type LoomError } from "../../protocol/index.ts";
 import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
@@ -251,9 +252,10 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
 
   test("is refused if a newer version has migrated it; several processes may create it at once", async () => {
     schemas++;
-    const opened = await Promise.all(Array.from({ length: 4 }, () => open(server.port)));
-    const [log] = opened;
-    await migratePostgres(log!.database, { name: "log", migrations: Array.from({ length: 9 }, () => "SELECT 1") });
+    await Promise.all(Array.from({ length: 4 }, () => open(server.port)));
+    const db = await openPostgres(server.url, { schema: `faults_${schemas}` });
+    await migratePostgres(db, { name: "log", migrations: Array.from({ length: 9 }, () => "SELECT 1") });
+    await db.close();
     await expect(open(server.port)).rejects.toMatchObject({ code: "store_newer" });
   });
 });

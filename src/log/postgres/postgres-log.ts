@@ -90,13 +90,18 @@ const POLL_MS = 1000;
 const NOTIFY_MS = 5;
 
 /** Opens a log; see `open-postgres-log.ts`. */
-export async function openPostgresLog(url: string, options: PostgresLogOptions = {}): Promise<PostgresLog> {
-  const db = await openPostgres(url, options);
+/** A log that is opened with a URL closes its connections; a database stays open. */
+export async function openPostgresLog(
+  database: string | PostgresDatabase,
+  options: PostgresLogOptions = {},
+): Promise<PostgresLog> {
+  const ownsDatabase = typeof database === "string";
+  const db = ownsDatabase ? await openPostgres(database, options) : database;
   try {
     await migratePostgres(db, LOG_FORMAT);
-    return new PostgresLog(db, options);
+    return new PostgresLog(db, options, ownsDatabase);
   } catch (error) {
-    await db.close();
+    if (ownsDatabase) await db.close();
     throw error;
   }
 }
@@ -106,6 +111,7 @@ class PostgresLog implements Log {
   readonly limits: LogLimits;
   readonly #db: PostgresDatabase;
   readonly #options: PostgresLogOptions;
+  readonly #ownsDatabase: boolean;
   readonly #committer: GroupCommitter;
   readonly #reader: LogReader;
   readonly #quota: OwnerQuota;
@@ -122,10 +128,11 @@ class PostgresLog implements Log {
   #closing: Promise<void> | undefined;
 
   /** @internal */
-  constructor(db: PostgresDatabase, options: PostgresLogOptions) {
+  constructor(db: PostgresDatabase, options: PostgresLogOptions, ownsDatabase: boolean) {
     const { pollMs = POLL_MS, notifyMs = NOTIFY_MS, maxQueueBytes = MAX_QUEUE_BYTES } = options;
     this.#db = db;
     this.#options = options;
+    this.#ownsDatabase = ownsDatabase;
     this.limits = { ...LOG_LIMITS, ...options.limits };
     this.#reader = new LogReader(db, this.limits, this.#now);
     this.#committer = new GroupCommitter({ db, now: this.#now, maxQueueBytes });
@@ -142,11 +149,6 @@ class PostgresLog implements Log {
 
   get monitor(): LogMonitor {
     return this.#monitor;
-  }
-
-  /** The database, for other parts of the process that store in it. @internal */
-  get database(): PostgresDatabase {
-    return this.#db;
   }
 
   /** Null: the clock of the database. */
@@ -428,7 +430,7 @@ class PostgresLog implements Log {
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
     this.#notifier.close();
     this.#monitor.close();
-    await this.#db.close();
+    if (this.#ownsDatabase) await this.#db.close();
   }
 
   async #read<T>(read: () => Promise<T>): Promise<T> {

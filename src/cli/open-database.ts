@@ -1,0 +1,24 @@
+/** Opens the parts of a store in PostgreSQL, which share one pool of connections. */
+import { openSharedPostgresLog } from "../log/open-postgres-log.ts";
+import { openPostgres } from "../postgres/postgres-database.ts";
+import { openPostgresCredentials } from "../server/auth/credentials/postgres-credentials.ts";
+import { createPostgresRateCounters } from "../server/auth/limits/create-postgres-rate-counters.ts";
+import { openPostgresBlobStore } from "../server/blobs/open-postgres-blob-store.ts";
+import type { StoreParts } from "./open-store.ts";
+
+/** Does not connect yet. Throws `missing_package`, or `store_failed` if the URL is not valid. */
+export async function openDatabase(url: string): Promise<StoreParts> {
+  const opened = new AsyncDisposableStack();
+  const db = opened.adopt(await openPostgres(url), async (pool) => pool.close());
+  const openCredentials: StoreParts["openCredentials"] = async () =>
+    opened.adopt(await openPostgresCredentials(db), async (part) => part.close());
+  return {
+    address: url,
+    openCredentials,
+    findCredentials: openCredentials,
+    openLog: async (options) => opened.adopt(await openSharedPostgresLog(db, options), async (part) => part.close()),
+    openRateCounters: async () => createPostgresRateCounters(db),
+    openBlobs: async (limits) => opened.adopt(await openPostgresBlobStore(db, limits), async (part) => part.close()),
+    [Symbol.asyncDispose]: async () => opened.disposeAsync(),
+  };
+}
