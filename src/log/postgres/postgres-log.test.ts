@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
-import { openPostgresLog, type PostgresLog } from "./postgres-log.ts";
+import { openPostgres } from "../../postgres/postgres-database.ts";
+import { openPostgresLog } from "./postgres-log.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
 
 const TABLES = ["sessions", "records", "runs", "landmarks", "commands", "snapshots", "texts"] as const;
@@ -35,10 +36,9 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     const schema = unused ?? `log_${users.size + 1}`;
     const log = await open({ ...options, schema });
     if (unused !== undefined) {
-      const { database } = log as PostgresLog;
-      await database.transact(async ({ query }) => {
-        for (const table of TABLES) await query(`DELETE FROM @.${table}`);
-      });
+      const database = await openPostgres(server.url, { schema, maxConnections: 1 });
+      await database.write(TABLES.map((table) => `DELETE FROM @.${table}`).join("; "), []);
+      await database.close();
     }
     return log;
   };
