@@ -130,6 +130,16 @@ it("backs up a consistent state while another process writes", async () => {
   await log.close();
 });
 
+it("refuses a database, without its password", async () => {
+  const options = { env: { LOOM_STORE: "postgres://me:secret@db.example.com/loom" } };
+  for (const args of [["backup", nameBackup()], ["restore", nameBackup()], ["verify"]]) {
+    const { code, err } = await loom(args, options);
+    expect([code, err]).toEqual([2, expect.stringContaining("postgres://db.example.com/loom is a database")]);
+    expect(err).toContain("see the guide Store sessions in PostgreSQL");
+    expect(err).not.toContain("secret");
+  }
+});
+
 it("refuses to overwrite anything, and folders without a backup", async () => {
   const backup = nameBackup();
   mkdirSync(backup);

@@ -74,7 +74,15 @@ const PRINTING: ReadonlySet<string | undefined> = new Set([
   "--help",
   "-h",
 ]);
-const STORING: ReadonlySet<string | undefined> = new Set(["run", "kb", "token", "backup", "restore", "verify"]);
+const STORING: ReadonlySet<string | undefined> = new Set([
+  "run",
+  "kb",
+  "token",
+  "owner",
+  "backup",
+  "restore",
+  "verify",
+]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */
 function canRunInProcess(

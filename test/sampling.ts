@@ -22,6 +22,9 @@ export const KILL_SAMPLES = LONG
   ? { kills: 60, sessions: 24, lost: 150, chats: 24 }
   : { kills: 2, sessions: 5, lost: 6, chats: 2 };
 
+/** Killed servers of a database: whether tests wait until the lease of a session ends. */
+export const DATABASE_SAMPLES = { waitsForLeases: LONG };
+
 /** Number of readers, and of runs they follow. */
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100, runs: 10 };
 

@@ -1,7 +1,8 @@
 /** The parts of a server's data, where each is kept, and how it is named in a backup. */
 import { existsSync } from "node:fs";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { findKnowledgeBase, findStore, isDatabase } from "../find-store.ts";
+import { findKnowledgeBase, findStore, hideCredentials, isDatabase } from "../find-store.ts";
+import { cleanText } from "../fit-text.ts";
 
 export interface StoredPart {
   readonly name: "store" | "credentials" | "knowledge" | "blobs";
@@ -11,11 +12,14 @@ export interface StoredPart {
   readonly copy: string;
 }
 
-/** The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
+/** Throws a CliError for a database. The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
 export function listParts(parsed: ParsedCommand): readonly [store: StoredPart, ...others: StoredPart[]] {
   const store = textOption(parsed, "store") ?? findStore(process.env);
   if (isDatabase(store))
-    throw new CliError("this command copies files, and the store is a database", "copy it with pg_dump");
+    throw new CliError(
+      `${cleanText(hideCredentials(store))} is a database, and \`loom ${parsed.command.name}\` reads and writes files only`,
+      "use pg_dump or point-in-time recovery of PostgreSQL; see the guide Store sessions in PostgreSQL",
+    );
   const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env);
   return [
     { name: "store", path: store, copy: "store.db" },

@@ -78,10 +78,11 @@ async function copyBlobs(part: StoredPart, store: string, to: string, terminal: 
 
 async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const folder = readFolder(parsed);
+  const all = listParts(parsed);
   const manifest = await readManifest(folder);
   const damaged = await checkBackup(folder, manifest, terminal);
   if (damaged.length > 0) return report(parsed, terminal, { folder, damaged });
-  const parts = listParts(parsed).filter(({ copy }) => existsSync(join(folder, copy)));
+  const parts = all.filter(({ copy }) => existsSync(join(folder, copy)));
   const [store, ...others] = parts as [StoredPart, ...StoredPart[]];
   // Names the backup while it is being restored: what exists then is complete, and was restored before an interruption.
   const marker = `${store.path}-restoring`;

@@ -8,7 +8,10 @@ const OWNER_ERASE: CliCommand = {
   argument: "NAME",
   options: {
     yes: { about: "erase without asking; required, because this cannot be undone" },
-    store: { value: "FILE", about: "session store (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)" },
+    store: {
+      value: "STORE",
+      about: "session store, a file or a postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
+    },
     ...AUDIT_LOG_OPTION,
     json: { about: "print JSON" },
   },

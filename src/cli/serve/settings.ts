@@ -233,7 +233,7 @@ export const SETTINGS = {
     ...defineOptional(
       STORE,
       path,
-      "session store, a file or a postgres:// URL; blobs are kept in PATH-blobs, tokens in PATH-auth",
+      "session store, a file or a postgres:// URL; blobs and tokens are kept in PATH-blobs and PATH-auth, or in the database",
     ),
     defaultLabel: "`~/.local/share/loom/loom.db`",
     findDefault: findStore,

@@ -5,8 +5,9 @@ import type { CliCommand } from "../command.ts";
 
 const STORE = {
   store: {
-    value: "FILE",
-    about: "session store of the tokens (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
+    value: "STORE",
+    about:
+      "session store of the tokens, a file or a postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
   },
 };
 
@@ -74,6 +75,6 @@ export const TOKEN: CliCommand = {
   options: {},
   subcommands: [TOKEN_CREATE, TOKEN_LIST, TOKEN_REVOKE],
   notes: [
-    "Tokens belong to a session store and are kept next to it, in FILE-auth. Once a token was created, `loom serve` requires authentication for that store, unless it is started with --auth off.",
+    "Tokens belong to a session store. They are kept next to its file, in FILE-auth, or in its database. Once a token was created, `loom serve` requires authentication for that store, unless it is started with --auth off.",
   ],
 };

@@ -1,0 +1,199 @@
+/**
+ * Two real `loom serve` processes on one PostgreSQL database: what a client does at one holds at the other, and one
+ * finishes the runs of the other if that is killed.
+ */
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { parseCommand } from "../../src/cli/command.ts";
+import { openStore } from "../../src/cli/open-store.ts";
+import { openAuth } from "../../src/cli/serve/open-auth.ts";
+import { readSettings } from "../../src/cli/serve/read-settings.ts";
+import { SERVE } from "../../src/cli/serve/serve-command.ts";
+import { openPostgres } from "../../src/postgres/postgres-database.ts";
+import { folder, loom } from "../cli-run.ts";
+import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
+import { DATABASE_SAMPLES } from "../sampling.ts";
+import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
+import { type Frame, readWithReconnect, until } from "./kill-fixture.ts";
+
+const AGENTS = fileURLToPath(new URL("gated-agent-child.ts", import.meta.url));
+const TIMEOUT = 120_000;
+
+let database: PostgresServer;
+let a: ServerProcess;
+let b: ServerProcess;
+/** A token that works at both servers. */
+let token: string;
+
+const run = (...args: readonly string[]) => loom(args, { env: { LOOM_STORE: database.url } });
+
+async function createToken(name: string, ...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await run("token", "create", name, ...args);
+  expect([code, err]).toEqual([0, expect.anything()]);
+  return out.trim();
+}
+
+const send = (server: ServerProcess, path: string, init: RequestInit = {}, secret = token): Promise<Response> =>
+  fetch(`${server.url}${path}`, { ...init, headers: { authorization: `Bearer ${secret}`, ...init.headers } });
+
+const post = (server: ServerProcess, path: string, body: object): Promise<Response> =>
+  send(server, path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+/** Starts a run that waits until the gate opens, and follows it at the other server until its first words. */
+async function startGatedRun(session: string) {
+  const gate = join(folder, `gate-${session}`);
+  const started = await post(a, `/v1/sessions/${session}/runs`, { message: `wait for ${gate} please` });
+  expect(started.status).toBe(202);
+  const { run_id: runId } = (await started.json()) as { readonly run_id: string };
+  const frames: Frame[] = [];
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  void readWithReconnect(b.url, session, frames, stop.signal, { token });
+  const saw = (text: string) =>
+    until(() => frames.some((frame) => frame.text.includes(text)), `the reader saw ${text}`);
+  await saw(`process ${a.process.pid} answers`);
+  const end = async (): Promise<unknown> => {
+    await saw('"type":"run_end"');
+    return JSON.parse(frames.find(({ text }) => text.includes('"type":"run_end"'))?.text ?? "{}");
+  };
+  return { gate, runId, frames, end };
+}
+
+describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { timeout: TIMEOUT }, () => {
+  beforeAll(async () => {
+    database = await startPostgres();
+    // Both create the tables.
+    const start = () => startServe(database.url, ["--agents", AGENTS, "--auth", "on"]);
+    [a, b] = await Promise.all([start(), start()]);
+    token = await createToken("everyone");
+  }, TIMEOUT);
+
+  afterAll(async () => {
+    killServers();
+    await database.stop();
+  }, TIMEOUT);
+
+  test("a new token works at both, and requests without one are refused", async () => {
+    for (const server of [a, b]) {
+      expect((await send(server, "/v1/sessions")).status).toBe(200);
+      expect((await fetch(`${server.url}/v1/sessions`)).status).toBe(401);
+    }
+    const { out, err } = await run("token", "list");
+    expect(out).toContain("everyone");
+    expect(err).toContain(`of postgres://127.0.0.1:${database.port}/postgres`);
+  });
+
+  test("a file that is uploaded at one is read at the other", async () => {
+    const bytes = Buffer.alloc(600_000, "loom");
+    const headers = { "content-type": "text/plain" };
+    const stored = await send(a, "/v1/sessions/files/blobs", { method: "POST", headers, body: bytes });
+    expect(stored.status).toBe(201);
+    const { url } = (await stored.json()) as { readonly url: string };
+    const read = await send(b, new URL(url, b.url).pathname);
+    expect(Buffer.from(await read.arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  test("a run of one is followed and cancelled at the other", async () => {
+    const { runId, end } = await startGatedRun("cancelled");
+    expect((await post(b, `/v1/sessions/cancelled/runs/${runId}/cancel`, {})).status).toBe(200);
+    expect(await end()).toMatchObject({ status: "cancelled" });
+  });
+
+  test("a run of one is followed to its end at the other", async () => {
+    const { gate, end } = await startGatedRun("completed");
+    writeFileSync(gate, "");
+    expect(await end()).toMatchObject({ status: "completed" });
+  });
+
+  test("revoking a token closes its streams at both", async ({ annotate }) => {
+    const secret = await createToken("short");
+    await send(a, "/v1/sessions/watched/runs", {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ message: "hello" }),
+    });
+    const streams = await Promise.all(
+      [a, b].map((server) => send(server, "/v1/sessions/watched/events?follow=true", {}, secret)),
+    );
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    const began = performance.now();
+    expect(await run("token", "revoke", "short")).toMatchObject({ code: 0, out: "revoked: short\n" });
+    await Promise.all(streams.map((stream) => stream.text().catch(() => undefined)));
+    await annotate(`closed after ${Math.round(performance.now() - began)} ms`);
+    for (const server of [a, b]) expect((await send(server, "/v1/sessions", {}, secret)).status).toBe(401);
+  });
+
+  test("the requests of both count together", async () => {
+    const secret = await createToken("limited", "--requests-per-minute", "4");
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count++)
+      for (const server of [a, b]) statuses.push((await send(server, "/v1/sessions", {}, secret)).status);
+    const allowed = statuses.filter((status) => status === 200).length;
+    // One more is allowed every 15 s.
+    expect([4, 5]).toContain(allowed);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10 - allowed);
+  });
+
+  test("erasing an owner deletes its files and its tokens for both", async () => {
+    const secret = await createToken("guest", "--owner", "guest");
+    const stored = await send(
+      a,
+      "/v1/sessions/guest/blobs",
+      { method: "POST", headers: { "content-type": "text/plain" }, body: "text" },
+      secret,
+    );
+    expect(stored.status).toBe(201);
+    const erased = await run("owner", "erase", "guest", "--yes");
+    expect([erased.code, erased.out]).toEqual([0, "erased: guest (1 session, 1 file, 1 token, 0 links)\n"]);
+    await until(async () => (await send(b, "/v1/sessions", {}, secret)).status === 401, "the token is refused");
+  });
+
+  test("starts that see no token agree that authentication is off, and later ones require it", async () => {
+    const db = await openPostgres(database.url);
+    await db.write("CREATE DATABASE empty", []);
+    await db.close();
+    const url = `postgres://postgres@127.0.0.1:${database.port}/empty`;
+    const { values } = readSettings(parseCommand(SERVE, []), {});
+    const isRequired = async (): Promise<boolean> => {
+      await using store = await openStore(url);
+      const { options } = await openAuth(values, store, {});
+      await store.openLog({});
+      return options !== undefined;
+    };
+    expect(await Promise.all([isRequired(), isRequired(), isRequired()])).toEqual([false, false, false]);
+    await Promise.all(["first", "second"].map((name) => loom(["token", "create", name], { env: { LOOM_STORE: url } })));
+    expect(await Promise.all([isRequired(), isRequired()])).toEqual([true, true]);
+  });
+
+  test("if one is killed, the other finishes its run, and the reader sees the end", async () => {
+    const { gate, frames, end } = await startGatedRun("killed");
+    a.process.kill("SIGKILL");
+    await a.ended;
+    writeFileSync(gate, "");
+    if (!DATABASE_SAMPLES.waitsForLeases) {
+      // As if the 10 seconds of the lease had passed.
+      const db = await openPostgres(database.url);
+      await db.write("UPDATE @.sessions SET expires_at = 1 WHERE session_id = $1", ["killed"]);
+      await db.close();
+    }
+    expect(await end()).toMatchObject({ status: "completed" });
+    const starts = frames.filter(({ text }) => text.includes('"type":"run_start"'));
+    expect(starts).toHaveLength(1);
+    expect(frames.some(({ text }) => text.includes(`process ${b.process.pid} answers`))).toBe(true);
+  });
+
+  test("stops on a signal, and leaves no file on the machine", async () => {
+    b.process.kill("SIGTERM");
+    expect((await b.ended).code).toBe(0);
+    const data = join(process.env["XDG_DATA_HOME"] ?? join(homedir(), ".local", "share"), "loom");
+    const names = [folder, data].flatMap((path) => (existsSync(path) ? readdirSync(path) : []));
+    expect(names.filter((name) => name.includes(`${database.port}`))).toEqual([]);
+  });
+});
