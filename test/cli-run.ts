@@ -82,6 +82,7 @@ const STORING: ReadonlySet<string | undefined> = new Set([
   "backup",
   "restore",
   "verify",
+  "store",
 ]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */
@@ -94,6 +95,7 @@ function canRunInProcess(
   const isPlain = (word: string): boolean =>
     word.startsWith("-") ||
     word.startsWith(folder) ||
+    word.startsWith("postgres://") ||
     word.includes(" ") ||
     !(/[./]/.test(word) || existsSync(join(folder, word)));
   const isKnown = STORING.has(name) || (PRINTING.has(name) && env === undefined);

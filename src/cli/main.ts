@@ -13,6 +13,7 @@ import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { OWNER } from "./owner/owner-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
+import { STORE } from "./store/store-commands.ts";
 import { TOKEN } from "./token/token-commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
 import { readPackageVersion } from "../server/read-package-version.ts";
@@ -38,6 +39,10 @@ const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof ru
     command,
     run: async (...args: Parameters<typeof runCheck>) => (await import("./backup/run-backup.ts")).runBackup(...args),
   })),
+  {
+    command: STORE,
+    run: async (parsed, terminal) => (await import("./store/run-store.ts")).runStore(parsed, terminal),
+  },
   {
     command: OWNER,
     run: async (parsed, terminal) => (await import("./owner/run-owner.ts")).runOwner(parsed, terminal),

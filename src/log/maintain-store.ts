@@ -1,3 +1,22 @@
-/** What the command line needs to maintain the file of a store. */
+/** What the command line needs to maintain a store. The implementation of its kind is loaded on the first call. */
+import type { PostgresFormat } from "../postgres/migrate.ts";
+import { isDatabaseUrl } from "./open-log.ts";
+import type { StoredPartVersion, StoreStatus } from "./store-status.ts";
+
 export { renewSessions } from "./sqlite/renew-sessions.ts";
 export { verifyStore } from "./sqlite/verify-store.ts";
+
+/** `formats`: tables that other parts have in a database. Changes nothing; throws if the store cannot be read. */
+export async function readStoreStatus(store: string, formats: readonly PostgresFormat[]): Promise<StoreStatus> {
+  if (!isDatabaseUrl(store)) return (await import("./sqlite/maintain-file.ts")).readFileStatus(store);
+  return (await import("./postgres/maintain-database.ts")).readDatabaseStatus(store, formats);
+}
+
+/** Creates the tables of a store, or updates them to this version. Returns the versions before. */
+export async function migrateStore(
+  store: string,
+  formats: readonly PostgresFormat[],
+): Promise<readonly StoredPartVersion[]> {
+  if (!isDatabaseUrl(store)) return (await import("./sqlite/maintain-file.ts")).migrateFile(store);
+  return (await import("./postgres/maintain-database.ts")).migrateDatabase(store, formats);
+}

@@ -5,5 +5,6 @@
 import type { PostgresFormat } from "../postgres/migrate.ts";
 import { CREDENTIALS_FORMAT } from "./auth/credentials/postgres-credentials-schema.ts";
 import { RATE_COUNTERS_FORMAT } from "./auth/limits/create-postgres-rate-counters.ts";
+import { BLOBS_FORMAT } from "./blobs/open-postgres-blob-store.ts";
 
-export const SERVER_FORMATS: readonly PostgresFormat[] = [CREDENTIALS_FORMAT, RATE_COUNTERS_FORMAT];
+export const SERVER_FORMATS: readonly PostgresFormat[] = [CREDENTIALS_FORMAT, RATE_COUNTERS_FORMAT, BLOBS_FORMAT];

@@ -50,7 +50,7 @@ CREATE TABLE @.blobs (
 -- Compressed images do not get smaller.
 ALTER TABLE @.blob_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 `;
-const FORMAT: PostgresFormat = { name: "blobs", migrations: [VERSION_1] };
+export const BLOBS_FORMAT: PostgresFormat = { name: "blobs", migrations: [VERSION_1] };
 
 const CHUNK_BYTES = 256 * 1024;
 const CHECK_VALID_MS = 60_000;
@@ -73,7 +73,7 @@ interface BlobRow {
 
 /** Creates the tables if they do not exist. The caller closes the database. */
 export async function openPostgresBlobStore(db: PostgresDatabase, limits: BlobLimits): Promise<BlobStore> {
-  await migratePostgres(db, FORMAT);
+  await migratePostgres(db, BLOBS_FORMAT);
   await db.write(SWEEP, []);
   return new PostgresBlobStore(db, limits);
 }

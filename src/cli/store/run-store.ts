@@ -1,0 +1,61 @@
+/** `loom store status`, `loom store migrate` and `loom store copy`. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { migrateStore } from "../../log/maintain-store.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
+import { cleanText } from "../fit-text.ts";
+import type { Terminal } from "../terminal.ts";
+import { copyStore } from "./copy-store.ts";
+import { STORE_MIGRATE, STORE_STATUS } from "./store-commands.ts";
+import { showStatus } from "./show-status.ts";
+
+export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  // Files of a store are for their owner only.
+  const before = process.umask(0o077);
+  try {
+    if (parsed.command === STORE_STATUS) return await showStatus(readStore(parsed), parsed, terminal);
+    return await (parsed.command === STORE_MIGRATE ? migrate : copy)(parsed, terminal);
+  } catch (error) {
+    if (isLoomError(error)) throw new CliError(error.message);
+    throw error;
+  } finally {
+    process.umask(before);
+    terminal.progress(undefined);
+  }
+}
+
+async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const store = readStore(parsed);
+  const parts = await migrateStore(store, SERVER_FORMATS);
+  if (parsed.options["json"] === true) {
+    const changes = parts.map(({ name, stored, supported }) => ({ name, from: stored, to: supported }));
+    await terminal.write(`${JSON.stringify({ store: hideCredentials(store), parts: changes })}\n`);
+    return 0;
+  }
+  for (const { name, stored, supported } of parts)
+    await terminal.write(
+      stored === supported
+        ? `${name}: version ${supported}, up to date\n`
+        : `${name}: ${stored === 0 ? "created" : `updated from version ${stored}`}, version ${supported}\n`,
+    );
+  return 0;
+}
+
+async function copy(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const [from, to] = ["from", "to"].map((name) => {
+    const store = textOption(parsed, name);
+    if (store === undefined) throw new CliError(`\`loom store copy\` needs --${name} STORE`);
+    return isDatabase(store) ? store : resolve(store);
+  }) as [string, string];
+  if (hideCredentials(from) === hideCredentials(to)) throw new CliError("--from and --to name the same store");
+  if (!isDatabase(from) && !existsSync(from)) throw new CliError(`there is no store \`${cleanText(from)}\``);
+  return copyStore(from, to, parsed.options["json"] === true, terminal);
+}
+
+function readStore(parsed: ParsedCommand): string {
+  const store = textOption(parsed, "store") ?? findStore(process.env);
+  return isDatabase(store) ? store : resolve(store);
+}

@@ -1,0 +1,85 @@
+/** `loom store status`: describes a store without changing it. */
+import { existsSync } from "node:fs";
+import { readStoreStatus } from "../../log/maintain-store.ts";
+import type { StoreStatus } from "../../log/store-status.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
+import { hideCredentials, isDatabase } from "../find-store.ts";
+import { cleanText, escapeJson } from "../fit-text.ts";
+import type { ParsedCommand } from "../command.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Schema of the tables; the command line has no option for another one. */
+const SCHEMA = "loom";
+
+/** What to do about an error, by its code. */
+const ADVICE: { readonly [code: string]: string } = {
+  store_missing: "create it with `loom store migrate`, or choose another store with --store or LOOM_STORE",
+  store_outdated: "run `loom store migrate`",
+  store_unavailable: "start the database, and check host and port of the URL",
+  store_newer: "upgrade Loom",
+  store_corrupt: "restore a backup; `loom verify` names what is damaged",
+  store_failed: "check the user, the password, the name of the database and the permissions",
+};
+
+interface Problem {
+  readonly code: string;
+  readonly message: string;
+}
+
+export async function showStatus(store: string, { options }: ParsedCommand, terminal: Terminal): Promise<number> {
+  const { status, problem } = await readStatus(store);
+  const kind = isDatabase(store) ? "postgres" : "sqlite";
+  const advice = problem === undefined ? undefined : ADVICE[problem.code];
+  const where = { kind, store: hideCredentials(store), ...(kind === "postgres" ? { schema: SCHEMA } : {}) };
+  const { counts } = status ?? {};
+  const contents =
+    counts === undefined
+      ? {}
+      : {
+          sessions: counts.sessions,
+          records: counts.records,
+          bytes: counts.bytes,
+          live_runs: counts.liveRuns,
+          pending_commands: counts.pendingCommands,
+          workers: counts.workers,
+        };
+  const versions = status?.versions ?? [];
+  if (options["json"] === true) {
+    const isReachable = status !== undefined || problem?.code === "store_newer";
+    const state = { reachable: isReachable, usable: problem === undefined, versions, ...contents };
+    const about = problem === undefined ? {} : { problem: { ...problem, advice } };
+    await terminal.write(`${escapeJson(JSON.stringify({ ...where, ...state, ...about }))}\n`);
+  } else {
+    const rows: [name: string, value: string][] = Object.entries({ ...where, ...contents }).map(([name, value]) => [
+      name.replace("_", " "),
+      String(value),
+    ]);
+    for (const { name, stored, supported } of versions)
+      rows.push([`version of ${name}`, stored === supported ? String(stored) : `${stored}, supported is ${supported}`]);
+    rows.push(["usable", problem === undefined ? "yes" : `no: ${problem.message}`]);
+    if (advice !== undefined) rows.push(["next", advice]);
+    const width = Math.max(...rows.map(([name]) => name.length));
+    for (const [name, value] of rows) await terminal.write(`${name.padEnd(width)}  ${cleanText(value)}\n`);
+  }
+  return problem === undefined ? 0 : 1;
+}
+
+async function readStatus(
+  store: string,
+): Promise<{ readonly status?: StoreStatus; readonly problem: Problem | undefined }> {
+  try {
+    if (!isDatabase(store) && !existsSync(store))
+      return { problem: { code: "store_missing", message: "the file does not exist" } };
+    const status = await readStoreStatus(store, SERVER_FORMATS);
+    const old = status.versions.filter(({ stored, supported }) => stored < supported).map(({ name }) => name);
+    if (old.length === 0) return { status, problem: undefined };
+    return {
+      status,
+      problem: { code: "store_outdated", message: `tables of an older version or none: ${old.join(", ")}` },
+    };
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    return { problem: { code: error.code, message: error.message } };
+  }
+}

@@ -1,0 +1,55 @@
+/** Declares `loom store`. */
+import type { CliCommand } from "../command.ts";
+
+const STORE_OPTION = {
+  store: {
+    value: "STORE",
+    about: "file or postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
+  },
+};
+
+export const STORE_STATUS: CliCommand = {
+  name: "store status",
+  summary: "Show what a store contains and whether it can be used.",
+  options: { ...STORE_OPTION, json: { about: "print JSON" } },
+  notes: [
+    "Changes nothing, also while servers run. Workers are processes that hold a lease of a session.",
+    "Exit codes: 0 the store can be used, 1 it cannot, or must be migrated first; the output says what to do.",
+  ],
+  examples: ["loom store status", "loom store status --store postgres://loom@db.example.com/loom --json"],
+};
+
+export const STORE_MIGRATE: CliCommand = {
+  name: "store migrate",
+  summary: "Create the tables of a store, or update them to this version.",
+  options: { ...STORE_OPTION, json: { about: "print JSON" } },
+  notes: [
+    "Servers do this when they start. Use this command if their database user may not create tables. Several processes may do it at once. A store of a newer version is refused.",
+    "Exit codes: 0 the store is up to date, 2 it is not.",
+  ],
+  examples: ["loom store migrate --store postgres://admin@db.example.com/loom"],
+};
+
+const STORE_COPY: CliCommand = {
+  name: "store copy",
+  summary: "Copy all sessions of a store to another store.",
+  options: {
+    from: { value: "STORE", about: "file or postgres:// URL to copy from (required)" },
+    to: { value: "STORE", about: "file or postgres:// URL to copy to (required); created if it does not exist" },
+    json: { about: "print NDJSON: one object per session with its SHA-256, and a summary at the end" },
+  },
+  notes: [
+    "Every session is compared with its copy, byte by byte. After an interruption, run the command again: it copies what is missing, and changes no record that is there.",
+    "Sessions with a live run or a writer are not copied, and named. Stop the servers of both stores first. The source is only read, but a store of an older version is updated.",
+    "Files beside the store are not copied: uploaded files, tokens and the knowledge base.",
+    "Exit codes: 0 all sessions are in the target, 1 some are not, 2 a store cannot be used.",
+  ],
+  examples: ["loom store copy --from ~/.local/share/loom/loom.db --to postgres://loom@db.example.com/loom"],
+};
+
+export const STORE: CliCommand = {
+  name: "store",
+  summary: "Show, migrate and copy session stores.",
+  options: {},
+  subcommands: [STORE_STATUS, STORE_MIGRATE, STORE_COPY],
+};

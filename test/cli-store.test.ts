@@ -1,0 +1,359 @@
+// `loom store`: status and migration of files and databases, and copies between them, interrupted and repeated.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createEntry } from "../src/log/entry.ts";
+import { exportSession, openPostgresLog, openSqliteLog } from "../src/log/index.ts";
+import type { Log, LogEntry } from "../src/log/log.ts";
+import { migrateStore } from "../src/log/maintain-store.ts";
+import { openLog } from "../src/log/open-log.ts";
+import type { AnyEvent } from "../src/protocol/index.ts";
+import { SERVER_FORMATS } from "../src/server/postgres-formats.ts";
+import { nodeArgs } from "./bundle-source.ts";
+import { COMMAND, environment, folder, loom, parseLines } from "./cli-run.ts";
+import { gather } from "./log-sessions.ts";
+import { NO_POSTGRES, type PostgresServer, startPostgres } from "./postgres-server.ts";
+import { isTestFile, readSourceFiles } from "./source-files.ts";
+
+let count = 0;
+const nameFile = (): string => join(folder, `store-${++count}.db`);
+
+function entry(session_id: string, event_id: number, run_id: string, event: AnyEvent): LogEntry {
+  return createEntry({ envelope: { session_id, run_id, event_id, ts: 1_700_000_000_000 + event_id }, event });
+}
+
+/** Appends runs to a session; a run that is live has no end. */
+async function writeRuns(log: Log, sessionId: string, runs: number, { isLive = false, text = "" } = {}): Promise<void> {
+  const lease = await log.acquire(sessionId, { holder: "test", ttlMs: 60_000 });
+  const { epoch, lastId: expectedLastId } = lease;
+  const entries: LogEntry[] = [];
+  for (let run = 0; run < runs; run++) {
+    const lastId = expectedLastId + entries.length;
+    const runId = `run ${lastId}`;
+    entries.push(entry(sessionId, lastId + 1, runId, { type: "run_start", run_id: runId }));
+    if (!isLive) entries.push(entry(sessionId, lastId + 2, runId, { type: "reply", reply: `é😀 ${text}` }));
+  }
+  await log.append({ sessionId, epoch, expectedLastId, entries });
+  await log.release(lease);
+}
+
+/** Everything of a session that a copy keeps, and its records as text. */
+async function describeAll(log: Log): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (const info of await log.listSessions({ limit: 1000 })) {
+    const { sessionId, title, owner, firstId, lastId, bytes, forkedFrom, rootId, updatedAt } = info;
+    const pending = (await log.listPending(sessionId)).map(({ commandId, kind, body }) => ({ commandId, kind, body }));
+    const texts = (await gather(exportSession(log, sessionId))).join("");
+    // A session without runs was updated when it was created.
+    const at = lastId > 0 ? updatedAt : 0;
+    const runs = await log.listRuns(sessionId);
+    all.push({ sessionId, title, owner, firstId, lastId, bytes, forkedFrom, rootId, at, pending, runs, texts });
+  }
+  return all;
+}
+
+async function fillStore(log: Log): Promise<void> {
+  await log.createSession("empty", { title: "Nothing\u0000 yet" });
+  await log.createSession("a", { title: "First", owner: "alice" });
+  await writeRuns(log, "a", 3);
+  await log.createSession("branch", {
+    owner: "alice",
+    rootId: "a",
+    forkedFrom: { sessionId: "a", runId: "run 2", eventId: 2 },
+  });
+  await writeRuns(log, "branch", 1);
+  await log.createSession("pruned", { firstId: 41 });
+  await writeRuns(log, "pruned", 2);
+  await writeRuns(log, "队列/1", 1);
+  for (const commandId of ["m1", "m2"])
+    await log.submit({ sessionId: "队列/1", commandId, kind: "enqueue", body: { message: commandId } });
+}
+
+function json(out: string): { readonly [key: string]: unknown } {
+  return JSON.parse(out) as { readonly [key: string]: unknown };
+}
+
+it("shows a file, creates it, and names one that is missing, newer or not a store", async () => {
+  const file = nameFile();
+  const missing = await loom(["store", "status", "--store", file]);
+  expect(missing).toMatchObject({ code: 1, out: expect.stringContaining("loom store migrate") as string });
+  const made = await loom(["store", "migrate", "--store", file]);
+  expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^log: created, version \d+\n$/) as string });
+  expect((await loom(["store", "migrate", "--store", file])).out).toContain("up to date");
+  const log = await openSqliteLog(file);
+  await fillStore(log);
+  await writeRuns(log, "live", 1, { isLive: true });
+  const bytes = (await log.listSessions()).reduce((sum, info) => sum + info.bytes, 0);
+  const held = await log.acquire("a", { holder: "other-machine/1/2/3", ttlMs: 60_000 });
+  const shown = await loom(["store", "status", "--store", file, "--json"]);
+  expect(shown.code).toBe(0);
+  const counts = { sessions: 6, records: 15, bytes, live_runs: 1, pending_commands: 2, workers: 1 };
+  expect(json(shown.out)).toMatchObject({ kind: "sqlite", store: file, reachable: true, usable: true, ...counts });
+  await log.release(held);
+  await log.close();
+  const db = new DatabaseSync(file);
+  db.exec("PRAGMA user_version = 999");
+  db.close();
+  const newer = await loom(["store", "status", "--store", file, "--json"]);
+  expect(newer.code).toBe(1);
+  expect(json(newer.out)).toMatchObject({ reachable: true, usable: false, problem: { code: "store_newer" } });
+  const refused = await loom(["store", "migrate", "--store", file]);
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("version 999") as string });
+});
+
+it("shows and updates a file of the oldest version", async () => {
+  const file = nameFile();
+  copyFileSync(join(import.meta.dirname, "fixtures", "store-v1.db"), file);
+  const old = await loom(["store", "status", "--store", file]);
+  expect(old).toMatchObject({ code: 1, out: expect.stringContaining("run `loom store migrate`") as string });
+  expect(old.out).toMatch(/version of log +1, supported is \d+/);
+  const updated = await loom(["store", "migrate", "--store", file]);
+  expect(updated).toMatchObject({ code: 0, out: expect.stringContaining("updated from version 1") as string });
+  const shown = json((await loom(["store", "status", "--store", file, "--json"])).out);
+  const log = await openSqliteLog(file);
+  const sessions = await log.listSessions();
+  const records = sessions.reduce((sum, { firstId, lastId }) => sum + lastId - firstId + 1, 0);
+  const bytes = sessions.reduce((sum, info) => sum + info.bytes, 0);
+  expect(shown).toMatchObject({ usable: true, sessions: sessions.length, records, bytes });
+  await log.close();
+});
+
+it("migrates every part that has tables in the database", () => {
+  const files = readSourceFiles("src").filter(({ path }) => !isTestFile(path));
+  const declared = files.filter(({ text }) => text.includes(": PostgresFormat = {"));
+  expect(declared.length).toBe(SERVER_FORMATS.length + 1);
+});
+
+it("rejects a copy without two stores", async () => {
+  const file = nameFile();
+  for (const [args, message] of [
+    [["--to", file], "needs --from STORE"],
+    [["--from", file], "needs --to STORE"],
+    [["--from", file, "--to", file], "the same store"],
+    [["--from", file, "--to", nameFile()], "there is no store"],
+  ] as const)
+    expect(await loom(["store", "copy", ...args])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(message) as string,
+    });
+});
+
+describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  async function query(url: string, ...statements: readonly string[]): Promise<void> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      for (const sql of statements) await client.query(sql);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Creates a database; returns its URL for a user. */
+  async function createDatabase(): Promise<(user: string) => string> {
+    const name = `store_${++count}`;
+    await query(server.url, `CREATE DATABASE ${name}`);
+    return (user) => `postgres://${user}@127.0.0.1:${server.port}/${name}`;
+  }
+
+  it("shows whether a database can be used, without its password", async () => {
+    const away = await loom(["store", "status", "--store", "postgres://me:secret@127.0.0.1:1/none", "--json"]);
+    expect(away.code).toBe(1);
+    expect(away.out).not.toContain("secret");
+    expect(json(away.out)).toMatchObject({
+      kind: "postgres",
+      store: "postgres://127.0.0.1:1/none",
+      schema: "loom",
+      reachable: false,
+      usable: false,
+      problem: { code: "store_unavailable", advice: expect.stringContaining("start the database") as string },
+    });
+    const url = (await createDatabase())("postgres:secret");
+    const empty = await loom(["store", "status", "--store", url]);
+    expect(empty).toMatchObject({ code: 1, out: expect.stringContaining("run `loom store migrate`") as string });
+    expect((await loom(["store", "migrate", "--store", url])).out).toContain("log: created, version");
+    const log = await openPostgresLog(url);
+    await fillStore(log);
+    await writeRuns(log, "live", 1, { isLive: true });
+    await log.acquire("a", { holder: "machine/1/2/3", ttlMs: 60_000 });
+    await log.acquire("live", { holder: "machine/1/2/4", ttlMs: 60_000 });
+    const bytes = (await log.listSessions()).reduce((sum, info) => sum + info.bytes, 0);
+    await log.close();
+    const shown = await loom(["store", "status", "--store", url, "--json"]);
+    const counts = { sessions: 6, records: 15, bytes, live_runs: 1, pending_commands: 2, workers: 1 };
+    expect(json(shown.out)).toMatchObject({ reachable: true, usable: true, ...counts });
+    expect(shown).toMatchObject({ code: 0, out: expect.not.stringContaining("secret") as string });
+    await query(url, "UPDATE loom.migrations SET version = 99 WHERE name = 'log'");
+    for (const [command, code] of [
+      ["status", 1],
+      ["migrate", 2],
+    ] as const) {
+      const { out, err, ...ended } = await loom(["store", command, "--store", url]);
+      expect(ended.code).toBe(code);
+      expect(out + err).toContain("version 99 of the log");
+    }
+  });
+
+  it("is migrated once by several processes", async () => {
+    const url = (await createDatabase())("postgres");
+    const all = await Promise.all(Array.from({ length: 4 }, () => migrateStore(url, SERVER_FORMATS)));
+    for (const name of ["log", ...SERVER_FORMATS.map((format) => format.name)]) {
+      const before = all.map((parts) => parts.find((part) => part.name === name)?.stored);
+      expect(before.filter((version) => version === 0)).toHaveLength(1);
+    }
+  });
+
+  it("serves a user who may not create tables, after another has migrated it", async () => {
+    const urlOf = await createDatabase();
+    const [admin, app] = [urlOf("postgres"), urlOf("app")];
+    // The statements of the guide.
+    const guide = readFileSync(new URL("../docs/guides/store-sessions-in-postgresql.md", import.meta.url), "utf8");
+    const grants = /```sql\n(?<sql>[^`]+)```/.exec(guide)?.groups?.["sql"] ?? "";
+    await query(admin, "CREATE ROLE app LOGIN");
+    await expect(openPostgresLog(app)).rejects.toMatchObject({
+      code: "store_failed",
+      message: expect.stringContaining("loom store migrate") as string,
+    });
+    expect((await loom(["store", "migrate", "--store", app])).code).toBe(2);
+    expect((await loom(["store", "migrate", "--store", admin])).code).toBe(0);
+    await query(admin, grants);
+    await expect(query(app, "CREATE TABLE loom.mine (a int)")).rejects.toThrow("permission denied");
+    expect((await loom(["store", "status", "--store", app])).code).toBe(0);
+    expect((await loom(["store", "migrate", "--store", app])).code).toBe(0);
+    const log = await openPostgresLog(app);
+    await fillStore(log);
+    expect(await log.searchSessions({ query: "first" })).toHaveLength(1);
+    await log.createSession("copy", {
+      entries: [entry("copy", 1, "r", { type: "run_start", run_id: "r" })],
+    });
+    await log.saveSnapshot("a", { key: "k", eventId: 2, state: new Uint8Array(3) });
+    expect(await log.deleteSession("copy")).toBe(true);
+    await log.prune({ maxAgeMs: 0, now: Date.now() + 1000 });
+    await log.close();
+    for (const format of SERVER_FORMATS) expect(await migrateStore(app, [format])).toHaveLength(2);
+  });
+
+  it("copies all sessions to a database and back, names live ones, and continues a copy", async () => {
+    const [file, back] = [nameFile(), nameFile()];
+    const url = (await createDatabase())("postgres:secret");
+    const source = await openSqliteLog(file);
+    await fillStore(source);
+    await writeRuns(source, "live", 1, { isLive: true });
+    const held = await source.acquire("held", { holder: "another machine", ttlMs: 60_000 });
+    const first = await loom(["store", "copy", "--from", file, "--to", url, "--json"]);
+    expect(first.code).toBe(1);
+    expect(first.out).not.toContain("secret");
+    const lines = parseLines(first.out);
+    expect(lines.at(-1)).toMatchObject({ copied: 5, live: 2, different: 0, not_copied: expect.anything() as unknown });
+    expect(lines.find((line) => line["session_id"] === "live")).toMatchObject({
+      status: "live",
+      reason: 'run "run 0" has not ended',
+    });
+    expect(lines.find((line) => line["session_id"] === "held")).toMatchObject({ status: "live" });
+    expect(lines.find((line) => line["session_id"] === "a")).toMatchObject({
+      status: "copied",
+      records: 6,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+    await source.release(held);
+    for (const sessionId of ["live", "held"]) await source.deleteSession(sessionId);
+    // The second pass continues a session that has grown, and finds the others.
+    await writeRuns(source, "a", 2);
+    const second = await loom(["store", "copy", "--from", file, "--to", url, "--json"]);
+    expect(second.code).toBe(0);
+    expect(parseLines(second.out).at(-1)).toMatchObject({ copied: 1, present: 4 });
+    const third = await loom(["store", "copy", "--from", url, "--to", back]);
+    expect(third).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("5 sessions copied, 0 already there") as string,
+    });
+    expect(third.out).toContain("not part of the copy: uploaded files, tokens");
+    const expected = await describeAll(source);
+    for (const store of [url, back]) {
+      const log = await openLog(store);
+      expect(await describeAll(log)).toEqual(expected);
+      await log.close();
+    }
+    // Another session with the same ID is kept, and the others are still copied.
+    await source.deleteSession("a");
+    await source.createSession("a", { owner: "alice" });
+    await writeRuns(source, "a", 1, { text: "other" });
+    await source.createSession("new");
+    await query(
+      url,
+      "UPDATE loom.records SET text = replace(text, 'é', 'e') WHERE session = (SELECT key FROM loom.sessions WHERE session_id = 'branch')",
+    );
+    const fourth = await loom(["store", "copy", "--from", file, "--to", url]);
+    expect(fourth).toMatchObject({ code: 1, out: expect.stringContaining("not copied: a (different)") as string });
+    expect(fourth.out).toContain("not copied: branch (different): its records are different");
+    expect(fourth.out).toContain("1 session copied, 3 already there, 2 not copied");
+    await source.close();
+  });
+
+  /** Starts a copy as a process and kills it when `isDue`. */
+  async function copyAndKill(from: string, to: string, isDue: (out: string) => Promise<boolean>): Promise<void> {
+    const args = [...nodeArgs(), COMMAND, "store", "copy", "--from", from, "--to", to, "--json"];
+    const child = spawn(process.execPath, args, { env: environment(), stdio: ["ignore", "pipe", "ignore"] });
+    const closed = once(child, "close");
+    let out = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));
+    while (child.exitCode === null && !(await isDue(out))) await pause(5);
+    child.kill("SIGKILL");
+    await closed;
+  }
+
+  async function expectEqual(from: string, to: string): Promise<void> {
+    const [source, target] = [await openLog(from), await openLog(to)];
+    expect(await describeAll(target)).toEqual(await describeAll(source));
+    await source.close();
+    await target.close();
+  }
+
+  it("continues after the process was killed in the middle of a session", async () => {
+    const [file, url] = [nameFile(), (await createDatabase())("postgres")];
+    const source = await openSqliteLog(file);
+    for (let index = 0; index < 5; index++) await writeRuns(source, `s${index}`, 30, { text: "x".repeat(5000) });
+    await source.close();
+    await migrateStore(url, SERVER_FORMATS);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    // The copy of s3 is written, but waits for this transaction before it gets its ID.
+    await client.query("BEGIN");
+    await client.query(`INSERT INTO loom.sessions (session_id, incarnation, owner, created_at, updated_at, first_id,
+      last_id, epoch) VALUES ('s3', '', '', 0, 0, 1, 0, 0)`);
+    await copyAndKill(file, url, async () => {
+      const { rows } = await client.query("SELECT 1 FROM loom.sessions WHERE session_id IS NULL AND last_id = 60");
+      const waiting = await client.query("SELECT 1 FROM pg_locks WHERE NOT granted");
+      return rows.length > 0 && waiting.rows.length > 0;
+    });
+    await client.query("ROLLBACK");
+    const { rows } = await client.query("SELECT session_id FROM loom.sessions ORDER BY key");
+    expect(rows.map((row: { session_id: unknown }) => row.session_id)).toEqual(["s0", "s1", "s2", null]);
+    await client.end();
+    const again = await loom(["store", "copy", "--from", file, "--to", url, "--json"]);
+    expect(again.code).toBe(0);
+    expect(parseLines(again.out).at(-1)).toMatchObject({ copied: 2, present: 3, records: 300 });
+    await expectEqual(file, url);
+  });
+
+  it("continues a copy to a file after the process was killed", async () => {
+    const [file, url] = [nameFile(), (await createDatabase())("postgres")];
+    const source = await openPostgresLog(url);
+    for (let index = 0; index < 8; index++) await writeRuns(source, `s${index}`, 30, { text: "x".repeat(5000) });
+    await source.close();
+    await copyAndKill(url, file, async (out) => out.includes("\n"));
+    expect((await loom(["store", "copy", "--from", url, "--to", file])).code).toBe(0);
+    await expectEqual(url, file);
+  });
+});
