@@ -22,11 +22,7 @@ export async function copyStore(from: string, to: string, isJson: boolean, termi
   const counts = { copied: 0, present: 0, live: 0, different: 0, failed: 0, records: 0, bytes: 0 };
   try {
     await using stack = new AsyncDisposableStack();
-    const open = async (store: string): Promise<StoredLog> => {
-      const log = await openStore(store, OPTIONS);
-      stack.defer(() => log.close());
-      return log;
-    };
+    const open = async (store: string): Promise<StoredLog> => stack.use(await openStore(store)).openLog(OPTIONS);
     const [source, target] = [await open(from), await open(to)];
     for await (const info of listOldestFirst(source)) {
       terminal.progress(`session ${counts.copied + counts.present + 1}, ${info.bytes} bytes`);
