@@ -125,6 +125,16 @@ describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
     expect([(await log.listRuns("t")).length, ran.length]).toEqual([1, 1]);
   });
 
+  test("keeps its instructions when a request is repeated", async () => {
+    const { url } = await startAgUiServer([{ text: "Hello." }]);
+    const system = { id: "system-1", role: "system", content: "Be brief." } as const;
+    const client = new Agent({ url, threadId: "t", initialMessages: [system] });
+    await say(client, "Hi", "r-1");
+    const whole = plain(client.messages);
+    await client.runAgent({ runId: "r-1" });
+    expect([client.messages[0], plain(client.messages)]).toEqual([system, whole]);
+  });
+
   test("repeats an answer without carrying out the call again", async () => {
     const { url, ran } = await startAgUiServer([{ text: "I remove.", calls: [REMOVE] }, { text: "Done." }]);
     const client = new Agent({ url, threadId: "t" });

@@ -53,6 +53,7 @@ async function serve() {
   return {
     url: `${server.url}/ag-ui`,
     open: () => writeFileSync(`${store}.gate`, ""),
+    stop: () => server.kill(),
     restart: async () => {
       await server.kill();
       await server.start();
@@ -160,7 +161,8 @@ async function prepareTanStack({ url }: KilledServer) {
       await sentAsk;
       await vi.waitFor(() => expect(asking.getMessages().at(-1)?.parts).toMatchObject([{ content: ANSWER }]), WAIT);
       expect(JSON.stringify(asking.getMessages())).toContain('"output":"blue"');
-      expect(plain(asking.getMessages())).toEqual(plain((await load(url, "tanstack ask")).getMessages()));
+      const loaded = await load(url, "tanstack ask");
+      await vi.waitFor(() => expect(plain(asking.getMessages())).toEqual(plain(loaded.getMessages())), WAIT);
       const reloaded = await load(url, "tanstack remove");
       await vi.waitFor(() => expect(reloaded.getInterrupts()).toHaveLength(1), WAIT);
       await reloaded.addToolApprovalResponse({ id: reloaded.getInterrupts()[0]?.id ?? "", approved: true });
@@ -185,5 +187,6 @@ test("clients continue an answer, approve calls and send results after a kill, i
       async () => expect(await server.listRuns(threads)).toEqual(threads.map(() => ["completed"])),
       WAIT,
     );
+    await server.stop();
   }
 }, 900_000);

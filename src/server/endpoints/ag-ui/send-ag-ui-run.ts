@@ -2,6 +2,7 @@
 import { assertCursorOf, formatCursor, parseCursor } from "../../../log/cursor.ts";
 import { THOUGHT_PREFIX } from "../../../dialects/ag-ui/carried-events.ts";
 import type { StreamFrame } from "../../../log/index.ts";
+import type { JsonObject } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
@@ -17,6 +18,8 @@ import { readThread } from "./read-thread.ts";
 import type { AgUiThreadMessage } from "./thread-fold.ts";
 
 interface SendRunOptions extends Pick<AgUiInput, "runId" | "parentRunId" | "protocolVersion"> {
+  /** Messages of the client. The log does not have those with instructions, so a snapshot sends them back. */
+  readonly messages?: AgUiInput["messages"];
   readonly threadId: string;
   readonly framing?: "sse" | "ndjson";
   readonly modes?: readonly string[];
@@ -38,13 +41,15 @@ export async function sendAgUiRun(
   const { isTanStack } = options;
   await assertRunStarts(log, target);
   const legacy = protocolVersion === undefined;
+  const instructions = (options.messages ?? []).filter(({ role }) => role === "system" || role === "developer");
+  const client: SnapshotClient = { legacy, isTanStack, instructions };
   const pause = answered.length === 0 ? undefined : await findPause(log, target);
   const position = await readStart(core, session, call.request);
   const view = { dialect: "ag-ui", legacy, modes, run, command: key, follow: true, ...policy };
   // From the start of the record: a frame that the client has may have to be sent again.
   const after = position?.after ?? (pause === undefined ? undefined : String(pause));
   const isJoined = !isFirst && position === undefined;
-  const messages = isJoined ? await writeSnapshot(core, target, { ...options, pause, legacy }) : undefined;
+  const messages = isJoined ? await writeSnapshot(core, target, pause, client) : undefined;
   // A change after a pause needs the state before it, which a client that was reloaded does not have.
   const state =
     pause === undefined || position !== undefined
@@ -70,7 +75,7 @@ export async function sendAgUiRun(
           answered,
           isTanStack,
           readUpTo: position?.readUpTo,
-          supersede: (frame) => supersedeMessages(core, session, frame, { legacy, isTanStack }),
+          supersede: (frame) => supersedeMessages(core, session, frame, client),
           snapshots: [messages, state].filter((text) => text !== undefined),
           isEnveloped: framing === "ndjson",
           findLastId: async () => (await findSession(log, session)).lastId,
@@ -93,6 +98,15 @@ async function readStart(
   return { after: formatCursor(incarnation, Math.max(0, parsed.eventId - 1)), readUpTo: readPosition(cursor) };
 }
 
+/** The client that receives snapshots of the messages. */
+interface SnapshotClient {
+  /** True for clients before version 1.0. */
+  readonly legacy: boolean;
+  readonly isTanStack: boolean;
+  /** Its messages that are not in the log. */
+  readonly instructions: readonly JsonObject[];
+}
+
 /** The graph state at a record, if the modes include it. */
 async function writeState(
   core: ServerCore,
@@ -108,17 +122,18 @@ async function writeState(
 async function writeSnapshot(
   core: ServerCore,
   { session, run }: AgUiRun,
-  { pause, legacy, isTanStack }: { pause: number | undefined; legacy: boolean; isTanStack: boolean },
+  pause: number | undefined,
+  { legacy, isTanStack, instructions }: SnapshotClient,
 ): Promise<string | undefined> {
   const info = await core.log.getRun(session, run);
   const upTo = pause ?? info?.firstId;
   if (upTo === undefined) return undefined;
   const { messages } = (await readThread(core, { session, upTo, legacy })).fold;
-  if (isTanStack || messages.some(isThought)) return writeMessages(messages);
+  if (isTanStack || messages.some(isThought)) return writeMessages(instructions, messages);
   // HttpAgent keeps thoughts if a snapshot has none, and would append to them.
   const { fold } = await readThread(core, { session, maxRuns: 1, legacy });
   const thought = fold.messages.find(isThought);
-  return writeMessages([...messages, ...(thought === undefined ? [] : [emptyMessage(thought.id, "reasoning")])]);
+  return writeMessages(instructions, messages, thought === undefined ? [] : [emptyMessage(thought.id, "reasoning")]);
 }
 
 /** The snapshots that remove the messages of an interrupted attempt, after the frame that names them. */
@@ -126,17 +141,17 @@ async function supersedeMessages(
   core: ServerCore,
   session: string,
   { text, cursor }: StreamFrame,
-  { legacy, isTanStack }: { legacy: boolean; isTanStack: boolean },
+  { legacy, isTanStack, instructions }: SnapshotClient,
 ): Promise<readonly string[]> {
   const { fold } = await readThread(core, { session, upTo: parseCursor(cursor).eventId, legacy });
   const { messages } = fold;
   const { value } = JSON.parse(text) as { readonly value: { readonly messageIds: readonly string[] } };
   const thought = value.messageIds.find((id) => id.startsWith(THOUGHT_PREFIX));
-  if (isTanStack || thought === undefined || messages.some(isThought)) return [writeMessages(messages)];
+  if (isTanStack || thought === undefined || messages.some(isThought)) return [writeMessages(instructions, messages)];
   // HttpAgent keeps thoughts if a snapshot has none. This one has the thought, but with another role in the end, so that
   // the next one removes it.
   const changed = [emptyMessage(thought, "reasoning"), emptyMessage(thought, "assistant")];
-  return [writeMessages([...messages, ...changed]), writeMessages(messages)];
+  return [writeMessages(instructions, messages, changed), writeMessages(instructions, messages)];
 }
 
 function isThought({ role }: AgUiThreadMessage): boolean {
@@ -147,6 +162,6 @@ function emptyMessage(id: string, role: "assistant" | "reasoning"): AgUiThreadMe
   return { id, role, content: "" };
 }
 
-function writeMessages(messages: readonly AgUiThreadMessage[]): string {
-  return JSON.stringify({ type: "MESSAGES_SNAPSHOT", messages });
+function writeMessages(...messages: readonly (readonly (AgUiThreadMessage | JsonObject)[])[]): string {
+  return JSON.stringify({ type: "MESSAGES_SNAPSHOT", messages: messages.flat() });
 }
