@@ -6,13 +6,17 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createEntry } from "../src/log/entry.ts";
 import { exportSession, openPostgresLog, openSqliteLog } from "../src/log/index.ts";
 import type { Log, LogEntry } from "../src/log/log.ts";
 import { migrateStore } from "../src/log/maintain-store.ts";
 import { openLog } from "../src/log/open-log.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
+import { openPostgresCredentials } from "../src/server/auth/credentials/postgres-credentials.ts";
+import { createPostgresRateCounters } from "../src/server/auth/limits/create-postgres-rate-counters.ts";
+import { openPostgresBlobStore } from "../src/server/blobs/open-postgres-blob-store.ts";
+import { SERVER_LIMITS } from "../src/server/index.ts";
 import { SERVER_FORMATS } from "../src/server/postgres-formats.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines } from "./cli-run.ts";
@@ -147,6 +151,8 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres();
+    // It listens before it accepts connections.
+    await vi.waitFor(() => query(server.url, "SELECT 1"), { timeout: 30_000, interval: 50 });
   });
   afterAll(() => server.stop());
 
@@ -240,8 +246,12 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await log.saveSnapshot("a", { key: "k", eventId: 2, state: new Uint8Array(3) });
     expect(await log.deleteSession("copy")).toBe(true);
     await log.prune({ maxAgeMs: 0, now: Date.now() + 1000 });
+    const credentials = await openPostgresCredentials(log.database);
+    expect(await credentials.createToken({ name: "laptop" })).toBeDefined();
+    expect(await (await createPostgresRateCounters(log.database)).take("caller", 10)).toBe(0);
+    const blobs = await openPostgresBlobStore(log.database, SERVER_LIMITS);
+    expect(await blobs.put("a", [Buffer.from("a file")], { mediaType: "text/plain" })).toMatchObject({ bytes: 6 });
     await log.close();
-    for (const format of SERVER_FORMATS) expect(await migrateStore(app, [format])).toHaveLength(2);
   });
 
   it("copies all sessions to a database and back, names live ones, and continues a copy", async () => {
