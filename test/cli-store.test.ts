@@ -12,6 +12,7 @@ import { exportSession, openPostgresLog, openSqliteLog } from "../src/log/index.
 import type { Log, LogEntry } from "../src/log/log.ts";
 import { migrateStore } from "../src/log/maintain-store.ts";
 import { openLog } from "../src/log/open-log.ts";
+import { openPostgres } from "../src/postgres/postgres-database.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
 import { openPostgresCredentials } from "../src/server/auth/credentials/postgres-credentials.ts";
 import { createPostgresRateCounters } from "../src/server/auth/limits/create-postgres-rate-counters.ts";
@@ -246,12 +247,14 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await log.saveSnapshot("a", { key: "k", eventId: 2, state: new Uint8Array(3) });
     expect(await log.deleteSession("copy")).toBe(true);
     await log.prune({ maxAgeMs: 0, now: Date.now() + 1000 });
-    const credentials = await openPostgresCredentials(log.database);
-    expect(await credentials.createToken({ name: "laptop" })).toBeDefined();
-    expect(await (await createPostgresRateCounters(log.database)).take("caller", 10)).toBe(0);
-    const blobs = await openPostgresBlobStore(log.database, SERVER_LIMITS);
-    expect(await blobs.put("a", [Buffer.from("a file")], { mediaType: "text/plain" })).toMatchObject({ bytes: 6 });
     await log.close();
+    const db = await openPostgres(app);
+    const credentials = await openPostgresCredentials(db);
+    expect(await credentials.createToken({ name: "laptop" })).toBeDefined();
+    expect(await (await createPostgresRateCounters(db)).take("caller", 10)).toBe(0);
+    const blobs = await openPostgresBlobStore(db, SERVER_LIMITS);
+    expect(await blobs.put("a", [Buffer.from("a file")], { mediaType: "text/plain" })).toMatchObject({ bytes: 6 });
+    await db.close();
   });
 
   it("copies all sessions to a database and back, names live ones, and continues a copy", async () => {

@@ -41,7 +41,7 @@ const STORE_COPY: CliCommand = {
   notes: [
     "Every session is compared with its copy, byte by byte. After an interruption, run the command again: it copies what is missing, and changes no record that is there.",
     "Sessions with a live run or a writer are not copied, and named. Stop the servers of both stores first. The source is only read, but a store of an older version is updated.",
-    "Files beside the store are not copied: uploaded files, tokens and the knowledge base.",
+    "Only sessions are copied, not uploaded files, tokens and the knowledge base.",
     "Exit codes: 0 all sessions are in the target, 1 some are not, 2 a store cannot be used.",
   ],
   examples: ["loom store copy --from ~/.local/share/loom/loom.db --to postgres://loom@db.example.com/loom"],
