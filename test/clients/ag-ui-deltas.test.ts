@@ -111,6 +111,15 @@ describe.each(VERSIONS)("HttpAgent %s", (_version, Agent) => {
     );
   });
 
+  test("has a channel that was set to null", async () => {
+    const records = stamp([
+      { type: "run_start", run_id: "r" },
+      { type: "values", state: { a: 1 }, delta: false },
+      { type: "values", state: { a: { set: null } }, delta: true },
+    ]);
+    expect((await receive(Agent, wrapStates(encode(records)))).state).toEqual({ a: null });
+  });
+
   test("has the writes of a step in the order of its tasks", async () => {
     const write = (task: number, state: Json): AnyEvent => ({ type: "updates", id: "n", state, task, delta: true });
     const records = stamp([
@@ -125,8 +134,9 @@ describe.each(VERSIONS)("HttpAgent %s", (_version, Agent) => {
   });
 
   test("applies the same patches as the decoder, and drops the same ones", async () => {
+    // Without an index such as `01`: clients accept it, which RFC 6901 forbids.
     const pointer = fc
-      .array(fc.constantFrom("a", "b", "0", "1", "-", "~1", "01"), { maxLength: 3 })
+      .array(fc.constantFrom("a", "b", "0", "1", "-", "~1"), { maxLength: 3 })
       .map((tokens) => tokens.map((token) => `/${token}`).join(""));
     const operation = fc.oneof(
       fc.record({ op: fc.constantFrom("add", "replace", "test"), path: pointer, value: json }),
@@ -138,6 +148,8 @@ describe.each(VERSIONS)("HttpAgent %s", (_version, Agent) => {
       fc.asyncProperty(fc.array(fc.array(operation, { maxLength: 4 }), { maxLength: 12 }), async (patches) => {
         const deltas = patches
           .filter((each) => each.every(({ path }) => path !== ""))
+          // Clients move the whole state into itself, which then is not JSON any more.
+          .filter((each) => each.every((given) => given.op !== "move" || given.from !== ""))
           .map((delta) => ({ type: "STATE_DELTA", delta }));
         const frames = [STARTED, { type: "STATE_SNAPSHOT", snapshot: start }, ...deltas, FINISHED];
         const texts = frames.map((frame) => JSON.stringify(frame));

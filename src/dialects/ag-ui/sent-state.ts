@@ -98,7 +98,9 @@ export function toOperations(sent: SentState, changes: readonly Json[]): readonl
 }
 
 function changeChannel(sent: SentState, channel: string, { set, append, merge }: JsonObject): readonly JsonObject[] {
-  const added = set ?? (Array.isArray(append) ? append : isJsonObject(merge) ? merge : undefined);
+  const joined = Array.isArray(append) ? append : isJsonObject(merge) ? merge : undefined;
+  // A channel can be set to null.
+  const added = set === undefined ? joined : set;
   if (added === undefined) return [];
   const operations: JsonObject[] = [];
   const add = (value: Json, ...tokens: readonly string[]): void => {
@@ -111,7 +113,7 @@ function changeChannel(sent: SentState, channel: string, { set, append, merge }:
   // A channel of another kind is replaced.
   if (set !== undefined || sent.kinds.get(channel) !== kind) add(added, channel);
   else if (kind === "list") for (const item of added as readonly Json[]) add(item, channel, "-");
-  else for (const [key, value] of Object.entries(added)) add(value as Json, channel, key);
+  else for (const [key, value] of Object.entries(added as JsonObject)) add(value as Json, channel, key);
   sent.kinds.set(channel, kind);
   return operations;
 }
