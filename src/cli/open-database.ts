@@ -4,7 +4,7 @@ import { openPostgres } from "../postgres/postgres-database.ts";
 import { openPostgresCredentials } from "../server/auth/credentials/postgres-credentials.ts";
 import { createPostgresRateCounters } from "../server/auth/limits/create-postgres-rate-counters.ts";
 import { openPostgresBlobStore } from "../server/blobs/open-postgres-blob-store.ts";
-import type { StoreParts } from "./open-store.ts";
+import type { StoreParts } from "./store-parts.ts";
 
 /** Does not connect yet. Throws `missing_package`, or `store_failed` if the URL is not valid. */
 export async function openDatabase(url: string): Promise<StoreParts> {

@@ -4,24 +4,9 @@
  */
 import { lstatSync } from "node:fs";
 import { openLog, type StoredLog, type StoreOptions } from "../log/open-log.ts";
-import type { Credentials } from "../server/auth/credentials/credentials.ts";
-import type { RateCounters } from "../server/auth/limits/rate-counters.ts";
-import type { BlobLimits, BlobStore } from "../server/blobs/blob-store.ts";
 import { asStoreError } from "../sqlite/as-store-error.ts";
 import { isDatabase } from "./find-store.ts";
-
-/** Open each part at most once. Disposing closes the opened parts. */
-export interface StoreParts extends AsyncDisposable {
-  /** The file or the URL. A URL may contain a password. */
-  readonly address: string;
-  openLog(options: StoreOptions): Promise<StoredLog>;
-  openCredentials(): Promise<Credentials>;
-  /** Returns undefined if there is no credentials file. Throws if it exists but cannot be opened. */
-  findCredentials(): Promise<Credentials | undefined>;
-  /** Returns undefined for files: a server then counts in memory. */
-  openRateCounters(): Promise<RateCounters | undefined>;
-  openBlobs(limits: BlobLimits): Promise<BlobStore>;
-}
+import type { StoreParts } from "./store-parts.ts";
 
 /** Throws `store_…`, `missing_package`, or a CliError for a URL of an unknown kind. */
 export async function openStore(store: string): Promise<StoreParts> {

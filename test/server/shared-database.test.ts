@@ -5,7 +5,6 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parseCommand } from "../../src/cli/command.ts";
 import { openStore } from "../../src/cli/open-store.ts";
@@ -19,7 +18,10 @@ import { DATABASE_SAMPLES } from "../sampling.ts";
 import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
 import { type Frame, readWithReconnect, until } from "./kill-fixture.ts";
 
-const AGENTS = fileURLToPath(new URL("gated-agent-child.ts", import.meta.url));
+const AGENTS = join(folder, "gated-agents.mjs");
+// The command loads the default export of a module.
+const SOURCE = JSON.stringify(import.meta.resolve("./gated-agent.ts"));
+writeFileSync(AGENTS, `export { SERVED as default } from ${SOURCE};`);
 const TIMEOUT = 120_000;
 
 let database: PostgresServer;
@@ -36,7 +38,9 @@ async function createToken(name: string, ...args: readonly string[]): Promise<st
   return out.trim();
 }
 
-const send = (server: ServerProcess, path: string, init: RequestInit = {}, secret = token): Promise<Response> =>
+type SentRequest = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
+
+const send = (server: ServerProcess, path: string, init: SentRequest = {}, secret = token): Promise<Response> =>
   fetch(`${server.url}${path}`, { ...init, headers: { authorization: `Bearer ${secret}`, ...init.headers } });
 
 const post = (server: ServerProcess, path: string, body: object): Promise<Response> =>
@@ -170,6 +174,16 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
     expect(await Promise.all([isRequired(), isRequired(), isRequired()])).toEqual([false, false, false]);
     await Promise.all(["first", "second"].map((name) => loom(["token", "create", name], { env: { LOOM_STORE: url } })));
     expect(await Promise.all([isRequired(), isRequired()])).toEqual([true, true]);
+  });
+
+  test("a run goes on after the database was killed, and both servers answer again", async () => {
+    const { gate, end } = await startGatedRun("restarted");
+    await database.kill();
+    await database.restart();
+    writeFileSync(gate, "");
+    expect(await end()).toMatchObject({ status: "completed" });
+    for (const server of [a, b])
+      await until(async () => (await send(server, "/v1/sessions")).status === 200, "the server answers");
   });
 
   test("if one is killed, the other finishes its run, and the reader sees the end", async () => {

@@ -8,7 +8,7 @@ import { DEFAULT_SCOPES, type Scope } from "../../server/auth/scopes.ts";
 import { isLoopback } from "../../server/guard/read-proxies.ts";
 import { CliError } from "../command.ts";
 import { type Environment, findStore, hideCredentials } from "../find-store.ts";
-import type { StoreParts } from "../open-store.ts";
+import type { StoreParts } from "../store-parts.ts";
 import { isLive } from "../token/format-token.ts";
 import { NONE } from "./setting.ts";
 import type { Settings } from "./settings.ts";

@@ -29,4 +29,4 @@ const model: LanguageModel = {
   },
 };
 
-export default { gated: agent({ model }) };
+export const SERVED = { gated: agent({ model }) };
