@@ -97,7 +97,7 @@ async function start(programs: string, data: string, port: number, isDurable: bo
   shell.stdin.on("error", () => undefined);
   shell.unref();
   const deadline = Date.now() + 60_000;
-  while (!(await isListening(port))) {
+  while (!((await isListening(port)) && isReady(data))) {
     if (shell.exitCode !== null || Date.now() > deadline) throw new Error("PostgreSQL did not start");
     await pause(20);
   }
@@ -155,6 +155,11 @@ async function findPort(): Promise<number> {
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));
   return port;
+}
+
+/** A server that starts listens already, and refuses connections. */
+function isReady(data: string): boolean {
+  return readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[7]?.startsWith("ready") === true;
 }
 
 async function isListening(port: number): Promise<boolean> {

@@ -45,6 +45,8 @@ export interface TransactionOptions {
   /** A snapshot that does not change, without writes; statements are cancelled after `timeoutMs`. */
   readonly isReadOnly?: boolean;
   readonly timeoutMs?: number;
+  /** How long to wait for a database that is away. Default: `readWaitMs` if it is read-only, else `waitMs`. */
+  readonly waitMs?: number;
 }
 
 type Driver = typeof pg;
@@ -113,18 +115,22 @@ export class PostgresDatabase {
     return this.#repeat(this.settings.readWaitMs, async () => this.#query<T>(this.#pool, sql, values));
   }
 
-  /** Runs one statement that writes, in its own transaction. */
-  async write<T>(sql: string, values: readonly SqlValue[]): Promise<readonly T[]> {
-    return this.#repeat(this.settings.waitMs, async () => this.#query<T>(this.#pool, sql, values));
+  /** Runs one statement that writes, in its own transaction. Waits up to `waitMs` for a database that is away. */
+  async write<T>(
+    sql: string,
+    values: readonly SqlValue[],
+    waitMs: number = this.settings.waitMs,
+  ): Promise<readonly T[]> {
+    return this.#repeat(waitMs, async () => this.#query<T>(this.#pool, sql, values));
   }
 
   /** Runs `work` in one transaction. If it throws, nothing is stored. */
   async transact<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     const { isReadOnly = false, timeoutMs } = options;
-    const { waitMs, readWaitMs } = this.settings;
+    const { waitMs = isReadOnly ? this.settings.readWaitMs : this.settings.waitMs } = options;
     const begin = isReadOnly ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN";
     const limit = timeoutMs === undefined ? "" : `; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`;
-    return this.#repeat(isReadOnly ? readWaitMs : waitMs, async (attempt) => {
+    return this.#repeat(waitMs, async (attempt) => {
       const client = await this.#pool.connect();
       let broken: Error | undefined;
       try {

@@ -250,6 +250,23 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     }, 60_000);
   });
 
+  test("a connection that ends between two statements repeats the transaction", async () => {
+    const [db, other] = [await openPostgres(server.url), await openPostgres(server.url)];
+    const attempts: number[] = [];
+    const value = await db.transact(async ({ query, attempt }) => {
+      attempts.push(attempt);
+      const [row] = await query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      if (attempt === 0) {
+        await other.write("SELECT pg_terminate_backend($1)", [row!.pid]);
+        // The driver reports the end while no statement runs.
+        await pause(100);
+      }
+      return (await query<{ n: number }>("SELECT 1 AS n"))[0]?.n;
+    });
+    expect([value, attempts]).toEqual([1, [0, 1]]);
+    await Promise.all([db.close(), other.close()]);
+  });
+
   test("is refused if a newer version has migrated it; several processes may create it at once", async () => {
     schemas++;
     await Promise.all(Array.from({ length: 4 }, () => open(server.port)));

@@ -1,6 +1,7 @@
 // The credential store in PostgreSQL, on a real server, with a database connection per handle as in two processes.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
+import { startTcpProxy } from "../../../../test/tcp-proxy.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import { ANONYMOUS } from "../principal.ts";
 import { testCredentials } from "./credentials.contract.ts";
@@ -34,6 +35,28 @@ describe.skipIf(NO_POSTGRES !== undefined)("credentials in PostgreSQL", () => {
   testCredentials(async (options) => {
     const { reader, writer } = await openTwo({ ...options, maxStaleMs: 0 });
     return [reader, writer];
+  });
+
+  it("fails soon while the database is away, also where it writes", async () => {
+    const proxy = await startTcpProxy(server.port);
+    const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+    const db = await openPostgres(url, { schema: `credentials_${++schemas}`, waitMs: 3_600_000, readWaitMs: 50 });
+    databases.push(db);
+    const credentials = await openPostgresCredentials(db, { maxStaleMs: 60_000 });
+    const { secret } = await credentials.createToken({ name: "a" });
+    const principal = (await credentials.find(secret)) ?? ANONYMOUS;
+    proxy.setUp(false);
+    const later = Date.now() + 600_000;
+    // The time of the last use cannot be written, which does not matter.
+    expect(await credentials.find(secret, later)).toEqual(principal);
+    for (const written of [
+      credentials.addSpent(principal.id, 10),
+      credentials.createTicket(principal, { expiresAt: later }),
+      credentials.createCookie(principal, later),
+      credentials.revokeToken("a"),
+    ])
+      await expect(written).rejects.toMatchObject({ code: "store_unavailable" });
+    await proxy.close();
   });
 
   it("asks the database once for many checks, and sees a revocation in another process within its bound", async () => {

@@ -8,7 +8,7 @@
  */
 import { isLoomError, LoomError } from "../../../protocol/index.ts";
 import { migratePostgres } from "../../../postgres/migrate.ts";
-import type { PostgresDatabase, Transaction } from "../../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlValue, Transaction } from "../../../postgres/postgres-database.ts";
 import { fromColumn, toColumn, toOptionalColumn } from "../../../postgres/text-column.ts";
 import type {
   Credentials,
@@ -222,8 +222,7 @@ class PostgresCredentials implements Credentials {
     const session = toOptionalColumn(principal.session?.id ?? request.session);
     const key = makeKey("ticket");
     const { maxTickets, maxTicketsOfPrincipal } = this.#limits;
-    this.#assertOpen();
-    const added = await this.#db.write(SQL.addTicket, [
+    const added = await this.#write(SQL.addTicket, [
       key.id,
       key.digest,
       holder,
@@ -244,7 +243,7 @@ class PostgresCredentials implements Credentials {
     const key = parseKey(secret);
     if (key?.kind !== "ticket") return undefined;
     await this.#refresh();
-    const [row] = await this.#db.write<CookieOrTicketRow>(SQL.useTicket, [key.id, key.digest]);
+    const [row] = await this.#write<CookieOrTicketRow>(SQL.useTicket, [key.id, key.digest]);
     if (row === undefined || !isBefore(row.expires_at, now)) return undefined;
     const { cookie, session } = row;
     const principal = cookie == null ? await this.#resolve(row) : (await this.#lookUp("cookie", cookie))?.principal;
@@ -282,12 +281,11 @@ class PostgresCredentials implements Credentials {
   async addSpent(principalId: string, tokens: number, now: number = this.#now()): Promise<number> {
     if (!(tokens > 0)) return this.readSpent(principalId, now);
     const day = Math.floor(now / DAY);
-    this.#assertOpen();
-    if (day !== this.#sweptDay) await this.#db.write(SQL.sweepSpent, [day - this.#limits.spentDays]);
+    if (day !== this.#sweptDay) await this.#write(SQL.sweepSpent, [day - this.#limits.spentDays]);
     this.#sweptDay = day;
     const count = Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER);
     // If the answer to a commit is lost, the tokens count twice: the limit is reached too early, never too late.
-    const [row] = await this.#db.write<{ readonly tokens: number }>(SQL.addSpent, [day, principalId, count]);
+    const [row] = await this.#write<{ readonly tokens: number }>(SQL.addSpent, [day, principalId, count]);
     return row?.tokens ?? 0;
   }
 
@@ -374,7 +372,7 @@ class PostgresCredentials implements Credentials {
     if (this.#lastUsedMinute.size >= MAX_CACHED) this.#lastUsedMinute.clear();
     this.#lastUsedMinute.set(id, minute);
     try {
-      await this.#db.write(SQL.useToken, [minute * MINUTE, id]);
+      await this.#write(SQL.useToken, [minute * MINUTE, id]);
     } catch (error) {
       if (!isLoomError(error)) throw error;
       this.#lastUsedMinute.delete(id);
@@ -406,18 +404,27 @@ class PostgresCredentials implements Credentials {
     return this.#db.read<T>(sql, values);
   }
 
+  /** Requests wait for it, so it waits no longer than a read. */
+  async #write<T>(sql: string, values: readonly SqlValue[]): Promise<readonly T[]> {
+    this.#assertOpen();
+    return this.#db.write<T>(sql, values, this.#db.settings.readWaitMs);
+  }
+
   /** `work` calls `invalidate` if a credential becomes invalid, so that no process finds it in its cache. */
   async #transact<T>(work: (transaction: Transaction, invalidate: () => void) => Promise<T>): Promise<T> {
     this.#assertOpen();
     let isInvalid = false;
     try {
-      return await this.#db.transact(async (transaction) => {
-        isInvalid = false;
-        const result = await work(transaction, () => (isInvalid = true));
-        // Last: all such transactions change this row, so others wait for it.
-        if (isInvalid) await transaction.query(SQL.countChange);
-        return result;
-      });
+      return await this.#db.transact(
+        async (transaction) => {
+          isInvalid = false;
+          const result = await work(transaction, () => (isInvalid = true));
+          // Last: all such transactions change this row, so others wait for it.
+          if (isInvalid) await transaction.query(SQL.countChange);
+          return result;
+        },
+        { waitMs: this.#db.settings.readWaitMs },
+      );
     } finally {
       if (isInvalid) this.#cache = new Map();
     }

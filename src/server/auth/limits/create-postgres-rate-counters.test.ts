@@ -1,6 +1,7 @@
 // Rate counters in PostgreSQL, on a real server.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
+import { startTcpProxy } from "../../../../test/tcp-proxy.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import { createPostgresRateCounters } from "./create-postgres-rate-counters.ts";
 import { testRateCounters } from "./rate-counters.contract.ts";
@@ -34,5 +35,17 @@ describe.skipIf(NO_POSTGRES !== undefined)("rate counters in PostgreSQL", () => 
     const refused = counted.filter((waitMs) => waitMs > 0);
     expect([counted.length - refused.length, refused.every((waitMs) => waitMs <= 60_000)]).toEqual([20, true]);
     await others.close();
+  });
+
+  it("fail soon while the database is away", async () => {
+    const proxy = await startTcpProxy(server.port);
+    const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+    const far = await openPostgres(url, { waitMs: 3_600_000, readWaitMs: 50 });
+    const counters = await createPostgresRateCounters(far);
+    proxy.setUp(false);
+    for (const counted of [counters.take("a", 10), counters.count("a", 10)])
+      await expect(counted).rejects.toMatchObject({ code: "store_unavailable" });
+    await far.close();
+    await proxy.close();
   });
 });

@@ -62,27 +62,29 @@ export async function createPostgresRateCounters(
   { now }: PostgresRateCountersOptions = {},
 ): Promise<RateCounters> {
   await migratePostgres(db, RATE_COUNTERS_FORMAT);
+  // Requests wait for the counters, so these wait no longer than a read.
+  const { readWaitMs } = db.settings;
   let sweptAt = performance.now();
 
   /** Once a minute. If it fails, the rows are deleted a minute later. */
   function sweep(): void {
     if (now !== undefined || performance.now() - sweptAt < MINUTE_MS) return;
     sweptAt = performance.now();
-    for (const sql of SWEEPS) db.write(sql, []).catch(() => undefined);
+    for (const sql of SWEEPS) db.write(sql, [], readWaitMs).catch(() => undefined);
   }
 
   return {
     async take(key, limit) {
       sweep();
       const values = [toColumn(key), limit, now?.() ?? null];
-      const [row] = await db.write<{ readonly remaining: number; readonly isTaken: boolean }>(TAKE, values);
+      const [row] = await db.write<{ readonly remaining: number; readonly isTaken: boolean }>(TAKE, values, readWaitMs);
       if (row?.isTaken === true) return 0;
       return limit > 0 ? Math.ceil(((1 - (row?.remaining ?? 0)) * MINUTE_MS) / limit) : MINUTE_MS;
     },
     async count(key, limit) {
       sweep();
       const values = [toColumn(key), limit, now?.() ?? null];
-      const [row] = await db.write<{ readonly count: number; readonly leftMs: number }>(COUNT, values);
+      const [row] = await db.write<{ readonly count: number; readonly leftMs: number }>(COUNT, values, readWaitMs);
       if (row === undefined || row.count <= limit) return 0;
       return Math.max(1, Math.ceil(row.leftMs));
     },
