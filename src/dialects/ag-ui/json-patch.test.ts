@@ -54,6 +54,13 @@ test("replaces and removes the whole value", () => {
   expect(patched.value).toEqual([1]);
 });
 
+test("refuses what RFC 6901 and RFC 6902 forbid, also if clients apply it", () => {
+  const patched = new PatchedValue({ b: [0, 1] });
+  expect(patched.apply([{ op: "add", path: "/b/01", value: 2 }], 100)).toContain("the list has 2 items");
+  expect(patched.apply([{ op: "move", path: "/a", from: "" }], 100)).toContain("cannot be moved into itself");
+  expect(patched.value).toEqual({ b: [0, 1] });
+});
+
 test("a value that is copied into itself again and again stays within its budget", () => {
   const patched = new PatchedValue({ a: "x".repeat(100) });
   const double = [{ op: "copy", from: "", path: "/b" }];

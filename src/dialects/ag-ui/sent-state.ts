@@ -113,7 +113,7 @@ function changeChannel(sent: SentState, channel: string, { set, append, merge }:
   // A channel of another kind is replaced.
   if (set !== undefined || sent.kinds.get(channel) !== kind) add(added, channel);
   else if (kind === "list") for (const item of added as readonly Json[]) add(item, channel, "-");
-  else for (const [key, value] of Object.entries(added as JsonObject)) add(value as Json, channel, key);
+  else for (const [key, value] of Object.entries(added as JsonObject)) add(value, channel, key);
   sent.kinds.set(channel, kind);
   return operations;
 }
