@@ -35,7 +35,7 @@ export default defineConfig(({ mode }) => ({
   resolve: { alias: [{ find: /^loom-agent\/([\w-]+)$/, replacement: `${source}/$1/index.ts` }] },
   test: {
     globalSetup: ["test/bundle-source.ts"],
-    setupFiles: ["test/seed.ts"],
+    setupFiles: ["test/seed.ts", "test/patience.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root)],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Most files are short and CPU-bound: one thread per core, because threads start faster than processes.

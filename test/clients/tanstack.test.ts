@@ -146,7 +146,7 @@ describe.each(FORMS)("TanStack AI over %s", (_form, connect) => {
       proxy.setPlan(plans[1] ?? NO_FAULTS);
       const id = client.getInterrupts()[0]?.id ?? "";
       await client.addToolApprovalResponse({ id, approved: true });
-      await vi.waitFor(() => expect(client.getMessages().at(-1)?.parts).toMatchObject([{ content: "Done." }]));
+      await expect.poll(() => client.getMessages().at(-1)?.parts).toMatchObject([{ content: "Done." }]);
       await settled(client);
       isCut.push(proxy.breaches > 0);
       return { seen: JSON.stringify(plain(client.getMessages())).replaceAll(id, "call"), isCut };

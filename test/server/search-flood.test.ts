@@ -78,7 +78,8 @@ async function measureLongestTurn(work: Promise<unknown>): Promise<number> {
   return longest;
 }
 
-it("answers other requests while one credential sends many searches", { timeout: 60_000 }, async () => {
+// A garbage collection of the other tests in this thread can be longer than the limit; a search would always be.
+it("answers other requests while one credential sends many searches", { timeout: 60_000, retry: 2 }, async () => {
   const { url, mallory, ann } = await openServer();
   // Starts the thread.
   expect(((await (await ann("zebra")).json()) as { sessions: unknown[] }).sessions).toHaveLength(SESSIONS / 1000);

@@ -24,7 +24,12 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
   const open = async (options: PostgresLogOptions & { readonly schema: string }): Promise<Log> => {
     const { schema } = options;
     users.set(schema, (users.get(schema) ?? 0) + 1);
-    const log = await openPostgresLog(server.url, { maxConnections: 4, pollMs: 200, ...options });
+    const log = await openPostgresLog(server.url, {
+      maxConnections: 4,
+      pollMs: 200,
+      searchTimeoutMs: 60_000,
+      ...options,
+    });
     origins.set(log, options);
     const close = log.close.bind(log);
     let closing: Promise<void> | undefined;
