@@ -73,9 +73,12 @@ export class OpenaiConnection {
 
   #handle(text: string, refusal: unknown): void {
     if (this.#closed.signal.aborted) return;
+    if (refusal !== undefined) {
+      this.#refuse(undefined, refusal);
+      return;
+    }
     let lane: string | undefined;
     try {
-      if (refusal !== undefined) throw refusal;
       const message = this.#parse(text);
       lane = readLane(message);
       if (message["type"] === "response.steer") this.#refuseSteer(message);
