@@ -84,8 +84,8 @@ export function addAnswerText(answer: StreamedAnswer, node: string | undefined, 
     answer.last = key;
     answer.tail = "";
     answer.isCut = answer.nodes.has(key);
+    if (answer.nodes.size < MAX_NODES) answer.nodes.add(key);
   }
-  if (answer.nodes.size < MAX_NODES) answer.nodes.add(key);
   answer.tail += text;
   if (answer.tail.length <= MAX_TAIL) return;
   answer.tail = answer.tail.slice(-MAX_TAIL / 2);

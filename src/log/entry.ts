@@ -8,6 +8,9 @@ import { assertName } from "./rules.ts";
 /** Dialect of the stored texts. */
 export const STORED_DIALECT = loom;
 
+/** Bytes of a UTF-16 code unit in UTF-8, at most. */
+const MAX_BYTES_PER_CHARACTER = 3;
+
 const encoder = STORED_DIALECT.createEncoder();
 
 /** Encodes a record as the entry a log stores. */
@@ -24,7 +27,7 @@ export function createEntry(record: StampedRecord): LogEntry {
 export function assertBatch({ sessionId, expectedLastId, entries }: Append, limits: LogLimits): void {
   if (entries.length > limits.maxBatchRecords)
     throw tooLarge(`A batch has at most ${limits.maxBatchRecords} records, not ${entries.length}`);
-  let bytes = 0;
+  let characters = 0;
   let id = expectedLastId;
   let run: string | undefined;
   for (const { record, text } of entries) {
@@ -39,14 +42,17 @@ export function assertBatch({ sessionId, expectedLastId, entries }: Append, limi
       throw new LoomError("conflict", `Expected record ${id}, not ${event_id}`, { event_id, expected: id });
     if (run_id !== undefined && run_id !== run) assertName("run", run_id);
     run = run_id;
-    const size = Buffer.byteLength(text);
+    characters += text.length;
+    // Most texts are so short that their bytes need not be counted.
+    const size = text.length * MAX_BYTES_PER_CHARACTER <= limits.maxEventBytes ? 0 : Buffer.byteLength(text);
     if (size > limits.maxEventBytes)
       throw new LoomError("event_too_large", `An event has at most ${limits.maxEventBytes} bytes, not ${size}`, {
         bytes: size,
         limit: limits.maxEventBytes,
       });
-    bytes += size;
   }
+  if (characters * MAX_BYTES_PER_CHARACTER <= limits.maxBatchBytes) return;
+  const bytes = entries.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   if (bytes > limits.maxBatchBytes) throw tooLarge(`A batch has at most ${limits.maxBatchBytes} bytes, not ${bytes}`);
 }
 

@@ -1,11 +1,12 @@
 /**
  * Consecutive records as they are stored: `loom` frames, one per line. Records are parsed on demand, once for all
- * readers that use them at the same time; a page that is only kept for later does not keep them. Live and replayed
+ * readers that use them at the same time; only the pages that were parsed last keep them. Live and replayed
  * records come from the same bytes, so they are identical.
  */
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
 import { measureText } from "./measure-text.ts";
+import { TextChunkReader } from "./text-chunks.ts";
 
 const readRecord = createRecordReader();
 
@@ -13,8 +14,18 @@ const readRecord = createRecordReader();
 const PAGE_BYTES = 320;
 const RECORD_BYTES = 48;
 
+/**
+ * Maximum characters of the pages that keep their parsed records, which take several times the memory of their text. The
+ * page parsed last always keeps them.
+ */
+const MAX_PARSED_CHARACTERS = 256 * 1024;
+
 /** A page of consecutive records of one session. */
 export class Page {
+  /** Pages that keep their parsed records, the oldest first. */
+  static readonly #parsed: Page[] = [];
+  static #parsedCharacters = 0;
+
   readonly sessionId: string;
   /** ID before the first record of the page. */
   readonly after: number;
@@ -27,8 +38,7 @@ export class Page {
   readonly incarnation: string | undefined;
   #text: string | undefined;
   #texts: readonly string[] | undefined;
-  /** Parsed records take several times the memory of their text. */
-  #records: WeakRef<readonly StampedRecord[]> | undefined;
+  #records: readonly StampedRecord[] | undefined;
   #heldBytes: number | undefined;
 
   /** `text` contains the frames, as a list or joined by line feeds. @internal */
@@ -88,31 +98,42 @@ export class Page {
 
   /** The parsed records. Throws `store_corrupt` if a text is not a record, has the wrong ID, or is missing. */
   get records(): readonly StampedRecord[] {
-    const known = this.#records?.deref();
-    if (known !== undefined) return known;
-    const records = this.#readAll();
-    this.#records = new WeakRef(records);
-    return records;
+    if (this.#records === undefined) {
+      this.#records = this.#readAll();
+      Page.#parsedCharacters += this.characters;
+      Page.#parsed.push(this);
+      while (Page.#parsedCharacters > MAX_PARSED_CHARACTERS && Page.#parsed.length > 1) Page.#forgetOldest();
+    }
+    return this.#records;
+  }
+
+  static #forgetOldest(): void {
+    const oldest = Page.#parsed.shift();
+    if (oldest === undefined) return;
+    // A weak reference instead would keep the records until the end of the turn, and all pages of a long turn with it.
+    oldest.#records = undefined;
+    Page.#parsedCharacters -= oldest.characters;
   }
 
   #readAll(): readonly StampedRecord[] {
-    const records = this.#parse().map((frame, index) => this.#read(frame, this.after + 1 + index));
-    if (records.length !== this.length) throw this.#corrupt(this.after + 1 + Math.min(records.length, this.length));
+    const { texts, after, length } = this;
+    const chunks = new TextChunkReader();
+    const records: StampedRecord[] = [];
+    for (const text of texts) {
+      const id = after + 1 + records.length;
+      let record = chunks.read(text, id);
+      if (record === undefined) {
+        record = this.#read(text, id);
+        if (id < this.lastId) chunks.learn(text, record);
+      }
+      records.push(record);
+    }
+    if (records.length !== length) throw this.#corrupt(after + 1 + Math.min(records.length, length));
     return records;
   }
 
-  /** Parses all frames at once, which is faster; if that fails, each is parsed on its own to find the invalid one. */
-  #parse(): readonly unknown[] {
-    if (this.isEmpty) return [];
-    try {
-      return JSON.parse(`[${this.text.replaceAll("\n", ",")}]`) as unknown[];
-    } catch {
-      return this.texts;
-    }
-  }
-
-  #read(frame: unknown, id: number): StampedRecord {
-    const record = readRecord(frame);
+  #read(text: string, id: number): StampedRecord {
+    const record = readRecord(text);
     if (record?.envelope.event_id !== id || record.envelope.session_id !== this.sessionId) throw this.#corrupt(id);
     return record as StampedRecord;
   }

@@ -58,7 +58,8 @@ function createLoomDecoder(): Decoder {
       // The slow path reports the syntax error.
       if (frame === undefined) return slow.decode(text);
       if (closing.matches(frame)) return NOTHING;
-      const decoded = readFast(frame, readers, runs) ?? readFrame(frame, runs);
+      const record = readFast(frame, readers, runs);
+      const decoded = record === undefined ? readFrame(frame, runs) : { records: [record], issues: NO_ISSUES };
       closing.add(frame, decoded, frame["type"] === "custom");
       return decoded;
     },
@@ -74,7 +75,7 @@ export function createRecordReader(): (frame: unknown) => EventRecord | undefine
   return (given) => {
     const frame = typeof given === "string" ? parseJson(given) : given;
     if (!isJsonObject(frame)) return undefined;
-    return (readFast(frame, readers) ?? readFrame(frame)).records[0];
+    return readFast(frame, readers) ?? readFrame(frame).records[0];
   };
 }
 
@@ -99,7 +100,7 @@ class ReaderCache {
  * The fast path, for frames as our own encoder writes them: a full envelope and declared fields only. Returns undefined
  * without side effects for anything else; the slow path handles that.
  */
-function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): Decoded | undefined {
+function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): EventRecord | undefined {
   const { type, session_id, run_id, node_id, event_id, ts } = frame;
   if (typeof session_id !== "string" || typeof run_id !== "string" || typeof ts !== "number" || !Number.isFinite(ts))
     return undefined;
@@ -117,7 +118,7 @@ function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): D
   // A complete object literal is much faster than adding fields one by one.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
   runs?.attribute(envelope, event);
-  return { records: [{ envelope, event }], issues: NO_ISSUES };
+  return { envelope, event };
 }
 
 /** Splits a frame into envelope and event, checks both, and adds the run. */
