@@ -89,8 +89,7 @@ const MAX_WAITING_SEARCHES = 1000;
 const POLL_MS = 1000;
 const NOTIFY_MS = 5;
 
-/** Opens a log; see `open-postgres-log.ts`. */
-/** A log that is opened with a URL closes its connections; a database stays open. */
+/** Opens a log; see `open-postgres-log.ts`. With a URL it closes its connections, and a given database stays open. */
 export async function openPostgresLog(
   database: string | PostgresDatabase,
   options: PostgresLogOptions = {},

@@ -1,6 +1,7 @@
 // The blob store in PostgreSQL, on a real server.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
+import { LoomError } from "../../protocol/index.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { testBlobStore } from "./blob-store.contract.ts";
 import { openPostgresBlobStore } from "./open-postgres-blob-store.ts";
@@ -55,6 +56,26 @@ describe.skipIf(NO_POSTGRES !== undefined)("blobs in PostgreSQL", () => {
     await store.put("s", [Buffer.from("hello")], { mediaType: "text/plain" });
     expect(await new Response((await store.read("s", blobId)).bytes).text()).toBe("hello");
     expect(await db.read("SELECT n FROM @.blob_chunks")).toEqual([{ n: 0 }]);
+  });
+
+  it("keeps the bytes of a blob whose answer was lost for good", async () => {
+    const db = await connect();
+    const store = await openPostgresBlobStore(db, LIMITS);
+    const losing = new Proxy(db, {
+      get(target, name) {
+        if (name === "transact")
+          return async (work: Parameters<PostgresDatabase["transact"]>[0]) => {
+            await target.transact(work);
+            throw new LoomError("store_unavailable", "the answer was lost");
+          };
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const unlucky = await openPostgresBlobStore(losing, LIMITS);
+    await expect(unlucky.put("s", [Buffer.from("hello")], { mediaType: "text/plain" })).rejects.toThrow("was lost");
+    const [blob] = await store.list("s");
+    expect(await new Response((await store.read("s", blob!.blobId)).bytes).text()).toBe("hello");
   });
 
   it("counts the blobs of a session exactly when two processes store at once", async () => {

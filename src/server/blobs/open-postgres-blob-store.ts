@@ -59,8 +59,10 @@ const MAX_REMEMBERED_CHECKS = 10_000;
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('loom blobs ' || $1, 0))";
 const FIND = "SELECT * FROM @.blobs WHERE session = $1 AND blob_id = $2";
 const DELETE_UPLOAD = "DELETE FROM @.blob_chunks WHERE upload = $1";
-const SWEEP = `DELETE FROM @.blob_chunks c WHERE c.created_at < now() - interval '1 day'
-  AND NOT EXISTS (SELECT 1 FROM @.blobs b WHERE b.upload = c.upload)`;
+const IS_UNUSED = "NOT EXISTS (SELECT 1 FROM @.blobs b WHERE b.upload = c.upload)";
+/** Keeps the chunks of a blob that was stored although the answer to the commit was lost. */
+const DISCARD = `DELETE FROM @.blob_chunks c WHERE c.upload = $1 AND ${IS_UNUSED}`;
+const SWEEP = `DELETE FROM @.blob_chunks c WHERE c.created_at < now() - interval '1 day' AND ${IS_UNUSED}`;
 
 interface BlobRow {
   readonly blob_id: string;
@@ -110,11 +112,11 @@ class PostgresBlobStore implements BlobStore {
         const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
         const release = await this.#publishing.enter(options.signal ?? new AbortController().signal);
         const stored = await this.#publish(upload, info, options).finally(release);
-        if (stored.upload !== upload) await this.#db.write(DELETE_UPLOAD, [upload]);
+        if (stored.upload !== upload) await this.#db.write(DISCARD, [upload]);
         return toInfo(sessionId, stored);
       } catch (error) {
         // If this fails too, the chunks are deleted after a day.
-        await this.#db.write(DELETE_UPLOAD, [upload]).catch(() => undefined);
+        await this.#db.write(DISCARD, [upload]).catch(() => undefined);
         throw error;
       }
     });
