@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRecordReader } from "../dialects/loom/decode.ts";
-import type { AnyEvent, StampedRecord } from "../protocol/index.ts";
+import type { StampedRecord } from "../protocol/index.ts";
 import { createEntry } from "./entry.ts";
 import { TextChunkReader } from "./text-chunks.ts";
 
@@ -10,7 +10,7 @@ const parse = createRecordReader();
 function chunk(content: string, more: object = {}, envelope: object = {}): StampedRecord {
   return {
     envelope: { session_id: "s", run_id: "r", node_id: "n", event_id: 7, ts: 1000, ...envelope },
-    event: { type: "message_chunk", content, id: "think", ...more } as AnyEvent,
+    event: { type: "message_chunk", content, id: "think", ...more },
   };
 }
 

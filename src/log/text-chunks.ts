@@ -8,7 +8,7 @@ const ID = '"event_id":';
 const TIME = ',"ts":';
 const CONTENT = ',"type":"message_chunk","content":"';
 /** What a JSON string writes differently or must not contain. */
-const NEEDS_ESCAPE = /["\\\u0000-\u001f]/;
+const NEEDS_ESCAPE = /["\\\p{Cc}]/u;
 const ZERO = 48;
 
 /** Reads frames that are like the last one it was given by `learn`. */
