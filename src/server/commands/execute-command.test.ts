@@ -57,7 +57,7 @@ describe("commands of a session", () => {
 it("stores only the beginning of the reason of a cancel", async () => {
   const log = new MemoryLog();
   const { session } = await openLive(log);
-  const host: CommandHost = { log };
+  const host = { log, commands: { timeoutMs: 0 } } as unknown as CommandHost;
   await executeCommand(host, { type: "cancel", id: "1", session: "s", run_id: "x", reason: "r".repeat(50_000) });
   expect(JSON.stringify((await log.getCommand("s", "1"))?.body).length).toBeLessThan(2000);
   await session.close();
