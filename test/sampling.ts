@@ -25,6 +25,9 @@ export const KILL_SAMPLES = LONG
 /** Killed servers of a database: whether tests wait until the lease of a session ends. */
 export const DATABASE_SAMPLES = { waitsForLeases: LONG };
 
+/** Stopped servers: how often a run is handed over, which is more often than it may be tried. */
+export const HAND_OVER_SAMPLES = LONG ? { restarts: 5, maxAttempts: 3 } : { restarts: 1, maxAttempts: 1 };
+
 /** Number of readers, and of runs they follow. */
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100, runs: 10 };
 

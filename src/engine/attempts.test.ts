@@ -5,6 +5,8 @@ import type { Run } from "./run.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
 import { openSession } from "./session.ts";
 
+const NEVER = new Promise<never>(() => undefined);
+
 describe("the attempts of a run whose process died", () => {
   it.each<["request" | "session"]>([["request"], ["session"]])("ends if the %s says so", async (who) => {
     const log = await createLog();
@@ -56,6 +58,44 @@ describe("the attempts of a run whose process died", () => {
     );
     expect(errors.at(-1)).toMatchObject({ code: "too_many_attempts", recoverable: false });
     expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "too_many_attempts" });
+  });
+
+  it("does not count attempts that were handed over", async () => {
+    const log = await createLog();
+    const work = async (run: Run): Promise<void> => void run.enter("answer").write("half a sen");
+    const first = await openSession(log, SESSION);
+    await (await first.startRun({ runId: "r", agent: "react" })).emit(checkpoint);
+    await first.close({ run: "leave" });
+    for (let restart = 0; restart < 5; restart++) {
+      const session = await openSession(log, SESSION, {
+        maxAttempts: 2,
+        resume: ({ run }) => work(run).then(() => NEVER),
+      });
+      expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
+      await session.liveRun?.settled();
+      await session.close({ run: "leave" });
+    }
+    // A process that only opens the session to execute a command does not change who left the run.
+    await (await openSession(log, SESSION, { deadRuns: "leave" })).close();
+    const crash = () => openSession(log, SESSION, { takeover: true, maxAttempts: 2, resume: () => NEVER });
+    expect((await crash()).recovered).toMatchObject([{ outcome: "resumed" }]);
+    expect((await crash()).recovered).toMatchObject([{ outcome: "resumed" }]);
+    expect((await crash()).recovered).toMatchObject([{ outcome: "ended" }]);
+    const errors = (await expectValid(log)).flatMap(({ event }) => (event.type === "error" ? [event] : []));
+    const handed = { message: expect.stringContaining("stopped") as unknown, details: { handed_over: true } };
+    expect(errors).toMatchObject([
+      ...Array.from({ length: 6 }, (_, index) => ({ code: "interrupted", attempt: index + 2, ...handed })),
+      { code: "interrupted", attempt: 8, message: expect.stringContaining("unexpectedly") as unknown },
+      { code: "too_many_attempts", message: expect.stringContaining("2 times") as unknown },
+    ]);
+  });
+
+  it("a process that cannot continue a dead run does not hide that it died", async () => {
+    const log = await createLog();
+    await die(log, async (run) => void (await run.emit(checkpoint)));
+    await (await openSession(log, SESSION, { deadRuns: "leave" })).close();
+    const session = await openSession(log, SESSION, { maxAttempts: 1, resume: () => NEVER });
+    expect(session.recovered).toMatchObject([{ outcome: "ended" }]);
   });
 
   it("counts only attempts that did something", async () => {

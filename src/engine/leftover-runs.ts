@@ -36,8 +36,8 @@ export class LeftoverRuns {
     return this.#recovered;
   }
 
-  /** Recovers the runs, oldest first. */
-  async recover(dead: readonly RunInfo[]): Promise<void> {
+  /** Recovers the runs, oldest first. `wasHandedOver`: the last writer stopped in an orderly way. */
+  async recover(dead: readonly RunInfo[], wasHandedOver: boolean): Promise<void> {
     const { options, executor } = this.#host;
     const mayLeave = options.deadRuns === "leave" && options.onRun === undefined;
     for (const [index, info] of dead.entries()) {
@@ -45,7 +45,9 @@ export class LeftoverRuns {
       // A session has one live run, so only the newest can continue.
       const isLast = index === dead.length - 1;
       this.#host.onLive(run);
-      const { outcome, completion } = isLast ? recoverRun(run, { ...options, mayLeave }) : endInterrupted(run);
+      const { outcome, completion } = isLast
+        ? recoverRun(run, { ...options, mayLeave, wasHandedOver })
+        : endInterrupted(run);
       this.#recovered.push({ runId: run.runId, outcome });
       if (outcome === "resumed") executor.execute(run, async () => completion);
       else await completion;

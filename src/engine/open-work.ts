@@ -124,6 +124,8 @@ export class OpenWork {
   checkpoint: RunCheckpoint | undefined;
   /** Number of the attempt, from 1. Processes that only waited for the user do not count. */
   attempt = 1;
+  /** How many attempts ended because their process stopped and handed the run over. */
+  handOvers = 0;
   /** True if nothing was sent, called or stored that a run from the beginning would repeat. */
   isFresh = true;
   /** True if the run is executed elsewhere and only stored here. */
@@ -291,6 +293,7 @@ export class OpenWork {
       case "error":
         if (!isNextAttempt(event)) return;
         this.attempt = Math.max(this.attempt, event.attempt);
+        if (event.details?.["handed_over"] === true) this.handOvers++;
         this.#interrupted.restart();
         return;
       case "usage":

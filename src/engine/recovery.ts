@@ -7,7 +7,8 @@
  *   their text no longer counts.
  * - A run without a checkpoint is executed from the beginning by `restart`, if it has called no tool and sent no answer,
  *   or if `canRestart` accepts it.
- * - Both count as attempts, unless the run only waited for the user. After `maxAttempts`, it ends as `too_many_attempts`.
+ * - Both are attempts, unless the run only waited for the user. After `maxAttempts`, it ends as `too_many_attempts`. An
+ *   attempt that its process handed over when it stopped does not count.
  * - A run that cannot be continued here is left live for another process, if `mayLeave` allows that.
  * - A run that waits for an approval or for a result of the client keeps waiting, if `mayWait` allows it.
  * - Any other run ends as `interrupted`.
@@ -53,8 +54,8 @@ export interface RecoveryOptions {
   /** Whether `restart` also accepts a run that has called tools or sent an answer. It must not write. Default: false. */
   readonly canRestart?: (run: Run) => boolean;
   /**
-   * Maximum attempts of a run, the first included, over all processes. Attempts that only waited for the user do not
-   * count. Code `too_many_attempts`. Default: 3.
+   * Maximum attempts of a run, the first included, over all processes. Attempts that only waited for the user, or whose
+   * process stopped and handed the run over, do not count. Code `too_many_attempts`. Default: 3.
    */
   readonly maxAttempts?: number;
   /** What to do with a run whose request does not say it: continue it (`resume`, the default), or end it (`fail`). */
@@ -80,6 +81,10 @@ export const INTERRUPTED: RunFailure = {
 
 const MAX_ATTEMPTS = 3;
 const CONTINUES = "The process that executed this run ended unexpectedly; the run continues";
+const HANDED_OVER = {
+  message: "The process that executed this run stopped; the run continues",
+  details: { handed_over: true },
+} as const;
 
 const PAGE_OF_RUNS = 100;
 
@@ -164,9 +169,14 @@ export function endInterrupted(run: Run): { readonly outcome: "ended"; readonly 
 /** Decides what happens to the run and starts that. `completion` is the work to wait for. */
 export function recoverRun(
   run: Run,
-  options: RecoveryOptions & { readonly mayLeave?: boolean },
+  options: RecoveryOptions & {
+    readonly mayLeave?: boolean;
+    /** The last writer of the session stopped and handed the run over. */
+    readonly wasHandedOver?: boolean;
+  },
 ): { readonly outcome: RecoveredRun["outcome"]; readonly completion?: Promise<unknown> } {
   const { maxAttempts = MAX_ATTEMPTS, onInterruption = "resume", mayWait = true, mayLeave = false } = options;
+  const { wasHandedOver = false } = options;
   const { work } = run;
   if (work.isForeign) return endInterrupted(run);
   run.expireCalls();
@@ -177,13 +187,15 @@ export function recoverRun(
   const start = chooseStart(run, options, keep);
   if (start !== undefined) {
     const attempt = work.attempt + 1;
-    const mayContinue = isWaiting || attempt <= maxAttempts;
-    const announcement = { type: "error", ...INTERRUPTED, message: CONTINUES, attempt } as const;
+    const failed = work.attempt - work.handOvers;
+    const mayContinue = isWaiting || wasHandedOver || failed < maxAttempts;
+    const cause = wasHandedOver ? HANDED_OVER : { message: CONTINUES };
+    const announcement = { type: "error", ...INTERRUPTED, ...cause, attempt } as const;
     run.close(
       { reason: "interrupted", code: "interrupted", ...(mayContinue ? { keep } : {}) },
       isWaiting || !mayContinue ? undefined : announcement,
     );
-    if (!mayContinue) return { outcome: "ended", completion: run.fail(describeTooMany(work.attempt)) };
+    if (!mayContinue) return { outcome: "ended", completion: run.fail(describeTooMany(failed)) };
     const completion = start();
     if (completion !== undefined) return { outcome: "resumed", completion };
   }

@@ -71,6 +71,7 @@ export class Session implements AsyncDisposable {
   readonly #executor: RunExecutor;
   readonly #leftovers: LeftoverRuns;
   readonly #ended = Promise.withResolvers<SessionEnd>();
+  readonly #wasHandedOver: boolean;
   #lastTask: Promise<unknown> = Promise.resolve();
   #live: Run | undefined;
   #stopped: LoomError | undefined;
@@ -81,7 +82,8 @@ export class Session implements AsyncDisposable {
   #unwatch: () => void = () => undefined;
 
   private constructor(log: Log, lease: AcquiredLease, options: SessionOptions) {
-    const { sessionId, epoch, lastId, lastTs } = lease;
+    const { sessionId, epoch, lastId, lastTs, wasHandedOver } = lease;
+    this.#wasHandedOver = wasHandedOver;
     this.sessionId = sessionId;
     this.log = log;
     this.#options = { ...SESSION_DEFAULTS, ...options };
@@ -171,10 +173,10 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #init({ todoLists, liveRuns }: AcquiredLease): Promise<void> {
+  async #init({ todoLists, liveRuns, wasHandedOver }: AcquiredLease): Promise<void> {
     try {
       await this.#records.load(this.log, this.sessionId, todoLists);
-      await this.#runExclusive(() => this.#leftovers.recover(liveRuns));
+      await this.#runExclusive(() => this.#leftovers.recover(liveRuns, wasHandedOver));
     } catch (error) {
       this.#stopped ??= new LoomError("session_closed", "The session could not be opened", {}, { cause: error });
       this.#live?.abort(this.#stopped);
@@ -297,16 +299,20 @@ export class Session implements AsyncDisposable {
     this.#stopTimers();
     await this.#lastTask;
     const live = this.#live;
+    let handsOver = false;
     if (live !== undefined) {
       const waits = live.work.needsAnswer;
-      if (how === "leave" || waits || this.#leftovers.isLeft(live)) live.abort(error);
+      const isLeft = this.#leftovers.isLeft(live);
+      // A run that was not continued here stays in the state in which its last process left it.
+      handsOver = isLeft ? this.#wasHandedOver : how === "leave" || waits;
+      if (how === "leave" || waits || isLeft) live.abort(error);
       else await live.fail({ ...INTERRUPTED, message: "The session was closed" }).catch(() => undefined);
     }
     this.#runQueue.rejectAll(error);
     await this.#sequencer.idle().catch(() => undefined);
     this.#sequencer.fail(error);
     this.#keeper.stop();
-    await releaseLease(this.log, this.#keeper.lease);
+    await releaseLease(this.log, this.#keeper.lease, { handsOver });
     this.#end({ reason: "closed" });
   }
 

@@ -25,6 +25,7 @@ type FeedLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes" | "maxTotalF
 
 export class Feed {
   readonly #feeds = new Map<string, FeedSession>();
+  readonly #orphanListeners = new Set<FeedListener>();
   /** Sessions with pages, the one published longest ago first. */
   readonly #cached = new Set<FeedSession>();
   #bytes = 0;
@@ -109,10 +110,22 @@ export class Feed {
     if (feed !== undefined) this.#notify(feed, () => true);
   }
 
-  #notify(feed: FeedSession, matches: (listener: FeedListener) => boolean): void {
+  /** See `Log.watchOrphans`. */
+  watchOrphans(listener: () => void): () => void {
+    const own = { notify: () => listener(), wantsRecords: false };
+    this.#orphanListeners.add(own);
+    return () => this.#orphanListeners.delete(own);
+  }
+
+  /** Reports that a session with work left was released. */
+  hintOrphans(): void {
+    this.#notify({ listeners: this.#orphanListeners }, () => true);
+  }
+
+  #notify({ listeners }: Pick<FeedSession, "listeners">, matches: (listener: FeedListener) => boolean): void {
     // A copy, so that a listener that is added again while it is called is not called endlessly.
-    for (const listener of Array.from(feed.listeners)) {
-      if (!matches(listener) || !feed.listeners.has(listener)) continue;
+    for (const listener of Array.from(listeners)) {
+      if (!matches(listener) || !listeners.has(listener)) continue;
       try {
         listener.notify();
       } catch (error) {

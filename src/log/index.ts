@@ -15,15 +15,14 @@ export {
   LOG_LIMITS,
   type LogEntry,
   type LogLimits,
-  type PruneReport,
   type ReadOptions,
-  type RetentionPolicy,
   type RunInfo,
   type RunStatus,
   type SearchMatch,
   type SearchSessionsOptions,
   type SessionInfo,
 } from "./log.ts";
+export type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 export type { LogMonitor, LogSizes, StoreMeter } from "./log-monitor.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export type { Page } from "./page.ts";

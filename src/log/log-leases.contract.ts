@@ -37,6 +37,7 @@ export function describeLeases(store: LogStore): void {
           lastTs: 0,
           liveRuns: [],
           todoLists: [],
+          wasHandedOver: false,
         });
         expect(session?.holder).toBe("a");
         await writeAs(log, lease, 0);
@@ -160,6 +161,29 @@ export function describeLeases(store: LogStore): void {
         await writeAs(other, next, 0);
       }));
 
+    test("reports to the next holder whether the session was handed over", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        const take = async (handle: Log, takeover = false) =>
+          handle.acquire("s", { holder: "h", ttlMs: 1000, takeover });
+        const first = await take(log);
+        expect(first.wasHandedOver).toBe(false);
+        await log.release(first, { handsOver: true });
+        const second = await take(other);
+        expect(second.wasHandedOver).toBe(true);
+        // A lease that ends in any other way hands nothing over, also after it was handed over before.
+        clock.now += 1000;
+        const third = await take(log);
+        expect(third.wasHandedOver).toBe(false);
+        await log.release(third);
+        const fourth = await take(other);
+        expect(fourth.wasHandedOver).toBe(false);
+        await log.release(third, { handsOver: true });
+        expect((await take(log, true)).wasHandedOver).toBe(false);
+        await other.release(fourth, { handsOver: true });
+        clock.now += 1000;
+        expect((await take(log)).wasHandedOver).toBe(false);
+      }));
+
     test("is required for writing: an epoch that was not granted is fenced", () =>
       withLog(store, async ({ log }) => {
         const { epoch, incarnation } = await log.createSession("s");
@@ -238,6 +262,21 @@ export function describeLeases(store: LogStore): void {
         await log.release(lease);
         await log.deleteSession("left");
         expect(await other.listOrphans()).toEqual([]);
+      }));
+
+    test("are hinted to all processes when a writer releases them, if the log has hints", () =>
+      withLog(store, async ({ log, other }) => {
+        if (other.watchOrphans === undefined) return;
+        let hints = 0;
+        const unwatch = other.watchOrphans(() => hints++);
+        for (const sessionId of ["a", "b"]) {
+          const writer = await openWriter(log, sessionId);
+          await writer.write([drafts.start("r")]);
+          const before = hints;
+          await log.release(writer.lease);
+          await expect.poll(() => hints).toBeGreaterThan(before);
+        }
+        unwatch();
       }));
   });
 }

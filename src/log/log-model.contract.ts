@@ -14,12 +14,11 @@ import type {
   LandmarkKind,
   LogEntry,
   LogLimits,
-  PruneReport,
   ReadOptions,
-  RetentionPolicy,
   RunInfo,
   SubmitOptions,
 } from "./log.ts";
+import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 
 /** A value, or the error codes of which one must occur. */
 export type Expected<T> = { readonly value: T } | { readonly refusals: readonly ErrorCode[] };

@@ -1,6 +1,7 @@
 /** The steps of a random walk, and the batches they append. */
 import fc from "fast-check";
-import type { Append, CommandKind, CommandOutcome, Lease, RetentionPolicy } from "./log.ts";
+import type { Append, CommandKind, CommandOutcome, Lease } from "./log.ts";
+import type { RetentionPolicy } from "./retention-policy.ts";
 import { lastIdOf, type ModelSession, pendingOf, runsOf } from "./log-model.contract.ts";
 import { type RecordDraft, drafts, makeEntries } from "./log-fixture.contract.ts";
 

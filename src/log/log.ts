@@ -12,6 +12,7 @@
 import type { ErrorCode, JsonObject, StampedRecord } from "../protocol/index.ts";
 import type { LogMonitor } from "./log-monitor.ts";
 import type { Page } from "./page.ts";
+import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 
 /** A record and its stored text: its frame in the `loom` dialect, extended form. */
 export interface LogEntry {
@@ -118,6 +119,14 @@ export interface AcquiredLease extends Lease {
   readonly liveRuns: readonly RunInfo[];
   /** The latest to-do lists, newest first, at most 100. */
   readonly todoLists: readonly Landmark[];
+  /** True if the last writer handed the session over when it released it; false if its process died, and otherwise. */
+  readonly wasHandedOver: boolean;
+}
+
+/** Options of `release`. */
+export interface ReleaseOptions {
+  /** The writer stopped executing its live run, so that the next writer continues it. Default: false. */
+  readonly handsOver?: boolean;
 }
 
 /** Options of `acquire`. */
@@ -283,30 +292,6 @@ export interface WatchSessionOptions {
   readonly commandsOnly?: boolean;
 }
 
-/**
- * Limits beyond which runs are pruned. Only ended runs are removed, oldest first, together with the records before
- * them, and never a run that started after a live one. A session without runs is kept until it is deleted.
- */
-export interface RetentionPolicy {
-  /** Prunes runs that ended longer ago than this, in milliseconds. Default: no limit. */
-  readonly maxAgeMs?: number;
-  /** Maximum size of a session in bytes. Default: no limit. */
-  readonly maxSessionBytes?: number;
-  /** Maximum size of all sessions in bytes. Default: no limit. */
-  readonly maxBytes?: number;
-  /** The current time in milliseconds since 1970. Default: now. */
-  readonly now?: number;
-}
-
-/** What a prune removed. */
-export interface PruneReport {
-  readonly runs: number;
-  readonly records: number;
-  readonly bytes: number;
-  /** IDs of damaged sessions that were skipped; absent if there were none. */
-  readonly damaged?: readonly string[];
-}
-
 /** Limits of a log; defaults in `LOG_LIMITS`. */
 export interface LogLimits {
   /** Maximum size of a stored record in bytes. Larger ones throw `event_too_large`. */
@@ -443,7 +428,12 @@ export interface Log {
   /** Extends a lease. Throws `fenced` if another writer has taken it. */
   renew(lease: Lease, ttlMs: number): Promise<Lease>;
   /** Ends a lease; its epoch can no longer append. Does nothing if the lease has already passed to another writer. */
-  release(lease: Lease): Promise<void>;
+  release(lease: Lease, options?: ReleaseOptions): Promise<void>;
+  /**
+   * Calls `listener` when a writer has released a session that `listOrphans` now lists. Hints may be late, unnecessary or
+   * lost, so list the orphans regularly as well. Returns a function that stops watching. Absent if the log has no hints.
+   */
+  watchOrphans?(listener: () => void): () => void;
 
   /**
    * Appends a batch and resolves when it is durable. Batches of one session are written in call order, even without

@@ -28,15 +28,15 @@ import {
   LOG_LIMITS,
   type Log,
   type LogLimits,
-  type PruneReport,
   type ReadOptions,
-  type RetentionPolicy,
+  type ReleaseOptions,
   type RunInfo,
   type SearchSessionsOptions,
   type SessionInfo,
   type SubmitOptions,
   type WatchSessionOptions,
 } from "./log.ts";
+import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 import {
   collectEntries,
   describeSession,
@@ -198,6 +198,8 @@ export class MemoryLog implements Log {
     session.epoch++;
     session.graceUntil = 0;
     session.lease = { holder, expiresAt: this.#now() + ttlMs };
+    const wasHandedOver = session.isHandedOver;
+    session.isHandedOver = false;
     const { texts, updatedAt, runs } = session;
     const lease = this.#lease(session);
     const last = new Page(sessionId, lease.lastId - 1, lease.lastId, texts.slice(-1));
@@ -206,6 +208,7 @@ export class MemoryLog implements Log {
       lastTs: texts.length > 0 ? (last.records[0]?.envelope.ts ?? 0) : lease.lastId === 0 ? 0 : updatedAt,
       liveRuns: [...runs.values()].filter(({ status }) => status === "live"),
       todoLists: await this.listLandmarks(sessionId, "todo_list"),
+      wasHandedOver,
     };
   }
 
@@ -218,13 +221,19 @@ export class MemoryLog implements Log {
     return this.#lease(session);
   }
 
-  async release({ sessionId, epoch }: Lease): Promise<void> {
+  async release({ sessionId, epoch }: Lease, { handsOver = false }: ReleaseOptions = {}): Promise<void> {
     this.#assertOpen();
     const session = this.#sessions.get(sessionId);
     if (session?.epoch !== epoch) return;
     session.epoch++;
     session.lease = undefined;
+    session.isHandedOver = handsOver;
     this.#feed.hint(sessionId);
+    if (needsHolder(session)) this.#feed.hintOrphans();
+  }
+
+  watchOrphans(listener: () => void): () => void {
+    return this.#feed.watchOrphans(listener);
   }
 
   async append(batch: Append): Promise<AppendResult> {
@@ -443,6 +452,7 @@ export class MemoryLog implements Log {
       bytes: 0,
       epoch: this.#lastEpoch,
       lease: undefined,
+      isHandedOver: false,
       graceUntil: graceMs === 0 ? 0 : at + graceMs,
       runs: new Map(),
       landmarks: new Map(),

@@ -1,5 +1,5 @@
 /** Deletes old runs of the in-memory log, as a retention policy says. */
-import type { PruneReport, RetentionPolicy } from "./log.ts";
+import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 import { cutSession, findCut, type MemorySession, type SessionCut } from "./memory-session.ts";
 import { SETTLED_COMMANDS_MS } from "./rules.ts";
 

@@ -16,11 +16,11 @@ import type {
   ForkOrigin,
   Landmark,
   LogEntry,
-  PruneReport,
   RunInfo,
   SearchMatch,
   SessionInfo,
 } from "./log.ts";
+import type { PruneReport } from "./retention-policy.ts";
 import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { matchRecord } from "./conversation-text.ts";
 import { findSnippet, type SearchPhrase } from "./search-text.ts";
@@ -43,6 +43,8 @@ export interface MemorySession {
   bytes: number;
   epoch: number;
   lease: { readonly holder: string; readonly expiresAt: number } | undefined;
+  /** The last writer handed the session over. */
+  isHandedOver: boolean;
   /** End of the grace period in which the session is not an orphan. */
   graceUntil: number;
   readonly runs: Map<string, RunInfo>;

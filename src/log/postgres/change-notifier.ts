@@ -18,6 +18,9 @@ const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(
 /** Sent instead of a list that is too long. */
 export const ALL_SESSIONS = "*";
 
+/** Sent in place of a session: a writer has released a session that has work for another one. */
+export const ORPHANS = "*orphans";
+
 export function channelOf(db: PostgresDatabase): string {
   return `loom_${db.settings.schema}`.slice(0, 63);
 }
@@ -28,7 +31,7 @@ export class ChangeNotifier {
   readonly #intervalMs: number;
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  #isSending = false;
+  #sending: Promise<void> | undefined;
   #isClosed = false;
 
   /** `writer` identifies the notifications of this process, which it ignores. */
@@ -41,16 +44,34 @@ export class ChangeNotifier {
   /** Notes a committed change. The first one after an idle period is sent at once. */
   note(sessionId: string): void {
     this.#changed.add(sessionId);
-    if (this.#timer === undefined && !this.#isSending && !this.#isClosed) void this.#send();
+    if (this.#timer === undefined && this.#sending === undefined && !this.#isClosed) this.#sendNow();
   }
 
-  close(): void {
+  /** Notes that a session was released that has work for another process. */
+  noteOrphan(): void {
+    this.note(ORPHANS);
+  }
+
+  /** Sends what was noted: a process that stops has just released its sessions. */
+  async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    await this.#sending;
+    if (this.#changed.size > 0) await this.#send();
+  }
+
+  #sendNow(): void {
+    this.#sending = this.#send().finally(() => {
+      this.#sending = undefined;
+      if (this.#isClosed) return;
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+        if (this.#changed.size > 0) this.#sendNow();
+      }, this.#intervalMs).unref();
+    });
   }
 
   async #send(): Promise<void> {
-    this.#isSending = true;
     const payloads = formatPayloads(this.#writer, [...this.#changed]);
     this.#changed.clear();
     try {
@@ -58,12 +79,6 @@ export class ChangeNotifier {
     } catch {
       // The watchers poll.
     }
-    this.#isSending = false;
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#changed.size > 0) void this.#send();
-    }, this.#intervalMs).unref();
   }
 }
 
@@ -82,5 +97,6 @@ function formatPayloads(writer: string, sessions: readonly string[]): readonly s
     bytes += more;
   }
   payloads.push(JSON.stringify([writer, ...list]));
-  return payloads.length <= MAX_NOTIFICATIONS ? payloads : [JSON.stringify([writer, ALL_SESSIONS])];
+  if (payloads.length <= MAX_NOTIFICATIONS) return payloads;
+  return [JSON.stringify([writer, ALL_SESSIONS, ...(sessions.includes(ORPHANS) ? [ORPHANS] : [])])];
 }

@@ -6,7 +6,7 @@
 import type { Client } from "pg";
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import type { Feed } from "../feed.ts";
-import { ALL_SESSIONS, channelOf } from "./change-notifier.ts";
+import { ALL_SESSIONS, channelOf, ORPHANS } from "./change-notifier.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const POLL = `SELECT session_id AS "sessionId", key, changes FROM @.sessions WHERE session_id = ANY($1::text[])`;
@@ -114,6 +114,8 @@ export class ChangeWatcher {
 
   #listen(): void {
     if (this.#listener !== undefined || this.#isConnecting || performance.now() - this.#triedAt < RETRY_MS) return;
+    // Until it listens, released sessions are looked for as often as it tries.
+    this.#options.feed.hintOrphans();
     this.#isConnecting = true;
     this.#triedAt = performance.now();
     this.#connect()
@@ -150,5 +152,6 @@ export class ChangeWatcher {
     if (sender === writer) return;
     if (sessions[0] === ALL_SESSIONS) this.pollSoon();
     else for (const sessionId of sessions) feed.forget(sessionId);
+    if (sessions.includes(ORPHANS)) feed.hintOrphans();
   }
 }

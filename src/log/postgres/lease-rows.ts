@@ -3,7 +3,7 @@
  * the writers do not matter. An epoch is granted once.
  */
 import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
-import type { AcquiredLease, Lease } from "../log.ts";
+import type { AcquiredLease, Lease, ReleaseOptions } from "../log.ts";
 import { Page } from "../page.ts";
 import { clampListLimit, fenced, leaseHeld, unknownSession } from "../rules.ts";
 import { describeRun, type RunRow } from "../stored-rows.ts";
@@ -18,8 +18,13 @@ const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $
 const RENEW = `UPDATE @.sessions s SET expires_at = ${NOW} + $4
   WHERE s.session_id = $2 AND s.epoch = $3 AND s.holder IS NOT NULL RETURNING ${HEAD}`;
 
-const RELEASE = `UPDATE @.sessions SET epoch = nextval('@.epochs'), holder = NULL, lease = NULL, expires_at = 0,
-    changes = changes + 1 WHERE session_id = $1 AND epoch = $2`;
+const RELEASE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = NULL, lease = $3, expires_at = 0,
+    changes = changes + 1 WHERE s.session_id = $1 AND s.epoch = $2
+  RETURNING EXISTS (SELECT FROM @.runs r WHERE r.session = s.key AND r.last_id IS NULL)
+    OR EXISTS (SELECT FROM @.commands c WHERE c.session = s.key AND c.outcome IS NULL) AS "isOrphan"`;
+
+/** In the column `lease` of a session that its last writer handed over. A lease has a random ID there. */
+const HANDED_OVER = "handed over";
 
 const LIVE = `SELECT ${RUN} FROM @.runs r WHERE r.session = $1 AND r.last_id IS NULL ORDER BY r.first_id`;
 
@@ -35,6 +40,11 @@ export interface LeaseRequest {
   readonly recoveryMs: number;
 }
 
+/** Whether the last writer of a session handed it over. Undefined if the session already has the lease `token`. */
+export function isHandedOver({ lease }: StoredHead, token: string): boolean | undefined {
+  return lease === token ? undefined : lease === HANDED_OVER;
+}
+
 /** Grants a lease of a locked session. Throws `lease_held`. */
 export async function grantLease(
   transaction: Transaction,
@@ -42,7 +52,7 @@ export async function grantLease(
   sessionId: string,
   head: StoredHead,
   { holder, ttlMs, takeover, token, recoveryMs }: LeaseRequest,
-): Promise<AcquiredLease> {
+): Promise<Omit<AcquiredLease, "wasHandedOver">> {
   const isGranted = head.lease === token;
   if (!isGranted && !takeover && isHeld(head, recoveryMs)) throw leaseHeld(sessionId, fromColumn(head.holder ?? ""));
   const [row = head] = isGranted
@@ -66,8 +76,17 @@ export async function renewLease(
   throw head === undefined ? unknownSession(sessionId) : fenced(sessionId, head.epoch);
 }
 
-export async function endLease(db: PostgresDatabase, { sessionId, epoch }: Lease): Promise<void> {
-  if (Number.isSafeInteger(epoch)) await db.write(RELEASE, [toColumn(sessionId), epoch]);
+/** Returns whether the session may have work for another writer. */
+export async function endLease(
+  db: PostgresDatabase,
+  { sessionId, epoch }: Lease,
+  { handsOver = false }: ReleaseOptions,
+): Promise<boolean> {
+  if (!Number.isSafeInteger(epoch)) return false;
+  const values = [toColumn(sessionId), epoch, handsOver ? HANDED_OVER : null];
+  const [row] = await db.write<{ isOrphan: boolean }>(RELEASE, values);
+  // Without a row, the answer to an earlier attempt may have been lost.
+  return row?.isOrphan ?? true;
 }
 
 function toLease(sessionId: string, { epoch, incarnation, lastId, expiresAt }: StoredHead): Lease {

@@ -33,15 +33,15 @@ import {
   LOG_LIMITS,
   type LogLimits,
   type PagingOptions,
-  type PruneReport,
   type ReadOptions,
-  type RetentionPolicy,
+  type ReleaseOptions,
   type RunInfo,
   type SearchSessionsOptions,
   type SessionInfo,
   type SubmitOptions,
   type WatchSessionOptions,
 } from "../log.ts";
+import type { PruneReport, RetentionPolicy } from "../retention-policy.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import { Page } from "../page.ts";
 import {
@@ -67,7 +67,7 @@ import { DatabaseMonitor } from "./database-monitor.ts";
 import { deleteRows } from "./delete-rows.ts";
 import { GroupCommitter } from "./group-committer.ts";
 import { writeTexts } from "./index-rows.ts";
-import { endLease, grantLease, renewLease } from "./lease-rows.ts";
+import { endLease, grantLease, isHandedOver, renewLease } from "./lease-rows.ts";
 import { LogReader } from "./log-reader.ts";
 import { OwnerQuota } from "./owner-usage.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
@@ -251,6 +251,7 @@ class PostgresLog implements Log {
     const token = randomUUID();
     return this.#write(async () => {
       await this.#committer.drain(sessionId);
+      let wasHandedOver = false;
       const lease = await this.#db.transact(async (transaction) => {
         const now = this.#now();
         const { head } = create
@@ -259,13 +260,14 @@ class PostgresLog implements Log {
             )
           : { head: assertSession(await lockSession(transaction, now, sessionId), sessionId) };
         const { recoveryMs } = this.#db;
+        wasHandedOver = isHandedOver(head, token) ?? wasHandedOver;
         return grantLease(transaction, now, sessionId, head, { holder, ttlMs, takeover, token, recoveryMs });
       });
       // Another process may have written or recreated the session, so new records must not be joined to those in memory.
       this.#leases.set(sessionId, lease);
       this.#feed.forget(sessionId);
       this.#notifier.note(sessionId);
-      return lease;
+      return { ...lease, wasHandedOver };
     });
   }
 
@@ -275,13 +277,21 @@ class PostgresLog implements Log {
     return this.#write(() => renewLease(this.#db, this.#now(), lease, ttlMs));
   }
 
-  async release(lease: Lease): Promise<void> {
+  async release(lease: Lease, options: ReleaseOptions = {}): Promise<void> {
     assertText("session", lease.sessionId);
     return this.#write(async () => {
       await this.#committer.drain(lease.sessionId);
-      await endLease(this.#db, lease);
+      const isOrphan = await endLease(this.#db, lease, options);
       this.#changed(lease.sessionId);
+      if (isOrphan) this.#notifier.noteOrphan();
+      if (isOrphan) this.#feed.hintOrphans();
     });
+  }
+
+  watchOrphans(listener: () => void): () => void {
+    const unwatch = this.#feed.watchOrphans(listener);
+    if (this.#closing === undefined) this.#watcher.start();
+    return unwatch;
   }
 
   async append(batch: Append): Promise<AppendResult> {
@@ -427,7 +437,7 @@ class PostgresLog implements Log {
     this.#feed.close();
     if (this.#db.fault !== undefined) this.#db.stopWaiting();
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
-    this.#notifier.close();
+    await this.#notifier.close();
     this.#monitor.close();
     if (this.#ownsDatabase) await this.#db.close();
   }

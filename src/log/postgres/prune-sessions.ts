@@ -4,7 +4,7 @@
  */
 import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
 import { isLoomError } from "../../protocol/loom-error.ts";
-import type { PruneReport, RetentionPolicy } from "../log.ts";
+import type { PruneReport, RetentionPolicy } from "../retention-policy.ts";
 import { SETTLED_COMMANDS_MS } from "../rules.ts";
 import { findPosition } from "./record-rows.ts";
 import { lockSession, NOW, type StoredHead } from "./session-rows.ts";

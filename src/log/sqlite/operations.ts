@@ -78,7 +78,7 @@ export type StoreOperation =
       readonly ttlMs: number;
       readonly now: number;
     }
-  | { readonly do: "release"; readonly sessionId: string; readonly epoch: number }
+  | { readonly do: "release"; readonly sessionId: string; readonly epoch: number; readonly handsOver: boolean }
   | ({
       readonly do: "submit";
       readonly sessionId: string;

@@ -6,7 +6,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { isLoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
-import type { PruneReport } from "../log.ts";
+import type { PruneReport } from "../retention-policy.ts";
 import type { Heads } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";

@@ -35,15 +35,15 @@ import {
   LOG_LIMITS,
   type Log,
   type LogLimits,
-  type PruneReport,
   type ReadOptions,
-  type RetentionPolicy,
+  type ReleaseOptions,
   type RunInfo,
   type SearchSessionsOptions,
   type SessionInfo,
   type SubmitOptions,
   type WatchSessionOptions,
 } from "../log.ts";
+import type { PruneReport, RetentionPolicy } from "../retention-policy.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import { Page } from "../page.ts";
 import { releaseLease } from "../release-lease.ts";
@@ -230,7 +230,8 @@ class SqliteLog implements Log {
     assertDuration(ttlMs);
     const now = this.#now();
     this.#firstSweep ??= setTimeout(() => void this.#sweep().catch(() => undefined), FIRST_SWEEP_MS).unref();
-    const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, create, now });
+    type Granted = Lease & Pick<AcquiredLease, "wasHandedOver">;
+    const lease = await this.#write<Granted>({ do: "acquire", sessionId, holder, ttlMs, takeover, create, now });
     // Another process may have written or recreated the session, so new records must not be joined to those in memory.
     this.#leases.set(sessionId, lease);
     this.#feed.forget(sessionId);
@@ -248,9 +249,9 @@ class SqliteLog implements Log {
     return this.#write<Lease>({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
   }
 
-  async release({ sessionId, epoch }: Lease): Promise<void> {
+  async release({ sessionId, epoch }: Lease, { handsOver = false }: ReleaseOptions = {}): Promise<void> {
     assertText("session", sessionId);
-    await this.#write({ do: "release", sessionId, epoch });
+    await this.#write({ do: "release", sessionId, epoch, handsOver });
     this.#feed.hint(sessionId);
   }
 

@@ -12,7 +12,7 @@ import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
-import type { CommandOutcome, Lease } from "../log.ts";
+import type { AcquiredLease, CommandOutcome, Lease } from "../log.ts";
 import {
   assertRoom,
   fenced,
@@ -39,6 +39,9 @@ import { CommandRows, RunRows } from "./run-rows.ts";
 import { SearchIndex } from "./search-index.ts";
 import { SessionRows } from "./session-rows.ts";
 import { SnapshotRows } from "./snapshot-rows.ts";
+
+/** `expiresAt` of a session without a holder that its last writer handed over. */
+const HANDED_OVER = -1;
 
 /** Cached runs per session that are known to be indexed. */
 const MAX_KNOWN_RUNS = 1000;
@@ -383,11 +386,13 @@ export class SqliteStore {
     return true;
   }
 
-  #acquire({ sessionId, holder, ttlMs, takeover, create, now }: OperationOf<"acquire">): Lease {
+  #acquire(operation: OperationOf<"acquire">): Lease & Pick<AcquiredLease, "wasHandedOver"> {
+    const { sessionId, holder, ttlMs, takeover, create, now } = operation;
     const head = create ? this.#open(sessionId, { now }) : this.#heads.get(sessionId);
     const { holder: current, expiresAt, epoch } = head.row;
     if (!takeover && current !== null && expiresAt > now && !isHolderGone(current)) throw leaseHeld(sessionId, current);
-    return this.#lease(sessionId, head, epoch + 1, holder, now + ttlMs);
+    const wasHandedOver = current === null && expiresAt === HANDED_OVER;
+    return { ...this.#lease(sessionId, head, epoch + 1, holder, now + ttlMs), wasHandedOver };
   }
 
   #renew({ sessionId, epoch, ttlMs, now }: OperationOf<"renew">): Lease {
@@ -395,10 +400,10 @@ export class SqliteStore {
     return this.#lease(sessionId, head, epoch, head.row.holder, now + ttlMs);
   }
 
-  #release({ sessionId, epoch }: OperationOf<"release">): boolean {
+  #release({ sessionId, epoch, handsOver }: OperationOf<"release">): boolean {
     const head = this.#heads.find(sessionId);
     if (head?.row.epoch !== epoch) return false;
-    this.#lease(sessionId, head, epoch + 1, null, 0);
+    this.#lease(sessionId, head, epoch + 1, null, handsOver ? HANDED_OVER : 0);
     return true;
   }
 

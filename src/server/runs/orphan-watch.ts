@@ -3,7 +3,11 @@
  * process sends no signal, and a process without agents leaves its messages in the log. Found sessions are passed to
  * the handler. A sweep that stops because the handler is full is continued by the next one, so that every orphan is
  * found however many there are.
+ *
+ * A process that stops releases its sessions, and the log hints that. Sweeps then begin at once, in all processes: each
+ * opens one page of sessions before it lists the next, so that few sessions are requested that another process has.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 
@@ -22,6 +26,9 @@ export interface OrphanWatchOptions {
 
 const PAGE_SIZE = 100;
 
+/** Maximum delay of a sweep after a hint. It is random, so that not all processes request the same sessions at once. */
+const HINT_MS = 50;
+
 export class OrphanWatch {
   readonly #log: Log;
   readonly #handler: OrphanHandler;
@@ -29,6 +36,10 @@ export class OrphanWatch {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #isFailing = false;
+  #isSweeping = false;
+  /** A hint arrived during a sweep. */
+  #isHinted = false;
+  #unwatch: () => void = () => undefined;
   /** Where the last sweep stopped; undefined if it reached the end. */
   #after: string | undefined;
 
@@ -45,22 +56,34 @@ export class OrphanWatch {
   async start(): Promise<void> {
     await this.#sweep();
     this.#schedule();
+    if (!this.#isStopped) this.#unwatch = this.#log.watchOrphans?.(() => this.#onHint()) ?? this.#unwatch;
     await this.#handler.whenOpened();
   }
 
   stop(): void {
     this.#isStopped = true;
+    this.#unwatch();
     clearTimeout(this.#timer);
+  }
+
+  #onHint(): void {
+    if (this.#isHinted) return;
+    this.#isHinted = true;
+    if (!this.#isSweeping) this.#schedule();
   }
 
   #schedule(): void {
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#sweepAndReport(), Math.max(1, this.#options.sweepMs));
+    const { sweepMs } = this.#options;
+    const delayMs = this.#isHinted ? Math.min(Math.random() * HINT_MS, sweepMs) : sweepMs;
+    this.#timer = setTimeout(() => void this.#sweepAndReport(), Math.max(1, delayMs));
     this.#timer.unref();
   }
 
   async #sweepAndReport(): Promise<void> {
+    this.#isSweeping = true;
+    this.#isHinted = false;
     try {
       await this.#sweep();
       this.#isFailing = false;
@@ -68,6 +91,7 @@ export class OrphanWatch {
       if (!this.#isFailing) this.#options.onError(error);
       this.#isFailing = true;
     }
+    this.#isSweeping = false;
     this.#schedule();
   }
 
@@ -79,9 +103,11 @@ export class OrphanWatch {
         this.#handler.request(sessionId);
         this.#after = sessionId;
       }
-      if (page.length >= PAGE_SIZE) continue;
-      this.#after = undefined;
-      return;
+      if (page.length < PAGE_SIZE) {
+        this.#after = undefined;
+        return;
+      }
+      await Promise.race([this.#handler.whenOpened(), pause(this.#options.sweepMs, undefined, { ref: false })]);
     }
   }
 

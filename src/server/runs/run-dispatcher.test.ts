@@ -271,6 +271,26 @@ describe("a run dispatcher", () => {
     expect(two.ran).toEqual([]);
   });
 
+  it("continues the run of a process that stops at once, without a sweep", async () => {
+    const log = new MemoryLog();
+    const gate = Promise.withResolvers<void>();
+    const [one, two] = [NEVER, gate.promise].map((until) =>
+      startProcess(log, { play: useTool("add", until), sweepMs: 3_600_000 }),
+    ) as [TestProcess, TestProcess];
+    await two.dispatcher.start();
+    const runId = runIdOf(await one.say("s", "Add"));
+    await until(() => one.model.requests.length === 2);
+    expect(two.dispatcher.size).toBe(0);
+    await one.dispatcher.close({ graceMs: 0 });
+    await until(() => two.dispatcher.liveRuns === 1);
+    gate.resolve();
+    expect(await untilEnded(log, "s", runId)).toMatchObject({ status: "completed" });
+    const records = await expectValid(log, "s");
+    expect(records.filter(({ event }) => event.type === "error")).toMatchObject([
+      { event: { attempt: 2, details: { handed_over: true } } },
+    ]);
+  });
+
   it("lets live runs finish when it stops, and leaves the others to the next process", async () => {
     const log = new MemoryLog();
     const gate = Promise.withResolvers<void>();
