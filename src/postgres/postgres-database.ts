@@ -18,6 +18,11 @@ import { type PostgresOptions, type PostgresSettings, readPostgresOptions } from
 /** Time to connect, and for one statement to be answered. */
 const CONNECT_MS = 5000;
 const STATEMENT_MS = 30_000;
+/**
+ * Time between two statements of a transaction. A process that stops inside of one would keep its locks for as long as
+ * its connection looks alive, so that no other process could take its sessions over. Shorter than a lease.
+ */
+const IDLE_TRANSACTION_MS = 5000;
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 /** How often a transaction is repeated at once after it lost against another one. */
@@ -128,7 +133,8 @@ export class PostgresDatabase {
   async transact<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     const { isReadOnly = false, timeoutMs } = options;
     const { waitMs = isReadOnly ? this.settings.readWaitMs : this.settings.waitMs } = options;
-    const begin = isReadOnly ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN";
+    const isolation = isReadOnly ? " ISOLATION LEVEL REPEATABLE READ READ ONLY" : "";
+    const begin = `BEGIN${isolation}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`;
     const limit = timeoutMs === undefined ? "" : `; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`;
     return this.#repeat(waitMs, async (attempt) => {
       const client = await this.#pool.connect();

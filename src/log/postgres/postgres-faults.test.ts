@@ -254,6 +254,37 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     }, 60_000);
   });
 
+  test("a process that stops inside a transaction does not keep a session for longer than its lease", async () => {
+    const [stopped, other] = [await openPostgres(server.url, { schema: `faults_${schemas}` }), await open(server.port)];
+    const lease = await other.acquire("locked", { holder: "h", ttlMs: 60_000 });
+    const attempts: number[] = [];
+    let limit: string | undefined;
+    const isLocked = Promise.withResolvers<void>();
+    const isTaken = Promise.withResolvers<void>();
+    const work = stopped.transact(async ({ query, attempt }) => {
+      attempts.push(attempt);
+      if (attempt > 0) return;
+      limit = (
+        await query<{ limit: string }>("SELECT current_setting('idle_in_transaction_session_timeout') AS limit")
+      )[0]?.limit;
+      // The test need not wait for the limit.
+      await query("SET LOCAL idle_in_transaction_session_timeout = 200");
+      await query("SELECT 1 FROM @.sessions WHERE session_id = 'locked' FOR UPDATE");
+      isLocked.resolve();
+      await isTaken.promise;
+      await query("SELECT 1");
+    });
+    await isLocked.promise;
+    const taken = await other.acquire("locked", { holder: "o", ttlMs: 60_000, takeover: true });
+    expect(taken.epoch).toBeGreaterThan(lease.epoch);
+    isTaken.resolve();
+    await work;
+    // The database has ended the first attempt.
+    expect(attempts).toEqual([0, 1]);
+    expect(limit).toBe("5s");
+    await stopped.close();
+  });
+
   test("a connection that ends between two statements repeats the transaction", async () => {
     const [db, other] = [await openPostgres(server.url), await openPostgres(server.url)];
     const attempts: number[] = [];
