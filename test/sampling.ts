@@ -75,3 +75,8 @@ export const FORK_SAMPLES = LONG
 export const WORST_SAMPLES = LONG
   ? { documentBytes: 9_000_000, pageBytes: 1024 * 1024 }
   : { documentBytes: 1_000_000, pageBytes: 256 * 1024 };
+
+/** Knowledge bases in a database: bases and imported files of the contract, and compared bases, documents and queries. */
+export const KNOWLEDGE_SAMPLES = LONG
+  ? { bases: 60, files: 400, compared: 60, documents: 60, queries: 60 }
+  : { bases: 2, files: 160, compared: 2, documents: 20, queries: 30 };

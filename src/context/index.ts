@@ -16,5 +16,5 @@ export {
   type TextDocument,
 } from "./knowledge-base/knowledge-base.ts";
 export type { DocumentFormat } from "./knowledge-base/read-document.ts";
-export type { SearchHit } from "./knowledge-base/search-passages.ts";
+export type { SearchHit } from "./knowledge-base/rank-passages.ts";
 export type { Passage, RetrieveOptions, Retriever } from "./retriever.ts";

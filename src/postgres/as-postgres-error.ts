@@ -15,6 +15,7 @@ const FAILED: CodeOfStates = [/^/, "store_failed", "The database failed"];
 
 const CODES: readonly CodeOfStates[] = [
   [/^53100/, "store_full", "The disk of the database is full"],
+  [/^55P03/, "store_busy", "Another process has been writing for too long"],
   [/^XX00[12]/, "store_corrupt", "The database is damaged"],
   [/^(?:28|3D|42501)/, "store_failed", "The database refused access"],
 ];

@@ -9,7 +9,7 @@ import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { openKnowledgeBase } from "../../src/context/index.ts";
-import { KnowledgeStore } from "../../src/context/knowledge-base/knowledge-store.ts";
+import { KnowledgeRows } from "../../src/context/knowledge-base/sqlite/knowledge-rows.ts";
 import { openSqliteLog, type SqliteLog } from "../../src/log/index.ts";
 import { SearchIndex } from "../../src/log/sqlite/search-index.ts";
 import { SessionRows } from "../../src/log/sqlite/session-rows.ts";
@@ -141,7 +141,7 @@ it("searches again after its thread was killed", async () => {
 });
 
 it("searches a knowledge base file outside the main thread", async () => {
-  const match = vi.spyOn(KnowledgeStore.prototype, "countPassages");
+  const match = vi.spyOn(KnowledgeRows.prototype, "countPassages");
   onTestFinished(() => match.mockRestore());
   await using base = await openKnowledgeBase(join(folder, "knowledge.db"));
   await base.addText({ uri: "tides.md", text: "# Tides\n\nThe moon causes the tides." });

@@ -10,7 +10,7 @@ import type {
   SearchHit,
   SearchOptions,
 } from "../../context/index.ts";
-import { MIN_SCORE } from "../../context/knowledge-base/search-passages.ts";
+import { MIN_SCORE } from "../../context/knowledge-base/rank-passages.ts";
 import type { ServedKnowledge } from "../../server/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
 import { type KnowledgeChoice, openForReading } from "./default-knowledge-base.ts";

@@ -1,9 +1,8 @@
 /**
- * Imports files into a knowledge base: reads those that changed and writes them in batches. It holds no transaction
- * while waiting and yields to the event loop between batches.
+ * Imports files into a knowledge base: reads those that changed and writes them in batches. It yields to the event loop
+ * between batches.
  *
- * Invariants: a file that cannot be read is reported and does not affect other files; a batch is written completely or
- * not at all; the old version of a document is found until the new one is written, or until the file is known to have
+ * Invariants: a file that cannot be read is reported and does not affect other files; the old version of a document is found until the new one is written, or until the file is known to have
  * changed but cannot be read.
  */
 import { hash } from "node:crypto";
@@ -12,8 +11,7 @@ import { sep } from "node:path";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
-import type { ChunkToWrite, DocumentToWrite, StoredDocument, WriteOutcome } from "./knowledge-rows.ts";
-import { CHUNK_BATCH, type KnowledgeStore } from "./knowledge-store.ts";
+import type { KnowledgeStore, PreparedDocument, WriteOutcome } from "./knowledge-store.ts";
 import { type DocumentFormat, findFormat, indexDocument, readDocument } from "./read-document.ts";
 import { openFile, readBytes, readState } from "./read-file.ts";
 import type { PdfReader } from "./read-pdf.ts";
@@ -50,12 +48,9 @@ export interface DocumentImportOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-export interface PreparedDocument {
-  readonly document: DocumentToWrite;
-  readonly chunks: readonly ChunkToWrite[];
-}
-
 export const DEFAULT_COLLECTION = "default";
+/** Passages and documents written at once. */
+const BATCH = 128;
 /** A file modified this shortly before it was read may change again without a new modification time. */
 const FRESH_MS = 2000;
 
@@ -75,7 +70,7 @@ export async function* importFiles(
       batch.push(made);
       size += made.chunks.length + 1;
     }
-    if (size < CHUNK_BATCH && index < paths.length - 1) continue;
+    if (size < BATCH && index < paths.length - 1) continue;
     yield await writeBatch(target, batch, options.signal);
     batch = [];
     size = 0;
@@ -90,7 +85,7 @@ async function prepareFile(
 ): Promise<PreparedDocument | ImportedFile> {
   const { store, pdf, limits } = target;
   const { signal } = options;
-  const known = store.find(path);
+  const known = await store.find(path);
   const collection = options.collection ?? known?.collection ?? DEFAULT_COLLECTION;
   const root = chooseRoot(known?.root ?? null, options.root);
   let file: FileHandle | undefined;
@@ -110,7 +105,7 @@ async function prepareFile(
     const digest = hash("sha256", bytes);
     hasChanged = known?.hash !== digest;
     if (isInCollection && !hasChanged) {
-      await store.transact(() => store.touch(known.key, { ...found, hash: digest }));
+      await store.touch(known.key, { ...found, hash: digest });
       return { path, outcome: "unchanged" };
     }
     const read = await readDocument(bytes, path, format, pdf, signal);
@@ -120,8 +115,7 @@ async function prepareFile(
     signal?.throwIfAborted();
     const outcome = describeFailure(path, error);
     if (known === undefined || !hasChanged) return { path, outcome };
-    await store.transact(() => store.delete(known.key));
-    await sweep(store, signal);
+    await store.remove([known.key]);
     return { path, outcome, isRemoved: true };
   } finally {
     await file?.close().catch(() => undefined);
@@ -149,70 +143,17 @@ function describeFailure(path: string, error: unknown): ImportFailure {
   return { path, code: "unreadable_document", message: `The file cannot be read${why}` };
 }
 
-/** Writes documents. Long ones are written in several transactions. */
 export async function writeBatch(
   { store, limits: { maxDocuments } }: ImportTarget,
   batch: readonly PreparedDocument[],
   signal: AbortSignal | undefined,
 ): Promise<readonly ImportedFile[]> {
   if (batch.length === 0) return [];
-  const short = batch.filter(({ chunks }) => chunks.length <= CHUNK_BATCH);
-  const long = batch.filter(({ chunks }) => chunks.length > CHUNK_BATCH);
-  const isFull = (known: StoredDocument | undefined): boolean =>
-    known === undefined && store.count().documents >= maxDocuments;
-  const settled = await store.transact(() =>
-    short.map(({ document, chunks }): ImportedFile => {
-      const path = document.uri;
-      const outcome = isFull(store.find(path)) ? createLimitFailure(path, maxDocuments) : store.write(document, chunks);
-      return { path, outcome };
-    }),
-  );
-  for (const { document, chunks } of long) {
-    const path = document.uri;
-    if (isFull(store.find(path))) settled.push({ path, outcome: createLimitFailure(path, maxDocuments) });
-    else settled.push({ path, outcome: await writeLong(store, document, chunks, signal) });
-  }
-  await sweep(store, signal);
-  return settled;
-}
-
-/** Writes the new version next to the old one, which is found until the last part is written. */
-async function writeLong(
-  store: KnowledgeStore,
-  document: DocumentToWrite,
-  chunks: readonly ChunkToWrite[],
-  signal: AbortSignal | undefined,
-): Promise<ImportOutcome> {
-  const key = await store.transact(() => store.begin(document));
-  try {
-    for (let at = 0; at < chunks.length; at += CHUNK_BATCH) {
-      signal?.throwIfAborted();
-      await store.transact(() => store.append(key, document, chunks.slice(at, at + CHUNK_BATCH)));
-      await yieldToLoop();
-    }
-    signal?.throwIfAborted();
-    return await store.transact(() => store.publish(key, document));
-  } catch (error) {
-    // If this fails too, a later sweep removes the abandoned document.
-    await store
-      .transact(() => store.abandon(key))
-      .then(
-        () => sweep(store),
-        () => undefined,
-      );
-    throw error;
-  }
-}
-
-/**
- * Deletes the rows of removed and abandoned documents in small transactions, so that other writers do not wait long.
- */
-export async function sweep(store: KnowledgeStore, signal?: AbortSignal, steps = Infinity): Promise<void> {
-  for (let step = 0; step < steps && store.hasLeftovers(); step++) {
-    if (signal?.aborted === true) return;
-    await store.transact(() => store.sweep());
-    await yieldToLoop();
-  }
+  const outcomes = await store.write(batch, signal);
+  return batch.map(({ document: { uri: path } }, index) => {
+    const outcome = outcomes[index] ?? "unchanged";
+    return { path, outcome: outcome === "full" ? createLimitFailure(path, maxDocuments) : outcome };
+  });
 }
 
 function createLimitFailure(path: string, limit: number): ImportFailure {

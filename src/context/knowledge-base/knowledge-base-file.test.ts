@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../log/index.ts";
 import { openKnowledgeBase } from "./knowledge-base.ts";
-import { KnowledgeStore } from "./knowledge-store.ts";
+import { testSharedKnowledgeBase } from "./shared-knowledge-base.contract.ts";
+import { KnowledgeRows } from "./sqlite/knowledge-rows.ts";
 
 let folder: string;
 
@@ -15,17 +16,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the knowledge base file", () => {
-  it("finds what another process has written, even if the number of passages is the same", async () => {
+  testSharedKnowledgeBase(() => {
     const file = join(folder, "kb.db");
-    await using one = await openKnowledgeBase(file);
-    await using other = await openKnowledgeBase(file);
-    await one.addText({ uri: "x", text: "alpha" });
-    for (const reader of [one, other]) expect(await reader.search("omega")).toEqual([]);
-    await one.addText({ uri: "x", text: "omega" });
-    for (const reader of [one, other]) {
-      expect(await reader.search("omega")).toHaveLength(1);
-      expect(await reader.search("alpha")).toEqual([]);
-    }
+    return async (options) => openKnowledgeBase(file, options);
   });
 
   it("waits for another writer without blocking the event loop", async () => {
@@ -43,11 +36,29 @@ describe("the knowledge base file", () => {
     other.close();
   });
 
+  it("removes the current version of a document that was replaced while it waited", async () => {
+    const file = join(folder, "base.db");
+    await using one = await openKnowledgeBase(file);
+    await using other = await openKnowledgeBase(file);
+    for (let round = 0; round < 12; round++) {
+      await one.addText({ uri: "a", text: `old ${round}` });
+      const lock = new DatabaseSync(file);
+      lock.exec("BEGIN IMMEDIATE");
+      const both = Promise.all([one.removeDocument("a"), other.addText({ uri: "a", text: `new ${round}` })]);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      lock.exec("COMMIT");
+      lock.close();
+      const [isRemoved, outcome] = await both;
+      expect(isRemoved).toBe(true);
+      expect([outcome, (await one.get("a")) === undefined]).toEqual([outcome, outcome === "updated"]);
+    }
+  });
+
   it("removes abandoned documents when opened, but not one that is being written", async () => {
     const file = join(folder, "kb.db");
     await (await openKnowledgeBase(file)).close();
     const db = new DatabaseSync(file);
-    const store = new KnowledgeStore(db, file, 0);
+    const store = new KnowledgeRows(db, file, 0);
     const document = { collection: "c", title: "t", format: "text", bytes: 1, modifiedAt: 0, indexedAt: 0, hash: "h" };
     const chunk = { content: "stork", headings: "", firstLine: 1, lastLine: 1, titleTerms: "", headingTerms: "" };
     for (let at = 0; at < 2; at++)

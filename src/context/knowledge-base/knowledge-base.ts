@@ -1,6 +1,6 @@
 /**
- * A knowledge base in one SQLite file: add documents, search for passages. Several processes can use the same file. It
- * does not know agents or models.
+ * A knowledge base: add documents, search for passages. Several processes can use the same file or database. It does not
+ * know agents or models.
  *
  * Invariants: a document is found until it is removed, or until an import sees that its file is gone or can no longer
  * be read; an interrupted import keeps what it has written; a query is data and never fails because of its content.
@@ -10,9 +10,6 @@ import { stat } from "node:fs/promises";
 import { basename, resolve, sep } from "node:path";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { LoomError } from "../../protocol/index.ts";
-import { asStoreError } from "../../sqlite/as-store-error.ts";
-import { identifyFile } from "../../sqlite/file-identity.ts";
-import { QueryThread } from "../../sqlite/query-thread.ts";
 import type { RetrieveOptions, Retriever } from "../retriever.ts";
 import {
   DEFAULT_COLLECTION,
@@ -21,13 +18,11 @@ import {
   type ImportTarget,
   isWithin,
   type ImportOutcome,
-  sweep,
   writeBatch,
 } from "./import-documents.ts";
 import { type KnowledgeBaseLimits, type KnowledgeBaseOptions, resolveLimits } from "./knowledge-base-options.ts";
-import { openKnowledgeDatabase } from "./knowledge-schema.ts";
-import type { StoredDocument, KnowledgeTotals } from "./knowledge-rows.ts";
-import { KnowledgeStore } from "./knowledge-store.ts";
+import type { KnowledgeStore, KnowledgeTotals, StoredDocument } from "./knowledge-store.ts";
+import { MIN_SCORE, type SearchHit } from "./rank-passages.ts";
 import {
   DOCUMENT_EXTENSIONS,
   type DocumentFormat,
@@ -38,8 +33,7 @@ import {
   readText,
 } from "./read-document.ts";
 import { PdfReader } from "./read-pdf.ts";
-import type { PassageQuery, PassageSearchData } from "./search-thread.ts";
-import { MIN_SCORE, type SearchHit, searchPassages } from "./search-passages.ts";
+import { openSqliteKnowledgeStore } from "./sqlite/sqlite-knowledge-store.ts";
 import { walkFolder } from "./walk-folder.ts";
 
 /** Options of `KnowledgeBase.add`. */
@@ -126,16 +120,12 @@ export interface SearchOptions {
   readonly signal?: AbortSignal;
 }
 
-// TypeScript in the repository, JavaScript in the published package.
-const SEARCH_THREAD = new URL(`./search-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 const DEFAULT_HITS = 5;
 const MAX_HITS = 50;
 const TEXT_FORMATS: ReadonlySet<string> = new Set(["markdown", "text", "html"]);
 const MAX_FAILED = 100;
 const MAX_LISTED = 1000;
 const MAX_NAME = 1000;
-/** Limits the cleanup when a knowledge base is opened, so that opening stays fast. */
-const SWEEPS_ON_OPEN = 16;
 /** Documents deleted per transaction. */
 const DELETE_BATCH = 16;
 
@@ -154,22 +144,12 @@ const DELETE_BATCH = 16;
  */
 export async function openKnowledgeBase(file: string, options: KnowledgeBaseOptions = {}): Promise<KnowledgeBase> {
   const limits = resolveLimits(options);
-  const path = file === ":memory:" ? file : resolve(file);
-  const db = await openKnowledgeDatabase(path, limits);
-  try {
-    const store = new KnowledgeStore(db, path, limits.busyTimeoutMs);
-    // Removes what a killed process left behind. If it fails, a later sweep does it.
-    await sweep(store, undefined, SWEEPS_ON_OPEN).catch(() => undefined);
-    return new KnowledgeBase(store, path, limits);
-  } catch (error) {
-    db.close();
-    throw asStoreError(error, path);
-  }
+  return new KnowledgeBase(await openSqliteKnowledgeStore(file, limits), limits);
 }
 
 /**
- * Documents in a SQLite file with full-text search. Create it with `openKnowledgeBase`; `close` it or use `await
- * using`.
+ * Documents in a file or a database with full-text search. Create it with `openKnowledgeBase` or
+ * `openPostgresKnowledgeBase`; `close` it or use `await using`.
  *
  * It is a `Retriever`: pass it to an agent as `retriever`, or let the model search it with the knowledge tool.
  */
@@ -177,21 +157,18 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   readonly name: string;
   /** Score above which a passage is probably relevant. Automatic retrieval omits passages below it. */
   readonly minScore: number = MIN_SCORE;
-  /** Absolute path of the file, or `:memory:`. */
+  /** Absolute path of the file, `:memory:`, or host and name of the database. */
   readonly file: string;
   readonly #store: KnowledgeStore;
   readonly #limits: KnowledgeBaseLimits;
   readonly #target: ImportTarget;
-  /** Undefined for a base in memory, which only its own connection can read. */
-  readonly #searches: QueryThread | undefined;
 
   /** @internal */
-  constructor(store: KnowledgeStore, file: string, limits: KnowledgeBaseLimits) {
+  constructor(store: KnowledgeStore, limits: KnowledgeBaseLimits) {
     this.#store = store;
     this.#target = { store, limits, pdf: new PdfReader(limits) };
     this.#limits = limits;
-    this.#searches = file === ":memory:" ? undefined : createSearchThread(file, limits);
-    this.file = file;
+    this.file = store.where;
     this.name = limits.name;
   }
 
@@ -230,7 +207,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   async addText(document: TextDocument): Promise<ImportOutcome> {
     const { format = "markdown", signal } = document;
     const text = checkText(document.text, "text");
-    const { uri, known, collection } = this.#resolveTarget(document);
+    const { uri, known, collection } = await this.#resolveTarget(document);
     if (!TEXT_FORMATS.has(format)) throw new LoomError("invalid_arguments", "Format must be markdown, text or html");
     const bytes = this.#checkSize(Buffer.byteLength(text), "text");
     const read = await readText(text, format, basename(uri) || uri, signal);
@@ -248,7 +225,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
    */
   async addBytes(document: ByteDocument): Promise<AddedDocument> {
     const { bytes, signal } = document;
-    const { uri, known, collection } = this.#resolveTarget(document);
+    const { uri, known, collection } = await this.#resolveTarget(document);
     const format = document.format ?? findFormat(uri);
     if (format === undefined)
       throw new LoomError(
@@ -273,12 +250,13 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     readonly DocumentInfo[]
   > {
     const within = collection === undefined ? undefined : checkText(collection, "collection");
-    return this.#store.list(within, checkText(after, "after"), checkLimit(limit, MAX_LISTED)).map(toInfo);
+    const found = await this.#store.list(within, checkText(after, "after"), checkLimit(limit, MAX_LISTED));
+    return found.map(toInfo);
   }
 
   /** Returns the document with this uri or path; undefined if there is none. */
   async get(uri: string): Promise<DocumentInfo | undefined> {
-    const found = this.#store.find(checkText(uri, "uri")) ?? this.#store.find(resolve(uri));
+    const found = (await this.#store.find(checkText(uri, "uri"))) ?? (await this.#store.find(resolve(uri)));
     return found === undefined ? undefined : toInfo(found);
   }
 
@@ -286,8 +264,8 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   async remove(uriOrFolder: string): Promise<number> {
     if (checkText(uriOrFolder, "uri") === "") return 0;
     for (const uri of new Set([uriOrFolder, resolve(uriOrFolder)])) {
-      const found = this.#store.find(uri);
-      if (found !== undefined) await this.#delete([found.key]);
+      const found = await this.#store.find(uri);
+      if (found !== undefined) await this.#store.remove([found.key]);
       const folder = /[/\\]$/.test(uri) ? uri : `${uri}${uri.includes("/") ? "/" : sep}`;
       const removed = (found === undefined ? 0 : 1) + (await this.#removeUnder(folder, async () => true));
       if (removed > 0) return removed;
@@ -297,16 +275,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
 
   /** Removes the document with exactly this uri. Returns false if there is none. */
   async removeDocument(uri: string): Promise<boolean> {
-    const name = checkText(uri, "uri");
-    if (this.#store.find(name) === undefined) return false;
-    // Look it up again: another process may have replaced it.
-    const isRemoved = await this.#store.transact(() => {
-      const found = this.#store.find(name);
-      if (found !== undefined) this.#store.delete(found.key);
-      return found !== undefined;
-    });
-    await sweep(this.#store);
-    return isRemoved;
+    return this.#store.removeUri(checkText(uri, "uri"));
   }
 
   /**
@@ -319,8 +288,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     const within = collection === undefined ? undefined : checkText(collection, "collection");
     const maximum = checkLimit(limit, MAX_HITS);
     const text = checkText(query, "query");
-    if (this.#searches === undefined) return searchPassages(this.#store, text, maximum, within, this.#limits);
-    return this.#searches.ask({ query: text, limit: maximum, collection: within } satisfies PassageQuery, signal);
+    return this.#store.search({ query: text, limit: maximum, collection: within }, signal);
   }
 
   /** Searches all collections, as required by `Retriever`. */
@@ -335,19 +303,17 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
 
   /** Stores a note under this name. */
   async setNote(name: string, text: string): Promise<void> {
-    const [key, note] = [checkName(name, "name"), checkText(text, "text")];
-    await this.#store.transact(() => this.#store.setNote(key, note));
+    await this.#store.setNote(checkName(name, "name"), checkText(text, "text"));
   }
 
   /** Returns totals and the collections. */
   async stats(): Promise<KnowledgeBaseStats> {
-    return { ...this.#store.count(), collections: this.#store.listCollections() };
+    return { ...(await this.#store.count()), collections: await this.#store.listCollections() };
   }
 
-  /** Closes the file. Further calls throw `store_closed`. */
+  /** Further calls throw `store_closed`. */
   async close(): Promise<void> {
-    await this.#searches?.close();
-    this.#store.close();
+    await this.#store.close();
     await this.#target.pdf.close();
   }
 
@@ -356,9 +322,9 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   }
 
   /** Resolves the uri, the known document and the collection. */
-  #resolveTarget(document: { readonly uri: string; readonly collection?: string }) {
+  async #resolveTarget(document: { readonly uri: string; readonly collection?: string }) {
     const uri = checkName(document.uri, "uri");
-    const known = this.#store.find(uri);
+    const known = await this.#store.find(uri);
     const collection = checkName(document.collection ?? known?.collection ?? DEFAULT_COLLECTION, "collection");
     return { uri, known, collection };
   }
@@ -403,10 +369,10 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     let after = "";
     for (;;) {
       signal?.throwIfAborted();
-      const some = this.#store.listUnder(folder, after, DELETE_BATCH);
+      const some = await this.#store.listUnder(folder, after, DELETE_BATCH);
       const keys: number[] = [];
       for (const { key, uri, root } of some) if (await shouldRemove(uri, root)) keys.push(key);
-      if (keys.length > 0) await this.#delete(keys);
+      if (keys.length > 0) await this.#store.remove(keys);
       removed += keys.length;
       const last = some.at(-1);
       if (last === undefined) return removed;
@@ -414,22 +380,6 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
       await yieldToLoop();
     }
   }
-
-  async #delete(keys: readonly number[]): Promise<void> {
-    await this.#store.transact(() => {
-      for (const key of keys) this.#store.delete(key);
-    });
-    await sweep(this.#store);
-  }
-}
-
-function createSearchThread(path: string, limits: KnowledgeBaseLimits): QueryThread {
-  return new QueryThread({
-    thread: SEARCH_THREAD,
-    data: { path, file: identifyFile(path) ?? "", limits } satisfies PassageSearchData,
-    timeoutMs: limits.searchTimeoutMs,
-    maxWaiting: limits.maxWaitingSearches,
-  });
 }
 
 /** Returns false if the path only cannot be accessed. */

@@ -1,324 +1,98 @@
 /**
- * Reads and writes the rows of a knowledge base: documents, passages and the search index. It does not know files or
- * formats. Transactions never wait, so other processes can write in between.
+ * The contract of the store of a knowledge base: documents, their passages, and the search index. A SQLite file and a
+ * PostgreSQL database implement it; both rank with `rank-passages.ts`. It does not know files or formats of documents.
  *
- * Invariants: a passage is in the index if and only if it is in `chunks` and its document is in `documents`; a document
- * is found completely or not at all, however many transactions it takes to write or delete it.
+ * Invariants: a document is found completely or not at all; the old version is found until the new one is complete; a
+ * passage is searched if and only if its document is stored.
  */
-import type { DatabaseSync } from "node:sqlite";
-import { setTimeout as wait } from "node:timers/promises";
-import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { asStoreError } from "../../sqlite/as-store-error.ts";
-import { prepareAll, type Statements } from "../../sqlite/database.ts";
-import {
-  type PassageCandidate,
-  type ChunkToWrite,
-  type DocumentToWrite,
-  STATEMENTS,
-  type StoredChunk,
-  type StoredDocument,
-  type KnowledgeTotals,
-  WRITES,
-  type WriteOutcome,
-} from "./knowledge-rows.ts";
+import type { SearchHit } from "./rank-passages.ts";
 
-/** Maximum terms whose counts are cached. */
-const MAX_COUNTED = 10_000;
-/** Passages written or deleted per transaction. Other writers wait that long. */
-export const CHUNK_BATCH = 128;
-/** Maximum delay before trying again while another process writes. */
-const RETRY_MS = 20;
-/** A document that was not continued for this long is abandoned. */
-const ABANDONED_MS = 60_000;
+export interface StoredDocument {
+  readonly key: number;
+  readonly uri: string;
+  readonly collection: string;
+  readonly title: string;
+  readonly format: string;
+  readonly bytes: number;
+  readonly modifiedAt: number;
+  readonly indexedAt: number;
+  readonly hash: string;
+  readonly chunks: number;
+  /** The folder whose import found the document; null if it was added by itself. */
+  readonly root: string | null;
+  /** State of the file in the file system when it was read; empty if there is no file. */
+  readonly stamp: string;
+}
 
-export class KnowledgeStore {
-  readonly #db: DatabaseSync;
-  readonly #file: string;
-  readonly #busyTimeoutMs: number;
-  readonly #statements: Statements<typeof STATEMENTS>;
-  readonly #counted = new Map<string, number>();
-  #countedAt = -1;
-  #isClosed = false;
+export type DocumentToWrite = Omit<StoredDocument, "key">;
 
-  constructor(db: DatabaseSync, file: string, busyTimeoutMs: number) {
-    this.#db = db;
-    this.#file = file;
-    this.#busyTimeoutMs = busyTimeoutMs;
-    this.#statements = prepareAll(db, STATEMENTS);
-    // The index uses row IDs beyond the safe integer range, and every write returns the last one.
-    for (const name of WRITES) this.#statements[name].setReadBigInts(true);
-  }
+/** A passage with its search terms, each followed by a space. */
+export interface ChunkToWrite {
+  readonly content: string;
+  readonly headings: string;
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly titleTerms: string;
+  readonly headingTerms: string;
+  readonly bodyTerms: string;
+}
 
-  find(uri: string): StoredDocument | undefined {
-    return this.#read(({ find }) => find.get(uri) as StoredDocument | undefined);
-  }
+export interface PreparedDocument {
+  readonly document: DocumentToWrite;
+  readonly chunks: readonly ChunkToWrite[];
+}
 
-  list(collection: string | undefined, after: string, limit: number): readonly StoredDocument[] {
-    return this.#read(({ list, listOf }) => {
-      if (collection === undefined) return list.all(after, limit) as unknown as StoredDocument[];
-      const key = this.#findCollection(collection);
-      return key === undefined ? [] : (listOf.all(key, after, limit) as unknown as StoredDocument[]);
-    });
-  }
+export interface KnowledgeTotals {
+  readonly documents: number;
+  readonly chunks: number;
+  readonly bytes: number;
+}
 
-  getNote(name: string): string | undefined {
-    return this.#read(({ note }) => note.get(name)?.["text"] as string | undefined);
-  }
+export type WriteOutcome = "added" | "updated" | "unchanged";
 
-  /** Call within a transaction. */
-  setNote(name: string, text: string): void {
-    this.#statements.setNote.run(name, text);
-  }
+/** What is known about the file of a document whose content has not changed. */
+export type FileState = Pick<DocumentToWrite, "hash" | "modifiedAt" | "indexedAt" | "root" | "stamp">;
 
+export interface PassageQuery {
+  readonly query: string;
+  readonly limit: number;
+  /** Undefined: all collections. */
+  readonly collection: string | undefined;
+}
+
+/** Strings may contain anything, also characters that the store cannot keep: then nothing is found. */
+export interface KnowledgeStore {
+  /** Absolute path of the file, `:memory:`, or host and name of the database. */
+  readonly where: string;
+  find(uri: string): Promise<StoredDocument | undefined>;
+  /** Lists documents sorted by the bytes of their uri. */
+  list(collection: string | undefined, after: string, limit: number): Promise<readonly StoredDocument[]>;
   /** Lists documents whose uri starts with the prefix, sorted by uri. */
   listUnder(
     prefix: string,
     after: string,
     limit: number,
-  ): readonly { readonly key: number; readonly uri: string; readonly root: string | null }[] {
-    const from = after === "" ? prefix : `${after}\0`;
-    return this.#read(({ under }) => under.all(from, `${prefix}\u{10ffff}`, limit) as never);
-  }
-
-  /** Number of documents, passages and bytes. */
-  count(): KnowledgeTotals {
-    return this.#read(({ totals }) => totals.get() as unknown as KnowledgeTotals);
-  }
-
-  listCollections(): readonly { readonly name: string; readonly documents: number }[] {
-    return this.#read(({ collections }) => collections.all() as never);
-  }
-
-  /** Writes a short document and replaces the one with its uri. Does nothing if that is the same. */
-  write(document: DocumentToWrite, chunks: readonly ChunkToWrite[]): WriteOutcome {
-    const written = this.#removePrevious(document);
-    if (written === "unchanged") return written;
-    const scope = this.#collectionOf(document);
-    this.#writeChunks(this.#addDocument(document.uri, scope, document, chunks.length), scope, chunks);
-    this.#statements.add.run(1, chunks.length, document.bytes);
-    return written;
-  }
-
-  /** Starts a document that is not found until it is published. Returns its key. */
-  begin(document: DocumentToWrite): number {
-    return this.#addDocument(null, this.#collectionOf(document), { ...document, indexedAt: Date.now() }, 0);
-  }
-
-  /** Adds passages to a started document. */
-  append(key: number, document: DocumentToWrite, chunks: readonly ChunkToWrite[]): void {
-    if (Number(this.#statements.grow.run(Date.now(), chunks.length, key).changes) === 0) throw createAbandonedError();
-    this.#writeChunks(key, this.#collectionOf(document), chunks);
-  }
-
-  /** Makes a started document visible and replaces the one with its uri. */
-  publish(key: number, document: DocumentToWrite): WriteOutcome {
-    const written = this.#removePrevious(document);
-    if (written === "unchanged") this.#statements.hide.run(key);
-    else if (Number(this.#statements.publish.run(document.uri, document.indexedAt, key).changes) === 0)
-      throw createAbandonedError();
-    else this.#statements.add.run(1, document.chunks, document.bytes);
-    return written;
-  }
-
-  /** Marks a started document for removal by `sweep`. */
-  abandon(key: number): void {
-    this.#statements.hide.run(key);
-  }
-
-  /** Updates what is known about the file of a document whose content has not changed. */
-  touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: Omit<DocumentToWrite, "title" | "chunks">): void {
-    this.#statements.touch.run(modifiedAt, indexedAt, root, stamp, key, hash);
-  }
-
-  /** Removes a document. The rows of a long one are left to `sweep`. */
-  delete(key: number): void {
-    const { size, hide, add } = this.#statements;
-    const found = size.get(key);
-    if (found === undefined) return;
-    const chunks = Number(found["chunks"]);
-    if (chunks >= CHUNK_BATCH) hide.run(key);
-    else this.#deleteRows(key);
-    add.run(-1, -chunks, -Number(found["bytes"]));
-  }
-
-  /** Whether there are rows of deleted or abandoned documents. */
-  hasLeftovers(): boolean {
-    return this.#read(({ left }) => left.get(Date.now() - ABANDONED_MS) !== undefined);
-  }
-
-  /** Deletes some of those rows. */
-  sweep(): void {
-    const key = this.#statements.left.get(Date.now() - ABANDONED_MS)?.["key"];
-    if (key !== undefined) this.#deleteRows(Number(key));
-  }
-
-  /** Runs `work` in a transaction. Waits for other processes; throws `store_busy` after `busyTimeoutMs`. */
-  async transact<T>(work: () => T): Promise<T> {
-    const until = Date.now() + this.#busyTimeoutMs;
-    while (!this.#tryBegin(Date.now() >= until)) await wait(RETRY_MS * Math.random());
-    try {
-      const result = work();
-      this.#statements.bump.run();
-      this.#db.exec("COMMIT");
-      return result;
-    } catch (error) {
-      // SQLite has already rolled back if the disk is full.
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      throw asStoreError(error, this.#file);
-    }
-  }
-
+  ): Promise<readonly { readonly key: number; readonly uri: string; readonly root: string | null }[]>;
+  count(): Promise<KnowledgeTotals>;
+  listCollections(): Promise<readonly { readonly name: string; readonly documents: number }[]>;
+  getNote(name: string): Promise<string | undefined>;
+  setNote(name: string, text: string): Promise<void>;
   /**
-   * Returns the approximate number of passages with a term; deleted ones may be counted. The index has to walk all of
-   * them, so counts are cached until any process writes.
+   * Writes documents, each replacing the one with its uri. Returns an outcome for each: `full` if it is new and the base
+   * has `maxDocuments`. If the signal aborts, documents that were written stay.
    */
-  countPassages(term: string): number {
-    const generation = this.#read((statements) => Number(statements.generation.get()?.["generation"]));
-    if (generation !== this.#countedAt || this.#counted.size >= MAX_COUNTED) this.#counted.clear();
-    this.#countedAt = generation;
-    let count = this.#counted.get(term);
-    if (count === undefined) {
-      count = this.#read(({ frequency }) => Number(frequency.get(term)?.["doc"] ?? 0));
-      this.#counted.set(term, count);
-    }
-    return count;
-  }
-
-  /**
-   * Lists terms with the prefix and their approximate number of passages, up to `limit` terms or `passages` passages in
-   * total.
-   */
-  listTerms(
-    prefix: string,
-    limit: number,
-    passages: number,
-  ): readonly { readonly term: string; readonly count: number }[] {
-    return this.#read(({ beginning }) => {
-      const found: { readonly term: string; readonly count: number }[] = [];
-      let sum = 0;
-      for (const row of beginning.iterate(prefix, `${prefix}\u{10ffff}`)) {
-        const count = Number(row["count"]);
-        found.push({ term: String(row["term"]), count });
-        sum += count;
-        if (found.length >= limit || sum >= passages) break;
-      }
-      return found;
-    });
-  }
-
-  /** Returns the best passages by BM25. */
-  match(expression: string, limit: number): readonly PassageCandidate[] {
-    return this.#read(({ match }) => match.all(expression, limit) as unknown as PassageCandidate[]);
-  }
-
-  /** Returns the best of the first `scanned` matches. For terms that occur almost everywhere. */
-  matchSome(expression: string, limit: number, scanned: number): readonly PassageCandidate[] {
-    const some = this.#read(({ matchSome }) => matchSome.all(expression, scanned) as unknown as PassageCandidate[]);
-    return some.toSorted((a, b) => b.weight - a.weight).slice(0, limit);
-  }
-
-  findPassage(key: number): StoredChunk | undefined {
-    return this.#read(({ passage }) => passage.get(key) as StoredChunk | undefined);
-  }
-
-  /** Returns the term that every passage of the collection has; undefined if there is no such collection. */
-  findScope(collection: string): string | undefined {
-    const key = this.#read(() => this.#findCollection(collection));
-    return key === undefined ? undefined : formatScope(key);
-  }
-
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#db.close();
-  }
-
-  #findCollection(name: string): number | undefined {
-    const key = this.#statements.collection.get(name)?.["key"];
-    return key === undefined ? undefined : Number(key);
-  }
-
-  #collectionOf({ collection }: DocumentToWrite): number {
-    return this.#findCollection(collection) ?? Number(this.#statements.addCollection.run(collection).lastInsertRowid);
-  }
-
-  /** Deletes the document with this uri unless it is the same. */
-  #removePrevious({ uri, hash, collection }: DocumentToWrite): WriteOutcome {
-    const old = this.find(uri);
-    if (old === undefined) return "added";
-    if (old.hash === hash && old.collection === collection) return "unchanged";
-    this.delete(old.key);
-    return "updated";
-  }
-
-  #addDocument(uri: string | null, collection: number, document: DocumentToWrite, chunks: number): number {
-    const { title, format, bytes, modifiedAt, indexedAt, hash, root, stamp } = document;
-    const { addDocument } = this.#statements;
-    const added = addDocument.run(
-      uri,
-      collection,
-      title,
-      format,
-      bytes,
-      modifiedAt,
-      indexedAt,
-      hash,
-      chunks,
-      root,
-      stamp,
-    );
-    return Number(added.lastInsertRowid);
-  }
-
-  #deleteRows(key: number): void {
-    const { deleteTerms, deleteChunks, deleteDocument } = this.#statements;
-    deleteTerms.run(key, CHUNK_BATCH);
-    if (Number(deleteChunks.run(key, CHUNK_BATCH).changes) < CHUNK_BATCH) deleteDocument.run(key);
-  }
-
-  /** Returns false if another process is writing. */
-  #tryBegin(isLast: boolean): boolean {
-    this.#assertOpen();
-    try {
-      this.#db.exec("BEGIN IMMEDIATE");
-      return true;
-    } catch (error) {
-      const failure = asStoreError(error, this.#file);
-      if (isLast || !isLoomError(failure, "store_busy")) throw failure;
-      return false;
-    }
-  }
-
-  #writeChunks(document: number, scope: number, chunks: readonly ChunkToWrite[]): void {
-    const { addChunk, addTerms } = this.#statements;
-    for (const { content, headings, firstLine, lastLine, titleTerms, headingTerms, bodyTerms } of chunks) {
-      const { lastInsertRowid } = addChunk.run(document, firstLine, lastLine, headings, content);
-      addTerms.run(lastInsertRowid, titleTerms, headingTerms, bodyTerms, formatScope(scope));
-    }
-  }
-
-  #read<T>(work: (statements: Statements<typeof STATEMENTS>) => T): T {
-    this.#assertOpen();
-    try {
-      return work(this.#statements);
-    } catch (error) {
-      throw asStoreError(error, this.#file);
-    }
-  }
-
-  #assertOpen(): void {
-    if (this.#isClosed) throw new LoomError("store_closed", "The knowledge base is closed", { path: this.#file });
-  }
-}
-
-function createAbandonedError(): LoomError {
-  return new LoomError(
-    "store_busy",
-    "Writing a long document took too long, and another process removed it as abandoned; add it again",
-  );
-}
-
-/** Uses a private-use character that no term of a text contains, so that no query can match a collection key. */
-function formatScope(collection: number): string {
-  return `\ue000${collection}`;
+  write(
+    batch: readonly PreparedDocument[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly (WriteOutcome | "full")[]>;
+  /** Does nothing if the document has another hash by now. */
+  touch(key: number, state: FileState): Promise<void>;
+  /** Removes documents. Unknown keys are ignored: another process may have replaced them. */
+  remove(keys: readonly number[]): Promise<void>;
+  /** Removes the document with this uri, also if it was just replaced. Returns false if there is none. */
+  removeUri(uri: string): Promise<boolean>;
+  /** Throws `search_timeout` and `too_many_searches`. */
+  search(query: PassageQuery, signal: AbortSignal | undefined): Promise<readonly SearchHit[]>;
+  /** Further calls throw `store_closed`. */
+  close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { basename, extname } from "node:path";
 import { readHtml, readHtmlAsync } from "../read-html.ts";
 import { decodeText } from "./decode-text.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
-import type { ChunkToWrite } from "./knowledge-rows.ts";
+import type { ChunkToWrite } from "./knowledge-store.ts";
 import type { PdfReader } from "./read-pdf.ts";
 import { writeTerms } from "./read-terms.ts";
 import { readHeading, splitDocument } from "./split-document.ts";
@@ -137,7 +137,7 @@ async function splitLines(text: string, signal: AbortSignal | undefined): Promis
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + YIELD_CHARACTERS);
     if (text[end - 1] === "\r" && text[end] === "\n") end++;
-    // SQLite ends a text at a zero character.
+    // SQLite ends a text at a zero character, and PostgreSQL refuses it.
     const clean = text.slice(at, end).replaceAll("\0", " ");
     // A regular expression takes ten times as long.
     const found = (clean.includes("\r") ? clean.replaceAll(/\r\n?/g, "\n") : clean).split("\n");

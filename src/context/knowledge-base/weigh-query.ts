@@ -4,11 +4,15 @@
  *
  * Invariant: the work is limited, however long the query is.
  */
-import type { KnowledgeStore } from "./knowledge-store.ts";
-import { type QueryTerm, readQuery } from "./query-terms.ts";
+import { type ParsedQuery, type QueryTerm, readQuery } from "./query-terms.ts";
 
-export interface WeighedTerm extends QueryTerm {
+/** A term and the number of passages that have it. */
+export interface TermCount {
+  readonly term: string;
   readonly count: number;
+}
+
+export interface WeighedTerm extends QueryTerm, TermCount {
   /** Higher if fewer passages have the term. */
   readonly weight: number;
 }
@@ -32,14 +36,22 @@ const MIN_PASSAGES = 100;
 /** Share of the weight that a weak term keeps. */
 const WEAK_SHARE = 0.25;
 
-export function weighQuery(store: KnowledgeStore, query: string, maxCharacters: number): WeighedQuery {
-  const { terms: given, isEmpty } = readQuery(takeEnds(query, maxCharacters));
+/** Reads the terms that must be counted. `maxCharacters` of the query are used. */
+export function readAskedQuery(query: string, maxCharacters: number): ParsedQuery {
+  const { terms, isEmpty } = readQuery(takeEnds(query, maxCharacters));
   const half = MAX_COUNTED / 2;
-  const asked = given.length <= MAX_COUNTED ? given : [...given.slice(0, half), ...given.slice(-half)];
-  const { chunks } = store.count();
+  return { terms: terms.length <= MAX_COUNTED ? terms : [...terms.slice(0, half), ...terms.slice(-half)], isEmpty };
+}
+
+/** `chunks` is the number of passages of the base, and `countPassages` of those with a term. */
+export function weighQuery(
+  { terms: asked, isEmpty }: ParsedQuery,
+  chunks: number,
+  countPassages: (term: string) => number,
+): WeighedQuery {
   const passages = Math.max(chunks, MIN_PASSAGES);
   const weigh = (count: number): number => Math.log(1 + (passages - Math.min(count, passages) + 0.5) / (count + 0.5));
-  const counts = asked.map(({ term, isPrefix }) => (isPrefix ? 0 : store.countPassages(term)));
+  const counts = asked.map(({ term, isPrefix }) => (isPrefix ? 0 : countPassages(term)));
   const terms: WeighedTerm[] = [];
   let total = Number.MIN_VALUE;
   for (const [index, term] of asked.entries()) {

@@ -73,7 +73,7 @@ import { OwnerQuota } from "./owner-usage.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
 import { pruneSessions } from "./prune-sessions.ts";
 import { LOG_FORMAT } from "./schema.ts";
-import { SearchQueue } from "./search-queue.ts";
+import { SearchQueue } from "../../postgres/search-queue.ts";
 import { searchSessions } from "./search-sessions.ts";
 import { assertSession, lockSession, openSession } from "./session-rows.ts";
 import { saveSnapshot } from "./snapshot-rows.ts";

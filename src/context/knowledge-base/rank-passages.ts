@@ -1,19 +1,17 @@
 /**
- * Finds passages for a query. The index returns candidates by BM25; these are then read and ranked by how much of the
- * query they contain, and how well.
+ * Ranks the passages that an index found for a query. Every store uses it, so they agree: the index returns candidates
+ * by BM25, which are then ranked by how much of the query they contain, and how well.
  *
  * Invariant: the number of passages examined is limited, whatever the query and the size of the base. Terms that occur
  * almost everywhere are left out of the first step if there are rarer ones; otherwise only some of their passages are
  * examined.
  */
 import type { Passage } from "../retriever.ts";
-import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
-import type { PassageCandidate, StoredChunk } from "./knowledge-rows.ts";
-import type { KnowledgeStore } from "./knowledge-store.ts";
+import type { PassageQuery } from "./knowledge-store.ts";
 import { type Match, makeSnippet } from "./make-snippet.ts";
 import { readQuery } from "./query-terms.ts";
 import { readTerms } from "./read-terms.ts";
-import { type WeighedQuery, type WeighedTerm, weighQuery } from "./weigh-query.ts";
+import type { TermCount, WeighedQuery, WeighedTerm } from "./weigh-query.ts";
 
 /** A passage found by `KnowledgeBase.search`. */
 export interface SearchHit extends Passage {
@@ -33,10 +31,10 @@ export const MIN_SCORE = 0.25;
 
 /** Passages that are read and ranked. */
 const CANDIDATES = 24;
-/** Approximate number of index entries the first step may examine. */
-const MAX_POSTINGS = 1500;
+/** Approximate number of index entries the first step may examine. Also the limit of passages it examines of a frequent term. */
+export const MAX_POSTINGS = 1500;
 /** Maximum terms of the first step. */
-const MAX_FIRST_TERMS = 24;
+export const MAX_FIRST_TERMS = 24;
 /** Passages with less than this share of the best score are dropped. */
 const MIN_SHARE_OF_BEST = 0.3;
 /** Share of a term's weight if only the title contains it, and of the score if the query has only question words. */
@@ -52,24 +50,79 @@ const NAMED = { title: 0.9, heading: 0.7 } as const;
 const SHARES = { held: 0.5, weight: 0.13, named: 0.2, together: 0.05, script: 0.12 } as const;
 const HAN = /\p{Script=Han}/u;
 
-export function searchPassages(
-  store: KnowledgeStore,
-  query: string,
-  limit: number,
-  collection: string | undefined,
-  { maxPerDocument, maxQueryCharacters }: KnowledgeBaseLimits,
+/** A passage as it is stored. */
+export interface StoredPassage {
+  readonly key: number;
+  readonly document: number;
+  readonly uri: string;
+  readonly title: string;
+  readonly collection: string;
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly headings: string;
+  readonly content: string;
+}
+
+/** A passage found by the index. `weight` is its BM25 score; higher is better. */
+export interface PassageCandidate {
+  readonly key: number;
+  readonly weight: number;
+}
+
+/** Returns the number of candidates that the index should find for a result of `limit` passages. */
+export function countCandidates(limit: number): number {
+  return Math.max(CANDIDATES, 2 * limit);
+}
+
+/** Returns the term whose extensions `chooseTerms` needs: single characters are used only if there is nothing else. */
+export function findPrefix(terms: readonly WeighedTerm[]): WeighedTerm | undefined {
+  return terms.every(({ isPrefix }) => isPrefix) ? terms[0] : undefined;
+}
+
+/** Chooses the rarest terms within the limit, at least one. `extensions` are terms that start with the prefix. */
+export function chooseTerms(
+  terms: readonly WeighedTerm[],
+  extensions: readonly TermCount[] = [],
+): readonly WeighedTerm[] {
+  const prefix = findPrefix(terms);
+  const there =
+    prefix === undefined
+      ? terms.filter(({ isPrefix }) => !isPrefix).toSorted((a, b) => a.count - b.count)
+      : extensions.map((found) => ({ ...prefix, ...found, isPrefix: false }));
+  let sum = 0;
+  return there.slice(0, MAX_FIRST_TERMS).filter(({ count }, index) => (sum += count) <= MAX_POSTINGS || index === 0);
+}
+
+/**
+ * Whether the first step has only a term that is too frequent to examine all its passages. It says little then; passages
+ * with it in the title or a heading are about it, and are used if there are at least half as many as needed.
+ */
+export function isFrequent(terms: readonly WeighedTerm[]): boolean {
+  return (terms[0]?.count ?? 0) > MAX_POSTINGS;
+}
+
+/** Adds passages whose title has the terms: they can rank below many that contain the terms more often. */
+export function addTitled(
+  found: readonly PassageCandidate[],
+  titled: readonly PassageCandidate[],
+): readonly PassageCandidate[] {
+  const keys = new Set(found.map(({ key }) => key));
+  return [...found, ...titled.filter(({ key }) => !keys.has(key))];
+}
+
+/** Ranks the candidates. Those that `findPassage` does not find are left out. */
+export function rankPassages(
+  found: readonly PassageCandidate[],
+  findPassage: (key: number) => StoredPassage | undefined,
+  asked: WeighedQuery,
+  { query, limit }: PassageQuery,
+  maxPerDocument: number,
 ): readonly SearchHit[] {
-  const scope = collection === undefined ? undefined : store.findScope(collection);
-  if (limit < 1 || (collection !== undefined && scope === undefined)) return [];
-  const asked = weighQuery(store, query, maxQueryCharacters);
-  const searched = chooseTerms(store, asked.terms);
-  if (searched.length === 0) return [];
-  const found = findCandidates(store, searched, scope, Math.max(CANDIDATES, 2 * limit));
   const most = Math.max(...found.map(({ weight }) => weight), Number.MIN_VALUE);
   const matcher = createQueryMatcher(asked, query);
   const weighed: WeighedPassage[] = [];
   for (const { key, weight } of found) {
-    const passage = store.findPassage(key);
+    const passage = findPassage(key);
     if (passage !== undefined) weighed.push(weighPassage(passage, weight / most, matcher));
   }
   weighed.sort((a, b) => b.score - a.score || a.passage.key - b.passage.key);
@@ -84,48 +137,6 @@ export function searchPassages(
     kept.push(toHit(one));
   }
   return kept;
-}
-
-/**
- * Chooses the rarest terms within the limit, at least one. Single characters are used only if there is nothing else.
- */
-function chooseTerms(store: KnowledgeStore, terms: readonly WeighedTerm[]): readonly WeighedTerm[] {
-  const whole = terms.filter(({ isPrefix }) => !isPrefix);
-  const there =
-    whole.length > 0
-      ? whole.toSorted((a, b) => a.count - b.count)
-      : terms.slice(0, 1).flatMap((term) => expand(store, term));
-  let sum = 0;
-  return there.slice(0, MAX_FIRST_TERMS).filter(({ count }, index) => (sum += count) <= MAX_POSTINGS || index === 0);
-}
-
-/** Returns the terms of the index that start with the prefix. */
-function expand(store: KnowledgeStore, prefix: WeighedTerm): WeighedTerm[] {
-  const found = store.listTerms(prefix.term, MAX_FIRST_TERMS, MAX_POSTINGS);
-  return found.map(({ term, count }) => ({ ...prefix, term, count, isPrefix: false }));
-}
-
-function findCandidates(
-  store: KnowledgeStore,
-  terms: readonly WeighedTerm[],
-  scope: string | undefined,
-  limit: number,
-): readonly PassageCandidate[] {
-  // Terms contain only letters and digits; quoting is a precaution.
-  const any = terms.map(({ term }) => `"${term.replaceAll('"', "")}"`).join(" OR ");
-  const within = (columns: string): string =>
-    scope === undefined ? `${columns}(${any})` : `scope : "${scope}" AND ${columns}(${any})`;
-  if ((terms[0]?.count ?? 0) > MAX_POSTINGS) {
-    // A term this frequent says little; passages with it in the title or a heading are about it.
-    const named = store.match(within("{title headings} : "), limit);
-    return named.length >= limit / 2 ? named : store.matchSome(within(""), limit, MAX_POSTINGS);
-  }
-  const found = store.match(within(""), limit);
-  // A document named after the terms can rank below many that contain them more often.
-  const keys = new Set(found.map(({ key }) => key));
-  return found.length < limit
-    ? found
-    : [...found, ...store.match(within("title : "), Math.ceil(limit / 2)).filter(({ key }) => !keys.has(key))];
 }
 
 /** The query in the form needed to score passages; created once per query. */
@@ -155,13 +166,13 @@ function createQueryMatcher({ terms, total, isEmpty }: WeighedQuery, query: stri
 }
 
 interface WeighedPassage {
-  readonly passage: StoredChunk;
+  readonly passage: StoredPassage;
   readonly score: number;
   /** Positions of query terms in the content. */
   readonly matches: readonly Match[];
 }
 
-function weighPassage(passage: StoredChunk, weight: number, matcher: QueryMatcher): WeighedPassage {
+function weighPassage(passage: StoredPassage, weight: number, matcher: QueryMatcher): WeighedPassage {
   const { title, headings, content } = passage;
   const seen = new Set<number>();
   const pairs = new Set<number>();

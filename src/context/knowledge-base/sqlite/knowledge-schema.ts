@@ -7,12 +7,12 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { isLoomError } from "../../protocol/index.ts";
-import { asStoreError } from "../../sqlite/as-store-error.ts";
-import { assertIntact, type ConnectionOptions, openDatabase } from "../../sqlite/database.ts";
-import { makeFolder } from "../../sqlite/make-folder.ts";
-import { type DatabaseFormat, migrate, readVersion } from "../../sqlite/migrate.ts";
-import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
+import { isLoomError } from "../../../protocol/index.ts";
+import { asStoreError } from "../../../sqlite/as-store-error.ts";
+import { assertIntact, type ConnectionOptions, openDatabase } from "../../../sqlite/database.ts";
+import { makeFolder } from "../../../sqlite/make-folder.ts";
+import { type DatabaseFormat, migrate, readVersion } from "../../../sqlite/migrate.ts";
+import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
 
 /** Delay before opening again a file that another process is creating. */
 const RETRY_MS = 25;
