@@ -18,7 +18,7 @@ export function listParts(parsed: ParsedCommand): readonly [store: StoredPart, .
   if (isDatabase(store))
     throw new CliError(
       `${cleanText(hideCredentials(store))} is a database, and \`loom ${parsed.command.name}\` reads and writes files only`,
-      "use pg_dump or point-in-time recovery of PostgreSQL; see the guide Store sessions in PostgreSQL",
+      "use pg_dump or point-in-time recovery of PostgreSQL; see the guide Operate PostgreSQL",
     );
   const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env);
   return [

@@ -1,15 +1,15 @@
-/** `loom store status`, `loom store migrate` and `loom store copy`. */
+/** `loom store status`, `loom store migrate`, `loom store copy` and `loom store renew`. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { migrateStore } from "../../log/maintain-store.ts";
+import { migrateStore, renewStore } from "../../log/maintain-store.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
-import { cleanText } from "../fit-text.ts";
+import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { copyStore } from "./copy-store.ts";
-import { STORE_MIGRATE, STORE_STATUS } from "./store-commands.ts";
+import { STORE_MIGRATE, STORE_RENEW, STORE_STATUS } from "./store-commands.ts";
 import { showStatus } from "./show-status.ts";
 
 export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
@@ -17,6 +17,7 @@ export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promi
   const before = process.umask(0o077);
   try {
     if (parsed.command === STORE_STATUS) return await showStatus(readStore(parsed), parsed, terminal);
+    if (parsed.command === STORE_RENEW) return await renew(parsed, terminal);
     return await (parsed.command === STORE_MIGRATE ? migrate : copy)(parsed, terminal);
   } catch (error) {
     if (isLoomError(error)) throw new CliError(error.message);
@@ -41,6 +42,17 @@ async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
         ? `${name}: version ${supported}, up to date\n`
         : `${name}: ${stored === 0 ? "created" : `updated from version ${stored}`}, version ${supported}\n`,
     );
+  return 0;
+}
+
+async function renew(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const store = readStore(parsed);
+  if (!isDatabase(store) && !existsSync(store)) throw new CliError(`there is no store \`${cleanText(store)}\``);
+  const sessions = await renewStore(store, (count) => terminal.progress(`session ${count}`));
+  terminal.progress(undefined);
+  const shown = { store: hideCredentials(store), sessions };
+  const text = `${plural(sessions, "session")} renewed; clients load them again, and share links must be created again`;
+  await terminal.write(`${parsed.options["json"] === true ? escapeJson(JSON.stringify(shown)) : text}\n`);
   return 0;
 }
 

@@ -47,9 +47,22 @@ const STORE_COPY: CliCommand = {
   examples: ["loom store copy --from ~/.local/share/loom/loom.db --to postgres://loom@db.example.com/loom"],
 };
 
+export const STORE_RENEW: CliCommand = {
+  name: "store renew",
+  summary: "Make all cursors invalid, after a restore or a failover that lost records.",
+  options: { ...STORE_OPTION, json: { about: "print JSON" } },
+  notes: [
+    "Clients may have received records that a restored store does not have. Run this command before you start a server: clients then load their sessions again, instead of skipping new records. Share links must be created again.",
+    "Stop all servers first: the command refuses while a process holds a lease of a session. After an interruption, run it again. `loom restore` does this for files.",
+    "In PostgreSQL, use the user who created the tables.",
+    "Exit codes: 0 all sessions are renewed, 2 some are not.",
+  ],
+  examples: ["loom store renew --store postgres://admin@db.example.com/loom"],
+};
+
 export const STORE: CliCommand = {
   name: "store",
-  summary: "Show, migrate and copy session stores.",
+  summary: "Show, migrate, copy and renew session stores.",
   options: {},
-  subcommands: [STORE_STATUS, STORE_MIGRATE, STORE_COPY],
+  subcommands: [STORE_STATUS, STORE_MIGRATE, STORE_COPY, STORE_RENEW],
 };

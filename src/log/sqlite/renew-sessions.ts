@@ -7,15 +7,16 @@ import { transact } from "../../sqlite/database.ts";
 import { MAINTENANCE_OPTIONS, openConnection, prepareStore } from "./connection.ts";
 import { SessionRows } from "./session-rows.ts";
 
-/** Gives every session of the store a new incarnation. */
-export function renewSessions(path: string): void {
+/** Gives every session of the store a new incarnation. Returns the number of sessions. */
+export function renewSessions(path: string): number {
   prepareStore(path, MAINTENANCE_OPTIONS);
   const db = openConnection(path, MAINTENANCE_OPTIONS);
   try {
     const rows = new SessionRows(db);
-    transact(db, () => {
-      for (const { key } of db.prepare("SELECT key FROM sessions WHERE session_id IS NOT NULL").all())
-        rows.renew(Number(key), randomUUID());
+    return transact(db, () => {
+      const keys = db.prepare("SELECT key FROM sessions WHERE session_id IS NOT NULL").all();
+      for (const { key } of keys) rows.renew(Number(key), randomUUID());
+      return keys.length;
     });
   } finally {
     db.close();
