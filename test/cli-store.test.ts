@@ -18,6 +18,7 @@ import { openPostgresCredentials } from "../src/server/auth/credentials/postgres
 import { createPostgresRateCounters } from "../src/server/auth/limits/create-postgres-rate-counters.ts";
 import { openPostgresBlobStore } from "../src/server/blobs/open-postgres-blob-store.ts";
 import { SERVER_LIMITS } from "../src/server/index.ts";
+import { openSharedKnowledgeBase } from "../src/context/knowledge-base/open-postgres-knowledge-base.ts";
 import { SERVER_FORMATS } from "../src/server/postgres-formats.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines } from "./cli-run.ts";
@@ -254,6 +255,12 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     expect(await (await createPostgresRateCounters(db)).take("caller", 10)).toBe(0);
     const blobs = await openPostgresBlobStore(db, SERVER_LIMITS);
     expect(await blobs.put("a", [Buffer.from("a file")], { mediaType: "text/plain" })).toMatchObject({ bytes: 6 });
+    const knowledge = await openSharedKnowledgeBase(db);
+    expect(await knowledge.addText({ uri: "a", text: "# Tides" })).toBe("added");
+    expect(await knowledge.addText({ uri: "a", text: "# Tides\n\nThe moon." })).toBe("updated");
+    expect(await knowledge.search("moon")).toHaveLength(1);
+    expect(await knowledge.remove("a")).toBe(1);
+    await knowledge.setNote("a", "b");
     await db.close();
   });
 

@@ -30,7 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: [...core, "log"],
   graph: [...core, "log", "engine"],
   models: ["protocol"],
-  context: ["protocol", "sqlite", "log", "models"],
+  context: ["protocol", "sqlite", "postgres", "log", "models"],
   tools: ["protocol", "context"],
   agents: [...running, "models", "context", "tools", "observe"],
   adapters: [...running, "models", "tools", "agents"],

@@ -17,8 +17,9 @@ import {
   type Tool,
 } from "../tools/index.ts";
 import { CliError } from "./command.ts";
+import { hideCredentials } from "./find-store.ts";
 import { plural } from "./fit-text.ts";
-import { assertKnowledgeBaseExists, type KnowledgeChoice } from "./kb/default-knowledge-base.ts";
+import { assertKnowledgeBaseExists, type KnowledgeChoice, type SharedStore } from "./kb/default-knowledge-base.ts";
 import { LazyKnowledgeBase } from "./kb/lazy-knowledge-base.ts";
 
 export interface AgentResourcesOptions {
@@ -32,6 +33,12 @@ export interface AgentResourcesOptions {
   readonly allowFetch: boolean;
   /** Undefined: no knowledge base. `isAutomatic`: searched for every message instead of being offered as a tool. */
   readonly knowledge: (KnowledgeChoice & { readonly isAutomatic: boolean }) | undefined;
+}
+
+export interface ResourceContext {
+  readonly onWarning: (warning: string) => void;
+  /** The store of the sessions. */
+  readonly store: SharedStore;
 }
 
 /** Disposing stops the MCP servers and closes the knowledge base. */
@@ -49,13 +56,13 @@ export interface AgentResources extends AsyncDisposable {
 /** Throws if the model is not available, the workspace is not a folder, or the MCP configuration is invalid. */
 export async function openAgentResources(
   options: AgentResourcesOptions,
-  onWarning: (warning: string) => void,
+  context: ResourceContext,
 ): Promise<AgentResources> {
   const { workspace, allowFetch, knowledge } = options;
   const model = await openModel(options);
   if (workspace !== undefined) await assertFolder(workspace);
   const servers = options.mcp === undefined ? undefined : await openMcpServers(await readMcpConfig(options.mcp));
-  const base = openKnowledge(knowledge, onWarning);
+  const base = openKnowledge(knowledge, context);
   const isAutomatic = knowledge?.isAutomatic === true;
   return {
     model,
@@ -93,14 +100,16 @@ export async function openModel(
 /** Throws if a named file does not exist; other errors are reported at the first search. */
 function openKnowledge(
   knowledge: AgentResourcesOptions["knowledge"],
-  onWarning: (warning: string) => void,
+  { onWarning, store }: ResourceContext,
 ): LazyKnowledgeBase | undefined {
   if (knowledge === undefined) return undefined;
   assertKnowledgeBaseExists(knowledge);
-  return new LazyKnowledgeBase(knowledge, (error) => {
-    const why = isLoomError(error) ? error.message : `cannot open the knowledge base \`${knowledge.file}\``;
+  const onFailure = (error: unknown): void => {
+    const place = hideCredentials(knowledge.file);
+    const why = isLoomError(error) ? error.message : `cannot open the knowledge base \`${place}\``;
     onWarning(`continuing without a knowledge base: ${why}`);
-  });
+  };
+  return new LazyKnowledgeBase(knowledge, onFailure, store);
 }
 
 async function assertFolder(workspace: string): Promise<void> {

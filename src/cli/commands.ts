@@ -126,7 +126,8 @@ export const RUN: CliCommand = {
     "allow-fetch": { about: "allow the agent to fetch public web pages" },
     kb: {
       value: "FILE",
-      about: "knowledge base to search (default: $LOOM_KB, or knowledge.db next to the default store)",
+      about:
+        "knowledge base to search (default: $LOOM_KB; or the store if it is a database; or knowledge.db next to the default store)",
     },
     retrieve: { about: "search the knowledge base for every message, instead of offering it as a tool" },
     "no-kb": { about: "do not use a knowledge base" },

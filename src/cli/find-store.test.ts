@@ -4,9 +4,13 @@ import { findKnowledgeBase, hideCredentials, isDatabase } from "./find-store.ts"
 
 const URL_WITH_SECRET = "postgres://me:secret@db.example.com:5433/loom?sslmode=require";
 
-test("finds the knowledge base of a database in the data folder, and hides credentials", () => {
+test("finds the knowledge base in the database of the sessions, and hides credentials", () => {
   const env = { XDG_DATA_HOME: "/data", LOOM_STORE: URL_WITH_SECRET };
-  expect(findKnowledgeBase(env)).toBe(join("/data", "loom", "knowledge.db"));
+  expect(findKnowledgeBase(env)).toBe(URL_WITH_SECRET);
+  expect(findKnowledgeBase({ ...env, LOOM_KB: "my.db" })).toBe("my.db");
+  expect(findKnowledgeBase({ XDG_DATA_HOME: "/data" }, URL_WITH_SECRET)).toBe(URL_WITH_SECRET);
+  // The store is a file that was given as an option.
+  expect(findKnowledgeBase(env, "/other/loom.db")).toBe(join("/data", "loom", "knowledge.db"));
   expect(hideCredentials(URL_WITH_SECRET)).toBe("postgres://db.example.com:5433/loom");
 });
 

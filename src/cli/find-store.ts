@@ -41,9 +41,11 @@ export function hideCredentials(store: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** `LOOM_KB`, or a file next to the default store; in the data folder of this machine if the store is a database. */
-export function findKnowledgeBase(env: Environment): string {
-  const store = findStore(env);
-  const folder = isDatabase(store) ? findDataFolder(env) : dirname(store);
-  return readVariable(env, "LOOM_KB") ?? join(folder, "knowledge.db");
+/** `LOOM_KB`; or the store if that is a database; or a file next to the default store. */
+export function findKnowledgeBase(env: Environment, store: string = findStore(env)): string {
+  const given = readVariable(env, "LOOM_KB");
+  if (given !== undefined) return given;
+  if (isDatabase(store)) return store;
+  const own = findStore(env);
+  return join(isDatabase(own) ? findDataFolder(env) : dirname(own), "knowledge.db");
 }

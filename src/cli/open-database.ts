@@ -1,4 +1,5 @@
 /** Opens the parts of a store in PostgreSQL, which share one pool of connections. */
+import { openSharedKnowledgeBase } from "../context/knowledge-base/open-postgres-knowledge-base.ts";
 import { openSharedPostgresLog } from "../log/open-postgres-log.ts";
 import { openPostgres } from "../postgres/postgres-database.ts";
 import { openPostgresCredentials } from "../server/auth/credentials/postgres-credentials.ts";
@@ -19,6 +20,8 @@ export async function openDatabase(url: string): Promise<StoreParts> {
     openLog: async (options) => opened.adopt(await openSharedPostgresLog(db, options), async (part) => part.close()),
     openRateCounters: async () => createPostgresRateCounters(db),
     openBlobs: async (limits) => opened.adopt(await openPostgresBlobStore(db, limits), async (part) => part.close()),
+    openKnowledge: async (options) =>
+      opened.adopt(await openSharedKnowledgeBase(db, options), async (part) => part.close()),
     [Symbol.asyncDispose]: async () => opened.disposeAsync(),
   };
 }

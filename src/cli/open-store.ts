@@ -1,5 +1,5 @@
 /**
- * Opens the parts of a store: sessions, credentials, rate counters and blobs. They are files named after the store, or
+ * Opens the parts of a store: sessions, credentials, rate counters, blobs and the knowledge base. They are files named after the store, or
  * tables of one database, which all parts reach through the same connections.
  */
 import { lstatSync } from "node:fs";
@@ -31,6 +31,7 @@ function openFiles(store: string): StoreParts {
       const { openBlobStore } = await import("../server/blobs/open-blob-store.ts");
       return opened.adopt(await openBlobStore(`${store}-blobs`, limits), async (part) => part.close());
     },
+    openKnowledge: async () => undefined,
     [Symbol.asyncDispose]: async () => opened.disposeAsync(),
   };
 }

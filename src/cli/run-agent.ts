@@ -40,10 +40,11 @@ export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promi
 async function runInStore(options: RunOptions, terminal: Terminal): Promise<number> {
   const { sessionId } = options;
   const onError = createReporter(terminal);
-  await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutColumns(warning, 500)));
-  const { agent, warnings } = assembled;
-  for (const warning of warnings) terminal.warn(cutColumns(warning, 500));
+  const onWarning = (warning: string): void => terminal.warn(cutColumns(warning, 500));
   await using store = await openStore(options.store);
+  await using assembled = await assembleAgent(options, onError, { onWarning, store });
+  const { agent, warnings } = assembled;
+  for (const warning of warnings) onWarning(warning);
   const log = await store.openLog({ limits: LIMITS });
   try {
     const target = await findTarget(log, options);

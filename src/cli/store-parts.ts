@@ -1,4 +1,5 @@
 /** The parts of a store, as the commands use them. `openStore` opens them. */
+import type { KnowledgeBase, KnowledgeBaseOptions } from "../context/index.ts";
 import type { StoredLog, StoreOptions } from "../log/open-log.ts";
 import type { Credentials } from "../server/auth/credentials/credentials.ts";
 import type { RateCounters } from "../server/auth/limits/rate-counters.ts";
@@ -15,4 +16,6 @@ export interface StoreParts extends AsyncDisposable {
   /** Returns undefined for files: a server then counts in memory. */
   openRateCounters(): Promise<RateCounters | undefined>;
   openBlobs(limits: BlobLimits): Promise<BlobStore>;
+  /** Returns undefined for files: the knowledge base is then a file of its own. */
+  openKnowledge(options?: KnowledgeBaseOptions): Promise<KnowledgeBase | undefined>;
 }

@@ -15,6 +15,10 @@ export {
   type SearchOptions,
   type TextDocument,
 } from "./knowledge-base/knowledge-base.ts";
+export {
+  openPostgresKnowledgeBase,
+  type PostgresKnowledgeBaseOptions,
+} from "./knowledge-base/open-postgres-knowledge-base.ts";
 export type { DocumentFormat } from "./knowledge-base/read-document.ts";
 export type { SearchHit } from "./knowledge-base/rank-passages.ts";
 export type { Passage, RetrieveOptions, Retriever } from "./retriever.ts";

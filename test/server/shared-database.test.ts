@@ -74,7 +74,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
   beforeAll(async () => {
     database = await startPostgres();
     // Both create the tables.
-    const start = () => startServe(database.url, ["--agents", AGENTS, "--auth", "on"]);
+    const start = () => startServe(database.url, ["--agents", AGENTS, "--auth", "on", "--kb", database.url]);
     [a, b] = await Promise.all([start(), start()]);
     token = await createToken("everyone");
   }, TIMEOUT);
@@ -157,6 +157,29 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
     const erased = await run("owner", "erase", "guest", "--yes");
     expect([erased.code, erased.out]).toEqual([0, "erased: guest (1 session, 1 file, 1 token, 0 links)\n"]);
     await until(async () => (await send(b, "/v1/sessions", {}, secret)).status === 401, "the token is refused");
+  });
+
+  test("a document that one adds is found at the other, and by the command line, until one removes it", async () => {
+    const secret = await createToken("librarian", "--scopes", "read,knowledge");
+    const path = "/v1/knowledge?name=tides.md";
+    const body = "# Tides\n\nThe moon pulls the sea, twice a day.";
+    const added = await send(a, path, { method: "POST", headers: { "content-type": "text/markdown" }, body }, secret);
+    expect(added.status).toBe(201);
+    const find = async (server: ServerProcess): Promise<unknown> =>
+      (await send(server, "/v1/knowledge/search?q=moon", {}, secret)).json();
+    const found = await find(a);
+    expect(found).toMatchObject({ hits: [{ document_id: "tides.md", title: "Tides" }] });
+    expect(await find(b)).toEqual(found);
+    const listed = await send(b, "/v1/knowledge", {}, secret);
+    expect(await listed.json()).toEqual(await (await send(a, "/v1/knowledge", {}, secret)).json());
+    const read = await run("kb", "search", "moon", "--json");
+    expect([read.code, JSON.parse(read.out)]).toMatchObject([0, { uri: "tides.md" }]);
+    const all = await run("kb", "list");
+    expect(all.out).toContain("handbook/en/");
+    expect(all.err).toContain(`documents in 127.0.0.1:${database.port}/postgres`);
+    const removed = await send(b, "/v1/knowledge/tides.md", { method: "DELETE" }, secret);
+    expect(removed.status).toBeLessThan(300);
+    expect(await find(a)).toMatchObject({ hits: [] });
   });
 
   test("starts that see no token agree that authentication is off, and later ones require it", async () => {

@@ -15,18 +15,23 @@ export interface StoredPart {
 /** Throws a CliError for a database. The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
 export function listParts(parsed: ParsedCommand): readonly [store: StoredPart, ...others: StoredPart[]] {
   const store = textOption(parsed, "store") ?? findStore(process.env);
-  if (isDatabase(store))
-    throw new CliError(
-      `${cleanText(hideCredentials(store))} is a database, and \`loom ${parsed.command.name}\` reads and writes files only`,
-      "use pg_dump or point-in-time recovery of PostgreSQL; see the guide Operate PostgreSQL",
-    );
-  const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env);
+  assertFile(store, parsed);
+  const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env, store);
+  assertFile(knowledge, parsed);
   return [
     { name: "store", path: store, copy: "store.db" },
     { name: "blobs", path: `${store}-blobs`, copy: "blobs" },
     { name: "credentials", path: `${store}-auth`, copy: "credentials.db" },
     { name: "knowledge", path: knowledge, copy: "knowledge.db" },
   ];
+}
+
+function assertFile(part: string, { command }: ParsedCommand): void {
+  if (!isDatabase(part)) return;
+  throw new CliError(
+    `${cleanText(hideCredentials(part))} is a database, and \`loom ${command.name}\` reads and writes files only`,
+    "use pg_dump or point-in-time recovery of PostgreSQL; see the guide Operate PostgreSQL",
+  );
 }
 
 export function exists({ path }: StoredPart): boolean {

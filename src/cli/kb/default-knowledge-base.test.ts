@@ -100,7 +100,7 @@ describe("the default knowledge base", () => {
     await half.addText({ uri: "mine", text: "# Mine" });
     await half.addText({ uri: "handbook/en/agents.md", text: "# Half", collection: HANDBOOK });
     await half.close();
-    await expect(openForWriting(choice, AbortSignal.abort())).rejects.toThrow(/abort/i);
+    await expect(openForWriting(choice, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
     const first = await openForWriting(choice);
     const all = await first.list({ collection: HANDBOOK });
     expect(all.length).toBeGreaterThan(10);

@@ -5,12 +5,19 @@
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type KnowledgeBase, type KnowledgeBaseOptions, openKnowledgeBase } from "../../context/index.ts";
+import {
+  type KnowledgeBase,
+  type KnowledgeBaseOptions,
+  openKnowledgeBase,
+  openPostgresKnowledgeBase,
+} from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
-import { type Environment, findKnowledgeBase } from "../find-store.ts";
+import { type Environment, findKnowledgeBase, isDatabase } from "../find-store.ts";
+import type { StoreParts } from "../store-parts.ts";
 
 export interface KnowledgeChoice {
+  /** A file, or the URL of a database. A URL may contain a password. */
   readonly file: string;
   /** The user named the file: the handbook is not added, and the file must exist unless `mayBeMissing`. */
   readonly isNamed: boolean;
@@ -22,15 +29,28 @@ export interface KnowledgeChoice {
 
 export const HANDBOOK = "handbook";
 
-export function chooseKnowledgeBase(given: string | undefined, env: Environment = process.env): KnowledgeChoice {
+/** `store` is the store of the sessions; default: the one of the environment. */
+export function chooseKnowledgeBase(
+  given: string | undefined,
+  env: Environment = process.env,
+  store?: string,
+): KnowledgeChoice {
   if (given !== undefined) return { file: given, isNamed: true };
-  return { file: findKnowledgeBase(env), isNamed: false };
+  return { file: findKnowledgeBase(env, store), isNamed: false };
+}
+
+/** The store of the sessions. A knowledge base in the same database uses its connections. */
+export type SharedStore = Pick<StoreParts, "address" | "openKnowledge">;
+
+export interface OpenChoiceOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly store?: SharedStore | undefined;
 }
 
 /** Opens the knowledge base for reading. The default one is created with the handbook if it is missing. */
-export async function openForReading(choice: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
+export async function openForReading(choice: KnowledgeChoice, options?: OpenChoiceOptions): Promise<KnowledgeBase> {
   assertKnowledgeBaseExists(choice);
-  return openForWriting(choice, signal);
+  return openForWriting(choice, options);
 }
 
 /** Throws a CliError if a named file does not exist, which is probably a mistake. */
@@ -41,12 +61,15 @@ export function assertKnowledgeBaseExists(choice: KnowledgeChoice): void {
 }
 
 export function isMissingFile({ file, isNamed }: KnowledgeChoice): boolean {
-  return isNamed && file !== ":memory:" && !existsSync(file);
+  return isNamed && file !== ":memory:" && !isDatabase(file) && !existsSync(file);
 }
 
 /** Opens the knowledge base for writing, and creates it if it is missing. Only its owner can read it. */
-export async function openForWriting(choice: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
-  const base = await openPrivateFile(choice);
+export async function openForWriting(
+  choice: KnowledgeChoice,
+  { signal, store }: OpenChoiceOptions = {},
+): Promise<KnowledgeBase> {
+  const base = await (isDatabase(choice.file) ? openTables(choice, store) : openPrivateFile(choice));
   try {
     if (!choice.isNamed) await refreshHandbook(base, { signal });
     return base;
@@ -54,6 +77,11 @@ export async function openForWriting(choice: KnowledgeChoice, signal?: AbortSign
     await base.close();
     throw error;
   }
+}
+
+async function openTables({ file, limits }: KnowledgeChoice, store: SharedStore | undefined): Promise<KnowledgeBase> {
+  const shared = store?.address === file ? await store.openKnowledge(limits) : undefined;
+  return shared ?? openPostgresKnowledgeBase(file, limits);
 }
 
 async function openPrivateFile({ file, limits }: KnowledgeChoice): Promise<KnowledgeBase> {

@@ -2,7 +2,11 @@
 import type { CliCommand } from "../command.ts";
 
 const FILE = {
-  kb: { value: "FILE", about: "knowledge base (default: $LOOM_KB, or knowledge.db next to the default store)" },
+  kb: {
+    value: "FILE",
+    about:
+      "knowledge base, a file or a postgres:// URL (default: $LOOM_KB; or $LOOM_STORE if it is a database; or knowledge.db next to the default store)",
+  },
 };
 const COLLECTION = { value: "NAME", about: "only this collection" };
 const JSON_LINES = { about: "print NDJSON" };
@@ -64,6 +68,6 @@ export const KB: CliCommand = {
   options: {},
   subcommands: [KB_ADD, KB_LIST, KB_SEARCH, KB_REMOVE],
   notes: [
-    "The knowledge base is one file. `loom run` offers it to the model as the tool search_knowledge_base. It starts with the Loom handbook, in the collection `handbook`, which you can remove.",
+    "The knowledge base is one file, or in the database of the sessions. `loom run` offers it to the model as the tool search_knowledge_base. It starts with the Loom handbook, in the collection `handbook`, which you can remove.",
   ],
 };

@@ -13,21 +13,23 @@ import type {
 import { MIN_SCORE } from "../../context/knowledge-base/rank-passages.ts";
 import type { ServedKnowledge } from "../../server/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
-import { type KnowledgeChoice, openForReading } from "./default-knowledge-base.ts";
+import { type KnowledgeChoice, openForReading, type SharedStore } from "./default-knowledge-base.ts";
 
 export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, AsyncDisposable {
   readonly name = "knowledge base";
   readonly minScore = MIN_SCORE;
   readonly #choice: KnowledgeChoice;
   readonly #onFailure: (error: unknown) => void;
+  readonly #store: SharedStore | undefined;
   #base: Promise<KnowledgeBase> | undefined;
   #isFailureReported = false;
 
   /**
    * `onFailure` is called once if the knowledge base cannot be opened. The request fails, and the next one tries again.
    */
-  constructor(choice: KnowledgeChoice, onFailure: (error: unknown) => void) {
+  constructor(choice: KnowledgeChoice, onFailure: (error: unknown) => void, store?: SharedStore) {
     this.#choice = choice;
+    this.#store = store;
     this.#onFailure = onFailure;
   }
 
@@ -62,7 +64,7 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
 
   async #openBase(): Promise<KnowledgeBase> {
     try {
-      return await openForReading(this.#choice);
+      return await openForReading(this.#choice, { store: this.#store });
     } catch (error) {
       this.#base = undefined;
       if (!this.#isFailureReported) this.#onFailure(error);

@@ -1,6 +1,6 @@
 /** Creates the agent of `loom run` from the options of the command. */
 import { agent, type Agent } from "../../agents/index.ts";
-import { openAgentResources } from "../agent-resources.ts";
+import { openAgentResources, type ResourceContext } from "../agent-resources.ts";
 import type { RunOptions } from "./read-run-options.ts";
 
 /** Disposing stops the MCP servers and closes the knowledge base. */
@@ -14,14 +14,14 @@ export interface AssembledAgent extends AsyncDisposable {
 export async function assembleAgent(
   options: RunOptions,
   onError: (error: unknown, errorId: string) => void,
-  onWarning: (warning: string) => void = () => undefined,
+  context: ResourceContext,
 ): Promise<AssembledAgent> {
   const { system, reasoning } = options;
   if (options.agent.kind === "own") {
     const { agent: own } = options.agent;
     return { agent: own, warnings: [], [Symbol.asyncDispose]: async () => undefined };
   }
-  const resources = await openAgentResources(options, onWarning);
+  const resources = await openAgentResources(options, context);
   const { model, tools, retriever, warnings } = resources;
   return {
     agent: agent({

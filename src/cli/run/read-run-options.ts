@@ -121,7 +121,8 @@ function quoteOption(name: string, value: string): string {
 function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["knowledge"] {
   const given = textOption(parsed, "kb");
   const isAutomatic = parsed.options["retrieve"] === true;
-  if (parsed.options["no-kb"] !== true) return { ...chooseKnowledgeBase(given, env), isAutomatic };
+  if (parsed.options["no-kb"] !== true)
+    return { ...chooseKnowledgeBase(given, env, textOption(parsed, "store")), isAutomatic };
   if (given === undefined && !isAutomatic) return undefined;
   throw new CliError(`\`--no-kb\` and \`--${isAutomatic ? "retrieve" : "kb"}\` cannot be used together`);
 }

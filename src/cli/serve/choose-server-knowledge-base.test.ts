@@ -11,8 +11,8 @@ it("has a document limit of at least the default, so that the handbook fits", as
   const folder = mkdtempSync(join(tmpdir(), "loom-served-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const env = { LOOM_KB: undefined, LOOM_STORE: join(folder, "loom.db") };
-  const choose = (bytes: number, kb?: string) =>
-    chooseServerKnowledgeBase({ kb, "max-document": bytes, "search-timeout": 3000 }, env);
+  const choose = (bytes: number, kb?: string, store?: string) =>
+    chooseServerKnowledgeBase({ kb, store, "max-document": bytes, "search-timeout": 3000 }, env);
   const small = choose(100);
   if (small === undefined) throw new Error("expected a knowledge base");
   await using base = new LazyKnowledgeBase(small, (error) => expect.unreachable(String(error)));
@@ -24,4 +24,7 @@ it("has a document limit of at least the default, so that the handbook fits", as
   });
   expect(choose(100, "some.db")).toMatchObject({ file: "some.db", isNamed: true, mayBeMissing: true });
   expect(choose(100, "none")).toBeUndefined();
+  const url = "postgres://db.example.com/loom";
+  expect(choose(100, undefined, url)).toMatchObject({ file: url, isNamed: false });
+  expect(choose(100, "some.db", url)).toMatchObject({ file: "some.db" });
 });

@@ -1,4 +1,4 @@
-/** Chooses the knowledge base file of a server. It does not open the file. */
+/** Chooses the knowledge base of a server. It does not open it. */
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import type { Environment } from "../find-store.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
@@ -9,13 +9,14 @@ import type { Settings } from "./settings.ts";
 export function chooseServerKnowledgeBase(
   {
     kb,
+    store,
     "max-document": maxDocument,
     "search-timeout": searchTimeoutMs,
-  }: Pick<Settings, "kb" | "max-document" | "search-timeout">,
+  }: Pick<Settings, "kb" | "max-document" | "search-timeout" | "store">,
   env?: Environment,
 ): KnowledgeChoice | undefined {
   if (kb === NONE) return undefined;
   // A smaller limit is enforced by the endpoints; the handbook pages must still fit.
   const maxDocumentBytes = Math.max(SERVER_LIMITS.maxDocumentBytes, maxDocument);
-  return { ...chooseKnowledgeBase(kb, env), mayBeMissing: true, limits: { maxDocumentBytes, searchTimeoutMs } };
+  return { ...chooseKnowledgeBase(kb, env, store), mayBeMissing: true, limits: { maxDocumentBytes, searchTimeoutMs } };
 }

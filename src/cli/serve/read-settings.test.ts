@@ -207,8 +207,14 @@ describe("readSettings", () => {
     expect(describeSettings(read(["--kb", "none"], env), 120, env)).toMatch(/^ {2}kb +none {2}\(--kb\)$/m);
     const table = settingsTable();
     expect(table).toMatch(/^\| `store` .*\| `~\/\.local\/share\/loom\/loom\.db` \|/m);
-    expect(table).toMatch(/^\| `kb` .*\| `knowledge\.db` next to the default store \|/m);
-    expect(usageOf(SERVE, 400)).toContain("(default: knowledge.db next to the default store; env: LOOM_KB)");
+    expect(table).toMatch(
+      /^\| `kb` .*\| the store if that is a database, otherwise `knowledge\.db` next to the default store \|/m,
+    );
+    expect(usageOf(SERVE, 400)).toContain("otherwise knowledge.db next to the default store; env: LOOM_KB)");
+    const url = "postgres://me:secret@db.example.com/loom";
+    const shared = describeSettings(read(["--store", url], env), 120, env);
+    expect(shared).toMatch(/^ {2}kb +postgres:\/\/db\.example\.com\/loom {2}\(default\)$/m);
+    expect(shared).not.toContain("secret");
   });
 
   it("prints settings with their source", () => {

@@ -79,7 +79,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const logger = await createLogger(values, terminal);
   const audit = await openServerAudit(values, terminal, { hasAuth: auth.options !== undefined });
   stack.defer(() => audit?.close());
-  const resources = stack.use(await openResources(values, store, (warning) => terminal.warn(cutColumns(warning, 500))));
+  const resources = stack.use(await openResources(values, parts, (warning) => terminal.warn(cutColumns(warning, 500))));
   for (const warning of resources.warnings) terminal.warn(cutColumns(warning, 500));
   const first = { name: formatModelName(parseModelName(values.model)), model: resources.model };
   const additional = await openAdditionalModels(collectModels(values), (warning) =>
@@ -166,13 +166,19 @@ function chooseDefaultAgent(name: string | undefined, own: LoadedAgents): string
   throw new CliError(`agent: ${name} is not one of ${known.join(", ")}`);
 }
 
-function openResources(values: Settings, store: string, onWarning: (warning: string) => void): Promise<AgentResources> {
+async function openResources(
+  values: Settings,
+  store: StoreParts,
+  onWarning: (warning: string) => void,
+): Promise<AgentResources> {
   const { workspace, mcp } = values;
   const base = chooseServerKnowledgeBase(values);
   if (base !== undefined && isMissingFile(base))
     onWarning(`kb: \`${base.file}\` does not exist yet; it is created on first use`);
-  if (base !== undefined && isDatabase(store))
+  if (base !== undefined && isDatabase(store.address) && !isDatabase(base.file))
     onWarning(`kb: \`${base.file}\` is a file of this machine; other servers of the database do not see its documents`);
+  // Creates the tables now, so that a server that may not do it ends at its start.
+  if (base?.file === store.address) await (await store.openKnowledge(base.limits))?.close();
   return openAgentResources(
     {
       ...collectModels(values),
@@ -181,7 +187,7 @@ function openResources(values: Settings, store: string, onWarning: (warning: str
       allowFetch: values["allow-fetch"],
       knowledge: base === undefined ? undefined : { ...base, isAutomatic: false },
     },
-    onWarning,
+    { onWarning, store },
   );
 }
 

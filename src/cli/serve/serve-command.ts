@@ -75,7 +75,7 @@ export function describeSettings(
 ): string {
   const rows = SETTING_KEYS.map((key) => {
     const { kind, isSecret = false, findDefault } = SETTINGS[key] as Setting<unknown>;
-    const value = values[key] ?? findDefault?.(env);
+    const value = values[key] ?? findDefault?.(env, values.store);
     const shown = value === undefined ? "-" : isSecret ? "(hidden)" : kind.show(value);
     return { name: key, about: `${shown === "" ? '""' : shown}  (${describeSource(key, sources[key], value, file)})` };
   });

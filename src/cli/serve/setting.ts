@@ -3,7 +3,7 @@
  * the configuration file). This module does not know individual settings.
  */
 import { describeValue } from "../../protocol/fault.ts";
-import type { Environment } from "../find-store.ts";
+import { type Environment, hideCredentials } from "../find-store.ts";
 import { MAX_TIMER_MS } from "../../protocol/limit-timer.ts";
 
 export interface SettingKind<T> {
@@ -28,8 +28,8 @@ export interface Setting<T> {
   readonly defaultValue: T | undefined;
   /** Text shown as the default in Markdown, for a setting without a `defaultValue`. */
   readonly defaultLabel?: string;
-  /** Computes the default from the environment. */
-  readonly findDefault?: (env: Environment) => T;
+  /** Computes the default from the environment, and from the store if that is set. */
+  readonly findDefault?: (env: Environment, store?: string) => T;
   /** Has no flag, because other users can see flags, and is never printed. */
   readonly isSecret?: boolean;
   readonly group: string;
@@ -52,7 +52,14 @@ export function textOf(placeholder: string, form: string, isValid: (text: string
   };
 }
 
-export const path: SettingKind<string> = { ...text, placeholder: "PATH", expected: "a path", isPath: true };
+/** A path. Some settings also take the URL of a database, whose password is not shown. */
+export const path: SettingKind<string> = {
+  ...text,
+  placeholder: "PATH",
+  expected: "a path",
+  isPath: true,
+  show: (value) => (/^postgres(?:ql)?:\/\//i.test(value) ? hideCredentials(value) : value),
+};
 
 /** Value of a path setting that turns the feature off. */
 export const NONE = "none";

@@ -321,8 +321,8 @@ export const SETTINGS = {
     "allow agents to fetch public web pages, and messages to name files by their URL",
   ),
   kb: {
-    ...defineOptional(AGENTS, pathOrNone, "knowledge base to search, or none"),
-    defaultLabel: "`knowledge.db` next to the default store",
+    ...defineOptional(AGENTS, pathOrNone, "knowledge base to search, a file or a postgres:// URL, or none"),
+    defaultLabel: "the store if that is a database, otherwise `knowledge.db` next to the default store",
     findDefault: findKnowledgeBase,
   },
   "tot-search": defineOptional(AGENTS, chooseOf("breadth", "depth"), "tot: search strategy", "`breadth`"),

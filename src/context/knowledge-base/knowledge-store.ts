@@ -5,7 +5,7 @@
  * Invariants: a document is found completely or not at all; the old version is found until the new one is complete; a
  * passage is searched if and only if its document is stored.
  */
-import type { SearchHit } from "./rank-passages.ts";
+import type { PassageQuery, SearchHit } from "./rank-passages.ts";
 
 export interface StoredDocument {
   readonly key: number;
@@ -51,14 +51,7 @@ export interface KnowledgeTotals {
 export type WriteOutcome = "added" | "updated" | "unchanged";
 
 /** What is known about the file of a document whose content has not changed. */
-export type FileState = Pick<DocumentToWrite, "hash" | "modifiedAt" | "indexedAt" | "root" | "stamp">;
-
-export interface PassageQuery {
-  readonly query: string;
-  readonly limit: number;
-  /** Undefined: all collections. */
-  readonly collection: string | undefined;
-}
+export type DocumentFileState = Pick<DocumentToWrite, "hash" | "modifiedAt" | "indexedAt" | "root" | "stamp">;
 
 /** Strings may contain anything, also characters that the store cannot keep: then nothing is found. */
 export interface KnowledgeStore {
@@ -86,7 +79,7 @@ export interface KnowledgeStore {
     signal: AbortSignal | undefined,
   ): Promise<readonly (WriteOutcome | "full")[]>;
   /** Does nothing if the document has another hash by now. */
-  touch(key: number, state: FileState): Promise<void>;
+  touch(key: number, state: DocumentFileState): Promise<void>;
   /** Removes documents. Unknown keys are ignored: another process may have replaced them. */
   remove(keys: readonly number[]): Promise<void>;
   /** Removes the document with this uri, also if it was just replaced. Returns false if there is none. */

@@ -7,7 +7,6 @@
  * examined.
  */
 import type { Passage } from "../retriever.ts";
-import type { PassageQuery } from "./knowledge-store.ts";
 import { type Match, makeSnippet } from "./make-snippet.ts";
 import { readQuery } from "./query-terms.ts";
 import { readTerms } from "./read-terms.ts";
@@ -49,6 +48,13 @@ const NAMED = { title: 0.9, heading: 0.7 } as const;
  */
 const SHARES = { held: 0.5, weight: 0.13, named: 0.2, together: 0.05, script: 0.12 } as const;
 const HAN = /\p{Script=Han}/u;
+
+export interface PassageQuery {
+  readonly query: string;
+  readonly limit: number;
+  /** Undefined: all collections. */
+  readonly collection: string | undefined;
+}
 
 /** A passage as it is stored. */
 export interface StoredPassage {

@@ -14,15 +14,14 @@ import { fromColumn, toColumn } from "../../../postgres/text-column.ts";
 import { LoomError } from "../../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
 import type {
-  FileState,
+  DocumentFileState,
   KnowledgeStore,
   KnowledgeTotals,
-  PassageQuery,
   PreparedDocument,
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
-import type { SearchHit } from "../rank-passages.ts";
+import type { PassageQuery, SearchHit } from "../rank-passages.ts";
 import { changeDocuments, type KeyedDocument, writePassages } from "./document-rows.ts";
 import { markCollection } from "./index-passage.ts";
 import { KNOWLEDGE_FORMAT } from "./knowledge-schema.ts";
@@ -163,7 +162,7 @@ class PostgresKnowledgeStore implements KnowledgeStore {
     });
   }
 
-  async touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: FileState): Promise<void> {
+  async touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: DocumentFileState): Promise<void> {
     await this.#db.write(
       `UPDATE @.knowledge_documents SET modified_at = $1, indexed_at = $2, root = $3, stamp = $4
       WHERE key = $5 AND hash = $6`,

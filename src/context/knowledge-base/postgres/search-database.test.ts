@@ -7,7 +7,7 @@ import { openKnowledgeBase, type KnowledgeBase } from "../knowledge-base.ts";
 import { openPostgresKnowledgeBase } from "../open-postgres-knowledge-base.ts";
 import { packHits, unpackHits } from "./index-passage.ts";
 
-const TIMEOUT = 60_000;
+const TIMEOUT = 600_000;
 const WORDS =
   "heron stork the nest nests river Dammbau 单车 清洗旧单车 上油 车 createAgent C++ naïve x 7 backup restore".split(
     " ",
@@ -21,7 +21,7 @@ const text = fc
   .tuple(words(4), fc.array(section, { maxLength: 4 }))
   .map(([title, all]) => `# ${title}\n\n${all.join("")}`);
 const change = fc.record({
-  uri: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz"),
+  uri: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz".split("")),
   collection: fc.constantFrom("one", "two"),
   text: fc.option(text, { freq: 8 }),
 });

@@ -7,7 +7,6 @@
 import type { PostgresDatabase, Transaction } from "../../../postgres/postgres-database.ts";
 import { LoomError } from "../../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
-import type { PassageQuery } from "../knowledge-store.ts";
 import {
   addTitled,
   chooseTerms,
@@ -17,6 +16,7 @@ import {
   MAX_FIRST_TERMS,
   MAX_POSTINGS,
   type PassageCandidate,
+  type PassageQuery,
   rankPassages,
   type SearchHit,
   type StoredPassage,

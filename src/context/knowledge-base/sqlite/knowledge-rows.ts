@@ -13,7 +13,7 @@ import { prepareAll, type Statements } from "../../../sqlite/database.ts";
 import type {
   ChunkToWrite,
   DocumentToWrite,
-  FileState,
+  DocumentFileState,
   KnowledgeTotals,
   StoredDocument,
   WriteOutcome,
@@ -126,7 +126,7 @@ export class KnowledgeRows {
   }
 
   /** Updates what is known about the file of a document whose content has not changed. */
-  touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: FileState): void {
+  touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: DocumentFileState): void {
     this.#statements.touch.run(modifiedAt, indexedAt, root, stamp, key, hash);
   }
 

@@ -1,6 +1,5 @@
 /** Searches the full-text index of a knowledge base file. */
 import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
-import type { PassageQuery } from "../knowledge-store.ts";
 import {
   addTitled,
   chooseTerms,
@@ -10,6 +9,7 @@ import {
   MAX_FIRST_TERMS,
   MAX_POSTINGS,
   type PassageCandidate,
+  type PassageQuery,
   rankPassages,
   type SearchHit,
 } from "../rank-passages.ts";

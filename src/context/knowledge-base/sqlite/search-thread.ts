@@ -3,8 +3,8 @@ import { workerData } from "node:worker_threads";
 import { assertFile } from "../../../sqlite/file-identity.ts";
 import { serveQueries } from "../../../sqlite/serve-queries.ts";
 import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
-import type { PassageQuery } from "../knowledge-store.ts";
 import { openKnowledgeReader } from "./knowledge-schema.ts";
+import type { PassageQuery } from "../rank-passages.ts";
 import { KnowledgeRows } from "./knowledge-rows.ts";
 import { searchRows } from "./search-rows.ts";
 

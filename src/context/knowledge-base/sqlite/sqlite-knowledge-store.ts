@@ -9,15 +9,14 @@ import { identifyFile } from "../../../sqlite/file-identity.ts";
 import { QueryThread } from "../../../sqlite/query-thread.ts";
 import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
 import type {
-  FileState,
+  DocumentFileState,
   KnowledgeStore,
   KnowledgeTotals,
-  PassageQuery,
   PreparedDocument,
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
-import type { SearchHit } from "../rank-passages.ts";
+import type { PassageQuery, SearchHit } from "../rank-passages.ts";
 import { CHUNK_BATCH, KnowledgeRows } from "./knowledge-rows.ts";
 import { openKnowledgeDatabase } from "./knowledge-schema.ts";
 import { searchRows } from "./search-rows.ts";
@@ -103,7 +102,7 @@ class SqliteKnowledgeStore implements KnowledgeStore {
     return batch.map((one) => outcomes.get(one) ?? "unchanged");
   }
 
-  async touch(key: number, state: FileState): Promise<void> {
+  async touch(key: number, state: DocumentFileState): Promise<void> {
     await this.#rows.transact(() => this.#rows.touch(key, state));
   }
 
