@@ -170,7 +170,7 @@ describe("access grants", () => {
     await vi.advanceTimersByTimeAsync(2000);
     expect(ended).toEqual([]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(ended).toEqual(["a unauthorized"]);
+    expect(ended).toEqual(["a store_unavailable"]);
     expect(reported).toHaveLength(5);
   });
 
@@ -180,7 +180,7 @@ describe("access grants", () => {
     await vi.advanceTimersByTimeAsync(3000);
     expect(ended).toEqual([]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect([ended, grants.size]).toEqual([["a unauthorized"], 0]);
+    expect([ended, grants.size]).toEqual([["a store_unavailable"], 0]);
   });
 
   it("are not ended twice when their stream closes during a check", async () => {

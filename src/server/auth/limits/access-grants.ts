@@ -5,7 +5,8 @@
  * Invariants:
  * - A sweep checks each credential once, and each session once per set of credentials, for any number of streams.
  * - The timer runs only while something is watched, and sending a record costs nothing.
- * - If the credential store fails three sweeps in a row, or does not answer for as long, all streams end.
+ * - If the credential store fails three sweeps in a row, or does not answer for as long, all streams end, with a code
+ *   that tells clients to connect again.
  */
 import { LoomError } from "../../../protocol/index.ts";
 import type { Caller } from "../authorize.ts";
@@ -66,6 +67,16 @@ const MAX_FAILED_SWEEPS = 3;
 
 const ignore = (): void => undefined;
 
+const createRevoked = (): LoomError =>
+  new LoomError(
+    "unauthorized",
+    "Access has ended: the credential was revoked or expired, or the session is no longer available. Sign in again or use another token.",
+  );
+
+/** Not `unauthorized`: clients would sign out although the credential is valid. */
+const createUnchecked = (): LoomError =>
+  new LoomError("store_unavailable", "The credentials cannot be checked at the moment; connect again");
+
 export function createAccessGrants<H extends Identity = Caller>(options: AccessGrantsOptions<H>): AccessGrants<H> {
   const {
     isValid,
@@ -99,18 +110,13 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
     timer = undefined;
   }
 
-  function end(grant: AccessGrant): void {
+  function end(grant: AccessGrant, why: LoomError): void {
     // The stream may have closed while its credential was checked.
     if (!grants.has(grant)) return;
     const [first] = grant.credentials as readonly [GrantCredential, ...GrantCredential[]];
     release(grant, accountOf(first.principal));
     try {
-      grant.onEnd(
-        new LoomError(
-          "unauthorized",
-          "Access has ended: the credential was revoked or expired, or the session is no longer available. Sign in again or use another token.",
-        ),
-      );
+      grant.onEnd(why);
     } catch (error) {
       onError(error);
     }
@@ -135,7 +141,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
     isSweeping = true;
     const isStillValid = createValidityCheck();
     try {
-      for (const grant of grants) if (!(await isAnyValid(grant.credentials, isStillValid))) end(grant);
+      for (const grant of grants) if (!(await isAnyValid(grant.credentials, isStillValid))) end(grant, createRevoked());
       failedSweeps = 0;
     } catch (error) {
       onError(error);
@@ -148,7 +154,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
   }
 
   function countFailedSweep(): void {
-    if (++failedSweeps >= MAX_FAILED_SWEEPS) for (const grant of grants) end(grant);
+    if (++failedSweeps >= MAX_FAILED_SWEEPS) for (const grant of grants) end(grant, createUnchecked());
   }
 
   async function checkSessions(isStillValid: ValidityCheck): Promise<void> {
@@ -160,7 +166,8 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
       if (left-- === 0 || performance.now() >= until) break;
       sessions.delete(sessionGrants.key);
       sessions.set(sessionGrants.key, sessionGrants);
-      if (!(await mayStillRead(sessionGrants, isStillValid))) for (const grant of sessionGrants.grants) end(grant);
+      if (!(await mayStillRead(sessionGrants, isStillValid)))
+        for (const grant of sessionGrants.grants) end(grant, createRevoked());
     }
     isChecking = false;
   }
