@@ -213,6 +213,38 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     }
   });
 
+  it("has several stores in one database, one per schema", async () => {
+    const [from, to] = ["first", "second"].map((name) => ["--store", server.url, "--schema", name]) as [
+      string[],
+      string[],
+    ];
+    const created = await loom(["store", "migrate", ...from]);
+    expect(created).toMatchObject({ code: 0, out: expect.stringContaining("log: created") as string });
+    const status = async (...args: string[]) => json((await loom(["store", "status", "--json", ...args])).out);
+    expect(await status(...from)).toMatchObject({ schema: "first", usable: true, sessions: 0 });
+    expect(await status(...to)).toMatchObject({ schema: "second", usable: false });
+    const log = await openPostgresLog(server.url, { schema: "first" });
+    await writeRuns(log, "a", 2);
+    await log.close();
+    const copy = ["store", "copy", "--from", server.url, "--to", server.url, "--from-schema", "first"];
+    expect(await loom([...copy, "--to-schema", "first"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("the same store") as string,
+    });
+    expect(await loom([...copy, "--to-schema", "second"])).toMatchObject({ code: 0 });
+    expect(await status(...to)).toMatchObject({ schema: "second", sessions: 1, records: 4 });
+    // Commands without an option read the variable.
+    const env = { LOOM_STORE: server.url, LOOM_STORE_SCHEMA: "second" };
+    expect(await loom(["token", "create", "one"], { env })).toMatchObject({ code: 0 });
+    expect((await loom(["token", "list"], { env })).out).toContain("one");
+    expect((await loom(["token", "list"], { env: { ...env, LOOM_STORE_SCHEMA: "first" } })).out).not.toContain("one");
+    const refused = await loom(["token", "list"], { env: { ...env, LOOM_STORE_SCHEMA: "Second" } });
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("LOOM_STORE_SCHEMA: Second is not") as string,
+    });
+  });
+
   it("is migrated once by several processes", async () => {
     const url = (await createDatabase())("postgres");
     const all = await Promise.all(Array.from({ length: 4 }, () => migrateStore(url, SERVER_FORMATS)));

@@ -33,9 +33,9 @@ export function isDatabase(store: string): boolean {
   }
 }
 
-/** Removes user, password and options from the URL of a database. */
+/** Removes user, password and options from a URL. Returns a path as it is. */
 export function hideCredentials(store: string): string {
-  if (!isDatabase(store)) return store;
+  if (!/^[a-z][a-z\d+.-]+:\/\//i.test(store)) return store;
   if (!URL.canParse(store)) return "a database";
   const { protocol, host, pathname } = new URL(store);
   return `${protocol}//${host}${pathname}`;

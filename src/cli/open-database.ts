@@ -2,22 +2,23 @@
 import { openSharedKnowledgeBase } from "../context/knowledge-base/open-postgres-knowledge-base.ts";
 import { openSharedPostgresLog } from "../log/open-postgres-log.ts";
 import { openPostgres } from "../postgres/postgres-database.ts";
+import type { PostgresOptions } from "../postgres/postgres-options.ts";
 import { openPostgresCredentials } from "../server/auth/credentials/postgres-credentials.ts";
 import { createPostgresRateCounters } from "../server/auth/limits/create-postgres-rate-counters.ts";
 import { openPostgresBlobStore } from "../server/blobs/open-postgres-blob-store.ts";
 import type { StoreParts } from "./store-parts.ts";
 
 /** Does not connect yet. Throws `missing_package`, or `store_failed` if the URL is not valid. */
-export async function openDatabase(url: string): Promise<StoreParts> {
+export async function openDatabase(url: string, options: PostgresOptions): Promise<StoreParts> {
   const opened = new AsyncDisposableStack();
-  const db = opened.adopt(await openPostgres(url), async (pool) => pool.close());
+  const db = opened.adopt(await openPostgres(url, options), async (pool) => pool.close());
   const openCredentials: StoreParts["openCredentials"] = async () =>
     opened.adopt(await openPostgresCredentials(db), async (part) => part.close());
   return {
     address: url,
     openCredentials,
     findCredentials: openCredentials,
-    openLog: async (options) => opened.adopt(await openSharedPostgresLog(db, options), async (part) => part.close()),
+    openLog: async (log) => opened.adopt(await openSharedPostgresLog(db, log), async (part) => part.close()),
     openRateCounters: async () => createPostgresRateCounters(db),
     openBlobs: async (limits) => opened.adopt(await openPostgresBlobStore(db, limits), async (part) => part.close()),
     openKnowledge: async (options) =>

@@ -4,14 +4,20 @@
  */
 import { lstatSync } from "node:fs";
 import { openLog, type StoredLog, type StoreOptions } from "../log/open-log.ts";
+import type { PostgresOptions } from "../postgres/postgres-options.ts";
 import { asStoreError } from "../sqlite/as-store-error.ts";
+import { readDatabaseOptions } from "./database-settings.ts";
 import { isDatabase } from "./find-store.ts";
 import type { StoreParts } from "./store-parts.ts";
 
-/** Throws `store_…`, `missing_package`, or a CliError for a URL of an unknown kind. */
-export async function openStore(store: string): Promise<StoreParts> {
+/**
+ * Opens a file or a database; the environment says how to connect, unless `database` is given. Throws `store_…`,
+ * `missing_package`, or a CliError for a URL of an unknown kind or an invalid variable.
+ */
+export async function openStore(store: string, database?: PostgresOptions): Promise<StoreParts> {
   if (!isDatabase(store)) return openFiles(store);
-  return (await import("./open-database.ts")).openDatabase(store);
+  const options = database ?? readDatabaseOptions(process.env);
+  return (await import("./open-database.ts")).openDatabase(store, options);
 }
 
 function openFiles(store: string): StoreParts {

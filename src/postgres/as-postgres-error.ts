@@ -3,7 +3,7 @@ import type { ErrorCode } from "../protocol/error-codes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 
 /** Classes and codes of SQLSTATE after which the same request can succeed later, on another connection. */
-const UNAVAILABLE = /^(?:08|57P|53300|25006)/;
+const UNAVAILABLE = /^(?:08|57P|53300|25006|25P0[34])/;
 /** Codes of SQLSTATE after which the same transaction can succeed at once. */
 const TRANSIENT: ReadonlySet<string> = new Set(["40001", "40P01"]);
 /** Errors of name resolution and of sockets. */

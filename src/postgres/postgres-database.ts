@@ -15,9 +15,8 @@ import { loadPackage } from "../protocol/load-package.ts";
 import { asPostgresError, isServerError, isTransient, isUnavailable } from "./as-postgres-error.ts";
 import { type PostgresOptions, type PostgresSettings, readPostgresOptions } from "./postgres-options.ts";
 
-/** Time to connect, and for one statement to be answered. */
+/** Time to connect. */
 const CONNECT_MS = 5000;
-const STATEMENT_MS = 30_000;
 /**
  * Time between two statements of a transaction. A process that stops inside of one would keep its locks for as long as
  * its connection looks alive, so that no other process could take its sessions over. Shorter than a lease.
@@ -234,7 +233,7 @@ export class PostgresDatabase {
       application_name: "loom",
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,
-      query_timeout: STATEMENT_MS,
+      query_timeout: this.settings.statementMs,
       types: {
         getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
           // All integers of this package are safe in JavaScript.

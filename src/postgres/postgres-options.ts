@@ -19,22 +19,38 @@ export interface PostgresOptions {
   readonly waitMs?: number;
   /** The same for reads, and for the credentials and limits of requests. Default: 3,000. */
   readonly readWaitMs?: number;
+  /** Maximum time of one statement in milliseconds. A longer one counts as a lost connection. Default: 30,000. */
+  readonly statementMs?: number;
 }
 
-const DEFAULTS = { schema: "loom", maxConnections: 10, waitMs: 60_000, readWaitMs: 3000 } as const;
+export const POSTGRES_DEFAULTS = {
+  schema: "loom",
+  maxConnections: 10,
+  waitMs: 60_000,
+  readWaitMs: 3000,
+  statementMs: 30_000,
+} as const;
 
 /** Options with their defaults. */
 export type PostgresSettings = Required<PostgresOptions>;
 
-/** Throws `store_failed` if the URL or the name of the schema is invalid. */
+export function isSchemaName(name: string): boolean {
+  return /^[a-z_][a-z0-9_]{0,62}$/.test(name);
+}
+
+/** Throws `store_failed` if an option is invalid. */
 export function readPostgresOptions(url: string, options: PostgresOptions): PostgresSettings {
-  const settings = { listenUrl: url, ...DEFAULTS, ...options };
+  const settings = { listenUrl: url, ...POSTGRES_DEFAULTS, ...options };
   for (const address of [url, settings.listenUrl])
     if (!URL.canParse(address)) throw new LoomError("store_failed", "The URL of the database is not valid");
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.schema))
+  if (!isSchemaName(settings.schema))
     throw new LoomError(
       "store_failed",
       `The schema must have at most 63 lower-case letters, digits and underscores, not "${settings.schema}"`,
     );
+  const { maxConnections, statementMs } = settings;
+  for (const [name, value] of Object.entries({ maxConnections, statementMs }))
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new LoomError("store_failed", `\`${name}\` must be an integer of at least 1, not ${String(value)}`);
   return settings;
 }

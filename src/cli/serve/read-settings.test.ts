@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { CliError, parseCommand, usageOf } from "../command.ts";
+import { collectDatabaseOptions, findUnusedSettings, readDatabaseOptions } from "../database-settings.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { readSettings } from "./read-settings.ts";
 import { describeSettings, SERVE, settingsTable } from "./serve-command.ts";
@@ -74,6 +75,34 @@ describe("readSettings", () => {
     expect(describeSettings(back, 120)).toMatch(/allow-fetch +false {2}\(--no-allow-fetch\)/);
   });
 
+  it("reads how to connect to a database, and does not print its password", () => {
+    const url = "postgres://me:secret@db.example.com/loom?sslmode=require";
+    const argv = ["--store", url, "--store-schema", "team_a", "--store-connections", "4", "--lease", "5s"];
+    const settings = read(argv, { LOOM_STORE_LISTEN_URL: url, LOOM_STORE_TIMEOUT: "10s" });
+    expect(collectDatabaseOptions(settings.values)).toEqual({
+      schema: "team_a",
+      listenUrl: url,
+      maxConnections: 4,
+      statementMs: 10_000,
+      waitMs: 60_000,
+    });
+    const shown = describeSettings(settings, 120, {});
+    expect(shown).toMatch(/store +postgres:\/\/db.example.com\/loom {2}\(--store\)/);
+    expect(shown).not.toContain("secret");
+    expect(findUnusedSettings(url, settings.values)).toEqual([]);
+    expect(findUnusedSettings("loom.db", settings.values)).toEqual([
+      "store-schema",
+      "store-listen-url",
+      "store-connections",
+      "store-timeout",
+    ]);
+    expect(findUnusedSettings("loom.db", read().values)).toEqual([]);
+    expect(readDatabaseOptions({ LOOM_STORE_SCHEMA: "team_a" })).toEqual({ schema: "team_a" });
+    expect(() => readDatabaseOptions({ LOOM_STORE_CONNECTIONS: "no" })).toThrow(
+      "LOOM_STORE_CONNECTIONS: no is not a number from 2 to 1000",
+    );
+  });
+
   it("resolves paths in the file relative to the file", () => {
     const file = writeFile({ store: "data/loom.db", kb: "none", workspace: "/srv", mcp: "none" });
     expect(read(["--config", file]).values).toMatchObject({
@@ -127,6 +156,20 @@ describe("readSettings", () => {
       ["--trusted-proxies", "loopback,me"],
       {},
       "--trusted-proxies: loopback,me is not a comma-separated list of IP addresses, CIDR ranges or the word loopback",
+    ],
+    [["--lease", "500ms"], {}, "--lease: 500ms is not a duration from 1s to 24 days, such as 15s or 10m"],
+    [["--store-connections", "1"], {}, "--store-connections: 1 is not a number from 2 to 1000"],
+    [["--store-timeout", "0"], {}, "--store-timeout: 0 is not a duration from 1s to 24 days, such as 15s or 10m"],
+    [[], { LOOM_STORE_WAIT: "long" }, "LOOM_STORE_WAIT: long is not a duration such as 500ms, 15s or 10m, or 0"],
+    [
+      ["--store-schema", "My Schema"],
+      {},
+      "--store-schema: My Schema is not a schema name of at most 63 lower-case letters, digits and underscores",
+    ],
+    [
+      [],
+      { LOOM_STORE_LISTEN_URL: "http://me:secret@db" },
+      "LOOM_STORE_LISTEN_URL: the given value is not a postgres:// URL",
     ],
     [["--api-key", "sk-secret"], {}, "unknown option `--api-key` | run `loom serve --help` for usage"],
     [["--nonsense"], {}, "unknown option `--nonsense` | run `loom serve --help` for usage"],

@@ -10,6 +10,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import { createPage, type ServerLimits, startLoomServer } from "../../server/index.ts";
 import { readLimits } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
+import { collectDatabaseOptions, findUnusedSettings } from "../database-settings.ts";
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
@@ -67,13 +68,14 @@ const WRITER_FAILED_EXIT_CODE = 1;
 
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const store = values.store ?? findStore(process.env);
-  await using parts = await openStore(store);
+  await using parts = await openStore(store, collectDatabaseOptions(values));
   // Checked before anything else is opened.
   const auth = await openAuth(values, parts);
   // Signals are handled from here on, so a slow start can also be stopped.
   using signal = waitForSignal(() => terminal.warn("stopping; press Ctrl-C again to exit immediately"));
   await using stack = new AsyncDisposableStack();
   for (const warning of auth.warnings) terminal.warn(warning);
+  for (const key of findUnusedSettings(store, values)) terminal.warn(`${key} has no effect: the store is a file`);
   const own = values.agents === undefined ? {} : await loadAgents(values.agents);
   const defaultAgent = chooseDefaultAgent(values.agent, own);
   const logger = await createLogger(values, terminal);
@@ -123,7 +125,11 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     fetchAttachments: values["allow-fetch"],
     runs: {
       maxSessions: values["max-sessions"],
-      session: { maxAttempts: values["max-run-attempts"], onInterruption: values["on-interruption"] },
+      session: {
+        ttlMs: values.lease,
+        maxAttempts: values["max-run-attempts"],
+        onInterruption: values["on-interruption"],
+      },
     },
     page: createPage(),
   });

@@ -35,6 +35,33 @@ export interface Setting<T> {
   readonly group: string;
 }
 
+export interface SettingWithDefault<T> extends Setting<T> {
+  readonly defaultValue: T;
+}
+
+export interface OptionalSetting<T> extends Setting<T> {
+  readonly defaultValue: undefined;
+}
+
+export function define<T>(
+  group: string,
+  kind: Setting<T>["kind"],
+  defaultValue: T,
+  about: string,
+): SettingWithDefault<T> {
+  return { group, kind, defaultValue, about };
+}
+
+/** Defines a setting without a default value. */
+export function defineOptional<T>(
+  group: string,
+  kind: Setting<T>["kind"],
+  about: string,
+  defaultLabel?: string,
+): OptionalSetting<T> {
+  return { group, kind, defaultValue: undefined, about, ...(defaultLabel === undefined ? {} : { defaultLabel }) };
+}
+
 export const text: SettingKind<string> = {
   placeholder: "TEXT",
   expected: "a non-empty string",
@@ -152,6 +179,17 @@ export const timer = measure(
   1,
   MAX_TIMER_MS,
 );
+
+/** A duration of at least `least` milliseconds. */
+export function timerFrom(least: number): SettingKind<number> {
+  return measure(
+    "TIME",
+    `a duration from ${timer.show(least)} to 24 days, such as 15s or 10m`,
+    TIMES,
+    least,
+    MAX_TIMER_MS,
+  );
+}
 
 function measure(
   placeholder: string,

@@ -13,7 +13,9 @@ import { AUDIT_FILE_LIMITS } from "../../server/auth/audit/create-audit-file.ts"
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
-import { findKnowledgeBase, findStore } from "../find-store.ts";
+import { SESSION_DEFAULTS } from "../../engine/session-options.ts";
+import { DATABASE_SETTINGS, STORE } from "../database-settings.ts";
+import { findKnowledgeBase, findStore, hideCredentials } from "../find-store.ts";
 import { AUDIT_WORDS } from "../audit-command.ts";
 import { isAgentName } from "../load-agents.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
@@ -21,17 +23,22 @@ import { listDefaultModels } from "./list-default-models.ts";
 import {
   bytes,
   chooseOf,
+  define,
+  defineOptional,
   duration,
   fraction,
   durationOrNone,
   listOf,
+  type OptionalSetting,
   path,
   pathOr,
   pathOrNone,
   type Setting,
+  type SettingWithDefault,
   text,
   textOf,
   timer,
+  timerFrom,
   toggle,
   url,
   wholeNumber,
@@ -39,7 +46,6 @@ import {
 
 const ADDRESS = "Address";
 const AUTHENTICATION = "Authentication";
-const STORE = "Store";
 const AGENTS = "Agents";
 const LIMITS = "Limits and timeouts";
 const OBSERVABILITY = "Observability";
@@ -62,28 +68,6 @@ const isModel = (item: string): boolean => /^[^\s/]+(?:\/\S+)?$/.test(item);
 const isBasePath = (text: string): boolean => isAccepted(() => readBasePath(text));
 const isScope = (item: string): item is Scope => SCOPES.some((scope) => scope === item);
 const isProxy = (item: string): boolean => isAccepted(() => readProxies([item]));
-
-interface SettingWithDefault<T> extends Setting<T> {
-  readonly defaultValue: T;
-}
-
-interface OptionalSetting<T> extends Setting<T> {
-  readonly defaultValue: undefined;
-}
-
-function define<T>(group: string, kind: Setting<T>["kind"], defaultValue: T, about: string): SettingWithDefault<T> {
-  return { group, kind, defaultValue, about };
-}
-
-/** Defines a setting without a default value. */
-function defineOptional<T>(
-  group: string,
-  kind: Setting<T>["kind"],
-  about: string,
-  defaultLabel?: string,
-): OptionalSetting<T> {
-  return { group, kind, defaultValue: undefined, about, ...(defaultLabel === undefined ? {} : { defaultLabel }) };
-}
 
 /** Settings that are server limits, with the name of the limit. */
 export const LIMIT_SETTINGS = {
@@ -232,12 +216,19 @@ export const SETTINGS = {
   store: {
     ...defineOptional(
       STORE,
-      path,
+      { ...path, show: hideCredentials },
       "session store, a file or a postgres:// URL; blobs and tokens are kept in PATH-blobs and PATH-auth, or in the database",
     ),
     defaultLabel: "`~/.local/share/loom/loom.db`",
     findDefault: findStore,
   },
+  ...DATABASE_SETTINGS,
+  lease: define(
+    STORE,
+    timerFrom(1000),
+    SESSION_DEFAULTS.ttlMs,
+    "time after which others take over the sessions of a process that died; at once if they share a file and a machine",
+  ),
   "max-sessions-per-owner": defineOptional(STORE, count, "sessions that each owner may have", "no limit"),
   "max-bytes-per-owner": defineOptional(STORE, bytes, "total size of the runs that each owner may have", "no limit"),
   "max-blobs-per-owner": defineOptional(STORE, count, "images and files that each owner may have", "no limit"),

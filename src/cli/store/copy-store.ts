@@ -1,6 +1,7 @@
 /** `loom store copy`: copies all sessions from one store to another, and names those that were not copied. */
 import { type CopiedSession, copySession, listOldestFirst } from "../../log/copy-session.ts";
 import type { StoredLog, StoreOptions } from "../../log/open-log.ts";
+import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import { hideCredentials } from "../find-store.ts";
@@ -14,15 +15,26 @@ const OTHER_PARTS = ["uploaded files", "tokens", "knowledge base"];
 /** The source may have been written with larger limits. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const OPTIONS: StoreOptions = {
-  maxConnections: 4,
   limits: { maxEventBytes: NO_LIMIT, maxForkBytes: NO_LIMIT, maxCommandBytes: NO_LIMIT },
 };
 
-export async function copyStore(from: string, to: string, isJson: boolean, terminal: Terminal): Promise<number> {
+/** A store, and how to connect to it if it is a database. */
+export interface CopiedStore {
+  readonly store: string;
+  readonly database: PostgresOptions;
+}
+
+export async function copyStore(
+  from: CopiedStore,
+  to: CopiedStore,
+  isJson: boolean,
+  terminal: Terminal,
+): Promise<number> {
   const counts = { copied: 0, present: 0, live: 0, different: 0, failed: 0, records: 0, bytes: 0 };
   try {
     await using stack = new AsyncDisposableStack();
-    const open = async (store: string): Promise<StoredLog> => stack.use(await openStore(store)).openLog(OPTIONS);
+    const open = async ({ store, database }: CopiedStore): Promise<StoredLog> =>
+      stack.use(await openStore(store, database)).openLog(OPTIONS);
     const [source, target] = [await open(from), await open(to)];
     for await (const info of listOldestFirst(source)) {
       terminal.progress(`session ${counts.copied + counts.present + 1}, ${info.bytes} bytes`);
@@ -42,7 +54,7 @@ export async function copyStore(from: string, to: string, isJson: boolean, termi
   const { copied, present, live, different, failed, records, bytes } = counts;
   const refused = live + different + failed;
   if (isJson) {
-    const stores = { from: hideCredentials(from), to: hideCredentials(to) };
+    const stores = { from: hideCredentials(from.store), to: hideCredentials(to.store) };
     await terminal.write(`${escapeJson(JSON.stringify({ ...stores, ...counts, not_copied: OTHER_PARTS }))}\n`);
   } else {
     await terminal.write(

@@ -3,12 +3,14 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { migrateStore, renewStore } from "../../log/maintain-store.ts";
 import { isLoomError } from "../../protocol/index.ts";
+import { POSTGRES_DEFAULTS, type PostgresOptions } from "../../postgres/postgres-options.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { readDatabaseOptions, readSchema } from "../database-settings.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
-import { copyStore } from "./copy-store.ts";
+import { type CopiedStore, copyStore } from "./copy-store.ts";
 import { STORE_MIGRATE, STORE_RENEW, STORE_STATUS } from "./store-commands.ts";
 import { showStatus } from "./show-status.ts";
 
@@ -16,7 +18,8 @@ export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promi
   // Files of a store are for their owner only.
   const before = process.umask(0o077);
   try {
-    if (parsed.command === STORE_STATUS) return await showStatus(readStore(parsed), parsed, terminal);
+    if (parsed.command === STORE_STATUS)
+      return await showStatus(readStore(parsed), readOptions(parsed, "schema"), parsed, terminal);
     if (parsed.command === STORE_RENEW) return await renew(parsed, terminal);
     return await (parsed.command === STORE_MIGRATE ? migrate : copy)(parsed, terminal);
   } catch (error) {
@@ -30,7 +33,7 @@ export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promi
 
 async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const store = readStore(parsed);
-  const parts = await migrateStore(store, SERVER_FORMATS);
+  const parts = await migrateStore(store, SERVER_FORMATS, readOptions(parsed, "schema"));
   if (parsed.options["json"] === true) {
     const changes = parts.map(({ name, stored, supported }) => ({ name, from: stored, to: supported }));
     await terminal.write(`${JSON.stringify({ store: hideCredentials(store), parts: changes })}\n`);
@@ -48,7 +51,8 @@ async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
 async function renew(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const store = readStore(parsed);
   if (!isDatabase(store) && !existsSync(store)) throw new CliError(`there is no store \`${cleanText(store)}\``);
-  const sessions = await renewStore(store, (count) => terminal.progress(`session ${count}`));
+  const showCount = (count: number): void => terminal.progress(`session ${count}`);
+  const sessions = await renewStore(store, showCount, readOptions(parsed, "schema"));
   terminal.progress(undefined);
   const shown = { store: hideCredentials(store), sessions };
   const text = `${plural(sessions, "session")} renewed; clients load them again, and share links must be created again`;
@@ -57,14 +61,25 @@ async function renew(parsed: ParsedCommand, terminal: Terminal): Promise<number>
 }
 
 async function copy(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  const [from, to] = ["from", "to"].map((name) => {
+  const [from, to] = ["from", "to"].map((name): CopiedStore => {
     const store = textOption(parsed, name);
     if (store === undefined) throw new CliError(`\`loom store copy\` needs --${name} STORE`);
-    return isDatabase(store) ? store : resolve(store);
-  }) as [string, string];
-  if (hideCredentials(from) === hideCredentials(to)) throw new CliError("--from and --to name the same store");
-  if (!isDatabase(from) && !existsSync(from)) throw new CliError(`there is no store \`${cleanText(from)}\``);
+    return isDatabase(store)
+      ? { store, database: readOptions(parsed, `${name}-schema`) }
+      : { store: resolve(store), database: {} };
+  }) as [CopiedStore, CopiedStore];
+  const isSame = hideCredentials(from.store) === hideCredentials(to.store);
+  if (isSame && from.database.schema === to.database.schema) throw new CliError("--from and --to name the same store");
+  if (!isDatabase(from.store) && !existsSync(from.store))
+    throw new CliError(`there is no store \`${cleanText(from.store)}\``);
   return copyStore(from, to, parsed.options["json"] === true, terminal);
+}
+
+/** The variables say how to connect; the option `flag` replaces the schema. */
+function readOptions(parsed: ParsedCommand, flag: string): PostgresOptions {
+  const given = textOption(parsed, flag);
+  const options = { schema: POSTGRES_DEFAULTS.schema, ...readDatabaseOptions(process.env) };
+  return given === undefined ? options : { ...options, schema: readSchema(`--${flag}`, given) };
 }
 
 function readStore(parsed: ParsedCommand): string {

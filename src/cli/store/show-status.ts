@@ -2,15 +2,13 @@
 import { existsSync } from "node:fs";
 import { readStoreStatus } from "../../log/maintain-store.ts";
 import type { StoreStatus } from "../../log/store-status.ts";
+import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson } from "../fit-text.ts";
 import type { ParsedCommand } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
-
-/** Schema of the tables; the command line has no option for another one. */
-const SCHEMA = "loom";
 
 /** What to do about an error, by its code. */
 const ADVICE: { readonly [code: string]: string } = {
@@ -27,11 +25,16 @@ interface Problem {
   readonly message: string;
 }
 
-export async function showStatus(store: string, { options }: ParsedCommand, terminal: Terminal): Promise<number> {
-  const { status, problem } = await readStatus(store);
+export async function showStatus(
+  store: string,
+  database: PostgresOptions,
+  { options }: ParsedCommand,
+  terminal: Terminal,
+): Promise<number> {
+  const { status, problem } = await readStatus(store, database);
   const kind = isDatabase(store) ? "postgres" : "sqlite";
   const advice = problem === undefined ? undefined : ADVICE[problem.code];
-  const where = { kind, store: hideCredentials(store), ...(kind === "postgres" ? { schema: SCHEMA } : {}) };
+  const where = { kind, store: hideCredentials(store), ...(kind === "postgres" ? { schema: database.schema } : {}) };
   const { counts } = status ?? {};
   const contents =
     counts === undefined
@@ -67,11 +70,12 @@ export async function showStatus(store: string, { options }: ParsedCommand, term
 
 async function readStatus(
   store: string,
+  database: PostgresOptions,
 ): Promise<{ readonly status?: StoreStatus; readonly problem: Problem | undefined }> {
   try {
     if (!isDatabase(store) && !existsSync(store))
       return { problem: { code: "store_missing", message: "the file does not exist" } };
-    const status = await readStoreStatus(store, SERVER_FORMATS);
+    const status = await readStoreStatus(store, SERVER_FORMATS, database);
     const old = status.versions.filter(({ stored, supported }) => stored < supported).map(({ name }) => name);
     if (old.length === 0) return { status, problem: undefined };
     return {

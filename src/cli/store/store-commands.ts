@@ -6,7 +6,11 @@ const STORE_OPTION = {
     value: "STORE",
     about: "file or postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
   },
+  schema: { value: "NAME", about: "schema of the tables in a database (default: $LOOM_STORE_SCHEMA, or loom)" },
 };
+
+const DATABASE_NOTE =
+  "LOOM_STORE_CONNECTIONS, LOOM_STORE_TIMEOUT and LOOM_STORE_WAIT apply to a database, as for `loom serve`.";
 
 export const STORE_STATUS: CliCommand = {
   name: "store status",
@@ -14,6 +18,7 @@ export const STORE_STATUS: CliCommand = {
   options: { ...STORE_OPTION, json: { about: "print JSON" } },
   notes: [
     "Changes nothing, also while servers run. Workers are processes that hold a lease of a session.",
+    DATABASE_NOTE,
     "Exit codes: 0 the store can be used, 1 it cannot, or must be migrated first; the output says what to do.",
   ],
   examples: ["loom store status", "loom store status --store postgres://loom@db.example.com/loom --json"],
@@ -25,6 +30,7 @@ export const STORE_MIGRATE: CliCommand = {
   options: { ...STORE_OPTION, json: { about: "print JSON" } },
   notes: [
     "Servers do this when they start. Use this command if their database user may not create tables. Several processes may do it at once. A store of a newer version is refused.",
+    `${DATABASE_NOTE} Raise LOOM_STORE_TIMEOUT if a statement of an update takes longer than 30 s.`,
     "Exit codes: 0 the store is up to date, 2 it is not.",
   ],
   examples: ["loom store migrate --store postgres://admin@db.example.com/loom"],
@@ -36,12 +42,15 @@ const STORE_COPY: CliCommand = {
   options: {
     from: { value: "STORE", about: "file or postgres:// URL to copy from (required)" },
     to: { value: "STORE", about: "file or postgres:// URL to copy to (required); created if it does not exist" },
+    "from-schema": { value: "NAME", about: "schema of --from in a database (default: $LOOM_STORE_SCHEMA, or loom)" },
+    "to-schema": { value: "NAME", about: "schema of --to in a database (default: $LOOM_STORE_SCHEMA, or loom)" },
     json: { about: "print NDJSON: one object per session with its SHA-256, and a summary at the end" },
   },
   notes: [
     "Every session is compared with its copy, byte by byte. After an interruption, run the command again: it copies what is missing, and changes no record that is there.",
     "Sessions with a live run or a writer are not copied, and named. Stop the servers of both stores first. The source is only read, but a store of an older version is updated.",
     "Only sessions are copied, not uploaded files, tokens and the knowledge base.",
+    DATABASE_NOTE,
     "Exit codes: 0 all sessions are in the target, 1 some are not, 2 a store cannot be used.",
   ],
   examples: ["loom store copy --from ~/.local/share/loom/loom.db --to postgres://loom@db.example.com/loom"],
@@ -54,7 +63,7 @@ export const STORE_RENEW: CliCommand = {
   notes: [
     "Clients may have received records that a restored store does not have. Run this command before you start a server: clients then load their sessions again, instead of skipping new records. Share links must be created again.",
     "Stop all servers first: the command refuses while a process holds a lease of a session. After an interruption, run it again. `loom restore` does this for files.",
-    "In PostgreSQL, use the user who created the tables.",
+    `In PostgreSQL, use the user who created the tables. ${DATABASE_NOTE}`,
     "Exit codes: 0 all sessions are renewed, 2 some are not.",
   ],
   examples: ["loom store renew --store postgres://admin@db.example.com/loom"],

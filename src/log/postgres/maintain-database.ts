@@ -16,8 +16,12 @@ const COUNT = `SELECT count(*) AS sessions, coalesce(sum(s.last_id - s.first_id 
   FROM @.sessions s WHERE s.session_id IS NOT NULL`;
 
 /** One attempt is enough to see whether the database is available. Changes nothing. `formats` are those of other parts. Throws `store_newer`, `store_unavailable` or `store_failed`. */
-export async function readDatabaseStatus(url: string, formats: readonly PostgresFormat[]): Promise<StoreStatus> {
-  return withDatabase(url, { readWaitMs: 0 }, async (db) => {
+export async function readDatabaseStatus(
+  url: string,
+  formats: readonly PostgresFormat[],
+  options: PostgresOptions = {},
+): Promise<StoreStatus> {
+  return withDatabase(url, { ...options, readWaitMs: 0 }, async (db) => {
     const stored = await readVersions(db);
     const all = [LOG_FORMAT, ...formats];
     const versions = all.map((format) => describePart(format, assertKnown(stored.get(format.name), format)));

@@ -5,6 +5,7 @@
  */
 import { assertKnown, migratePostgres, readVersions } from "../../postgres/migrate.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { fromColumn } from "../../postgres/text-column.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { LOG_FORMAT } from "./schema.ts";
@@ -42,8 +43,12 @@ interface HeldSession {
  * Gives every session a new incarnation and a new epoch, some hundred per transaction. Returns the number of sessions.
  * May be repeated after an interruption. Throws `lease_held` while a process holds a lease.
  */
-export async function renewDatabase(url: string, onProgress: (sessions: number) => void): Promise<number> {
-  const db = await openPostgres(url, { maxConnections: 2 });
+export async function renewDatabase(
+  url: string,
+  onProgress: (sessions: number) => void,
+  options: PostgresOptions = {},
+): Promise<number> {
+  const db = await openPostgres(url, { ...options, maxConnections: 2 });
   try {
     const stored = assertKnown((await readVersions(db)).get(LOG_FORMAT.name), LOG_FORMAT);
     if (stored === 0)

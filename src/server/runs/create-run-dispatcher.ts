@@ -31,7 +31,7 @@ export interface RunDispatcherOptions {
   readonly maxOpening?: number;
   /** How long an idle session is kept open, in milliseconds. Default: 2,000. */
   readonly lingerMs?: number;
-  /** The interval between sweeps for orphaned sessions, in milliseconds. Default: 5,000. */
+  /** The interval between sweeps for orphaned sessions, in milliseconds. Default: 5,000, at most half of a lease. */
   readonly sweepMs?: number;
   /** Leases, queues and limits of the sessions. */
   readonly session?: Pick<
@@ -49,9 +49,11 @@ export interface RunDispatcherOptions {
 }
 
 const MAX_SESSIONS = 4000;
+const MAX_SWEEP_MS = 5000;
 const MIN_OBSERVED_SESSIONS = 10_000;
 export function createRunDispatcher(options: RunDispatcherOptions): RunDispatcher {
-  const { log, observers = [], maxSessions = MAX_SESSIONS, maxOpening = 32, lingerMs = 2000, sweepMs = 5000 } = options;
+  const { log, observers = [], maxSessions = MAX_SESSIONS, maxOpening = 32, lingerMs = 2000 } = options;
+  const { sweepMs = Math.min(MAX_SWEEP_MS, (options.session?.ttlMs ?? Infinity) / 2) } = options;
   const registry = new AgentRegistry(log, options.agents, {
     defaultAgent: options.defaultAgent,
     blobs: options.blobs,

@@ -1,0 +1,110 @@
+/**
+ * The settings of a store in PostgreSQL. `loom serve` has them as flags and in its file; all commands read their
+ * environment variables.
+ */
+import { isSchemaName, POSTGRES_DEFAULTS, type PostgresOptions } from "../postgres/postgres-options.ts";
+import { CliError } from "./command.ts";
+import { type Environment, isDatabase, readVariable } from "./find-store.ts";
+import {
+  define,
+  defineOptional,
+  describeGivenValue,
+  durationOrNone,
+  type Setting,
+  textOf,
+  timerFrom,
+  wholeNumber,
+} from "./serve/setting.ts";
+
+export const STORE = "Store";
+
+const SCHEMA_NAME = "a schema name of at most 63 lower-case letters, digits and underscores";
+
+export const DATABASE_SETTINGS = {
+  "store-schema": define(
+    STORE,
+    textOf("NAME", SCHEMA_NAME, isSchemaName),
+    POSTGRES_DEFAULTS.schema as string,
+    "schema of the tables in the database",
+  ),
+  "store-listen-url": {
+    ...defineOptional(
+      STORE,
+      textOf("URL", "a postgres:// URL", (value) => /^postgres(?:ql)?:\/\//i.test(value) && URL.canParse(value)),
+      "URL that reaches the database without PgBouncer, for notifications",
+      "the URL of `store`",
+    ),
+    isSecret: true,
+  },
+  "store-connections": define(
+    STORE,
+    wholeNumber("a number", 2, 1000),
+    POSTGRES_DEFAULTS.maxConnections as number,
+    "maximum number of connections to the database, and one more for notifications",
+  ),
+  "store-timeout": define(
+    STORE,
+    timerFrom(1000),
+    POSTGRES_DEFAULTS.statementMs as number,
+    "maximum time of one statement in the database",
+  ),
+  "store-wait": define(
+    STORE,
+    durationOrNone,
+    POSTGRES_DEFAULTS.waitMs as number,
+    "time that changes wait for a database that is not available; then runs fail with store_unavailable",
+  ),
+} as const;
+
+type DatabaseSettingKey = keyof typeof DATABASE_SETTINGS;
+
+const KEYS = Object.keys(DATABASE_SETTINGS) as readonly DatabaseSettingKey[];
+
+/** Values of the settings. Those that are absent have their defaults. */
+interface DatabaseValues {
+  readonly "store-schema"?: string | undefined;
+  readonly "store-listen-url"?: string | undefined;
+  readonly "store-connections"?: number | undefined;
+  readonly "store-timeout"?: number | undefined;
+  readonly "store-wait"?: number | undefined;
+}
+
+export function collectDatabaseOptions(values: DatabaseValues): PostgresOptions {
+  const options = {
+    schema: values["store-schema"],
+    listenUrl: values["store-listen-url"],
+    maxConnections: values["store-connections"],
+    statementMs: values["store-timeout"],
+    waitMs: values["store-wait"],
+  };
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+/** Reads the variables. Throws a CliError that names the one with an invalid value. */
+export function readDatabaseOptions(env: Environment): PostgresOptions {
+  const values = KEYS.map((key) => {
+    const variable = `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
+    const given = readVariable(env, variable);
+    return [key, given === undefined ? undefined : readValue(key, variable, given)];
+  });
+  return collectDatabaseOptions(Object.fromEntries(values) as DatabaseValues);
+}
+
+/** Reads the name of a schema from an option of the command line. Throws a CliError. */
+export function readSchema(flag: string, given: string): string {
+  return readValue("store-schema", flag, given) as string;
+}
+
+function readValue(key: DatabaseSettingKey, name: string, given: string): unknown {
+  const { kind, isSecret = false } = DATABASE_SETTINGS[key] as Setting<unknown>;
+  const value = kind.read(given);
+  if (value === undefined)
+    throw new CliError(`${name}: ${describeGivenValue(given, isSecret)} is not ${kind.expected}`);
+  return value;
+}
+
+/** Names the settings that differ from their defaults although the store is a file. */
+export function findUnusedSettings(store: string, values: DatabaseValues): readonly string[] {
+  if (isDatabase(store)) return [];
+  return KEYS.filter((key) => values[key] !== DATABASE_SETTINGS[key].defaultValue);
+}
