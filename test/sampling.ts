@@ -27,6 +27,23 @@ export const DATABASE_SAMPLES = { waitsForLeases: LONG };
 
 /** Stopped servers: how often a run is handed over, which is more often than it may be tried. */
 export const HAND_OVER_SAMPLES = LONG ? { restarts: 5, maxAttempts: 3 } : { restarts: 1, maxAttempts: 1 };
+/**
+ * Several servers with one database: seconds of random faults, or 0 for each fault once, conversations, messages of each
+ * one, and the duration of leases.
+ */
+export const CLUSTER_SAMPLES = LONG
+  ? { seconds: 240, sessions: 24, messages: 8, ttlMs: 2000 }
+  : { seconds: 0, sessions: 4, messages: 30, ttlMs: 1000 };
+
+/** Processes with ten writers that fight for one session, how many are killed, and the number of appends. */
+export const RIVAL_SAMPLES = LONG
+  ? { processes: 10, kills: 100, appends: 20_000 }
+  : { processes: 3, kills: 1, appends: 200 };
+
+/** Short runs of several servers, of which one is killed in an interval, and the sessions they belong to. */
+export const MANY_RUNS_SAMPLES = LONG
+  ? { runs: 5000, sessions: 500, killMs: 5000, ttlMs: 2000 }
+  : { runs: 150, sessions: 50, killMs: 1000, ttlMs: 1000 };
 
 /** Number of readers, and of runs they follow. */
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100, runs: 10 };

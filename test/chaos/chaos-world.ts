@@ -12,9 +12,9 @@ import { setTimeout } from "node:timers/promises";
 import type { Transport } from "../../src/client/index.ts";
 import { type Log, openSqliteLog } from "../../src/log/index.ts";
 import { type Credentials, openCredentials } from "../../src/server/index.ts";
-import { type Child, startChild } from "../durability/child.ts";
 import { createRandom, type FaultProxy, startFaultProxy } from "../server/fault-proxy.ts";
 import { createTransport, findPort, type Kind } from "../server/kill-fixture.ts";
+import { RestartedServer } from "./restarted-server.ts";
 
 export const OWNER = "ann";
 /** How long a client waits for an answer. Faults and a busy machine make servers slow. */
@@ -22,14 +22,8 @@ const TIMEOUT_MS = 3000;
 const DISK_BYTES = 256 * 1024 * 1024;
 
 /** A server at one address, in one process after the other, behind a proxy. */
-export interface ChaosServer {
+export interface ChaosServer extends RestartedServer {
   readonly proxy: FaultProxy;
-  readonly child: Child;
-  readonly isUp: boolean;
-  start(): Promise<void>;
-  signal(name: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void;
-  /** Sends a command to the process. */
-  tell(line: string): void;
 }
 
 export interface ChaosWorld {
@@ -80,7 +74,10 @@ export async function openWorld(seed: number, floodMessages: number): Promise<Ch
     const port = await findPort(random);
     const proxy = await startFaultProxy(`http://127.0.0.1:${port}`, () => undefined);
     const args = [store, String(port), credentialsFile, notes, `127.0.0.1:${proxy.port}`];
-    return new RestartedServer(proxy, args, (error) => violations.push(`a server ended by itself: ${String(error)}`));
+    const server = new RestartedServer("../chaos/chaos-child.ts", args, (error) =>
+      violations.push(`a server ended by itself: ${String(error)}`),
+    );
+    return Object.assign(server, { proxy });
   };
   const servers = [await createServer(), await createServer()] as const;
   await servers[0].start();
@@ -154,45 +151,5 @@ function mountDisk(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-class RestartedServer implements ChaosServer {
-  readonly proxy: FaultProxy;
-  readonly #args: readonly string[];
-  readonly #onCrash: (error: unknown) => void;
-  #child: Child | undefined;
-  isUp = false;
-
-  /** `onCrash` is called if the server ends by itself after it has listened. */
-  constructor(proxy: FaultProxy, args: readonly string[], onCrash: (error: unknown) => void) {
-    this.proxy = proxy;
-    this.#args = args;
-    this.#onCrash = onCrash;
-  }
-
-  get child(): Child {
-    if (this.#child === undefined) throw new Error("the server was never started");
-    return this.#child;
-  }
-
-  /** Starts the process, again if it ends before it listens, as on a full disk. */
-  async start(): Promise<void> {
-    while (!this.isUp) {
-      this.#child = startChild("../chaos/chaos-child.ts", this.#args);
-      // A killed process does not read its commands.
-      this.#child.process.stdin?.on("error", () => undefined);
-      this.isUp = (await this.#child.next("listening")) !== undefined;
-      if (this.isUp) this.#child.ended.catch(this.#onCrash);
-    }
-  }
-
-  signal(name: NodeJS.Signals): void {
-    if (name === "SIGKILL" || name === "SIGTERM") this.isUp = false;
-    this.child.process.kill(name);
-  }
-
-  tell(line: string): void {
-    this.child.process.stdin?.write(`${line}\n`);
   }
 }

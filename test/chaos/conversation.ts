@@ -1,5 +1,5 @@
 /**
- * One session of the chaos tests: messages over every transport, viewers that reconnect at random, and a reader of the
+ * One session of the chaos tests: messages over every transport, viewers that reconnect at random, and readers of the
  * bytes of one dialect. At the end, everything that was shown is compared with the store.
  */
 import { setTimeout } from "node:timers/promises";
@@ -25,19 +25,40 @@ const MAX_NOTES = 30;
  */
 const PACE = { heartbeatMs: 5000, reconnect: { initialMs: 200, maxMs: 3000, maxAttempts: 10_000 } };
 
+/** What a conversation needs of the servers it is held with. */
+export type ConversationWorld = Pick<
+  ChaosWorld,
+  "random" | "log" | "token" | "violations" | "pick" | "count" | "url" | "transport"
+>;
+
+export interface ConversationOptions {
+  /** Number of messages. */
+  readonly count: number;
+  /** No further message is sent when it is aborted. */
+  readonly signal: AbortSignal;
+  /** Another reader requests what is new, with this pause in milliseconds between two requests. */
+  readonly pollMs?: number;
+  /** Additional check of the session before it is deleted. Throws if it finds a violation. */
+  readonly verify?: (session: string) => Promise<void>;
+}
+
 /** Sends messages until `count` are sent or the signal is aborted, then checks the session and deletes it. */
 export async function holdConversation(
-  world: ChaosWorld,
+  world: ConversationWorld,
   session: string,
-  { count, signal }: { readonly count: number; readonly signal: AbortSignal },
+  { count, signal, pollMs, verify }: ConversationOptions,
 ): Promise<void> {
   const { log, random, pick } = world;
   await retry(() => log.createSession(session, { owner: OWNER }));
-  const dialect = pick(DIALECT_NAMES);
-  const frames: Frame[] = [];
   const stop = new AbortController();
   const { token } = world;
-  const reading = readWithReconnect(world.url, session, frames, stop.signal, { dialect, token, pauseMs: 500 });
+  const read = (follow: boolean, pauseMs: number): SessionReader => {
+    const dialect = pick(DIALECT_NAMES);
+    const frames: Frame[] = [];
+    const options = { dialect, token, pauseMs, follow };
+    return { dialect, frames, ended: readWithReconnect(world.url, session, frames, stop.signal, options) };
+  };
+  const readers = [read(true, 500), ...(pollMs === undefined ? [] : [read(false, pollMs)])];
   const transports = {
     get sse() {
       return world.transport("sse");
@@ -59,20 +80,21 @@ export async function holdConversation(
       if ((await send(world, session, key, pick(viewers))) === "cancelled") keys.pop();
       if (random(4) === 0) pick(viewers).reconnect(pick(KINDS));
     }
-    await check(world, { session, keys, viewers, frames, dialect });
+    await check(world, { session, keys, viewers, readers });
+    await verify?.(session);
     world.count("checked sessions");
   } catch (error) {
     world.violations.push(`${session}: ${String(error)}; ${await describeSession(world, session, keys.at(-1))}`);
   } finally {
     stop.abort();
     for (const viewer of viewers) viewer.close();
-    await reading;
+    await Promise.all(readers.map(({ ended }) => ended));
   }
   await retry(() => log.deleteSession(session));
 }
 
 /** Describes why a session may not go on: who holds it, what waits, and what became of the last message. */
-async function describeSession({ log }: ChaosWorld, session: string, key = ""): Promise<string> {
+async function describeSession({ log }: ConversationWorld, session: string, key = ""): Promise<string> {
   const info = await retry(() => log.getSession(session));
   const pending = await retry(() => log.listPending(session));
   const [run] = await retry(() => log.listRuns(session, { limit: 1 }));
@@ -92,7 +114,7 @@ async function describeSession({ log }: ChaosWorld, session: string, key = ""): 
  * it was cancelled before its run started.
  */
 async function send(
-  world: ChaosWorld,
+  world: ConversationWorld,
   session: string,
   key: string,
   viewer: SessionViewer,
@@ -134,7 +156,7 @@ async function send(
 
 /** Sends a message to the chat endpoint of specification 003 and compares what arrives with the store. */
 async function sendChat(
-  world: ChaosWorld,
+  world: ConversationWorld,
   session: string,
   key: string,
   signal: AbortSignal,
@@ -191,15 +213,20 @@ async function sendChat(
   if (!isDeepStrictEqual(texts, wanted)) throw new Error(`/api/chat sent other frames for ${key} than are stored`);
 }
 
+interface SessionReader {
+  readonly dialect: DialectName;
+  readonly frames: readonly Frame[];
+  readonly ended: Promise<void>;
+}
+
 interface Checked {
   readonly session: string;
   readonly keys: readonly string[];
   readonly viewers: readonly SessionViewer[];
-  readonly frames: readonly Frame[];
-  readonly dialect: DialectName;
+  readonly readers: readonly SessionReader[];
 }
 
-async function check(world: ChaosWorld, { session, keys, viewers, frames, dialect }: Checked): Promise<void> {
+async function check(world: ConversationWorld, { session, keys, viewers, readers }: Checked): Promise<void> {
   await checkRuns(world, session, keys);
   const { log } = world;
   const wanted = await retry(async () => {
@@ -220,16 +247,18 @@ async function check(world: ChaosWorld, { session, keys, viewers, frames, dialec
       throw new Error("a viewer shows something else than a fresh client");
     if (regressions.length > 0) throw new Error(`shown text changed: ${regressions[0]}`);
   }
-  const stored = (await retry(() => gather(openStream(log, session, { dialect })))).flat();
-  await until(() => frames.length >= stored.length, `all ${dialect} frames of ${session} are read`, PATIENCE_MS);
-  const sent = stored.map(({ text, cursor }) => ({ text, cursor }));
-  const at = frames.findIndex((frame, index) => !isDeepStrictEqual(frame, sent[index]));
-  if (at !== -1)
-    throw new Error(`${dialect} frame ${at} is ${JSON.stringify(frames[at])}, not ${JSON.stringify(sent[at])}`);
+  for (const { dialect, frames } of readers) {
+    const stored = (await retry(() => gather(openStream(log, session, { dialect })))).flat();
+    await until(() => frames.length >= stored.length, `all ${dialect} frames of ${session} are read`, PATIENCE_MS);
+    const sent = stored.map(({ text, cursor }) => ({ text, cursor }));
+    const at = frames.findIndex((frame, index) => !isDeepStrictEqual(frame, sent[index]));
+    if (at !== -1)
+      throw new Error(`${dialect} frame ${at} is ${JSON.stringify(frames[at])}, not ${JSON.stringify(sent[at])}`);
+  }
 }
 
 /** Checks that each key has exactly one run, with one start and one end. */
-export async function checkRuns(world: ChaosWorld, session: string, keys: readonly string[]): Promise<void> {
+export async function checkRuns(world: ConversationWorld, session: string, keys: readonly string[]): Promise<void> {
   const { log } = world;
   const wanted = keys.map((key) => deriveRunId(session, key)).toSorted();
   await until(

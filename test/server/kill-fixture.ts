@@ -176,8 +176,8 @@ export interface Frame {
 }
 
 /**
- * Reads a session over SSE until the signal is aborted, and resumes after the last ID when the connection breaks. A
- * function as URL is called for each connection.
+ * Reads a session over SSE until the signal is aborted, and resumes after the last ID when the connection breaks, or
+ * when all is read if it does not follow. A function as URL is called for each connection.
  */
 export async function readWithReconnect(
   url: string | (() => string),
@@ -188,13 +188,19 @@ export async function readWithReconnect(
     dialect = "loom",
     token,
     pauseMs = 10,
-  }: { readonly dialect?: DialectName; readonly token?: string; readonly pauseMs?: number } = {},
+    follow = true,
+  }: {
+    readonly dialect?: DialectName;
+    readonly token?: string;
+    readonly pauseMs?: number;
+    readonly follow?: boolean;
+  } = {},
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       const last = frames.at(-1)?.cursor;
       const base = typeof url === "string" ? url : url();
-      const response = await fetch(`${base}/v1/sessions/${session}/events?follow=true&dialect=${dialect}`, {
+      const response = await fetch(`${base}/v1/sessions/${session}/events?follow=${follow}&dialect=${dialect}`, {
         headers: {
           accept: "text/event-stream",
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
