@@ -8,6 +8,8 @@ import { indexPassage, markCollection } from "./index-passage.ts";
 export interface KeyedDocument {
   readonly key: number;
   readonly document: DocumentToWrite;
+  /** Number of its passages that have a term. */
+  readonly counts: ReadonlyMap<string, number>;
 }
 
 export interface DocumentChanges {
@@ -33,15 +35,16 @@ const ADD_DOCUMENTS = `INSERT INTO @.knowledge_documents (key, uri, collection, 
   FROM json_to_recordset($1) AS row (key bigint, uri text, collection text, scope text, title text, format text,
     bytes bigint, "modifiedAt" double precision, "indexedAt" double precision, hash text, chunks bigint, root text,
     stamp text)`;
-/** Adds the passages of the documents `$1` to the counts and subtracts those of `$2`. */
-const COUNT_TERMS = `INSERT INTO @.knowledge_terms AS t (term, passages)
-  SELECT u.term, sum(CASE WHEN p.document = ANY ($1::bigint[]) THEN 1 ELSE -1 END) AS change
-  FROM @.knowledge_passages p CROSS JOIN LATERAL unnest(p.terms) AS u (term)
-  WHERE p.document = ANY ($1::bigint[] || $2::bigint[])
-  GROUP BY u.term HAVING sum(CASE WHEN p.document = ANY ($1::bigint[]) THEN 1 ELSE -1 END) <> 0
-  ON CONFLICT (term) DO UPDATE SET passages = t.passages + excluded.passages`;
-const DELETE_TERMS = `DELETE FROM @.knowledge_terms WHERE passages <= 0 AND term IN
-  (SELECT unnest(terms) FROM @.knowledge_passages WHERE document = ANY ($1::bigint[]))`;
+/** Adds `$2` to the counts of the terms `$1`, subtracts the passages of the documents `$3`, and returns unused terms. */
+const COUNT_TERMS = `WITH changes AS (
+    SELECT term, sum(change) AS change FROM (
+      SELECT unnest($1::text[]) AS term, unnest($2::bigint[]) AS change
+      UNION ALL SELECT unnest(terms), -1 FROM @.knowledge_passages WHERE document = ANY ($3::bigint[])) c
+    GROUP BY term HAVING sum(change) <> 0),
+  counted AS (INSERT INTO @.knowledge_terms AS t (term, passages) SELECT term, change FROM changes
+    ON CONFLICT (term) DO UPDATE SET passages = t.passages + excluded.passages RETURNING term, passages)
+  SELECT term FROM counted WHERE passages <= 0`;
+const DELETE_TERMS = "DELETE FROM @.knowledge_terms WHERE term = ANY ($1::text[])";
 const COUNT_TOTALS = `WITH signed AS (
     SELECT key, bytes, CASE WHEN key = ANY ($1::bigint[]) THEN 1 ELSE -1 END AS sign FROM @.knowledge_documents
     WHERE key = ANY ($1::bigint[] || $2::bigint[])),
@@ -62,16 +65,19 @@ export async function writePassages(
   const [row] = await query<{ readonly key: number }>("SELECT nextval('@.knowledge_keys') AS key");
   const key = row?.key ?? 0;
   const scope = markCollection(document.collection);
+  const counts = new Map<string, number>();
   for (let at = 0; at < chunks.length; at += BATCH) {
     const rows = chunks.slice(at, at + BATCH).map((chunk) => {
       const { firstLine, lastLine, headings, content } = chunk;
-      return { firstLine, lastLine, headings, content, ...indexPassage(chunk, scope) };
+      const entries = indexPassage(chunk, scope);
+      for (const term of entries.terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+      return { firstLine, lastLine, headings, content, ...entries };
     });
     await query(ADD_PASSAGES, [key, JSON.stringify(rows)]);
     await yieldToLoop();
     signal?.throwIfAborted();
   }
-  return { key, document };
+  return { key, document, counts };
 }
 
 /** Needs the lock of the store. */
@@ -82,23 +88,36 @@ export async function changeDocuments(
 ): Promise<void> {
   if (dropped.length > 0) await query(DELETE_PASSAGES, [dropped]);
   if (added.length + removed.length === 0) return;
-  const keys = added.map(({ key }) => key);
-  await query(COUNT_TERMS, [keys, removed]);
+  await countTerms(query, added, removed);
   if (removed.length > 0) {
     await query(COUNT_TOTALS, [[], removed]);
-    await query(DELETE_TERMS, [removed]);
     await query(DELETE_PASSAGES, [removed]);
     await query(DELETE_DOCUMENTS, [removed]);
   }
-  if (added.length > 0) {
-    const rows = added.map(({ key, document }) => ({
-      ...document,
-      key,
-      scope: markCollection(document.collection),
-      // Texts in PostgreSQL have no zero characters, and JSON no halves of characters.
-      title: document.title.replaceAll("\0", " ").toWellFormed(),
-    }));
-    await query(ADD_DOCUMENTS, [JSON.stringify(rows), writeId]);
-    await query(COUNT_TOTALS, [keys, []]);
-  }
+  if (added.length === 0) return;
+  const rows = added.map(({ key, document }) => ({
+    ...document,
+    key,
+    scope: markCollection(document.collection),
+    // Texts in PostgreSQL have no zero characters, and JSON no halves of characters.
+    title: document.title.replaceAll("\0", " ").toWellFormed(),
+  }));
+  await query(ADD_DOCUMENTS, [JSON.stringify(rows), writeId]);
+  await query(COUNT_TOTALS, [added.map(({ key }) => key), []]);
+}
+
+async function countTerms(
+  query: Transaction["query"],
+  added: readonly KeyedDocument[],
+  removed: readonly number[],
+): Promise<void> {
+  const changes = new Map<string, number>();
+  for (const { counts } of added)
+    for (const [term, count] of counts) changes.set(term, (changes.get(term) ?? 0) + count);
+  const unused = await query<{ readonly term: string }>(COUNT_TERMS, [
+    [...changes.keys()],
+    [...changes.values()],
+    removed,
+  ]);
+  if (unused.length > 0) await query(DELETE_TERMS, [unused.map(({ term }) => term)]);
 }

@@ -34,10 +34,9 @@ const EXTENSIONS = `SELECT term, count FROM (
     SELECT term, passages AS count, sum(passages) OVER (ORDER BY term) - passages AS before FROM (
       SELECT term, passages FROM @.knowledge_terms WHERE term >= $1 AND term < $2 ORDER BY term LIMIT $3) t) u
   WHERE before < $4 ORDER BY term`;
-const candidates = (within: string): string => `SELECT p.key, p.length, f.terms, f.hits
-  FROM (SELECT key, length, terms, hits FROM @.knowledge_passages WHERE terms && $1::text[] ${within} LIMIT $3) p
-  CROSS JOIN LATERAL (SELECT array_agg(u.term) AS terms, array_agg(u.hits) AS hits
-    FROM unnest(p.terms, p.hits) AS u (term, hits) WHERE u.term = ANY ($2::text[])) f`;
+const candidates = (within: string): string => `SELECT key, length,
+    ARRAY (SELECT hits[array_position(terms, asked)] FROM unnest($2::text[]) AS asked) AS hits
+  FROM @.knowledge_passages WHERE terms && $1::text[] ${within} LIMIT $3`;
 const CANDIDATES = candidates("");
 const CANDIDATES_OF = candidates("AND terms @> $4::text[]");
 const PASSAGES = `SELECT p.key, p.document, d.uri, d.title, d.collection, p.first_line AS "firstLine",
@@ -62,8 +61,8 @@ interface CountRow {
 interface ExaminedPassage {
   readonly key: number;
   readonly length: number;
-  readonly terms: readonly string[];
-  readonly hits: readonly number[];
+  /** Hits of each term that was asked for; null if the passage does not have it. */
+  readonly hits: readonly (number | null)[];
 }
 
 /** Throws `search_timeout`. */
@@ -156,22 +155,22 @@ class DatabaseSearch {
     return new Map(terms.map((term) => [term, counts.get(mark(term)) ?? 0]));
   }
 
-  /** Sorts passages by BM25. Those without a hit in these parts are left out. */
+  /** Sorts passages by BM25. `counts` has the terms in the order of the hits. Passages without a hit are left out. */
   #weigh(
     examined: readonly ExaminedPassage[],
     parts: TermHits,
     counts: ReadonlyMap<string, number>,
   ): readonly PassageCandidate[] {
     const weigh = (count: number): number => Math.max(MIN_IDF, Math.log((this.#chunks - count + 0.5) / (count + 0.5)));
-    const weights = new Map([...counts].map(([term, count]) => [term, weigh(count)]));
+    const weights = [...counts.values()].map(weigh);
     const found: PassageCandidate[] = [];
-    for (const { key, length, terms, hits } of examined) {
+    for (const { key, length, hits } of examined) {
       const norm = K1 * (1 - B + (B * length) / this.#averageLength);
       let weight = 0;
-      for (const [index, term] of terms.entries()) {
-        const { title, headings, body } = unpackHits(hits[index] ?? 0);
+      for (const [index, packed] of hits.entries()) {
+        const { title, headings, body } = unpackHits(packed ?? 0);
         const frequency = parts.title * title + parts.headings * headings + parts.body * body;
-        weight += (weights.get(term) ?? 0) * ((frequency * (K1 + 1)) / (frequency + norm));
+        weight += (weights[index] ?? 0) * ((frequency * (K1 + 1)) / (frequency + norm));
       }
       if (weight > 0) found.push({ key, weight });
     }
