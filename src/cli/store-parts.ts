@@ -16,6 +16,6 @@ export interface StoreParts extends AsyncDisposable {
   /** Returns undefined for files: a server then counts in memory. */
   openRateCounters(): Promise<RateCounters | undefined>;
   openBlobs(limits: BlobLimits): Promise<BlobStore>;
-  /** Returns undefined for files: the knowledge base is then a file of its own. */
+  /** Returns undefined for files: the knowledge base is then another file. */
   openKnowledge(options?: KnowledgeBaseOptions): Promise<KnowledgeBase | undefined>;
 }
