@@ -1,6 +1,7 @@
 /** Streams a run again: to a page that was reloaded, a client that lost its connection, or in another process. */
 import type { Log, RunInfo } from "../log/index.ts";
-import { assertCursorOf, type Cursor, isRead, parseCursor } from "../log/cursor.ts";
+import { type DialectName, isDialectName } from "../dialects/index.ts";
+import { assertCursorOf, assertCursorVersion, type Cursor, isRead, parseCursor } from "../log/cursor.ts";
 import { assertPosition } from "../log/rules.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
@@ -37,7 +38,7 @@ export async function resumeRun(
 ): Promise<Response> {
   // Browsers send no header before the first event, and some clients send an empty one.
   const cursor = text == null || text === "" ? undefined : text;
-  const position = cursor === undefined ? undefined : await readPosition(log, sessionId, cursor);
+  const position = cursor === undefined ? undefined : await readPosition(log, sessionId, cursor, options.dialect);
   const run = await findRun(log, sessionId, runId);
   const isWanted = runId !== undefined || cursor !== undefined || run?.status === "live";
   if (run === undefined || !isWanted || isRead(position, run.lastId)) return new Response(null, { status: 204 });
@@ -56,10 +57,11 @@ async function findRun(log: Log, sessionId: string, runId: string | undefined): 
 }
 
 /** Checks the cursor before the response starts. */
-async function readPosition(log: Log, sessionId: string, text: string): Promise<Cursor> {
+async function readPosition(log: Log, sessionId: string, text: string, dialect: DialectName = "loom"): Promise<Cursor> {
   const cursor = parseCursor(text);
   const session = await log.getSession(sessionId);
   assertCursorOf(sessionId, session?.incarnation ?? "", cursor);
+  if (isDialectName(dialect)) assertCursorVersion(cursor, { dialect }, dialect === "loom");
   if (session !== undefined) assertPosition(sessionId, cursor.eventId, session.firstId, session.lastId);
   return cursor;
 }

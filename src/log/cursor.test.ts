@@ -1,10 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { assertCursorOf, ENCODER_VERSION, formatCursor, MAX_CURSOR_LENGTH, parseCursor } from "./cursor.ts";
+import {
+  assertCursorOf,
+  assertCursorVersion,
+  assertSameFrames,
+  createCursorFormat,
+  ENCODER_VERSION,
+  ENCODER_VERSIONS,
+  formatCursor,
+  MAX_CURSOR_LENGTH,
+  parseCursor,
+} from "./cursor.ts";
 
 const INCARNATION = "6b1f9f0e-6d5c-4c0e-9a53-1f0c3c0f9a11";
 const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const frame = fc.option(fc.nat({ max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
+
+const format = createCursorFormat(INCARNATION, ENCODER_VERSION);
 
 function refusal(act: () => unknown): string {
   try {
@@ -20,8 +32,8 @@ describe("a cursor", () => {
   test("round-trips, and fits into a URL and an SSE ID", () => {
     fc.assert(
       fc.property(fc.string(), id, frame, (incarnation, eventId, index) => {
-        const text = formatCursor(incarnation, eventId, index);
-        expect(parseCursor(text)).toMatchObject({ eventId, frame: index });
+        const text = createCursorFormat(incarnation, ENCODER_VERSION)(eventId, index);
+        expect(parseCursor(text)).toMatchObject({ version: ENCODER_VERSION, eventId, frame: index });
         expect(() => assertCursorOf("s", incarnation, parseCursor(text))).not.toThrow();
         expect(encodeURIComponent(text)).toBe(text);
         expect(text.length).toBeLessThanOrEqual(MAX_CURSOR_LENGTH);
@@ -33,12 +45,12 @@ describe("a cursor", () => {
     fc.assert(
       fc.property(fc.tuple(id, frame), fc.tuple(id, frame), (a, b) => {
         const same = a[0] === b[0] && a[1] === b[1];
-        expect(formatCursor(INCARNATION, ...a) === formatCursor(INCARNATION, ...b)).toBe(same);
+        expect(format(...a) === format(...b)).toBe(same);
       }),
     );
   });
 
-  const good = formatCursor(INCARNATION, 12, 3);
+  const good = format(12, 3);
   test.each<[string, unknown]>([
     ["undefined", undefined],
     ["null", null],
@@ -53,7 +65,7 @@ describe("a cursor", () => {
     ["a record beyond 2^53-1", good.replace(".12.", ".9007199254740992.")],
     ["a frame beyond 2^53-1", good.replace(/3$/, "9007199254740992")],
     ["leading zeros", good.replace(".12.", ".012.")],
-    ["frame 0 of record 0", formatCursor(INCARNATION, 0, 0)],
+    ["frame 0 of record 0", format(0, 0)],
     ["a short tag", `${ENCODER_VERSION}.abc.12`],
     ["no record", good.replace(/\.12\.3$/, "")],
     ["a space", `${good} `],
@@ -80,9 +92,47 @@ describe("a cursor", () => {
     );
   });
 
-  test("of another encoder version is stale, regardless of its body", () => {
-    for (const text of [`${ENCODER_VERSION + 1}.abcdefgh.12.3`, `${ENCODER_VERSION + 1}.other-form`, "0.abcdefgh.12"])
-      expect(refusal(() => parseCursor(text))).toMatch(/^cursor_stale: .*version/);
+  test("with the form of a later version is stale", () => {
+    expect(refusal(() => parseCursor(`${ENCODER_VERSION + 1}.other-form`))).toMatch(/^cursor_stale: .*version/);
+    expect(refusal(() => parseCursor(`${ENCODER_VERSION}.other-form`))).toMatch(/^cursor_invalid/);
+  });
+
+  const [older, newer] = [ENCODER_VERSION - 1, ENCODER_VERSION + 1];
+  test.each<[version: number, frame: number | undefined, own: number, isIndependent: boolean, isAccepted: boolean]>([
+    [ENCODER_VERSION, 3, ENCODER_VERSION, false, true],
+    [ENCODER_VERSION, undefined, ENCODER_VERSION, false, true],
+    [older, undefined, ENCODER_VERSION, false, false],
+    [older, undefined, ENCODER_VERSION, true, true],
+    [older, 3, ENCODER_VERSION, true, false],
+    [newer, undefined, ENCODER_VERSION, false, false],
+    [newer, undefined, ENCODER_VERSION, true, true],
+    [newer, 3, ENCODER_VERSION, true, false],
+    // The frames of this dialect have changed: its old cursors are not accepted as positions of no stream.
+    [ENCODER_VERSION, undefined, newer, false, false],
+    // They have not changed since an older version: a cursor that belongs to no stream is accepted.
+    [ENCODER_VERSION, undefined, older, false, true],
+    [ENCODER_VERSION, 3, older, false, false],
+  ])(
+    "of version %j at frame %j, in a dialect of version %j (independent: %j): %j",
+    (version, at, own, independent, ok) => {
+      const cursor = parseCursor(createCursorFormat(INCARNATION, version)(12, at));
+      const check = () => assertCursorVersion(cursor, { dialect: "engine", encoderVersion: own }, independent);
+      expect(refusal(check)).toMatch(ok ? /^none$/ : /^cursor_stale: .*from its start/);
+    },
+  );
+
+  test("of another version cannot be followed by counted frames", () => {
+    const check = (version: number) => () =>
+      assertSameFrames(parseCursor(createCursorFormat(INCARNATION, version)(12)), { dialect: "loom" });
+    expect(refusal(check(ENCODER_VERSION))).toBe("none");
+    expect(refusal(check(newer))).toMatch(/^cursor_stale/);
+  });
+
+  test("that was given out with version 6 is valid in every dialect", () => {
+    for (const version of Object.values(ENCODER_VERSIONS)) expect(version).toBeLessThanOrEqual(ENCODER_VERSION);
+    // Until the frames of a dialect change.
+    expect(new Set(Object.values(ENCODER_VERSIONS))).toEqual(new Set([6]));
+    expect(formatCursor(INCARNATION, 12)).toBe(format(12));
   });
 
   test("of a deleted session with the same ID is stale", () => {

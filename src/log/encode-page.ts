@@ -40,6 +40,16 @@ export interface PageEncoding {
   readonly dialect: Dialect;
   readonly encoderOptions: EncoderOptions;
   readonly modes: StreamModes | undefined;
+  /** Version of the encoder. */
+  readonly version: number;
+}
+
+/**
+ * Whether each frame depends only on its record, so that a reader can continue at any record, also with another version
+ * of the encoder. States are computed from the records.
+ */
+export function isIndependent({ dialect, encoderOptions }: Omit<PageEncoding, "modes" | "version">): boolean {
+  return dialect === STORED_DIALECT && encoderOptions.strict !== true && encoderOptions.envelope !== false;
 }
 
 /** Encodes the pages of one stream. */
@@ -116,7 +126,7 @@ export function mayContainRunEnd({ texts }: Page): boolean {
  */
 export function createPageEncoder(encoding: PageEncoding, before: SavedPageEncoder, startId: number): PageEncoder {
   const { dialect, encoderOptions, modes } = encoding;
-  const isStored = dialect === STORED_DIALECT && encoderOptions.strict !== true && encoderOptions.envelope !== false;
+  const isStored = isIndependent(encoding);
   if (isStored && !includesStates(encoding)) return createStoredTextEncoder(modes, before.last);
   const selection = createSelection(encoding, before.selection);
   const own = dialect.createEncoder(encoderOptions, before.encoder);

@@ -216,7 +216,7 @@ describe("a snapshot", () => {
     const texts = records.map((record) => createEntry(record as StampedRecord).text);
     const fields = (dialect: DialectName, strict: boolean): string => {
       const found = new Set<string>();
-      const encoding = { dialect: DIALECTS[dialect], encoderOptions: { strict }, modes: "all" } as const;
+      const encoding = { dialect: DIALECTS[dialect], encoderOptions: { strict }, modes: "all", version: 6 } as const;
       const encoder = createPageEncoder(encoding, { last: 0 }, 1);
       for (const [index, text] of texts.entries()) {
         for (const _frames of encoder.encode(new Page("s", index, index + 1, [text])));

@@ -10,7 +10,6 @@
  */
 import { createHash } from "node:crypto";
 import { deserialize, serialize } from "node:v8";
-import { ENCODER_VERSION } from "./cursor.ts";
 import {
   type FoundState,
   needsRunHistory,
@@ -116,9 +115,9 @@ export class StreamSnapshots {
   }
 }
 
-function keyOf(incarnation: string, { dialect, encoderOptions, modes }: PageEncoding): string {
+function keyOf(incarnation: string, { dialect, encoderOptions, modes, version }: PageEncoding): string {
   const options = dialect.options.map((name) => encoderOptions[name] ?? null);
   const form = [dialect.name, options, typeof modes === "object" ? modes.toSorted() : (modes ?? null)];
   const hash = createHash("sha256").update(JSON.stringify([incarnation, form]));
-  return `${ENCODER_VERSION}.${STATE_VERSION}.${hash.digest("base64url").slice(0, 22)}`;
+  return `${version}.${STATE_VERSION}.${hash.digest("base64url").slice(0, 22)}`;
 }

@@ -17,7 +17,7 @@ import { createRecordReader } from "../dialects/loom/decode.ts";
 import { StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
 import { findStreamMode } from "../protocol/stream-modes.ts";
-import { formatCursor } from "./cursor.ts";
+import { createCursorFormat, ENCODER_VERSION, formatCursor } from "./cursor.ts";
 import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { Log } from "./log.ts";
@@ -261,10 +261,38 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     await log.close();
   });
 
+  test.each(STREAMS)("%s: accepts or refuses cursors of another encoder version", async (_, form) => {
+    const log = await open({ snapshotRecords: 1 });
+    await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+    const old = await read(log, { ...form, limit: 1 });
+    // As if the frames of this dialect had changed. Snapshots of the other version are not read.
+    const changed = { ...form, encoderVersion: ENCODER_VERSION + 1, limit: 1 };
+    const uncut = await read(log, changed);
+    expect(uncut.map(({ text }) => text)).toEqual(old.map(({ text }) => text));
+    const { strict = false, envelope = true } = form.encoderOptions ?? {};
+    const isIndependent = form.dialect === "loom" && !strict && envelope;
+    for (const [from, to] of [
+      [old, { options: changed, frames: uncut }],
+      [uncut, { options: form, frames: old }],
+    ] as const) {
+      const [at, sessionCursor] = [Math.floor(from.length / 2), from[0]?.cursor];
+      const resumed = read(log, { ...to.options, cursor: from[at]?.cursor });
+      if (isIndependent) expect(await resumed).toEqual(to.frames.slice(at + 1));
+      else await expect(resumed).rejects.toMatchObject({ code: "cursor_stale" });
+      // The number of frames may have changed as well.
+      const counted = read(log, { ...to.options, sessionCursor, skip: 2 });
+      await expect(counted).rejects.toMatchObject({ code: "cursor_stale" });
+      expect(await read(log, { ...to.options, sessionCursor })).toEqual(to.frames);
+      expect(await read(log, { ...to.options, cursor: to.frames[at]?.cursor })).toEqual(to.frames.slice(at + 1));
+    }
+  });
+
   test("rejects invalid positions with their error code", async () => {
     const log = await open();
     const { incarnation } = await writeRecords(log, makeRun("run-1"));
-    const at = (eventId: number, frame?: number) => ({ cursor: formatCursor(incarnation, eventId, frame) });
+    const at = (eventId: number, frame?: number) => ({
+      cursor: createCursorFormat(incarnation, ENCODER_VERSION)(eventId, frame),
+    });
     const refusals: readonly (readonly [string, Omit<StreamOptions, "dialect">])[] = [
       ["cursor_ahead", at(5)],
       ["cursor_ahead", { after: 5 }],
@@ -273,7 +301,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
       ["cursor_ahead", { skip: 1000, follow: true }],
       ["cursor_stale", at(2, 7)],
       ["cursor_stale", { cursor: formatCursor("another", 2) }],
-      ["cursor_stale", { cursor: `9${formatCursor(incarnation, 2)}` }],
+      ["cursor_stale", { cursor: `9${formatCursor(incarnation, 2)}.0` }],
       ["cursor_invalid", { cursor: "2" }],
       ["cursor_invalid", { after: -1 }],
       ["cursor_invalid", { after: 1.5 }],

@@ -14,11 +14,20 @@ import type { MissingText } from "../dialects/dialect.ts";
 import type { DialectName, EncoderOptions } from "../dialects/index.ts";
 import { isLoomError, LoomError, type StreamModes } from "../protocol/index.ts";
 import { readStreamModes } from "../protocol/stream-modes.ts";
-import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";
+import {
+  assertCursorOf,
+  assertCursorVersion,
+  assertSameFrames,
+  createCursorFormat,
+  type Cursor,
+  encoderVersionOf,
+  parseCursor,
+} from "./cursor.ts";
 import {
   createPageEncoder,
   findLastSentId,
   isChained,
+  isIndependent,
   mayContainRunEnd,
   needsRunHistory,
   type PageEncoder,
@@ -79,6 +88,8 @@ export interface StreamOptions {
   readonly recheckMs?: number | undefined;
   /** Whether to set `mayEndRun` in each step. Default: false. */
   readonly detectRunEnds?: boolean | undefined;
+  /** Replaces the version of the dialect's encoder, in tests of cursors between versions. @internal */
+  readonly encoderVersion?: number | undefined;
 }
 
 /** Maximum size of a batch in characters, unless a single frame is longer. */
@@ -147,15 +158,19 @@ export async function* openStreamSteps(
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
   const { incarnation, lastId } = info;
-  if (sessionCursor !== undefined) assertCursorOf(sessionId, incarnation, parseCursor(sessionCursor));
-  const start = findStreamPosition(info, cursor, after);
-  let toSkip = assertSkip(skip);
+  if (sessionCursor !== undefined) assertSessionCursor(info, sessionCursor, options);
   const dialect = DIALECTS[name];
+  const start = findStreamPosition(info, cursor, after, (position) => {
+    if (skip > 0) assertSameFrames(position, options);
+    else assertCursorVersion(position, options, isIndependent({ dialect, encoderOptions }));
+  });
+  let toSkip = assertSkip(skip);
   const selected = modes ?? (encoderOptions.strict === true ? "all" : undefined);
   const encoding = {
     dialect,
     encoderOptions,
     modes: selected === undefined || selected === "all" ? selected : readStreamModes(selected),
+    version: encoderVersionOf(options),
   };
   // No page will follow that would detect it.
   if (start.eventId > lastId && toSkip > 0) throw aheadBy(toSkip);
@@ -164,10 +179,11 @@ export async function* openStreamSteps(
   const { from, before } = await findReadPosition(log, info, encoding, snapshots, start);
   snapshots.start(from);
   const encoder = createPageEncoder(encoding, before, start.eventId);
-  const write = createPageWriter(encoder, incarnation, start, options.maxFrameBytes);
+  const format = createCursorFormat(incarnation, encoding.version);
+  const write = createPageWriter(encoder, format, start, options.maxFrameBytes);
   let reportStart: (() => void) | undefined = () => {
     reportStart = undefined;
-    onStart?.({ session: info, cursor: cursor ?? formatCursor(incarnation, start.eventId - 1) });
+    onStart?.({ session: info, cursor: cursor ?? format(start.eventId - 1) });
   };
   if (start.eventId > lastId) reportStart();
   const yieldToLoop = createLoopYield();
@@ -197,7 +213,23 @@ export async function* openStreamSteps(
   }
 }
 
-function findStreamPosition(info: SessionInfo, text: string | undefined, after: number | undefined): FramePosition {
+/** Throws `cursor_stale` if the cursor is of another session, or of another encoder than the frames to skip. */
+export function assertSessionCursor(
+  { sessionId, incarnation }: SessionInfo,
+  text: string,
+  options: Pick<StreamOptions, "dialect" | "encoderVersion" | "skip">,
+): void {
+  const cursor = parseCursor(text);
+  assertCursorOf(sessionId, incarnation, cursor);
+  if ((options.skip ?? 0) > 0) assertSameFrames(cursor, options);
+}
+
+function findStreamPosition(
+  info: SessionInfo,
+  text: string | undefined,
+  after: number | undefined,
+  assertVersion: (cursor: Cursor) => void,
+): FramePosition {
   const { sessionId, incarnation, firstId, lastId } = info;
   if (text === undefined) {
     if (after === undefined) return { eventId: firstId, frame: 0 };
@@ -208,6 +240,7 @@ function findStreamPosition(info: SessionInfo, text: string | undefined, after: 
     throw new LoomError("cursor_invalid", "Give either a cursor or a record to start after, not both");
   const cursor = parseCursor(text);
   assertCursorOf(sessionId, incarnation, cursor);
+  assertVersion(cursor);
   assertPosition(sessionId, cursor.eventId, firstId, lastId);
   if (cursor.frame === undefined) return { eventId: cursor.eventId + 1, frame: 0 };
   return { eventId: cursor.eventId, frame: cursor.frame + 1 };
@@ -250,8 +283,12 @@ interface PageBatch {
 }
 
 /** Yields the frames of a page in batches, encoded lazily. The last batch may be empty. */
-function createPageWriter(encoder: PageEncoder, incarnation: string, start: FramePosition, maxFrameBytes?: number) {
-  const format = createCursorFormat(incarnation);
+function createPageWriter(
+  encoder: PageEncoder,
+  format: ReturnType<typeof createCursorFormat>,
+  start: FramePosition,
+  maxFrameBytes?: number,
+) {
   return function* (page: Page): Generator<PageBatch> {
     let frames: StreamFrame[] = [];
     let characters = 0;

@@ -1,6 +1,6 @@
 /**
- * A session that is recreated or pruned while a client is disconnected: the view shows only one of the sessions, or
- * reports that something is missing.
+ * A session that is recreated or pruned while a client is disconnected, or a server of another version: the view shows
+ * only one of the sessions, or reports that something is missing.
  */
 import { describe, expect, it, vi } from "vitest";
 import { connect, createFetchTransport, createReceiver, type Receiver } from "../../src/client/index.ts";
@@ -20,16 +20,29 @@ function follow(log: Log, dialect: DialectName, framing: "sse" | "ndjson") {
   const handler = createEventsHandler({ log, heartbeatMs: 0 });
   let isAway = false;
   let stop = new AbortController();
-  const fetch = (request: Request): Promise<Response> =>
-    isAway
-      ? Promise.reject(new TypeError("unreachable"))
-      : handler(new Request(request, { signal: AbortSignal.any([request.signal, stop.signal]) }));
+  let isUpgraded = false;
+  const statuses: number[] = [];
+  const fetch = async (request: Request): Promise<Response> => {
+    if (isAway) throw new TypeError("unreachable");
+    const signal = AbortSignal.any([request.signal, stop.signal]);
+    const { headers } = request;
+    const last = headers.get("last-event-id");
+    if (isUpgraded && last !== null) headers.set("last-event-id", toOlder(last));
+    const response = await handler(new Request(isUpgraded ? toOlder(request.url) : request.url, { headers, signal }));
+    statuses.push(response.status);
+    return response;
+  };
   const receiver = createReceiver();
   const transport = createFetchTransport({ url: "http://loom.test", framing, fetch });
   const connection = connect(receiver, { transport, session: "s", dialect, clock: CLOCK });
   return {
     receiver,
     connection,
+    statuses,
+    /** The cursors of this client are now those of an older version. */
+    upgrade: (): void => {
+      isUpgraded = true;
+    },
     leave: (): void => {
       isAway = true;
       stop.abort();
@@ -40,6 +53,11 @@ function follow(log: Log, dialect: DialectName, framing: "sse" | "ndjson") {
       connection.retry();
     },
   };
+}
+
+/** Makes a cursor one of another encoder version. */
+function toOlder(text: string): string {
+  return text.replaceAll(/\b6\.(?=[\w-]{8}\.\d)/g, "5.");
 }
 
 function show(receiver: Receiver): unknown {
@@ -59,6 +77,21 @@ describe.each(DIALECT_NAMES)("%s", (dialect) => {
     comeBack();
     await vi.waitFor(() => expect(show(receiver)).toEqual(["complete", ["of new-1", "of new-2"]]));
     connection.close();
+  });
+
+  it.each(["sse", "ndjson"] as const)("shows everything after the server was upgraded, over %s", async (framing) => {
+    const log = new MemoryLog();
+    await writeRecords(log, makeRun("run-1"));
+    const client = follow(log, dialect, framing);
+    await vi.waitFor(() => expect(show(client.receiver)).toEqual(["complete", ["of run-1"]]));
+    client.leave();
+    await writeRecords(log, makeRun("run-2", { after: 4, ts: 10 }));
+    client.upgrade();
+    client.comeBack();
+    await vi.waitFor(() => expect(show(client.receiver)).toEqual(["complete", ["of run-1", "of run-2"]]));
+    // The cursor was refused, and the client has read the session again; `loom` continues at any record.
+    expect(client.statuses).toEqual(dialect === "loom" ? [200, 200] : [200, 410, 200]);
+    client.connection.close();
   });
 
   it("reports missing records after pruning, over ndjson", async () => {

@@ -3,12 +3,12 @@ import { makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { readFrames } from "../../../test/server/read-frames.ts";
 import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
-import { ENCODER_VERSION, formatCursor } from "../../log/cursor.ts";
+import { createCursorFormat, ENCODER_VERSION } from "../../log/cursor.ts";
 
 const createTwoRuns = async () => {
   const fixture = await createServerFixture();
   const info = await writeRecords(fixture.log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
-  return { ...fixture, cursorOf: (id: number, frame?: number) => formatCursor(info.incarnation, id, frame) };
+  return { ...fixture, cursorOf: createCursorFormat(info.incarnation, ENCODER_VERSION) };
 };
 
 describe("the events of a session", () => {

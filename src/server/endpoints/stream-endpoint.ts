@@ -8,7 +8,7 @@ import type { ApiCall } from "../api/operation.ts";
 import { streamResponse, type StreamResponseOptions } from "../streams/stream-response.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import type { ReadRequest, StreamReader } from "../streams/stream-reader.ts";
-import { readStreamSelection } from "../streams/stream-selection.ts";
+import { readCursor, readStreamSelection } from "../streams/stream-selection.ts";
 import { runPath } from "./resource-paths.ts";
 import { chooseMediaType, type OfferedFormat } from "./choose-media-type.ts";
 import { findSession } from "./find-session.ts";
@@ -109,9 +109,10 @@ export async function assertStreamOptions(
   view: Pick<ReadRequest, "dialect" | "modes" | "strict">,
   request: Request,
 ): Promise<void> {
-  const { cursor } = readStreamSelection({ ...view, after: readLastEventId(request) });
-  if (cursor === undefined) return;
-  const position = parseCursor(cursor);
+  const selection = readStreamSelection({ ...view, after: readLastEventId(request) });
+  if (selection.cursor === undefined) return;
+  const encoderOptions = { strict: view.strict === true };
+  const position = readCursor(selection.cursor, { ...selection, encoderOptions });
   assertCursorOf(session, (await findSession(log, session)).incarnation, position);
 }
 

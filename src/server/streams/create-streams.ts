@@ -4,8 +4,9 @@
  */
 import { type DialectName, DIALECTS } from "../../dialects/index.ts";
 import type { Log, StreamOptions } from "../../log/index.ts";
-import { assertCursorOf, formatCursor, parseCursor } from "../../log/cursor.ts";
+import { assertCursorOf, formatCursor } from "../../log/cursor.ts";
 import { unknownSession } from "../../log/rules.ts";
+import { assertSessionCursor } from "../../log/stream.ts";
 import type { StreamMeter } from "../../observe/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
@@ -16,7 +17,7 @@ import type { ReaderEnd, ReadRequest, Streams } from "./stream-reader.ts";
 import type { StreamLimits } from "../guard/server-limits.ts";
 import { RunRange } from "./run-range.ts";
 import { type SessionReaderOptions, SessionReader } from "./session-reader.ts";
-import { type OpenedStream, openSelectedStream, readStreamSelection } from "./stream-selection.ts";
+import { type OpenedStream, openSelectedStream, readCursor, readStreamSelection } from "./stream-selection.ts";
 
 export interface StreamsOptions {
   readonly log: Log;
@@ -27,6 +28,8 @@ export interface StreamsOptions {
   readonly debug?: boolean | undefined;
   /** Send `loom` and `export` in strict form unless the request says otherwise. Default: false. */
   readonly strict?: boolean | undefined;
+  /** Replaces the version of the encoders, in tests of cursors between versions. */
+  readonly encoderVersion?: number | undefined;
   /** Called with the error that ended a reader, unless the caller caused it. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -91,6 +94,7 @@ export function createStreams(options: StreamsOptions): Streams {
       dialect: selection.dialect,
       modes: selection.modes,
       ...readEncoderOptions(request, selection.dialect),
+      ...(options.encoderVersion === undefined ? {} : { encoderVersion: options.encoderVersion }),
     };
     const rest: StreamOptions = { ...format, maxFrameBytes: limits.maxFrameBytes, detectRunEnds: run !== undefined };
     let reader: SessionReader | undefined;
@@ -185,7 +189,7 @@ export function createStreams(options: StreamsOptions): Streams {
     const channel = channels.find(channelKey(sessionId, format));
     if (cursor === undefined || channel === undefined || channel.isEnded) return undefined;
     const requested = readPosition(cursor);
-    if (writePosition(channel.incarnation, requested) !== cursor) return undefined;
+    if (writePosition(channel.incarnation, requested, format) !== cursor) return undefined;
     const position: Position | undefined = channel.skip(requested, skip);
     return position === undefined ? undefined : { session: channel.session, cursor, position };
   }
@@ -220,18 +224,15 @@ export function createStreams(options: StreamsOptions): Streams {
     const session = await log.getSession(sessionId);
     if (session === undefined) throw unknownSession(sessionId);
     await runRange.refresh();
-    const requested = cursor === undefined ? undefined : parseCursor(cursor);
+    const requested = cursor === undefined ? undefined : readCursor(cursor, selection);
     if (requested !== undefined) assertCursorOf(sessionId, session.incarnation, requested);
-    if (sessionCursor !== undefined) assertCursorOf(sessionId, session.incarnation, parseCursor(sessionCursor));
+    if (sessionCursor !== undefined) assertSessionCursor(session, sessionCursor, selection);
     if (runRange.first === undefined)
       return { session, cursor: cursor ?? formatCursor(session.incarnation, after ?? session.lastId) };
     const fromId = requested?.eventId ?? after;
     if (fromId !== undefined && fromId >= runRange.first) return openWithSlot(slotHolder, sessionId, selection);
     // The requested position is before the run, so skipped frames are counted from the start of the run.
-    return openWithSlot(slotHolder, sessionId, {
-      ...rest,
-      cursor: formatCursor(session.incarnation, runRange.first - 1),
-    });
+    return openWithSlot(slotHolder, sessionId, { ...rest, after: runRange.first - 1 });
   }
 
   return {

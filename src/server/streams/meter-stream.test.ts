@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
 import { openSession } from "../../engine/index.ts";
 import { type Log, MemoryLog, type SessionInfo } from "../../log/index.ts";
-import { formatCursor } from "../../log/cursor.ts";
+import { createCursorFormat, ENCODER_VERSION, formatCursor } from "../../log/cursor.ts";
 import { joinStreamMeters, MetricsCollector, type StreamMeter } from "../../observe/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { ControlConnection, type ControlConnectionOptions } from "../sockets/control-connection.ts";
@@ -216,7 +216,7 @@ describe("a meter", () => {
     });
     const frame = (text: string, eventId: number, index?: number) => ({
       text,
-      cursor: formatCursor(session.incarnation, eventId, index),
+      cursor: createCursorFormat(session.incarnation, ENCODER_VERSION)(eventId, index),
     });
     metered?.send([frame("a", 7), frame("é", 8, 0)]);
     metered?.send([frame("bb", 8, 1), frame("ccc", 8), frame("dddd", 9)]);

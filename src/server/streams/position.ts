@@ -6,7 +6,7 @@
  * cursors. A client may send another value; such a position is only compared for equality.
  */
 import type { StreamFrame } from "../../log/index.ts";
-import { formatCursor, parseCursor } from "../../log/cursor.ts";
+import { createCursorFormat, type CursorDialect, encoderVersionOf, parseCursor } from "../../log/cursor.ts";
 import type { StreamStep } from "../../log/stream.ts";
 
 export interface Position {
@@ -24,8 +24,10 @@ export function readPosition(cursor: string): Position {
   return { eventId, frame };
 }
 
-export function writePosition(incarnation: string, { eventId, frame }: Position): string {
-  return formatCursor(incarnation, eventId, Number.isFinite(frame) ? frame : undefined);
+/** Formats a position in a stream of this dialect as a cursor. */
+export function writePosition(incarnation: string, { eventId, frame }: Position, format: CursorDialect): string {
+  const formatCursor = createCursorFormat(incarnation, encoderVersionOf(format));
+  return formatCursor(eventId, Number.isFinite(frame) ? frame : undefined);
 }
 
 /** Negative when `a` is before `b`, zero when they are equal. */

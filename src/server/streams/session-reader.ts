@@ -357,7 +357,7 @@ export class SessionReader implements StreamReader, Follower {
   /** Reads until the log has no more records, a channel can continue, or the slot is revoked. */
   async #readFromLog(): Promise<void> {
     const { format, session } = this.#options;
-    const start = { cursor: writePosition(session.incarnation, this.#position), signal: this.#stop.signal };
+    const start = { cursor: writePosition(session.incarnation, this.#position, format), signal: this.#stop.signal };
     this.#opened ??= await this.#options.open({ ...start, skip: this.#skip });
     const opened = this.#opened;
     // The read was aborted.

@@ -58,7 +58,7 @@ export interface StreamChannelOptions {
   /** The end of a record. */
   readonly after: Position;
   readonly origin: ChunkOrigin;
-  readonly stream: Pick<StreamOptions, "dialect" | "modes" | "encoderOptions" | "maxFrameBytes">;
+  readonly stream: Pick<StreamOptions, "dialect" | "modes" | "encoderOptions" | "encoderVersion" | "maxFrameBytes">;
   readonly maxSharedBytes: number;
   /** Called when the memory of the retained parts has changed. */
   readonly onHold: (bytes: number) => void;
@@ -220,7 +220,7 @@ export class StreamChannel {
     try {
       const steps = openStreamSteps(log, sessionId, {
         ...stream,
-        cursor: writePosition(session.incarnation, after),
+        cursor: writePosition(session.incarnation, after, stream),
         follow: true,
         detectRunEnds: true,
         signal: this.#stop.signal,

@@ -13,7 +13,10 @@ import type { Position } from "./position.ts";
 import type { StreamLimits } from "../guard/server-limits.ts";
 
 /** The options that decide whether two readers of a session can share a channel. */
-export type StreamFormat = Pick<StreamChannelOptions["stream"], "dialect" | "modes" | "encoderOptions">;
+export type StreamFormat = Pick<
+  StreamChannelOptions["stream"],
+  "dialect" | "modes" | "encoderOptions" | "encoderVersion"
+>;
 
 export interface StreamChannelsOptions {
   readonly log: Log;

@@ -1,5 +1,7 @@
 /** Parses what a stream request selects, from a control frame or a URL, and opens that stream. */
 import { DIALECT_NAMES, type DialectName, DIALECTS, isDialectName } from "../../dialects/index.ts";
+import { assertCursorVersion, type Cursor, parseCursor } from "../../log/cursor.ts";
+import { isIndependent } from "../../log/encode-page.ts";
 import type { Log, StreamFrame, StreamOptions } from "../../log/index.ts";
 import { openStreamSteps, type StreamStartInfo, type StreamStep } from "../../log/stream.ts";
 import { LoomError } from "../../protocol/index.ts";
@@ -43,6 +45,14 @@ export function readStreamSelection(request: StreamSelection): StreamOptions {
   if (!Number.isSafeInteger(id))
     throw new LoomError("cursor_invalid", `Invalid cursor: event id ${after.slice(0, 40)} is too large`);
   return { ...selection, after: id };
+}
+
+/** Parses a cursor. Throws `cursor_stale` if the stream cannot continue there. */
+export function readCursor(text: string, options: StreamOptions): Cursor {
+  const { dialect, encoderOptions = {} } = options;
+  const cursor = parseCursor(text);
+  assertCursorVersion(cursor, options, isIndependent({ dialect: DIALECTS[dialect], encoderOptions }));
+  return cursor;
 }
 
 /**

@@ -8,6 +8,7 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
 import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { type Position, readPosition } from "../../streams/position.ts";
+import { readCursor } from "../../streams/stream-selection.ts";
 import type { applyPolicy } from "../disconnect-policy.ts";
 import { assertRunStarts, findSession } from "../find-session.ts";
 import { runPath } from "../resource-paths.ts";
@@ -92,7 +93,7 @@ async function readStart(
 ): Promise<{ readonly after: string; readonly readUpTo: Position } | undefined> {
   const cursor = readLastEventId(request);
   if (cursor === undefined) return undefined;
-  const parsed = parseCursor(cursor);
+  const parsed = readCursor(cursor, { dialect: "ag-ui" });
   const { incarnation } = await findSession(log, session);
   assertCursorOf(session, incarnation, parsed);
   return { after: formatCursor(incarnation, Math.max(0, parsed.eventId - 1)), readUpTo: readPosition(cursor) };
