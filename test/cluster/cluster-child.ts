@@ -39,6 +39,7 @@ const { partMs, ttlMs, notes } = options;
 const NO_LIMITS = { requestsPerMinute: 1e6, runsPerMinute: 1e6, maxRuns: 1e6, maxStreams: 1e6 };
 /** A run is continued however often its process is killed, so that each one must complete. */
 const MAX_ATTEMPTS = 1000;
+const CHUNK = 16;
 const ANSWER = "Noted — 已记下. The rest of this answer only makes the run take longer. ".repeat(options.answers);
 
 /** A call appends one line, so a call that ran twice is visible in the file. */
@@ -75,7 +76,7 @@ const server = await startLoomServer({
   log,
   agents: {
     main: agent({
-      model: createPacedModel(answer, () => setTimeout(partMs)),
+      model: createPacedModel(answer, () => setTimeout(partMs), { chunk: CHUNK }),
       tools: [createNote("note", "never"), createNote("note_if_allowed", "always")],
     }),
   },

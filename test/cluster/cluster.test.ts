@@ -19,9 +19,15 @@ const DATABASE_MS = 10_000;
 
 /** Causes each fault once, some of them at the same time. */
 async function causeEach({ cause, counts }: ClusterWorld): Promise<void> {
-  await until(() => (counts.get("accepted messages") ?? 0) >= sessions, "messages are accepted");
+  const countAccepted = (): number => counts.get("accepted messages") ?? 0;
+  const converse = async (): Promise<void> => {
+    const enough = countAccepted() + sessions;
+    await until(() => countAccepted() >= enough, "messages are accepted");
+  };
+  await converse();
   await cause("kill -9", killServer);
   await Promise.all([cause("stopped process", stopHolder), cause("slow link", delayLink), cause("cut link", cutLink)]);
+  await converse();
   await cause("killed database", killDatabase);
 }
 
@@ -35,10 +41,10 @@ async function causeMany({ cause, random }: ClusterWorld): Promise<void> {
     }
   };
   await Promise.all([
-    // A process that starts is not waited for.
+    // After the last one is back: on a busy machine, a process that is killed too early would never answer.
     repeat(
       () => KILL_MS,
-      async () => void cause("kill -9", killServer),
+      () => cause("kill -9", killServer),
     ),
     repeat(
       () => 4000 + random(4000),

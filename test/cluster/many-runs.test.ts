@@ -11,7 +11,7 @@ import { type Cluster, findRepeated, openCluster } from "./cluster.ts";
 import { killServer } from "./cluster-faults.ts";
 import { readTexts } from "./read-texts.ts";
 
-const { runs: RUNS, sessions: SESSIONS, killMs, ttlMs } = MANY_RUNS_SAMPLES;
+const { runs: RUNS, sessions: SESSIONS, killMs, maxKills, ttlMs } = MANY_RUNS_SAMPLES;
 const SENDERS = 32;
 const SEED = 20_261_120;
 const PATIENCE_MS = 300_000;
@@ -73,7 +73,7 @@ async function checkSession({ log, ledger }: Cluster, session: string, keys: rea
 describe.skipIf(NO_POSTGRES !== undefined)("three servers, of which one is killed again and again", () => {
   test(`execute each of ${RUNS} runs once`, { timeout: 1_800_000 }, async ({ annotate }) => {
     const random = createRandom(SEED);
-    const cluster = await openCluster({ random, ttlMs, partMs: RUNS > 1000 ? 5 : 20, answers: 1 });
+    const cluster = await openCluster({ random, ttlMs, partMs: 10, answers: 1 });
     try {
       const began = performance.now();
       const names = Array.from({ length: SESSIONS }, (_, index) => sessionOf(index));
@@ -81,7 +81,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("three servers, of which one is kille
       const over = new AbortController();
       let kills = 0;
       const killing = (async () => {
-        while (!over.signal.aborted) {
+        while (!over.signal.aborted && kills < maxKills) {
           await setTimeout(killMs, undefined, { signal: over.signal }).catch(() => undefined);
           if (over.signal.aborted) break;
           kills++;

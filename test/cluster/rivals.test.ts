@@ -31,10 +31,13 @@ describe.skipIf(NO_POSTGRES !== undefined)("ten logs", () => {
     const server = await startPostgres();
     const log = await openPostgresLog(server.url);
     await log.createSession(SESSION);
+    const failures: unknown[] = [];
     let started = 0;
     const start = (): Child => {
       const count = Math.ceil((WRITERS - (started % PROCESSES)) / PROCESSES);
-      return startChild("../cluster/rival-child.ts", [server.url, SESSION, String(++started), String(count)]);
+      const child = startChild("../cluster/rival-child.ts", [server.url, SESSION, String(++started), String(count)]);
+      child.ended.catch((error: unknown) => failures.push(error));
+      return child;
     };
     const children = Array.from({ length: PROCESSES }, start);
     try {
@@ -50,11 +53,13 @@ describe.skipIf(NO_POSTGRES !== undefined)("ten logs", () => {
         await killed?.ended;
         children.push(start());
       }
-      await until(() => countLines(children, "ack") >= APPENDS, "enough is written", 500_000);
+      const isEnough = (): boolean => failures.length > 0 || countLines(children, "ack") >= APPENDS;
+      await until(isEnough, "enough is written", 500_000);
     } finally {
       for (const { process } of children) process.stdin?.end();
     }
-    await Promise.all(children.map(({ ended }) => ended));
+    await Promise.allSettled(children.map(({ ended }) => ended));
+    expect(failures).toEqual([]);
     const records = (await readTexts(log, SESSION)).map((text) => JSON.parse(text) as WrittenRecord);
     await log.close();
     await server.stop();

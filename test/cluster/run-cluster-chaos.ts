@@ -6,6 +6,7 @@
  * - Every acknowledged record is stored, with its own ID, and each session has one writer at a time.
  * - Every client shows the same as a fresh client, and the bytes of every stream equal the replay.
  * - No tool call ran twice.
+ * - No valid token is refused.
  */
 import type { Transport } from "../../src/client/index.ts";
 import type { ChaosReport } from "../chaos/run-chaos.ts";
@@ -42,7 +43,7 @@ const PROGRESS_MS = 30_000;
 export async function runClusterChaos(options: ClusterChaosOptions): Promise<ChaosReport> {
   const { sessions, seed, messages, ttlMs, print = () => undefined } = options;
   const random = createRandom(seed);
-  const cluster = await openCluster({ random, ttlMs, partMs: 4, answers: 4 });
+  const cluster = await openCluster({ random, ttlMs, partMs: 15, answers: 6 });
   const { log, token, url, ledger } = cluster;
   const transports = {
     sse: createTransport("sse", url, token, CLIENT_TIMEOUT_MS),
@@ -84,6 +85,7 @@ export async function runClusterChaos(options: ClusterChaosOptions): Promise<Cha
     const notes = cluster.readNotes();
     for (const key of findRepeated(notes)) violations.push(`the tool call of ${key} ran twice`);
     violations.push(...cluster.crashes.map((error) => `a server ended by itself: ${error}`));
+    if (counts.has("chat answered 401")) violations.push("a valid token was refused");
     ledger.update();
     count("tool calls", notes.length);
     count("acknowledged records", ledger.counts.records);
