@@ -87,3 +87,5 @@ const server = await startLoomServer({
   runs: { sweepMs: ttlMs / 4, session: { ttlMs, maxAttempts: MAX_ATTEMPTS } },
 });
 printLine(`listening ${server.url}`);
+// The test has ended.
+process.stdin.resume().on("end", () => process.exit());
