@@ -4,7 +4,17 @@
  * of the server.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -36,7 +46,16 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
+export interface PostgresServerOptions {
+  /** Whether commits are synced. Default: false. */
+  readonly isDurable?: boolean;
+  /** Further settings, such as `ssl`. */
+  readonly settings?: { readonly [name: string]: string };
+  /** Texts of files in the data folder, such as `pg_hba.conf`. */
+  readonly files?: { readonly [name: string]: string };
+}
+
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   linkLibraries();
   const folder = createFolder();
   const programs = findPrograms(folder);
@@ -50,8 +69,12 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     "--wal-segsize=1",
   ];
   execFileSync(join(programs, "initdb"), ["-D", data, ...flags], { ...SERVER_USER, cwd: folder, stdio: "ignore" });
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (SERVER_USER.uid !== undefined) chownSync(join(data, name), SERVER_USER.uid, SERVER_USER.uid);
+  }
   const port = await findPort();
-  let shell = await start(programs, data, port, isDurable);
+  let shell = await start(programs, data, port, options);
   const kill = async (): Promise<void> => {
     const [pid] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
     process.kill(Number(pid), "SIGKILL");
@@ -62,7 +85,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     kill,
     restart: async () => {
-      shell = await start(programs, data, port, isDurable);
+      shell = await start(programs, data, port, options);
     },
     stop: async () => {
       shell.ref();
@@ -73,7 +96,12 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
   };
 }
 
-async function start(programs: string, data: string, port: number, isDurable: boolean): Promise<ChildProcess> {
+async function start(
+  programs: string,
+  data: string,
+  port: number,
+  { isDurable = false, settings: further = {} }: PostgresServerOptions,
+): Promise<ChildProcess> {
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
@@ -83,6 +111,7 @@ async function start(programs: string, data: string, port: number, isDurable: bo
     autovacuum: isDurable ? "on" : "off",
     // In the folder instead of outside of it.
     dynamic_shared_memory_type: "mmap",
+    ...further,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   // The input of a background command is empty, unless it is taken from another descriptor.
