@@ -135,7 +135,7 @@ it("refuses a database, without its password", async () => {
   for (const args of [["backup", nameBackup()], ["restore", nameBackup()], ["verify"]]) {
     const { code, err } = await loom(args, options);
     expect([code, err]).toEqual([2, expect.stringContaining("postgres://db.example.com/loom is a database")]);
-    expect(err).toContain("see the guide Store sessions in PostgreSQL");
+    expect(err).toContain("see the guide Operate PostgreSQL");
     expect(err).not.toContain("secret");
   }
 });
