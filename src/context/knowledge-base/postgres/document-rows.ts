@@ -1,6 +1,7 @@
 /** Writes and deletes the rows of documents in PostgreSQL, and keeps the counts of the index. */
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import type { Transaction } from "../../../postgres/postgres-database.ts";
+import { LoomError } from "../../../protocol/index.ts";
 import type { DocumentToWrite, PreparedDocument } from "../knowledge-store.ts";
 import { indexPassage, markCollection } from "./index-passage.ts";
 
@@ -75,9 +76,14 @@ export async function writePassages(
     });
     await query(ADD_PASSAGES, [key, JSON.stringify(rows)]);
     await yieldToLoop();
-    signal?.throwIfAborted();
+    assertNotAborted(signal);
   }
   return { key, document, counts };
+}
+
+/** Throws a LoomError: a transaction could take the reason of the signal for a lost connection, and repeat itself. */
+export function assertNotAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new LoomError("cancelled", "The import was cancelled");
 }
 
 /** Needs the lock of the store. */

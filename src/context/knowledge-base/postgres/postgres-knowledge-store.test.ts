@@ -58,17 +58,10 @@ describe.skipIf(NO_POSTGRES !== undefined)("a knowledge base in PostgreSQL", { t
 
   it("finds what it wrote if the answer to the commit was lost", async () => {
     const db = await connect();
-    /** Runs every transaction again after its commit. */
-    const repeating = new Proxy(db, {
-      get(target, name) {
-        if (name === "transact")
-          return async (...[work, options]: Parameters<PostgresDatabase["transact"]>) => {
-            await target.transact(work, options);
-            return target.transact(async (transaction) => work({ ...transaction, attempt: 1 }), options);
-          };
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
-      },
+    // Runs every transaction again after its commit.
+    const repeating = replaceTransact(db, async (work, options) => {
+      await db.transact(work, options);
+      return db.transact(async (transaction) => work({ ...transaction, attempt: 1 }), options);
     });
     await using base = await openSharedKnowledgeBase(repeating);
     expect(await base.addText({ uri: "a", text: "heron" })).toBe("added");
@@ -81,6 +74,25 @@ describe.skipIf(NO_POSTGRES !== undefined)("a knowledge base in PostgreSQL", { t
     expect(await base.removeDocument("a")).toBe(true);
     expect(await base.stats()).toEqual({ documents: 0, chunks: 0, bytes: 0, collections: [] });
     expect(await db.read("SELECT term FROM @.knowledge_terms")).toEqual([]);
+  });
+
+  it("stops in the middle of a document with the reason of the signal, and keeps nothing of it", async () => {
+    const db = await connect();
+    const stop = new AbortController();
+    // A database that is away gives such an error too, and is waited for.
+    const reason = new Error("timeout");
+    const stopping = replaceTransact(db, async (work, options) =>
+      db.transact(async ({ query, ...transaction }) => {
+        const watched: typeof query = async (sql, values) => {
+          if (sql.startsWith("INSERT INTO @.knowledge_passages")) stop.abort(reason);
+          return query(sql, values);
+        };
+        return work({ ...transaction, query: watched });
+      }, options),
+    );
+    await using base = await openSharedKnowledgeBase(stopping);
+    await expect(base.addText({ uri: "x", text: "tern", signal: stop.signal })).rejects.toBe(reason);
+    expect(await db.read("SELECT 1 FROM @.knowledge_passages")).toEqual([]);
   });
 
   it("waits for another writer, and throws `store_busy` after a limited time", async () => {
@@ -159,3 +171,12 @@ describe.skipIf(NO_POSTGRES !== undefined)("a knowledge base in PostgreSQL", { t
     expect((await base.search("tern")).length).toBeGreaterThanOrEqual(2);
   });
 });
+
+function replaceTransact(db: PostgresDatabase, transact: PostgresDatabase["transact"]): PostgresDatabase {
+  return new Proxy(db, {
+    get(target, name) {
+      const value: unknown = name === "transact" ? transact : Reflect.get(target, name);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

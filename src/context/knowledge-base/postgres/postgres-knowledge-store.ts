@@ -22,7 +22,7 @@ import type {
   WriteOutcome,
 } from "../knowledge-store.ts";
 import type { PassageQuery, SearchHit } from "../rank-passages.ts";
-import { changeDocuments, type KeyedDocument, writePassages } from "./document-rows.ts";
+import { assertNotAborted, changeDocuments, type KeyedDocument, writePassages } from "./document-rows.ts";
 import { markCollection } from "./index-passage.ts";
 import { KNOWLEDGE_FORMAT } from "./knowledge-schema.ts";
 import { searchDatabase } from "./search-database.ts";
@@ -127,6 +127,18 @@ class PostgresKnowledgeStore implements KnowledgeStore {
     batch: readonly PreparedDocument[],
     signal: AbortSignal | undefined,
   ): Promise<readonly (WriteOutcome | "full")[]> {
+    try {
+      return await this.#write(batch, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  }
+
+  async #write(
+    batch: readonly PreparedDocument[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly (WriteOutcome | "full")[]> {
     const writeId = randomUUID();
     // Of the previous attempt, which may have been committed.
     let outcomes: readonly (WriteOutcome | "full")[] = [];
@@ -136,10 +148,10 @@ class PostgresKnowledgeStore implements KnowledgeStore {
       const written = new Map<PreparedDocument, KeyedDocument>();
       for (const one of batch) {
         if (isSame(before.get(one.document.uri), one)) continue;
-        signal?.throwIfAborted();
+        assertNotAborted(signal);
         written.set(one, await writePassages(query, one, signal));
       }
-      signal?.throwIfAborted();
+      assertNotAborted(signal);
       if (written.size === 0) return batch.map(() => "unchanged" as const);
       let room = this.#limits.maxDocuments - (await this.#lock(query));
       const known = await findKnown(query, batch);
