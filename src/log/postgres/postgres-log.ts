@@ -67,7 +67,8 @@ import { DatabaseMonitor } from "./database-monitor.ts";
 import { deleteRows } from "./delete-rows.ts";
 import { GroupCommitter } from "./group-committer.ts";
 import { writeTexts } from "./index-rows.ts";
-import { endLease, grantLease, isHandedOver, renewLease } from "./lease-rows.ts";
+import { endLease, grantLease, isHandedOver } from "./lease-rows.ts";
+import { LeaseRenewer } from "./lease-renewer.ts";
 import { LogReader } from "./log-reader.ts";
 import { OwnerQuota } from "./owner-usage.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
@@ -113,6 +114,7 @@ class PostgresLog implements Log {
   readonly #ownsDatabase: boolean;
   readonly #committer: GroupCommitter;
   readonly #reader: LogReader;
+  readonly #renewer: LeaseRenewer;
   readonly #quota: OwnerQuota;
   readonly #searches: SearchQueue;
   readonly #monitor: DatabaseMonitor;
@@ -134,6 +136,7 @@ class PostgresLog implements Log {
     this.#ownsDatabase = ownsDatabase;
     this.limits = { ...LOG_LIMITS, ...options.limits };
     this.#reader = new LogReader(db, this.limits, this.#now);
+    this.#renewer = new LeaseRenewer(db, this.#now);
     this.#committer = new GroupCommitter({ db, now: this.#now, maxQueueBytes });
     this.#quota = new OwnerQuota(db, pickQuotas(this.limits));
     const { searchTimeoutMs = SEARCH_TIMEOUT_MS, maxWaitingSearches = MAX_WAITING_SEARCHES } = options;
@@ -274,7 +277,7 @@ class PostgresLog implements Log {
   async renew(lease: Lease, ttlMs: number): Promise<Lease> {
     assertText("session", lease.sessionId);
     assertDuration(ttlMs);
-    return this.#write(() => renewLease(this.#db, this.#now(), lease, ttlMs));
+    return this.#write(() => this.#renewer.renew(lease, ttlMs));
   }
 
   async release(lease: Lease, options: ReleaseOptions = {}): Promise<void> {
