@@ -20,6 +20,7 @@ import {
   assertSameFrames,
   createCursorFormat,
   type Cursor,
+  type CursorDialect,
   encoderVersionOf,
   parseCursor,
 } from "./cursor.ts";
@@ -217,7 +218,7 @@ export async function* openStreamSteps(
 export function assertSessionCursor(
   { sessionId, incarnation }: SessionInfo,
   text: string,
-  options: Pick<StreamOptions, "dialect" | "encoderVersion" | "skip">,
+  options: CursorDialect & Pick<StreamOptions, "skip">,
 ): void {
   const cursor = parseCursor(text);
   assertCursorOf(sessionId, incarnation, cursor);

@@ -24,6 +24,7 @@ export { createMetricsHandler, type MetricsHandlerOptions } from "./endpoints/me
 export type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blobs/blob-store.ts";
 export { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 export { openBlobStore } from "./blobs/open-blob-store.ts";
+export { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "./open-postgres-store.ts";
 export { createPage, type PageOptions } from "./pages/create-page.ts";
 export type {
   Agents,

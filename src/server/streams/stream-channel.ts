@@ -10,6 +10,7 @@
  * - The retained parts are one contiguous range of the stream, from `base` to `head`.
  * - A follower that has caught up receives every part in order. Delivery is one synchronous call.
  */
+import type { CursorDialect } from "../../log/cursor.ts";
 import type { Log, SessionInfo, StreamOptions } from "../../log/index.ts";
 import { openStreamSteps, type StreamStep } from "../../log/stream.ts";
 import { Chunk, type ChunkOrigin } from "./chunk.ts";
@@ -58,7 +59,7 @@ export interface StreamChannelOptions {
   /** The end of a record. */
   readonly after: Position;
   readonly origin: ChunkOrigin;
-  readonly stream: Pick<StreamOptions, "dialect" | "modes" | "encoderOptions" | "encoderVersion" | "maxFrameBytes">;
+  readonly stream: CursorDialect & Pick<StreamOptions, "modes" | "encoderOptions" | "maxFrameBytes">;
   readonly maxSharedBytes: number;
   /** Called when the memory of the retained parts has changed. */
   readonly onHold: (bytes: number) => void;
