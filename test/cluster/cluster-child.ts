@@ -40,7 +40,7 @@ const NO_LIMITS = { requestsPerMinute: 1e6, runsPerMinute: 1e6, maxRuns: 1e6, ma
 /** A run is continued however often its process is killed, so that each one must complete. */
 const MAX_ATTEMPTS = 1000;
 const CHUNK = 16;
-const ANSWER = "Noted — 已记下. The rest of this answer only makes the run take longer. ".repeat(options.answers);
+const ANSWER = `Noted — 已记下. ${"The rest of this answer only makes the run take longer. ".repeat(options.answers)}`;
 
 /** A call appends one line, so a call that ran twice is visible in the file. */
 const createNote = (name: string, approval: "always" | "never") =>

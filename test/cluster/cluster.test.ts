@@ -16,17 +16,28 @@ const { seconds, sessions, messages, ttlMs } = CLUSTER_SAMPLES;
 const SEED = 20_261_118;
 const KILL_MS = 2000;
 const DATABASE_MS = 10_000;
+const MAX_STOPS = 5;
+/** Time in which a process that continues has tried to write. */
+const LATE_MS = 300;
 
 /** Causes each fault once, some of them at the same time. */
-async function causeEach({ cause, counts }: ClusterWorld): Promise<void> {
+async function causeEach({ cause, counts, cluster: { ledger } }: ClusterWorld): Promise<void> {
   const countAccepted = (): number => counts.get("accepted messages") ?? 0;
   const converse = async (): Promise<void> => {
     const enough = countAccepted() + sessions;
     await until(() => countAccepted() >= enough, "messages are accepted");
   };
+  // A process that only waited for its users when it was stopped has nothing to write when it continues.
+  const stopWriter = async (): Promise<void> => {
+    for (let tries = 0; tries < MAX_STOPS && ledger.counts.late === 0; tries++) {
+      await cause("stopped process", stopHolder);
+      await setTimeout(LATE_MS);
+      ledger.update();
+    }
+  };
   await converse();
   await cause("kill -9", killServer);
-  await Promise.all([cause("stopped process", stopHolder), cause("slow link", delayLink), cause("cut link", cutLink)]);
+  await Promise.all([stopWriter(), cause("slow link", delayLink), cause("cut link", cutLink)]);
   await converse();
   await cause("killed database", killDatabase);
 }

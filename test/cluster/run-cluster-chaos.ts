@@ -2,7 +2,7 @@
  * Holds conversations with three servers on one database while processes and connections fail, and returns what was
  * violated:
  *
- * - Every accepted message has exactly one run, with one start and one end.
+ * - Every accepted message has exactly one run, with one start and one end, which is not an error.
  * - Every acknowledged record is stored, with its own ID, and each session has one writer at a time.
  * - Every client shows the same as a fresh client, and the bytes of every stream equal the replay.
  * - No tool call ran twice.
@@ -85,6 +85,7 @@ export async function runClusterChaos(options: ClusterChaosOptions): Promise<Cha
     const notes = cluster.readNotes();
     for (const key of findRepeated(notes)) violations.push(`the tool call of ${key} ran twice`);
     violations.push(...cluster.crashes.map((error) => `a server ended by itself: ${error}`));
+    violations.push(...[...counts.keys()].filter((name) => name.startsWith("runs: error")));
     if (counts.has("chat answered 401")) violations.push("a valid token was refused");
     ledger.update();
     count("tool calls", notes.length);
