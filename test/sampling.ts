@@ -43,7 +43,7 @@ export const RIVAL_SAMPLES = LONG
 /** Short runs of several servers, of which one is killed in an interval, and the sessions they belong to. */
 export const MANY_RUNS_SAMPLES = LONG
   ? { runs: 5000, sessions: 500, killMs: 5000, maxKills: Infinity, ttlMs: 2000 }
-  : { runs: 150, sessions: 50, killMs: 700, maxKills: 2, ttlMs: 1000 };
+  : { runs: 150, sessions: 50, killMs: 700, maxKills: 2, ttlMs: 3000 };
 
 /** Number of readers, and of runs they follow. */
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100, runs: 10 };

@@ -83,7 +83,18 @@ export class PostgresDatabase {
     this.#driver = driver;
     this.#schema = driver.escapeIdentifier(settings.schema);
     const { maxConnections: max } = settings;
-    this.#pool = new driver.Pool({ ...this.#configure(url), max, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
+    this.#pool = new driver.Pool({
+      ...this.#configure(url),
+      // For the pool this is also the time to wait for a free connection. A busy process must not take the database for
+      // away, and a request that waits again would lose its turn.
+      connectionTimeoutMillis: settings.statementMs,
+      Client: new Proxy(driver.Client, {
+        construct: (client, [config]: [ClientConfig]) => new client({ ...config, connectionTimeoutMillis: CONNECT_MS }),
+      }),
+      max,
+      idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
+    });
     // A connection failed between two statements; the next one reports it. Without listeners, the process would end:
     // the pool listens only to idle connections.
     this.#pool.on("error", () => undefined);
