@@ -1,7 +1,9 @@
 /**
  * Benchmarks of the log in PostgreSQL: durable events per second compared with the log in SQLite and with bare COPY
- * batches in the same run, and the time until a reader in another process has an event. The server is a real one that
- * syncs, started for the run.
+ * batches in the same run, the time until a reader in another process has an event, the runs of several processes, and
+ * the cost of idle sessions. The server is a real one that syncs, started for the run.
+ *
+ * `--quick` takes fewer and shorter turns.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -15,6 +17,7 @@ import { openPostgresLog } from "../src/log/postgres/postgres-log.ts";
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { startPostgres } from "../test/postgres-server.ts";
 import { median, print, report, times } from "./measure.ts";
+import { compareProcesses, measureIdle } from "./postgres-processes.ts";
 
 const QUICK = process.argv.includes("--quick");
 const WRITERS = 100;
@@ -194,6 +197,8 @@ const server = await startPostgres({ isDurable: true });
 try {
   await compareWriters(server.url, folder);
   await compareArrival(server.url);
+  reached = (await compareProcesses(server.url, QUICK)) && reached;
+  reached = (await measureIdle(server.url, QUICK)) && reached;
 } finally {
   await server.stop();
   rmSync(folder, { recursive: true, force: true });

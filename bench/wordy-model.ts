@@ -1,4 +1,5 @@
-/** A model that streams a given number of words, one per chunk. */
+/** A model that streams a given number of words, one per chunk, after a given time. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { LanguageModel } from "../src/models/index.ts";
 
 export class WordyModel implements LanguageModel {
@@ -7,9 +8,11 @@ export class WordyModel implements LanguageModel {
   readonly modelId = "wordy";
   readonly supportedUrls = {};
   readonly #words: number;
+  readonly #waitMs: number;
 
-  constructor(words: number) {
+  constructor(words: number, waitMs = 0) {
     this.#words = words;
+    this.#waitMs = waitMs;
   }
 
   doGenerate(): Promise<never> {
@@ -18,6 +21,7 @@ export class WordyModel implements LanguageModel {
 
   async doStream(): Promise<{ stream: ReadableStream<unknown> }> {
     const words = this.#words;
+    if (this.#waitMs > 0) await pause(this.#waitMs);
     let sent = 0;
     const stream = new ReadableStream<unknown>({
       start(controller) {
