@@ -33,7 +33,7 @@ const RENEW = `UPDATE @.sessions SET incarnation = gen_random_uuid()::text, epoc
 /** Snapshots of encoders belong to an incarnation. */
 const FORGET_SNAPSHOTS = "DELETE FROM @.snapshots WHERE session = ANY($1::bigint[])";
 
-interface HeldSession {
+interface HeldLease {
   readonly sessionId: string;
   readonly holder: string;
   readonly ms: number;
@@ -57,7 +57,7 @@ export async function renewDatabase(
         `The database ${db.where} has no tables; create them with \`loom store migrate\``,
       );
     await migratePostgres(db, LOG_FORMAT);
-    assertFree(await db.read<HeldSession>(`${HELD} ${LAST_TO_END}`, [null]));
+    assertFree(await db.read<HeldLease>(`${HELD} ${LAST_TO_END}`, [null]));
     await skipEpochs(db);
     let count = 0;
     for (let after = 0; ;) {
@@ -85,14 +85,14 @@ async function renewBatch(db: PostgresDatabase, after: number): Promise<readonly
   return db.transact(async ({ query }) => {
     const keys = (await query<{ key: number }>(LOCK_BATCH, [after])).map(({ key }) => key);
     if (keys.length === 0) return keys;
-    assertFree(await query<HeldSession>(`${HELD_OF_BATCH} ${LAST_TO_END}`, [null, keys]));
+    assertFree(await query<HeldLease>(`${HELD_OF_BATCH} ${LAST_TO_END}`, [null, keys]));
     await query(RENEW, [keys]);
     await query(FORGET_SNAPSHOTS, [keys]);
     return keys;
   });
 }
 
-function assertFree([held]: readonly HeldSession[]): void {
+function assertFree([held]: readonly HeldLease[]): void {
   if (held === undefined) return;
   const holder = fromColumn(held.holder);
   throw new LoomError(
