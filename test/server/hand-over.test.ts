@@ -18,7 +18,7 @@ writeFileSync(AGENTS, `export { SERVED as default } from ${SOURCE};`);
 const TIMEOUT = 120_000;
 const { restarts: RESTARTS, maxAttempts: MAX_ATTEMPTS } = HAND_OVER_SAMPLES;
 /** Without hints, the sessions of a stopped server are found every 5 s; without a release, after 10 s. */
-const MAX_HAND_OVER_MS = 2500;
+const MAX_HAND_OVER_MS = 4000;
 
 const start = (store: string): Promise<ServerProcess> =>
   startServe(store, ["--agents", AGENTS, "--grace", "0", "--max-run-attempts", String(MAX_ATTEMPTS)]);

@@ -80,6 +80,15 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       expect((await log.read("run", { after: 0 })).length).toBe(2);
     });
 
+    test("to taking a session: it still reports that the session was handed over", async () => {
+      const log = await open(proxy.port);
+      await log.release(await log.acquire("handed", { holder: "h", ttlMs: 60_000 }), { handsOver: true });
+      let isCut = false;
+      proxy.cutAnswerOf("COMMIT", () => (isCut = true));
+      expect(await log.acquire("handed", { holder: "h", ttlMs: 60_000 })).toMatchObject({ wasHandedOver: true });
+      expect(isCut).toBe(true);
+    });
+
     test("to other changes: they happen once and report what they did", async () => {
       const log = await open(proxy.port);
       proxy.cutAnswerOf("COMMIT");
@@ -101,6 +110,27 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       expect(await log.deleteSession("copy")).toBe(true);
       expect(await log.deleteSession("copy")).toBe(false);
     });
+  });
+
+  test("hints orphans again and again while nothing can listen, and tells others when it closes", async () => {
+    schemas++;
+    const deaf = await open(server.port, { listenUrl: "postgres://postgres@127.0.0.1:1/none" });
+    const [hearing, stopping] = [await open(server.port, { pollMs: 600_000 }), await open(server.port)];
+    const hints = { deaf: 0, hearing: 0 };
+    deaf.watchOrphans(() => hints.deaf++);
+    hearing.watchOrphans(() => hints.hearing++);
+    await expect.poll(() => hints.deaf).toBeGreaterThan(2);
+    const leases: Lease[] = [];
+    for (const name of ["a", "b", "c"]) {
+      await stopping.submit({ sessionId: name, commandId: "m", kind: "enqueue", body: {} }, { create: {} });
+      leases.push(await stopping.acquire(name, { holder: "h", ttlMs: 60_000 }));
+    }
+    const before = hints.hearing;
+    // The notification of the last release is sent before the connections end.
+    await Promise.all(leases.map((lease) => stopping.release(lease)));
+    await stopping.close();
+    await expect.poll(() => hints.hearing).toBeGreaterThan(before);
+    expect(await hearing.listOrphans()).toEqual(["a", "b", "c"]);
   });
 
   test("has one writer of a session at any time, however many processes compete", async () => {
