@@ -6,6 +6,9 @@ import { LoomError } from "../protocol/loom-error.ts";
 const UNAVAILABLE = /^(?:08|57P|53300|25006|25P0[34])/;
 /** Codes of SQLSTATE after which the same transaction can succeed at once. */
 const TRANSIENT: ReadonlySet<string> = new Set(["40001", "40P01"]);
+/** Errors of the package `pg` that have no code. */
+const LOST =
+  /^(?:Connection terminated|Client has encountered a connection error|timeout e|Query read timeout|The server does not)/;
 /** Errors of name resolution and of sockets. */
 const SOCKET = /^(?:E[A-Z]+)$/;
 
@@ -39,10 +42,7 @@ export function isUnavailable(error: unknown): boolean {
   if (state !== undefined) return UNAVAILABLE.test(state);
   const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
   if (error instanceof AggregateError) return error.errors.every(isUnavailable);
-  return (
-    (typeof code === "string" && SOCKET.test(code)) ||
-    /^Connection terminated|^Client has encountered a connection error|timeout|^The server does not/i.test(message)
-  );
+  return (typeof code === "string" && SOCKET.test(code)) || LOST.test(message);
 }
 
 /** Whether the transaction lost against another one and can be repeated. */

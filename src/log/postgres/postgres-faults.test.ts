@@ -333,6 +333,18 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     },
   );
 
+  test("an error of the caller does not repeat the transaction, even if it is a timeout", async () => {
+    const db = await openPostgres(server.url);
+    const attempts: number[] = [];
+    const work = db.transact(async ({ attempt }) => {
+      attempts.push(attempt);
+      throw new DOMException("The operation was aborted due to timeout", "TimeoutError");
+    });
+    await expect(work).rejects.toThrow("due to timeout");
+    expect(attempts).toEqual([0]);
+    await db.close();
+  });
+
   test("a connection that ends between two statements repeats the transaction", async () => {
     const [db, other] = [await openPostgres(server.url), await openPostgres(server.url)];
     const attempts: number[] = [];
