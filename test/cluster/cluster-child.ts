@@ -88,4 +88,4 @@ const server = await startLoomServer({
 });
 printLine(`listening ${server.url}`);
 // The test has ended.
-process.stdin.resume().on("end", () => process.exit());
+process.stdin.resume().on("end", () => process.kill(process.pid, "SIGKILL"));
