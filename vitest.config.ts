@@ -38,9 +38,9 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/seed.ts", "test/patience.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root)],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
-    // Most files are short and CPU-bound: one thread per core, because threads start faster than processes.
+    // Threads start faster than processes. More threads than cores, because some files wait for child processes.
     pool: "threads",
-    maxWorkers: "100%",
+    maxWorkers: "150%",
     sequence: { sequencer: SlowFilesFirst },
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
