@@ -38,9 +38,9 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/seed.ts", "test/patience.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root)],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
-    // Threads start faster than processes. More threads than cores, because some files wait for child processes.
+    // Most files are short and CPU-bound: one thread per core, because threads start faster than processes.
     pool: "threads",
-    maxWorkers: "150%",
+    maxWorkers: "100%",
     sequence: { sequencer: SlowFilesFirst },
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
