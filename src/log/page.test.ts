@@ -36,6 +36,10 @@ describe("a page", () => {
     }
   });
 
+  test("keeps nothing if it is empty", () => {
+    expect(new Page("s", 3, 3, "").records).toBe(new Page("t", 7, 7, []).records);
+  });
+
   test("may have a record without a run or of an unknown type", () => {
     const record = { envelope: { session_id: "s", event_id: 1 }, event: { type: "from_tomorrow", n: 1 } };
     expect(new Page("s", 0, 1, createEntry(record).text).records).toEqual([record]);

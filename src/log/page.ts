@@ -20,6 +20,8 @@ const RECORD_BYTES = 48;
  */
 const MAX_PARSED_CHARACTERS = 256 * 1024;
 
+const NO_RECORDS: readonly StampedRecord[] = [];
+
 /** A page of consecutive records of one session. */
 export class Page {
   /** Pages that keep their parsed records, the oldest first. */
@@ -98,6 +100,8 @@ export class Page {
 
   /** The parsed records. Throws `store_corrupt` if a text is not a record, has the wrong ID, or is missing. */
   get records(): readonly StampedRecord[] {
+    // Empty pages have no characters, so any number of them would be kept.
+    if (this.isEmpty) return NO_RECORDS;
     if (this.#records === undefined) {
       this.#records = this.#readAll();
       Page.#parsedCharacters += this.characters;

@@ -8,7 +8,7 @@ const UNAVAILABLE = /^(?:08|57P|53300|25006|25P0[34])/;
 const TRANSIENT: ReadonlySet<string> = new Set(["40001", "40P01"]);
 /** Errors of the package `pg` that have no code. */
 const LOST =
-  /^(?:Connection terminated|Client has encountered a connection error|timeout e|Query read timeout|The server does not)/;
+  /^(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded)|Query read timeout|The server does not)/;
 /** Errors of name resolution and of sockets. */
 const SOCKET = /^(?:E[A-Z]+)$/;
 
