@@ -1,4 +1,5 @@
 // Trees and graphs of thoughts: growth, backtracking, step states and expansion.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
 import { PausableModel } from "./pausable-model.ts";
@@ -15,7 +16,15 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
   afterEach(() => model.resume());
 
   it("grows a tree, backtracks from dead ends and shows the reason", async () => {
-    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
+    const { page, context, complaints } = await openPage(fixture, {
+      theme: "dark",
+      // The suggestion is clicked before the agents are loaded.
+      prepare: (opened) =>
+        opened.route("**/v1/agents", async (route) => {
+          await delay(500);
+          await route.continue();
+        }),
+    });
     model.pauseAt("stream-start", 25);
     await page.getByRole("button", { name: "Search with backtracking" }).click();
     const region = page.getByRole("region", { name: "Tree of thoughts" });

@@ -31,6 +31,8 @@ export function Start(): ReactNode {
               <button
                 type="button"
                 className="page-prompt"
+                // Until the agents are loaded, the prompt would go to the default agent.
+                disabled={names === undefined}
                 onClick={() => {
                   page.sendPrompt(text, agent);
                   // The clicked button is removed.
