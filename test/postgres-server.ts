@@ -66,7 +66,8 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     "--encoding=UTF8",
     "--locale=C",
     "--no-sync",
-    "--wal-segsize=1",
+    // Small files are created faster, but the server then writes checkpoints all the time.
+    ...(options.isDurable === true ? [] : ["--wal-segsize=1"]),
   ];
   execFileSync(join(programs, "initdb"), ["-D", data, ...flags], { ...SERVER_USER, cwd: folder, stdio: "ignore" });
   for (const [name, text] of Object.entries(options.files ?? {})) {
@@ -106,7 +107,7 @@ async function start(
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
     fsync: isDurable ? "on" : "off",
-    shared_buffers: "32MB",
+    shared_buffers: isDurable ? "128MB" : "32MB",
     max_connections: "100",
     autovacuum: isDurable ? "on" : "off",
     // In the folder instead of outside of it.

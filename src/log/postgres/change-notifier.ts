@@ -12,6 +12,9 @@ const MAX_BYTES = 7500;
 /** Notifications sent at once; beyond them all watchers poll. */
 const MAX_NOTIFICATIONS = 8;
 
+/** Pause after a notification, compared with the time it took. Many processes that notify slow each other down. */
+const PAUSE_FACTOR = 2;
+
 /** A hint need not survive a crash, so its commit does not wait for the disk. */
 const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, p) FROM unnest($2::text[]) AS p`;
 
@@ -61,13 +64,15 @@ export class ChangeNotifier {
   }
 
   #sendNow(): void {
+    const began = performance.now();
     this.#sending = this.#send().finally(() => {
       this.#sending = undefined;
       if (this.#isClosed) return;
+      const pauseMs = Math.max(this.#intervalMs, PAUSE_FACTOR * (performance.now() - began));
       this.#timer = setTimeout(() => {
         this.#timer = undefined;
         if (this.#changed.size > 0) this.#sendNow();
-      }, this.#intervalMs).unref();
+      }, pauseMs).unref();
     });
   }
 

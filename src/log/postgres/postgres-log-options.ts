@@ -14,7 +14,7 @@ export interface PostgresLogOptions extends PostgresOptions {
    * arrive earlier. Default: 1000.
    */
   readonly pollMs?: number;
-  /** Minimum interval in milliseconds between notifications to other processes. Default: 5. */
+  /** Minimum pause in milliseconds between notifications to other processes; at least twice the time of one. Default: 2. */
   readonly notifyMs?: number;
   /** Maximum size of the waiting appends in bytes, over all sessions. More throw `backlog_full`. Default: 256 MiB. */
   readonly maxQueueBytes?: number;

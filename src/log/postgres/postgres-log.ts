@@ -88,7 +88,7 @@ const MAX_SESSIONS = 10_000;
 const SEARCH_TIMEOUT_MS = 2000;
 const MAX_WAITING_SEARCHES = 1000;
 const POLL_MS = 1000;
-const NOTIFY_MS = 5;
+const NOTIFY_MS = 2;
 
 /** Opens a log; see `open-postgres-log.ts`. With a URL it closes its connections, and a given database stays open. */
 export async function openPostgresLog(

@@ -43,6 +43,7 @@ CREATE INDEX sessions_by_owner ON @.sessions (owner, key) WHERE session_id IS NO
 CREATE INDEX sessions_by_root ON @.sessions (root_id, owner, key) WHERE session_id IS NOT NULL;
 CREATE INDEX sessions_drafts ON @.sessions (key) WHERE session_id IS NULL;
 
+-- By default rows of more than 2 kB are compressed, which takes longer than storing them.
 CREATE TABLE @.records (
   session bigint NOT NULL,
   last_id bigint NOT NULL,
@@ -50,7 +51,7 @@ CREATE TABLE @.records (
   pos bigint NOT NULL,
   text text NOT NULL,
   PRIMARY KEY (session, last_id)
-);
+) WITH (toast_tuple_target = 8160);
 
 CREATE TABLE @.runs (
   session bigint NOT NULL,
