@@ -14,6 +14,7 @@ import { migrateStore } from "../src/log/maintain-store.ts";
 import { openLog } from "../src/log/open-log.ts";
 import { openPostgres } from "../src/postgres/postgres-database.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
+import { openCredentials } from "../src/server/auth/credentials/open-credentials.ts";
 import { openPostgresCredentials } from "../src/server/auth/credentials/postgres-credentials.ts";
 import { createPostgresRateCounters } from "../src/server/auth/limits/create-postgres-rate-counters.ts";
 import { openPostgresBlobStore } from "../src/server/blobs/open-postgres-blob-store.ts";
@@ -305,6 +306,8 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     const url = (await createDatabase())("postgres:secret");
     const source = await openSqliteLog(file);
     await fillStore(source);
+    const credentials = openCredentials(`${file}-auth`);
+    const { secret } = await credentials.createToken({ name: "laptop" });
     await writeRuns(source, "live", 1, { isLive: true });
     const held = await source.acquire("held", { holder: "another machine", ttlMs: 60_000 });
     const first = await loom(["store", "copy", "--from", file, "--to", url, "--json"]);
@@ -334,7 +337,10 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       code: 0,
       out: expect.stringContaining("5 sessions copied, 0 already there") as string,
     });
-    expect(third.out).toContain("not part of the copy: tokens");
+    expect(third.out).toContain("1 token copied\nnot part of the copy: share links");
+    const copied = openCredentials(`${back}-auth`);
+    expect(await copied.find(secret)).toMatchObject({ name: "laptop" });
+    await Promise.all([credentials.close(), copied.close()]);
     const expected = await describeAll(source);
     for (const store of [url, back]) {
       const log = await openLog(store);

@@ -1,4 +1,4 @@
-/** `loom store copy`: copies all sessions and their files to another store, and names those that were not copied. */
+/** `loom store copy`: copies sessions with their files, and tokens, to another store, and names what was not copied. */
 import { existsSync } from "node:fs";
 import { type CopiedSession, copySession, listOldestFirst } from "../../log/copy-session.ts";
 import type { StoreOptions } from "../../log/open-log.ts";
@@ -9,11 +9,12 @@ import type { BlobLimits, BlobStore } from "../../server/blobs/blob-store.ts";
 import { hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
+import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { copyBlobs } from "./copy-blobs.ts";
 
-/** Parts of a server's data that do not belong to sessions. */
-const OTHER_PARTS = ["tokens", "knowledge base"];
+/** Parts of a server's data that are not copied. Links belong to one incarnation of a session. */
+const OTHER_PARTS = ["share links", "knowledge base"];
 
 /** The source may have been written with larger limits. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
@@ -39,7 +40,7 @@ export async function copyStore(
   isJson: boolean,
   terminal: Terminal,
 ): Promise<number> {
-  const counts = { copied: 0, present: 0, live: 0, different: 0, failed: 0, records: 0, bytes: 0, blobs: 0 };
+  const counts = { copied: 0, present: 0, live: 0, different: 0, failed: 0, records: 0, bytes: 0, blobs: 0, tokens: 0 };
   try {
     await using stack = new AsyncDisposableStack();
     const open = async ({ store, database }: CopiedStore) => stack.use(await openStore(store, database));
@@ -61,23 +62,30 @@ export async function copyStore(
       }
       await report(session, isJson, terminal);
     }
+    counts.tokens = await copyTokens(fromParts, toParts);
   } catch (error) {
     if (!isLoomError(error)) throw error;
     throw new CliError(error.message, "run the command again to copy the remaining sessions");
   }
   terminal.progress(undefined);
-  const { copied, present, live, different, failed, records, bytes, blobs } = counts;
+  const { copied, present, live, different, failed, records, bytes, blobs, tokens } = counts;
   const refused = live + different + failed;
   if (isJson) {
     const stores = { from: hideCredentials(from.store), to: hideCredentials(to.store) };
     await terminal.write(`${escapeJson(JSON.stringify({ ...stores, ...counts, not_copied: OTHER_PARTS }))}\n`);
   } else {
     await terminal.write(
-      `${plural(copied, "session")} copied, ${present} already there, ${refused} not copied; ${plural(records, "record")}, ${bytes} bytes and ${plural(blobs, "file")} verified\n`,
+      `${plural(copied, "session")} copied, ${present} already there, ${refused} not copied; ${plural(records, "record")}, ${bytes} bytes and ${plural(blobs, "file")} verified; ${plural(tokens, "token")} copied\n`,
     );
     await terminal.write(`not part of the copy: ${OTHER_PARTS.join(", ")}\n`);
   }
   return refused === 0 ? 0 : 1;
+}
+
+/** Returns the number of new tokens in the target. */
+async function copyTokens(from: StoreParts, to: StoreParts): Promise<number> {
+  const tokens = (await (await from.findCredentials())?.exportTokens()) ?? [];
+  return tokens.length === 0 ? 0 : (await to.openCredentials()).importTokens(tokens);
 }
 
 interface CopiedStoreSession extends CopiedSession {

@@ -38,7 +38,7 @@ export const STORE_MIGRATE: CliCommand = {
 
 const STORE_COPY: CliCommand = {
   name: "store copy",
-  summary: "Copy all sessions of a store, with their files, to another store.",
+  summary: "Copy all sessions of a store, with their files, and its tokens to another store.",
   options: {
     from: { value: "STORE", about: "file or postgres:// URL to copy from (required)" },
     to: { value: "STORE", about: "file or postgres:// URL to copy to (required); created if it does not exist" },
@@ -49,7 +49,7 @@ const STORE_COPY: CliCommand = {
   notes: [
     "Every session is compared with its copy, byte by byte. After an interruption, run the command again: it copies what is missing, and changes no record that is there.",
     "Sessions with a live run or a writer are not copied, and named. Stop the servers of both stores first. The source is only read, but a store of an older version is updated.",
-    "Uploaded files are compared by their SHA-256. Tokens and the knowledge base are not copied.",
+    "Uploaded files are compared by their SHA-256. Tokens are copied, also that they are revoked. Share links and the knowledge base are not copied.",
     DATABASE_NOTE,
     "Exit codes: 0 all sessions are in the target, 1 some are not, 2 a store cannot be used.",
   ],

@@ -118,6 +118,38 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     expect(JSON.stringify(await reader.listTokens())).not.toContain(secrets[0]?.slice(22));
   });
 
+  it("copies tokens to another store", async () => {
+    const [source] = await make();
+    const valid = await source.createToken({ name: "a", owner: "team", agents: ["react"], tools: { "*": "ask" } });
+    const late = await source.createToken({ name: "b", expiresAt: now + HOUR });
+    const revoked = await source.createToken({ name: "c" });
+    await source.revokeToken("c");
+    await source.find(valid.secret);
+    const [reader, target] = await make();
+    const own = await target.createToken({ name: "c" });
+    expect(await target.importTokens(await source.exportTokens())).toBe(3);
+    expect(await target.importTokens(await source.exportTokens())).toBe(0);
+    expect((await target.listTokens()).toReversed()).toEqual([own.info, ...(await source.listTokens()).toReversed()]);
+    for (const { secret } of [valid, late]) expect(await reader.find(secret)).toEqual(await source.find(secret));
+    expect([await reader.find(revoked.secret), (await reader.find(own.secret))?.name]).toEqual([undefined, "c"]);
+
+    // A later revocation is copied too, but never undone.
+    await source.revokeToken("a");
+    await target.revokeToken("b");
+    expect(await target.importTokens(await source.exportTokens())).toBe(0);
+    for (const { secret } of [valid, late]) expect(await target.find(secret)).toBeUndefined();
+  });
+
+  it("copies no token if the name of one is taken", async () => {
+    const [source] = await make();
+    await source.createToken({ name: "a" });
+    await source.createToken({ name: "b" });
+    const [, target] = await make();
+    await target.createToken({ name: "b" });
+    await expect(target.importTokens(await source.exportTokens())).rejects.toMatchObject({ code: "invalid_name" });
+    expect((await target.listTokens()).map(({ name }) => name)).toEqual(["b"]);
+  });
+
   it("keeps names of valid tokens unique", async () => {
     const [reader, writer] = await make();
     const { info } = await reader.createToken({ name: "ci" });

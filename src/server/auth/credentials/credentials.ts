@@ -41,6 +41,11 @@ export interface TokenInfo {
   readonly usedAt?: number | undefined;
 }
 
+/** A token with the digest of its secret, as one store gives it to another. */
+export interface CopiedToken extends TokenInfo {
+  readonly digest: Uint8Array;
+}
+
 /** A share link to create. */
 export interface NewShare {
   readonly session: string;
@@ -93,6 +98,15 @@ export interface Credentials {
   revokeToken(idOrName: string): Promise<boolean>;
   /** Whether a token was ever created, even if it was revoked since: authentication never turns itself off again. */
   hasTokens(): Promise<boolean>;
+
+  /** All tokens, oldest first, to copy them to another store. */
+  exportTokens(): Promise<readonly CopiedToken[]>;
+  /**
+   * Adds tokens of another store. A token that is there already stays, and becomes revoked if it is revoked in the other
+   * store. Returns the number of new tokens. Rejects with `invalid_name` if another valid token has one of the names, and
+   * with `too_many_open`; nothing is added then.
+   */
+  importTokens(tokens: readonly CopiedToken[]): Promise<number>;
 
   /** Creates a link to read one session. Rejects with `invalid_arguments` or `too_many_open`. */
   createShare(share: NewShare): Promise<IssuedCredential<ShareInfo>>;

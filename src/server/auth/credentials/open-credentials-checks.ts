@@ -41,6 +41,14 @@ export function checkToken(token: NewToken, now: number): CheckedToken {
   return { name, owner, scopes: SCOPES.filter((scope) => scopes.includes(scope)), agents, tools, limits, expiresAt };
 }
 
+export function takenNameError(name: string): LoomError {
+  return new LoomError("invalid_name", `A token named "${name}" already exists; revoke it first or use another name`);
+}
+
+export function tooManyTokens(limit: number): LoomError {
+  return new LoomError("too_many_open", `Token limit reached (${limit}); revoke unused tokens first`);
+}
+
 export function checkShare({ session, incarnation, owner, expiresAt }: NewShare, now: number): void {
   for (const name of [session, incarnation])
     if (typeof name !== "string" || name === "")

@@ -1,6 +1,6 @@
 /** SQL statements of the credential store, and the conversion between rows and tokens, links and principals. */
 import { isJsonObject, LoomError } from "../../../protocol/index.ts";
-import type { ShareInfo, TokenInfo } from "./credentials.ts";
+import type { CopiedToken, ShareInfo, TokenInfo } from "./credentials.ts";
 import type { CheckedToken } from "./open-credentials-checks.ts";
 import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
 import { type Scope, SCOPES } from "../scopes.ts";
@@ -10,6 +10,11 @@ export const STATEMENTS = {
 
   addToken: `INSERT INTO tokens (id, digest, name, owner, scopes, agents, tools, limits, created_at, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  importToken: `INSERT INTO tokens
+    (id, digest, name, owner, scopes, agents, tools, limits, created_at, expires_at, revoked_at, used_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  revokeImported: "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
+  exportTokens: "SELECT * FROM tokens ORDER BY key",
   findToken: "SELECT * FROM tokens WHERE id = ?",
   listTokens: "SELECT * FROM tokens WHERE owner <> '' ORDER BY key DESC",
   anyToken: "SELECT 1 FROM tokens LIMIT 1",
@@ -137,6 +142,16 @@ export function readToken(row: TokenRow): TokenInfo {
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
     ...(row.used_at === null ? {} : { usedAt: row.used_at }),
   };
+}
+
+/** All columns, in the order of `importToken`. */
+export function writeCopiedToken(token: CopiedToken): (string | number | Uint8Array | null)[] {
+  const { tokenId, digest, createdAt, expiresAt = null, revokedAt = null, usedAt = null } = token;
+  return [tokenId, digest, ...writeToken({ ...token, expiresAt: undefined }), createdAt, expiresAt, revokedAt, usedAt];
+}
+
+export function readCopiedToken(row: TokenRow): CopiedToken {
+  return { ...readToken(row), digest: new Uint8Array(row.digest) };
 }
 
 export function readShare(row: ShareRow): ShareInfo {

@@ -13,6 +13,7 @@ import { prepareAll, type Statements, transact } from "../../../sqlite/database.
 import { identifyFile } from "../../../sqlite/file-identity.ts";
 import { LockQueue } from "../../../sqlite/lock-queue.ts";
 import type {
+  CopiedToken,
   Credentials,
   ErasedCredentials,
   IssuedCredential,
@@ -24,7 +25,7 @@ import type {
   UsedTicket,
 } from "./credentials.ts";
 import { isSameDigest, type Key, makeKey, parseKey } from "./key.ts";
-import { checkShare, checkToken } from "./open-credentials-checks.ts";
+import { checkShare, checkToken, takenNameError, tooManyTokens } from "./open-credentials-checks.ts";
 import { MEMORY, openCredentialsFile } from "./open-credentials-file.ts";
 import { CREDENTIAL_LIMITS, type CredentialLimits, type CredentialsOptions } from "./open-credentials-options.ts";
 import {
@@ -35,6 +36,7 @@ import {
   isBefore,
   principalOfShare,
   principalOfToken,
+  readCopiedToken,
   readPrincipal,
   readShare,
   readToken,
@@ -42,6 +44,7 @@ import {
   type ShareRow,
   STATEMENTS,
   type TokenRow,
+  writeCopiedToken,
   writeToken,
 } from "./open-credentials-rows.ts";
 import type { Principal } from "../principal.ts";
@@ -103,14 +106,9 @@ class SqliteCredentials implements Credentials {
     const key = makeKey("token");
     const info = await this.#commitDurably(() => {
       const { takenName, countTokens, dropToken, addToken, findToken } = this.#statements;
-      if (takenName.get(checked.name, checked.name) !== undefined)
-        throw new LoomError(
-          "invalid_name",
-          `A token named "${checked.name}" already exists; revoke it first or use another name`,
-        );
+      if (takenName.get(checked.name, checked.name) !== undefined) throw takenNameError(checked.name);
       while (count(countTokens.get()) >= maxTokens)
-        if (dropToken.run(now).changes === 0)
-          throw new LoomError("too_many_open", `Token limit reached (${maxTokens}); revoke unused tokens first`);
+        if (dropToken.run(now).changes === 0) throw tooManyTokens(maxTokens);
       addToken.run(key.id, key.digest, ...writeToken(checked), now, checked.expiresAt ?? null);
       return readToken(findToken.get(key.id) as unknown as TokenRow);
     });
@@ -133,6 +131,31 @@ class SqliteCredentials implements Credentials {
   async hasTokens(): Promise<boolean> {
     this.#hasTokens ||= await this.#ask(() => this.#statements.anyToken.get() !== undefined);
     return this.#hasTokens;
+  }
+
+  exportTokens(): Promise<readonly CopiedToken[]> {
+    return this.#ask(() => (this.#statements.exportTokens.all() as unknown as TokenRow[]).map(readCopiedToken));
+  }
+
+  importTokens(tokens: readonly CopiedToken[]): Promise<number> {
+    const { findToken, takenName, countTokens, importToken, revokeImported, dropSharesOf } = this.#statements;
+    const { maxTokens } = this.#limits;
+    return this.#commitDurably(() => {
+      let added = 0;
+      for (const token of tokens) {
+        const { tokenId, name, revokedAt } = token;
+        if (findToken.get(tokenId) !== undefined) {
+          if (revokedAt === undefined || revokeImported.run(revokedAt, tokenId).changes === 0) continue;
+          dropSharesOf.run(`token:${tokenId}`);
+          continue;
+        }
+        if (revokedAt === undefined && takenName.get(name, name) !== undefined) throw takenNameError(name);
+        if (count(countTokens.get()) >= maxTokens) throw tooManyTokens(maxTokens);
+        importToken.run(...writeCopiedToken(token));
+        added++;
+      }
+      return added;
+    });
   }
 
   async createShare(share: NewShare): Promise<IssuedCredential<ShareInfo>> {

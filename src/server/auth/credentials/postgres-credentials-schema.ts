@@ -89,6 +89,11 @@ export const SQL = {
 
   addToken: `INSERT INTO @.tokens (id, digest, name, owner, scopes, agents, tools, limits, created_at, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *`,
+  importToken: `INSERT INTO @.tokens
+    (id, digest, name, owner, scopes, agents, tools, limits, created_at, expires_at, revoked_at, used_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+  revokeImported: "UPDATE @.tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL",
+  exportTokens: "SELECT * FROM @.tokens ORDER BY key",
   findToken: "SELECT * FROM @.tokens WHERE id = $1",
   listTokens: "SELECT * FROM @.tokens WHERE owner <> '' ORDER BY key DESC",
   anyToken: "SELECT 1 FROM @.tokens LIMIT 1",

@@ -11,6 +11,7 @@ import { migratePostgres } from "../../../postgres/migrate.ts";
 import type { PostgresDatabase, SqlValue, Transaction } from "../../../postgres/postgres-database.ts";
 import { fromColumn, toColumn, toOptionalColumn } from "../../../postgres/text-column.ts";
 import type {
+  CopiedToken,
   Credentials,
   ErasedCredentials,
   IssuedCredential,
@@ -22,7 +23,7 @@ import type {
   UsedTicket,
 } from "./credentials.ts";
 import { isSameDigest, type Key, makeKey, parseKey } from "./key.ts";
-import { checkShare, checkToken } from "./open-credentials-checks.ts";
+import { checkShare, checkToken, takenNameError, tooManyTokens } from "./open-credentials-checks.ts";
 import { CREDENTIAL_LIMITS, type CredentialLimits, type CredentialsOptions } from "./open-credentials-options.ts";
 import {
   type CachedCredential,
@@ -32,12 +33,14 @@ import {
   isBefore,
   principalOfShare,
   principalOfToken,
+  readCopiedToken,
   readPrincipal,
   readShare,
   readToken,
   serializePrincipal,
   type ShareRow,
   type TokenRow,
+  writeCopiedToken,
   writeToken,
 } from "./open-credentials-rows.ts";
 import { CREDENTIALS_FORMAT, LOCK, SQL } from "./postgres-credentials-schema.ts";
@@ -98,15 +101,10 @@ class PostgresCredentials implements Credentials {
       await query(LOCK, ["loom tokens"]);
       const [done] = attempt === 0 ? [] : await query<TokenRow>(SQL.findToken, [key.id]);
       if (done !== undefined) return done;
-      if ((await query(SQL.takenName, [checked.name])).length > 0)
-        throw new LoomError(
-          "invalid_name",
-          `A token named "${checked.name}" already exists; revoke it first or use another name`,
-        );
+      if ((await query(SQL.takenName, [checked.name])).length > 0) throw takenNameError(checked.name);
       await query(SQL.dropTokens, [now, maxTokens]);
       const [counted] = await query<{ readonly n: number }>(SQL.countTokens);
-      if ((counted?.n ?? 0) >= maxTokens)
-        throw new LoomError("too_many_open", `Token limit reached (${maxTokens}); revoke unused tokens first`);
+      if ((counted?.n ?? 0) >= maxTokens) throw tooManyTokens(maxTokens);
       const [added] = await query<TokenRow>(SQL.addToken, [
         key.id,
         key.digest,
@@ -139,6 +137,34 @@ class PostgresCredentials implements Credentials {
   async hasTokens(): Promise<boolean> {
     this.#hasTokens ||= (await this.#read(SQL.anyToken)).length > 0;
     return this.#hasTokens;
+  }
+
+  async exportTokens(): Promise<readonly CopiedToken[]> {
+    return (await this.#read<TokenRow>(SQL.exportTokens)).map(readCopiedToken);
+  }
+
+  async importTokens(tokens: readonly CopiedToken[]): Promise<number> {
+    const { maxTokens } = this.#limits;
+    return this.#transact(async ({ query }, invalidate) => {
+      await query(LOCK, ["loom tokens"]);
+      let added = 0;
+      for (const token of tokens) {
+        const { tokenId, name, revokedAt } = token;
+        if ((await query(SQL.findToken, [tokenId])).length > 0) {
+          if (revokedAt === undefined) continue;
+          invalidate();
+          await query(SQL.revokeImported, [revokedAt, tokenId]);
+          await query(SQL.dropSharesOf, [`token:${tokenId}`]);
+          continue;
+        }
+        if (revokedAt === undefined && (await query(SQL.takenName, [name])).length > 0) throw takenNameError(name);
+        const [counted] = await query<{ readonly n: number }>(SQL.countTokens);
+        if ((counted?.n ?? 0) >= maxTokens) throw tooManyTokens(maxTokens);
+        await query(SQL.importToken, writeCopiedToken(token));
+        added++;
+      }
+      return added;
+    });
   }
 
   async createShare(share: NewShare): Promise<IssuedCredential<ShareInfo>> {
