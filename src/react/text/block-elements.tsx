@@ -5,7 +5,8 @@ import { useWords } from "../ui/words.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { HtmlFragment } from "./html-text.tsx";
 import { buildInline } from "./inline-elements.tsx";
-import type { MathToken } from "./lex-markdown.ts";
+import { Footnote } from "./footnote.tsx";
+import type { FootnoteToken, MathToken } from "./lex-markdown.ts";
 import type { FeedBlock } from "./markdown-feed.ts";
 import { MathText } from "./math-text.tsx";
 import { TextTable } from "./text-table.tsx";
@@ -114,6 +115,14 @@ function buildBlock(token: Token, key: number, context: BlockContext): ReactNode
     }
     case "html":
       return <HtmlFragment key={key} html={(token as Tokens.HTML).text} />;
+    case "footnote": {
+      const { label, tokens } = token as unknown as FootnoteToken;
+      return (
+        <Footnote key={key} label={label}>
+          {buildInline(tokens)}
+        </Footnote>
+      );
+    }
     case "math": {
       const { source, isBlock } = token as unknown as MathToken;
       return <MathText key={key} source={source} isBlock={isBlock} isComplete={!context.isOpen} />;

@@ -3,6 +3,8 @@
  * whose meaning is still open. It affects only the preview, never the complete text.
  */
 
+import { findOpenMath } from "./find-math.ts";
+
 /** Longer lines are left unchanged. */
 const MAX_LINE = 2000;
 
@@ -14,14 +16,18 @@ const DELIMITERS = /^ {0,3}[|:\- \t]+$/;
 const TAG =
   /<(?:\/|!-{0,2}|\/?(?:a|abbr|b|br|blockquote|code|del|details|div|em|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>\n]{0,300})?)?$/i;
 
-export function closeInline(source: string): string {
+/** An unfinished link to a footnote. */
+const FOOTNOTE = /\[\^[^\]\s]{0,40}$/;
+
+export function closeInline(text: string): string {
+  const source = text.slice(0, findOpenMath(text));
   const at = source.lastIndexOf("\n") + 1;
   const line = source.slice(at);
   if (line.length > MAX_LINE) return source;
   if (line !== "" && MARKS_ALONE.test(line) && !isTableLine(line)) return source.slice(0, at);
   const tableStart = findTableStart(source, at, line);
   if (tableStart !== undefined) return source.slice(0, tableStart);
-  return source.slice(0, at) + closeLine(line.replace(TAG, ""));
+  return source.slice(0, at) + closeLine(line.replace(TAG, "").replace(FOOTNOTE, ""));
 }
 
 function isTableLine(line: string): boolean {

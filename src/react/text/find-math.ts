@@ -58,6 +58,41 @@ export function maskMath(text: string): string {
   return masked + text.slice(done);
 }
 
+/** After this many characters, text after a single `$` is no longer taken for the start of a formula. */
+const MAX_OPEN = 120;
+
+/**
+ * Returns the offset of a formula at the end of incomplete text that has begun but not ended, so that its source is not
+ * shown while it arrives. Returns undefined if there is none, and for amounts of money.
+ */
+export function findOpenMath(text: string): number | undefined {
+  let done = text.lastIndexOf("\n\n") + 1;
+  for (const { 0: marks, index } of text.matchAll(/`+|\\[\s\S]|\$+/g)) {
+    if (index < done) continue;
+    done = index + marks.length;
+    if (marks.startsWith("`")) {
+      const end = text.indexOf(marks, done);
+      if (end === -1) return undefined;
+      done = end + marks.length;
+    } else if (/^(?:\$|\\[([])/.test(marks)) {
+      const found = findMath(text.slice(index, index + MAX_LENGTH), text.slice(Math.max(0, index - 1), index));
+      if (found !== undefined) done = index + found.raw.length;
+      else if (isOpenMath(text, index)) return index;
+    }
+  }
+  return undefined;
+}
+
+function isOpenMath(text: string, at: number): boolean {
+  const rest = text.slice(at);
+  if (rest.length > MAX_LENGTH) return false;
+  if (!rest.startsWith("$") || rest.startsWith("$$")) return true;
+  // A name, as in `US$`, or an amount.
+  if (/[\w$\\]/.test(text[at - 1] ?? "") || /^\$[\d\s]/.test(rest)) return false;
+  // A closing mark that belongs to no formula.
+  return rest.length <= MAX_OPEN && !/[\n$]/.test(rest.slice(1));
+}
+
 function findClosed(text: string, open: string, close: string, isBlock: boolean): FoundMath | undefined {
   const end = text.slice(0, MAX_LENGTH).indexOf(close, open.length);
   if (end === -1) return undefined;

@@ -6,7 +6,8 @@ import { createElement, type ReactNode } from "react";
 import type { Token, Tokens } from "marked";
 import { decodeEntities } from "./entities.ts";
 import { isInlineTag, filterAttributes, classifyTag } from "./html-tags.ts";
-import type { MathToken } from "./lex-markdown.ts";
+import { FootnoteLink } from "./footnote.tsx";
+import type { FootnoteToken, MathToken } from "./lex-markdown.ts";
 import { MathText } from "./math-text.tsx";
 import { TextImage } from "./text-image.tsx";
 import { TextLink } from "./text-link.tsx";
@@ -64,6 +65,8 @@ function buildToken(token: Token, key: number, depth: number): ReactNode {
       const { source, isBlock } = token as unknown as MathToken;
       return <MathText key={key} source={source} isBlock={isBlock} isComplete />;
     }
+    case "footnote_link":
+      return <FootnoteLink key={key} label={(token as unknown as FootnoteToken).label} />;
     case "checkbox":
       return null;
     default:

@@ -16,6 +16,15 @@ export interface MathToken {
   readonly isBlock: boolean;
 }
 
+/** `[^label]` in a text, or `[^label]: content` on a line. */
+export interface FootnoteToken {
+  readonly type: "footnote" | "footnote_link";
+  readonly raw: string;
+  readonly label: string;
+  /** Content of a footnote. */
+  readonly tokens: Token[];
+}
+
 /** Maximum link definitions; further ones are text. */
 const MAX_LINKS = 500;
 /** Longer paragraphs are split, because the lexer scans to their end for each opened mark. */
@@ -55,6 +64,28 @@ const engine = new Marked({
         const [raw, text] = /^\*\*(?![\s*])([^*\n]{1,500})(?<!\s)\*\*(?!\*)/.exec(source) ?? [];
         if (raw === undefined || text === undefined || !WIDE_EDGE.test(text)) return undefined;
         return { type: "strong", raw, text, tokens: this.lexer.inlineTokens(text) };
+      },
+    },
+    {
+      // One line: what follows cannot change it.
+      name: "footnote",
+      level: "block",
+      tokenizer(source) {
+        const [raw, label, text] = /^ {0,3}\[\^([^\]\s]{1,40})\]:[ \t]+([^\n]+)(?:\n|$)/.exec(source) ?? [];
+        if (raw === undefined || label === undefined || text === undefined) return undefined;
+        const { links } = this.lexer.tokens;
+        if (Object.keys(links).length < MAX_LINKS) links[nameFootnote(label)] ??= { href: "", title: null };
+        return { type: "footnote", raw, label, tokens: this.lexer.inline(text.trim()) };
+      },
+    },
+    {
+      name: "footnote_link",
+      level: "inline",
+      tokenizer(source) {
+        const [raw, label] = /^\[\^([^\]\s]{1,40})\](?![([:])/.exec(source) ?? [];
+        if (raw === undefined || label === undefined) return undefined;
+        if (!Object.hasOwn(this.lexer.tokens.links, nameFootnote(label))) return undefined;
+        return { type: "footnote_link", raw, label, tokens: [] };
       },
     },
     {
@@ -138,12 +169,20 @@ function findCut(source: string, start: number, end: number): number {
   return end;
 }
 
+/** Footnotes are kept with the link definitions: a reference without one is text. */
+function nameFootnote(label: string): string {
+  return `^${label}`;
+}
+
 /** Collects link definitions, also from lists and quotes. The first one of a label counts. */
 export function collectLinks(tokens: readonly Token[], into: LinkDefinitions): void {
   for (const token of tokens) {
     if (token.type === "def") {
       const { tag, href, title } = token as Tokens.Def;
       if (!Object.hasOwn(into, tag)) into[tag] = { href, title };
+    } else if (token.type === "footnote") {
+      const name = nameFootnote((token as unknown as FootnoteToken).label);
+      if (Object.keys(into).length < MAX_LINKS) into[name] ??= { href: "", title: null };
     } else if (token.type === "list") {
       for (const item of (token as Tokens.List).items) collectLinks(item.tokens, into);
     } else if (token.type === "blockquote") collectLinks((token as Tokens.Blockquote).tokens, into);

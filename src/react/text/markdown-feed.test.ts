@@ -65,6 +65,11 @@ const LINES = [
   "`open",
   "http://example.org",
   "中文 **粗体**，文字",
+  "a note[^1]",
+  "[^1]: the note",
+  "[^b]:",
+  "\\(x",
+  "$y",
 ];
 
 const markdown = fc

@@ -69,6 +69,7 @@ const ENDS_ALONE: ReadonlySet<string> = new Set([
   "blockquote",
   "html",
   "math",
+  "footnote",
 ]);
 const INTERRUPTS: ReadonlySet<string> = new Set(["heading", "hr", "code", "list", "blockquote"]);
 /** A paragraph that may still become a link definition or math. */

@@ -49,6 +49,12 @@ describe("Markdown", () => {
     ["a </b> b", "<p>a  b</p>"],
     ["**注意：**请看**“引文”**处", "<p><strong>注意：</strong>请看<strong>“引文”</strong>处</p>"],
     ["see [1] and [^2]", "<p>see [1] and [^2]</p>"],
+    [
+      "so[^b]\n\n[^b]: *why*",
+      '<p>so<sup><button type="button" class="loom-footnote-link" data-footnote-link="b" aria-label="Footnote b">b</button></sup></p>' +
+        '<div class="loom-footnote" role="note" aria-label="Footnote b" tabindex="-1" data-footnote="b">' +
+        '<button type="button" class="loom-footnote-link" title="Back to the text">b</button><span><em>why</em></span></div>',
+    ],
     ["$5 and $6, US$7 or $8", "<p>$5 and $6, US$7 or $8</p>"],
     ["$HOME/$USER", "<p>$HOME/$USER</p>"],
     ["a $x_1*y_2*z$ b", '<p>a <span class="loom-math"><code class="loom-math-source">x_1*y_2*z</code></span> b</p>'],
@@ -128,6 +134,13 @@ describe("incomplete text", () => {
     ["x\n\n| a | b |\n|--", "<p>x</p>"],
     ["snake_case", "<p>snake_case</p>"],
     ["2 * 3 * 4", "<p>2 * 3 * 4</p>"],
+    ["so $x", "<p>so</p>"],
+    ["so $$\n\\frac{a", "<p>so</p>"],
+    ["so \\(x", "<p>so</p>"],
+    ["**so** \\[x", "<p><strong>so</strong></p>"],
+    ["it costs $5 or US$", "<p>it costs $5 or US$</p>"],
+    ["`$x` and $HOME is a directory\nof", "<p><code>$x</code> and $HOME is a directory\nof</p>"],
+    ["a[^1", "<p>a</p>"],
   ])("%j looks like the final result", (text, markup) => {
     expect(show(text, "markdown", false).replaceAll(/\s+(?=<\/p>)/g, "")).toBe(markup);
   });

@@ -13,6 +13,8 @@ export const TEXT_WORDS = defineWords({
     imageFailed: "image failed to load",
     noColours: "Syntax highlighting failed to load. Reload the page to retry.",
     noFormula: "Formula couldn't be rendered. Reload the page to retry.",
+    footnote: (label: string) => `Footnote ${label}`,
+    toText: "Back to the text",
     cut: "Content truncated: too long to show.",
   },
   zh: {
@@ -26,6 +28,8 @@ export const TEXT_WORDS = defineWords({
     imageFailed: "图片加载失败",
     noColours: "语法高亮加载失败，请刷新页面。",
     noFormula: "公式渲染失败，请刷新页面。",
+    footnote: (label: string) => `脚注 ${label}`,
+    toText: "返回正文",
     cut: "内容过长，已截断。",
   },
 });
