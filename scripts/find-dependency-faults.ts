@@ -66,6 +66,8 @@ const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   "BSD-3-Clause",
   "0BSD",
   "Unlicense",
+  // Fonts; the page carries the licence with the font.
+  "OFL-1.1",
   // MIT or BSD is chosen, or both licences are permissive.
   "(AFL-2.1 OR BSD-3-Clause)",
   "(MIT OR GPL-3.0-or-later)",
@@ -75,7 +77,6 @@ const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
 
 /** Other licences, allowed only for these packages, which are used in development and not shipped. */
 const LICENCE_EXCEPTIONS: { readonly [name: string]: string } = {
-  "@fontsource-variable/noto-sans-sc": "OFL-1.1",
   "@modelcontextprotocol/server-everything": "SEE LICENSE IN LICENSE",
   "axe-core": "MPL-2.0",
 };

@@ -23,10 +23,22 @@ function putThemeFirst(): Plugin {
   };
 }
 
+/** The licence of the font for formulas must come with it. */
+function addFontLicence(): Plugin {
+  return {
+    name: "font-licence",
+    buildStart() {
+      if (this.meta.watchMode) return;
+      const source = readFileSync(at("../node_modules/@fontsource/stix-two-math/LICENSE"));
+      this.emitFile({ type: "asset", fileName: "assets/stix-two-math-licence.txt", source });
+    },
+  };
+}
+
 export default defineConfig({
   root: at("."),
   base: "./",
-  plugins: [putThemeFirst()],
+  plugins: [putThemeFirst(), addFontLicence()],
   resolve: {
     alias: [
       { find: /^loom-agent\/react\/style\.css$/, replacement: at("../src/react/style.css") },
