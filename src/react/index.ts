@@ -30,6 +30,7 @@ export { Disclosure } from "./ui/disclosure.tsx";
 export { formatBytes, formatDuration, formatNumber, formatTime } from "./ui/format.ts";
 export { Icon, type IconName } from "./ui/icon.tsx";
 export { UiStateCache, UiStateCacheProvider, useCachedState } from "./ui/ui-state-cache.tsx";
+export { Menu, type MenuItem } from "./ui/menu.tsx";
 export { Badge, ProgressBar, Spinner } from "./ui/indicators.tsx";
 export {
   type ApprovalResponse,

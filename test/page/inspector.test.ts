@@ -5,7 +5,7 @@ import { DIALECT_NAMES } from "../../src/dialects/index.ts";
 import { detectDecoder } from "../../src/dialects/decoders.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
-import { findAnswer, openPage, PHONE, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
+import { findAnswer, openPage, PHONE, readSessionId, sendMessage, waitForEnd, showFrames } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
 describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromium)", () => {
@@ -35,8 +35,7 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
     const calculator = findAnswer(page)
       .locator("[data-part]")
       .filter({ has: page.getByRole("group", { name: "calculator" }) });
-    await calculator.hover();
-    await calculator.getByRole("button", { name: "Show frames" }).click();
+    await showFrames(calculator);
     const frame = inspector.getByRole("region", { name: "Frames" });
     await frame.getByText("calculator").first().waitFor();
     await inspector.getByRole("tab", { name: "Frames", selected: true }).waitFor();

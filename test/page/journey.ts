@@ -65,3 +65,10 @@ export async function readEvents(fixture: PageFixture, session: string): Promise
     after = records.at(-1)?.envelope.event_id ?? after;
   }
 }
+
+/** Opens the inspector at the frames of a part, with the menu of the part. */
+export async function showFrames(part: Locator): Promise<void> {
+  await part.hover();
+  await part.getByRole("button", { name: "More actions" }).click();
+  await part.getByRole("menuitem", { name: "Show frames" }).click();
+}

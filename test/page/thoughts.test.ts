@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
 import { PausableModel } from "./pausable-model.ts";
-import { findAnswer, findRun, openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";
+import { findAnswer, findRun, openPage, PHONE, sendMessage, showFrames, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
 describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)", () => {
@@ -66,8 +66,7 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
       .waitFor();
     // From the frames back to a collapsed thought, which is opened.
     const row = findAnswer(page).locator(".loom-part-row").nth(3);
-    await row.hover();
-    await row.getByRole("button", { name: "Show frames" }).click();
+    await showFrames(row);
     await ideas.click();
     await page.getByRole("button", { name: "Show in conversation" }).click();
     await findAnswer(page).locator(".loom-part-row[data-marked]").getByRole("group", { name: "Thoughts" }).waitFor();

@@ -355,9 +355,9 @@ describe("PartBoundary", () => {
 });
 
 describe("PartItem", () => {
-  it("links to its frames if the page can show them", () => {
+  it("has a menu if the page can show its frames", () => {
     const part: MessagePart = { type: "text", key: "k", text: "x", format: "text", isComplete: true };
-    expect(render(part, { actions: { inspect: () => undefined } })).toContain("Show frames");
-    expect(render(part)).not.toContain("Show frames");
+    expect(render(part, { actions: { inspect: () => undefined } })).toContain("More actions");
+    expect(render(part)).not.toContain("More actions");
   });
 });

@@ -1,12 +1,12 @@
-/** Renders one part of a message by its type, with an inspect button. */
+/** Renders one part of a message by its type, with a menu. */
 import { memo, type NamedExoticComponent, type ReactNode } from "react";
 import type { MessagePart, TodoList } from "../../client/index.ts";
 import { DataView } from "../data/data-view.tsx";
 import { RichText } from "../text/rich-text.tsx";
 import { ErrorBanner } from "./error-banner.tsx";
 import { ImageItem } from "./image-item.tsx";
-import { InspectButton } from "./inspect-button.tsx";
 import { PartBoundary } from "./part-boundary.tsx";
+import { PartMenu } from "./part-menu.tsx";
 import { ReferencesItem } from "./references-item.tsx";
 import { ThinkingItem } from "./thinking-item.tsx";
 import { TodoCard } from "./todo-card.tsx";
@@ -33,7 +33,7 @@ export const PartItem: NamedExoticComponent<PartItemProps> = memo(function PartI
           <PartContent {...props} />
         </PartBoundary>
       </div>
-      <InspectButton target={{ turn: props.turnKey, kind: "part", key: props.part.key }} />
+      <PartMenu part={props.part} turnKey={props.turnKey} />
     </div>
   );
 });

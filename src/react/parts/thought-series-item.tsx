@@ -13,7 +13,7 @@ import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { findLastLine } from "./fold-text.ts";
-import { InspectButton } from "./inspect-button.tsx";
+import { PartMenu } from "./part-menu.tsx";
 import { ThinkingItem } from "./thinking-item.tsx";
 import { useThrottledText } from "./use-throttled-text.ts";
 
@@ -136,7 +136,7 @@ const SeriesRow = memo(function SeriesRow({ part, turnKey, isLive, isRevealed }:
       <div className="loom-part-content">
         <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} isRevealed={isRevealed} isInSeries />
       </div>
-      <InspectButton target={{ turn: turnKey, kind: "part", key: part.key }} />
+      <PartMenu part={part} turnKey={turnKey} />
     </div>
   );
 });

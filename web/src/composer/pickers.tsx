@@ -1,7 +1,6 @@
 /** Menus that choose the agent kind, the model and how much it reasons. */
 import { type ReactNode, useMemo } from "react";
-import { Badge, Icon, useWords } from "loom-agent/react";
-import { Menu } from "../shell/menu.tsx";
+import { Badge, Icon, Menu, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { findAgent, listAgentOptions } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";

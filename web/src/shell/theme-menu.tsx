@@ -1,9 +1,8 @@
 /** Theme and language menus. */
 import type { ReactNode } from "react";
-import { Icon, useUi, useWords } from "loom-agent/react";
+import { Icon, Menu, useUi, useWords } from "loom-agent/react";
 import type { PageState } from "../store/page-state.ts";
 import type { Theme } from "../store/settings.ts";
-import { Menu } from "./menu.tsx";
 import { usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 

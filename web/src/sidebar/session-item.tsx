@@ -1,7 +1,6 @@
 /** One session of the list, with its menu. */
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef } from "react";
-import { Icon, Spinner, useWords } from "loom-agent/react";
-import { Menu, type MenuItem } from "../shell/menu.tsx";
+import { Icon, Menu, type MenuItem, Spinner, useWords } from "loom-agent/react";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { mayShare } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";

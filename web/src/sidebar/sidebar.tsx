@@ -41,7 +41,7 @@ export function Sidebar(): ReactNode {
         {mayRead ? (
           <button
             type="button"
-            className="page-menu-button"
+            className="loom-menu-button"
             onClick={() => page.dispatch({ type: "dialog/opened", dialog: "knowledge" })}
           >
             <Icon name="book" />

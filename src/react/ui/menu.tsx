@@ -2,8 +2,9 @@
  * Button with a popover menu. The browser closes it on Escape or an outside click; arrow keys move through the items.
  */
 import { type KeyboardEvent, type ReactNode, type ToggleEvent, useEffect, useId, useRef, useState } from "react";
-import { Icon, type IconName } from "loom-agent/react";
+import { Icon, type IconName } from "./icon.tsx";
 
+/** An entry of a menu: an action, or an option to choose. */
 export interface MenuItem {
   readonly key: string;
   readonly label: string;
@@ -30,6 +31,7 @@ export interface MenuProps {
 
 const EDGE_PX = 8;
 
+/** Shows a button that opens a menu beside it. */
 export function Menu({ label, items, children, note, className = "", side = "below" }: MenuProps): ReactNode {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
@@ -77,7 +79,7 @@ export function Menu({ label, items, children, note, className = "", side = "bel
       <button
         ref={button}
         type="button"
-        className={`page-menu-button ${className}`}
+        className={`loom-menu-button ${className}`}
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-label={label}
@@ -90,7 +92,7 @@ export function Menu({ label, items, children, note, className = "", side = "bel
         ref={list}
         id={id}
         popover="auto"
-        className="page-menu"
+        className="loom-menu"
         onKeyDown={move}
         onBeforeToggle={({ newState }) => {
           // Items stay until the menu is closed, because the browser restores focus from one of them.
@@ -105,7 +107,7 @@ export function Menu({ label, items, children, note, className = "", side = "bel
             ))}
           </div>
         ) : null}
-        {isOpen && note !== undefined ? <div className="page-menu-note">{note}</div> : null}
+        {isOpen && note !== undefined ? <div className="loom-menu-note">{note}</div> : null}
       </div>
     </>
   );
@@ -119,7 +121,7 @@ function MenuEntry({ item, onClose }: { readonly item: MenuItem; readonly onClos
       role={isChosen === undefined ? "menuitem" : "menuitemradio"}
       aria-checked={isChosen}
       tabIndex={-1}
-      className={`page-menu-item${isDanger ? " page-menu-danger" : ""}`}
+      className={`loom-menu-item${isDanger ? " loom-menu-danger" : ""}`}
       onClick={() => {
         onClose();
         item.onSelect();
@@ -127,11 +129,11 @@ function MenuEntry({ item, onClose }: { readonly item: MenuItem; readonly onClos
     >
       {icon === undefined ? null : <Icon name={icon} />}
       {isChosen === undefined ? null : (
-        <span className="page-menu-mark">{isChosen ? <Icon name="check" /> : null}</span>
+        <span className="loom-menu-mark">{isChosen ? <Icon name="check" /> : null}</span>
       )}
-      <span className="page-menu-text">
+      <span className="loom-menu-text">
         <span>{label}</span>
-        {description === undefined ? null : <span className="page-menu-description">{description}</span>}
+        {description === undefined ? null : <span className="loom-menu-description">{description}</span>}
       </span>
     </button>
   );
