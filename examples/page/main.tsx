@@ -5,6 +5,7 @@ import { connect, createLoomReceiver, createWebSocketTransport, type SessionView
 import {
   Button,
   Conversation,
+  findRunPhase,
   StreamStatus,
   type UiActions,
   type UiPlugins,
@@ -60,11 +61,12 @@ const selectState = (view: SessionView | undefined) => (view?.turns.length ? vie
 /** Uses hooks, so it renders only when the selected state changes. */
 function Header(): ReactNode {
   const state = useSession(receiver, session, selectState);
+  const phase = useSession(receiver, session, findRunPhase);
   const run = useRun(receiver, session);
   return (
     <header>
       <h1>{run === undefined ? "Ask something" : `${run.usage.totalTokens} tokens in the latest run`}</h1>
-      {state === undefined ? null : <StreamStatus state={state} onRetry={() => connection.retry()} />}
+      {state === undefined ? null : <StreamStatus state={state} run={phase} onRetry={() => connection.retry()} />}
     </header>
   );
 }

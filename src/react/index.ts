@@ -18,6 +18,7 @@ export { ThinkingItem } from "./parts/thinking-item.tsx";
 export { TodoCard } from "./parts/todo-card.tsx";
 export { ToolCard } from "./parts/tool-card.tsx";
 export { RichText } from "./text/rich-text.tsx";
+export { findRunPhase, type RunPhase } from "./thoughts/describe-stream.ts";
 export { findStage } from "./thoughts/find-stage.ts";
 export { StageLine } from "./thoughts/stage.tsx";
 export { StreamStatus } from "./thoughts/stream-status.tsx";

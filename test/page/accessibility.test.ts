@@ -81,7 +81,9 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     await page.waitForFunction(() => document.querySelector(".loom-chart-drawing .loom-spinner") === null);
     await page.evaluate(() => {
       const isWanted = (closed: Element): boolean => closed.closest(".loom-part-thinking") === null;
-      const closed = [...document.querySelectorAll<HTMLElement>('[data-turn] [aria-expanded="false"]')];
+      const closed = [
+        ...document.querySelectorAll<HTMLElement>('[data-turn] [aria-expanded="false"]:not([aria-haspopup])'),
+      ];
       const thoughts = closed.filter((one) => !isWanted(one)).slice(0, 3);
       for (const one of [...closed.filter(isWanted), ...thoughts]) one.click();
     });

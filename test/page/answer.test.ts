@@ -83,7 +83,10 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     expect(await thinking.getAttribute("aria-expanded")).toBe("false");
     await thinking.getByText("To do: a to-do list").waitFor();
     await stageLine.getByText("Thinking", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Live" }).waitFor();
+    const status = page.getByRole("button", { name: "Running", exact: true });
+    await status.waitFor();
+    // One progress indicator: the stage line.
+    expect(await page.locator(".loom-spinner").count()).toBe(1);
 
     model.pauseAt("tool-input-delta", 6);
     const todoTool = answer.getByRole("group", { name: "write_todo_list" });
@@ -100,7 +103,7 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await waitForEnd(page);
     await answer.getByText("8+20+12 = 40").waitFor();
     await stageLine.waitFor({ state: "detached" });
-    await page.getByRole("button", { name: "Complete" }).waitFor();
+    await status.waitFor({ state: "detached" });
     await findRun(page)
       .getByText(/^\d{3} tokens \(\d{3} in, \d{3} out\)$/)
       .waitFor();

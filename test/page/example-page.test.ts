@@ -68,10 +68,13 @@ describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () 
     };
     await say("Ask me for approval, then calculate 1234 * 5678");
     await page.getByRole("button", { name: "Stop" }).waitFor();
+    const status = page.getByRole("button", { name: "Waiting for you" });
+    await status.waitFor();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("7006652").last().waitFor();
     await page.getByRole("heading", { name: /^\d+ tokens in the latest run$/ }).waitFor();
-    await page.getByRole("button", { name: "Complete" }).waitFor();
+    await status.waitFor({ state: "detached" });
+    await page.locator('[data-stream="complete"]').waitFor({ state: "attached" });
 
     await say("Make a to-do list for a product launch");
     await page.getByRole("checkbox", { name: "Release", exact: true }).check();

@@ -1,4 +1,4 @@
-/** Elapsed time and countdown. They re-render once a second, without their parent. */
+/** A countdown, which re-renders once a second without its parent, and the format of whole seconds. */
 import type { ReactNode } from "react";
 import { formatDuration } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
@@ -13,14 +13,6 @@ const WORDS = defineWords({
 const TICK_MS = 1000;
 /** Larger differences come from clocks that disagree and are not shown. */
 const MAX_MS = 86_400_000;
-
-/** Elapsed time. Renders nothing in the first second, or if the start time is implausible. */
-export function Elapsed({ since }: { readonly since: number }): ReactNode {
-  const format = useSecondsFormat();
-  const ms = useNow() - since;
-  if (ms < TICK_MS || ms > MAX_MS) return null;
-  return <span className="loom-clock">{format(Math.floor(ms / TICK_MS))}</span>;
-}
 
 export interface CountdownProps {
   readonly until: number;

@@ -8,11 +8,10 @@ import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Badge, Spinner } from "../ui/indicators.tsx";
+import { Badge } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { Elapsed } from "./clock-text.tsx";
 import { findLastLine } from "./fold-text.ts";
 import { LogBox } from "./log-box.tsx";
 import { useThrottledText } from "./use-throttled-text.ts";
@@ -72,7 +71,7 @@ export function ThinkingItem(props: ThinkingItemProps): ReactNode {
   useEffect(() => {
     if (isRevealed) setOpen(true);
   }, [isRevealed]);
-  const { text, channel, stage, startedAt, durationMs } = part;
+  const { text, channel, stage, durationMs } = part;
   const isGoing = isLive && !part.isComplete;
   const newest = useThrottledText(text, isGoing);
   const isSearch = channel === "thought";
@@ -90,10 +89,9 @@ export function ThinkingItem(props: ThinkingItemProps): ReactNode {
         : words.thoughtFor(time);
   const summary = (
     <span className="loom-thinking-head">
-      {isGoing ? <Spinner /> : <Icon name={isSearch ? "tree" : "think"} />}
+      <Icon name={isSearch ? "tree" : "think"} />
       <span className="loom-thinking-title">{title}</span>
       {stage === undefined ? null : <Badge>{nameStage(stage, words)}</Badge>}
-      {isGoing && startedAt !== undefined ? <Elapsed since={startedAt} /> : null}
       {isOpen ? null : (
         // Hidden, so that the button's accessible name does not change with each token.
         <span className="loom-thinking-preview" aria-hidden="true">

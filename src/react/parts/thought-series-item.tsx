@@ -8,7 +8,6 @@ import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration, formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Spinner } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
@@ -79,7 +78,7 @@ export const ThoughtSeriesItem = memo(
         : words.took(what, formatDuration(time, language));
     const summary = (
       <span className="loom-thinking-head">
-        {isGoing ? <Spinner /> : <Icon name={isSearch ? "tree" : "think"} />}
+        <Icon name={isSearch ? "tree" : "think"} />
         <span className="loom-thinking-title">{title}</span>
         {isOpen ? null : (
           <span className="loom-thinking-preview" aria-hidden="true">

@@ -13,7 +13,6 @@ import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
-import { Elapsed } from "./clock-text.tsx";
 import { gistValue, isContainer, isEmpty, readJsonText } from "./json-entries.ts";
 import { JsonView } from "./json-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
@@ -71,7 +70,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
   const { language } = useUi();
   const stateKey = `${turnKey}/${partKey}`;
   const [choice, setChoice] = useCachedState<ToolCardState | undefined>(`${stateKey}/open`, undefined);
-  const { status, startedAt, durationMs, progress, progressMessage } = call;
+  const { status, durationMs, progress, progressMessage } = call;
   const isAwaitingApproval = status === "awaiting_approval";
   const isOpen =
     choice === undefined || (isAwaitingApproval && !choice.wasAwaitingApproval) ? status !== "success" : choice.isOpen;
@@ -86,11 +85,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
       <span className="loom-tool-gist">{isOpen ? null : gistValue(call.arguments)}</span>
       <span className="loom-tool-state">
         <ToolStatus call={call} />
-        {durationMs !== undefined ? (
-          <span className="loom-clock">{formatDuration(durationMs, language)}</span>
-        ) : isGoing && startedAt !== undefined ? (
-          <Elapsed since={startedAt} />
-        ) : null}
+        {durationMs === undefined ? null : <span className="loom-clock">{formatDuration(durationMs, language)}</span>}
       </span>
     </span>
   );
@@ -112,7 +107,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
       </Disclosure>
       {isGoing && (progress !== undefined || progressMessage !== undefined) ? (
         <div className="loom-tool-progress">
-          <ProgressBar value={progress} label={words.progress} />
+          {progress === undefined ? null : <ProgressBar value={progress} label={words.progress} />}
           <span>{progressMessage === undefined ? `${progress} %` : cutText(progressMessage, MAX_PROGRESS)}</span>
         </div>
       ) : null}

@@ -1,6 +1,7 @@
-/** Maps the state of a stream to the phase that the page shows, in one table. */
-import type { StreamState } from "../../client/index.ts";
+/** Maps the state of a stream and of its latest run to the one status that the page shows. */
+import type { SessionView, StreamState } from "../../client/index.ts";
 import type { BadgeTone } from "../ui/indicators.tsx";
+import { findStage } from "./find-stage.ts";
 
 /**
  * `connecting`: nothing received yet. `reconnecting`: the connection is lost and retried. `repairing`: connected,
@@ -19,20 +20,22 @@ export type StreamPhase =
 export interface StreamDescription {
   readonly phase: StreamPhase;
   readonly tone: BadgeTone;
+  /** Nothing is missing, so there is nothing to report about the stream. */
+  readonly isSound: boolean;
   readonly isBusy: boolean;
   /** A manual retry may help. */
   readonly canRetry: boolean;
 }
 
 const DESCRIPTIONS: { readonly [W in StreamPhase]: Omit<StreamDescription, "phase"> } = {
-  connecting: { tone: "plain", isBusy: true, canRetry: false },
-  live: { tone: "good", isBusy: false, canRetry: false },
-  reconnecting: { tone: "warn", isBusy: true, canRetry: true },
-  repairing: { tone: "warn", isBusy: true, canRetry: false },
-  gap: { tone: "warn", isBusy: false, canRetry: false },
-  truncated: { tone: "bad", isBusy: false, canRetry: true },
-  complete: { tone: "plain", isBusy: false, canRetry: false },
-  failed: { tone: "bad", isBusy: false, canRetry: true },
+  connecting: { tone: "plain", isSound: false, isBusy: true, canRetry: false },
+  live: { tone: "plain", isSound: true, isBusy: false, canRetry: false },
+  reconnecting: { tone: "warn", isSound: false, isBusy: true, canRetry: true },
+  repairing: { tone: "warn", isSound: false, isBusy: true, canRetry: false },
+  gap: { tone: "warn", isSound: false, isBusy: false, canRetry: false },
+  truncated: { tone: "bad", isSound: false, isBusy: false, canRetry: true },
+  complete: { tone: "plain", isSound: true, isBusy: false, canRetry: false },
+  failed: { tone: "bad", isSound: false, isBusy: false, canRetry: true },
 };
 
 export function describeStream(state: StreamState | undefined): StreamDescription {
@@ -45,4 +48,15 @@ function choosePhase(state: StreamState | undefined): StreamPhase {
   if (state === undefined) return "connecting";
   if (state.status !== "repairing") return state.status;
   return state.reason?.code === "frames_missing" ? "repairing" : "reconnecting";
+}
+
+/** State of a session's latest run while the user should know about it. */
+export type RunPhase = "running" | "waiting" | "failed";
+
+/** Returns the phase of the latest run; undefined if it completed or was cancelled. */
+export function findRunPhase(session: SessionView | undefined): RunPhase | undefined {
+  const turn = session?.turns.at(-1);
+  if (turn?.status === "error") return "failed";
+  if (turn?.status !== "running") return undefined;
+  return findStage(turn)?.kind === "approval" ? "waiting" : "running";
 }

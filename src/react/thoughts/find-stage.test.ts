@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { frameText, listVectorFiles, readVector } from "../../../test/vectors.ts";
 import { ViewFeed } from "../../../test/view-feed.ts";
 import { createReceiver, type TurnView } from "../../client/index.ts";
+import { findRunPhase } from "./describe-stream.ts";
 import { findStage } from "./find-stage.ts";
 import { STAGE_WORDS } from "./stage-words.ts";
 import { describeStage } from "./stage.tsx";
@@ -109,5 +110,29 @@ describe("findStage", () => {
     const { title, detail } = describeStage(stage, STAGE_WORDS.en);
     expect(title.length).toBeLessThan(80);
     expect(detail).toMatch(/^\+2 more · x{120}$/);
+  });
+});
+
+describe("the phase of a golden run", () => {
+  const followPhase = (name: string): (string | undefined)[] => {
+    const { dialect, frames } = readVector(FILES.get(name) ?? "");
+    const receiver = createReceiver();
+    const source = receiver.open({ dialect });
+    const phases: (string | undefined)[] = [];
+    for (const frame of frames) {
+      source.push(frameText(frame));
+      const phase = findRunPhase(receiver.getSnapshot().sessions[0]);
+      if (phases.length === 0 || phases.at(-1) !== phase) phases.push(phase);
+    }
+    return phases;
+  };
+
+  it("is waiting during an approval, and nothing after the run completed", () => {
+    expect(followPhase("approval")).toEqual(["running", "waiting", "running", undefined]);
+  });
+
+  it("is failed or nothing after a run that did not complete", () => {
+    expect(followPhase("error").at(-1)).toBe("failed");
+    expect(followPhase("cancel").at(-1)).toBeUndefined();
   });
 });

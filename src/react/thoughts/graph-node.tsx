@@ -2,7 +2,6 @@
 import { memo, type ReactNode } from "react";
 import type { GraphNodeView } from "../../client/index.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { Spinner } from "../ui/indicators.tsx";
 import { useWords } from "../ui/words.ts";
 import { GRAPH_WORDS, nameOperation } from "./thoughts-words.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -24,9 +23,9 @@ export interface GraphNodeProps {
 
 const SHOWN_TEXT = 120;
 
-const ICONS: { readonly [S in GraphNodeView["status"]]: IconName | undefined } = {
+const ICONS: { readonly [S in GraphNodeView["status"]]: IconName } = {
   planned: "clock",
-  running: undefined,
+  running: "play",
   complete: "check",
   failed: "alert",
   skipped: "skip",
@@ -37,7 +36,6 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
   const { node, position, x, y, added, needs } = props;
   const { id, label, status, operation, expandedFrom, error } = node;
   const words = useWords(GRAPH_WORDS);
-  const icon = ICONS[status];
   const name = cutText(label ?? id, SHOWN_TEXT);
   const spoken = [
     ...(added === 0 ? [] : [words.expandedText(added)]),
@@ -63,7 +61,7 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
     >
       <span className="loom-step-name">{name}</span>
       <span className="loom-step-foot">
-        {icon === undefined ? <Spinner /> : <Icon name={icon} />}
+        <Icon name={ICONS[status]} />
         <span className="loom-said">{words.pause}</span>
         <span className="loom-step-status">{words[status]}</span>
         {operation === undefined ? null : (

@@ -2,11 +2,11 @@
  * The current stage of a run in one line. Screen readers announce stage changes, but not numbers within a stage or the
  * elapsed time.
  */
-import { memo, type ReactNode, useState } from "react";
+import { memo, type ReactNode, useRef, useState } from "react";
 import type { StreamState, TurnView } from "../../client/index.ts";
 import { useSecondsFormat } from "../parts/clock-text.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { ProgressBar, Spinner } from "../ui/indicators.tsx";
+import { Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { useWords } from "../ui/words.ts";
@@ -27,34 +27,21 @@ export function StageLine({ turn, state }: StageLineProps): ReactNode {
   const { isQuiet = false, actions } = useUi();
   const stage = findStage(turn);
   if (stage === undefined) return null;
-  // The stream status announces it.
-  if (state !== undefined && describeStream(state).phase === "reconnecting")
-    return (
-      <div className="loom-stage" data-stage="away">
-        <Spinner />
-        <span className="loom-stage-title">{words.away}</span>
-        <Elapsed since={turn.startedAt} />
-      </div>
-    );
-  const { title, detail } = describeStage(
-    stage,
-    actions.approve === undefined ? { ...words, approval: words.approvalByOthers } : words,
-  );
-  // The page announces approvals itself, for all sessions.
-  const isSaid = !isQuiet && stage.kind !== "approval";
+  const isAway = state !== undefined && describeStream(state).phase === "reconnecting";
+  const { title, detail } = isAway
+    ? { title: words.away, detail: "" }
+    : describeStage(stage, actions.approve === undefined ? { ...words, approval: words.approvalByOthers } : words);
+  const isWaiting = stage.kind === "approval";
+  // The page announces approvals itself, for all sessions; the stream status announces a lost connection.
+  const isSaid = !isQuiet && !isWaiting && !isAway;
   return (
-    <div className="loom-stage" data-stage={stage.kind}>
-      {stage.kind === "approval" ? <Icon name="alert" /> : <Spinner />}
+    <div className="loom-stage" data-stage={isAway ? "away" : stage.kind}>
+      {isAway ? <Icon name="pause" /> : isWaiting ? <Icon name="alert" /> : <Spinner />}
       <span role={isSaid ? "status" : undefined} className="loom-stage-title">
         {title}
       </span>
       {detail === "" ? null : <span className="loom-stage-detail">{detail}</span>}
-      {stage.kind === "calling" && stage.progress !== undefined ? (
-        <span className="loom-stage-progress">
-          <ProgressBar value={stage.progress} label={words.progress} />
-        </span>
-      ) : null}
-      <Elapsed since={turn.startedAt} />
+      <Elapsed key="clock" since={turn.startedAt} isStopped={isAway} />
     </div>
   );
 }
@@ -130,12 +117,21 @@ const SECOND_MS = 1000;
 /** Start times further off than this come from a wrong clock and are ignored. */
 const PLAUSIBLE_MS = 24 * 3600 * 1000;
 
+interface ElapsedProps {
+  readonly since: number | undefined;
+  /** Keeps the time that was shown last. */
+  readonly isStopped: boolean;
+}
+
 /** Re-renders alone, once a second. */
-const Elapsed = memo(function Elapsed({ since }: { readonly since: number | undefined }): ReactNode {
+const Elapsed = memo(function Elapsed({ since, isStopped }: ElapsedProps): ReactNode {
   const formatSeconds = useSecondsFormat();
   const now = useNow();
   const [mountedAt] = useState(now);
-  const isPlausible = since !== undefined && since <= now && now - since < PLAUSIBLE_MS;
-  const seconds = Math.max(0, Math.floor((now - (isPlausible ? since : mountedAt)) / SECOND_MS));
+  const shownAt = useRef(now);
+  if (!isStopped) shownAt.current = now;
+  const at = shownAt.current;
+  const isPlausible = since !== undefined && since <= at && at - since < PLAUSIBLE_MS;
+  const seconds = Math.max(0, Math.floor((at - (isPlausible ? since : mountedAt)) / SECOND_MS));
   return <span className="loom-stage-clock">{formatSeconds(seconds)}</span>;
 });

@@ -1,16 +1,22 @@
-/** Connection badge: one word for the state of the stream, and a panel with the reason and the verification result. */
+/**
+ * The status of a session in one badge: a problem of its stream, or the state of its latest run while that matters. A
+ * panel shows the reason and the verification result.
+ */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { StreamState } from "../../client/index.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { Spinner } from "../ui/indicators.tsx";
+import { type BadgeTone, Spinner } from "../ui/indicators.tsx";
+import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { describeStream, type StreamPhase } from "./describe-stream.ts";
+import { describeStream, type RunPhase } from "./describe-stream.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 
 export interface StreamStatusProps {
   /** State of the session; undefined before the first event. */
   readonly state: StreamState | undefined;
+  /** State of the latest run, see `findRunPhase`. Shown while the stream has no problem. */
+  readonly run?: RunPhase | undefined;
   /** Retries at once. Without it, the retry button is hidden. */
   readonly onRetry?: (() => void) | undefined;
 }
@@ -18,12 +24,15 @@ export interface StreamStatusProps {
 const WORDS = defineWords({
   en: {
     connecting: "Connecting…",
-    live: "Live",
+    connected: "Connected",
+    runRunning: "Running",
+    runWaiting: "Waiting for you",
+    runWaitingForOthers: "Waiting for approval",
+    runFailed: "Failed",
     reconnecting: "Reconnecting…",
     repairing: "Recovering…",
     gap: "Events missing",
     truncated: "Interrupted",
-    complete: "Complete",
     failed: "Disconnected",
     connectingMore: "Waiting for the server.",
     liveMore: "Receiving events in real time.",
@@ -45,12 +54,15 @@ const WORDS = defineWords({
   },
   zh: {
     connecting: "正在连接…",
-    live: "实时",
+    connected: "已连接",
+    runRunning: "运行中",
+    runWaiting: "等待你处理",
+    runWaitingForOthers: "等待审批",
+    runFailed: "失败",
     reconnecting: "正在重新连接…",
     repairing: "正在恢复…",
     gap: "有事件缺失",
     truncated: "已中断",
-    complete: "完整",
     failed: "连接已断开",
     connectingMore: "等待服务器响应。",
     liveMore: "正在实时接收事件。",
@@ -72,24 +84,30 @@ const WORDS = defineWords({
   },
 });
 
-const ICONS: { readonly [W in StreamPhase]?: IconName } = {
-  gap: "alert",
-  truncated: "alert",
-  failed: "alert",
-  complete: "check",
+/** The spinner of a run is in its stage line, so a running run has a dot here. */
+const RUN_BADGES: { readonly [P in RunPhase]: { readonly icon?: IconName; readonly tone: BadgeTone } } = {
+  running: { tone: "busy" },
+  waiting: { icon: "alert", tone: "warn" },
+  failed: { icon: "alert", tone: "bad" },
 };
 
 /** Reasons come from the server and may be long. */
 const SHOWN_REASON = 500;
 
-/** Shows the state of a session's stream as a badge with details on click. */
-export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
+/** Shows the status of a session as a badge with details on click. Shows nothing if there is nothing to report. */
+export function StreamStatus({ state, run, onRetry }: StreamStatusProps): ReactNode {
   const words = useWords(WORDS);
+  const { actions } = useUi();
   const [isOpen, setOpen] = useState(false);
+  const [hasFocus, setFocus] = useState(false);
+  const [hadTrouble, setTrouble] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const id = useId();
-  const { phase, tone, isBusy, canRetry } = describeStream(state);
-  const icon = ICONS[phase];
+  const { phase, tone, isSound, isBusy, canRetry } = describeStream(state);
+  if (!isSound && !hadTrouble) setTrouble(true);
+  const trouble = phase === "live" || phase === "complete" ? undefined : words[phase];
+  const badge = isSound ? (run === undefined ? undefined : RUN_BADGES[run]) : { tone, icon: "alert" as const };
+  const text = trouble ?? (run === undefined ? words.connected : nameRun(run, words, actions.approve !== undefined));
   useEffect(() => {
     if (!isOpen) return undefined;
     const closeOutside = (event: Event): void => {
@@ -107,6 +125,8 @@ export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
       ref={root}
       className="loom-stream"
       data-stream={phase}
+      onFocus={() => setFocus(true)}
+      onBlur={() => setFocus(false)}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !isOpen) return;
         event.stopPropagation();
@@ -114,25 +134,28 @@ export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
         root.current?.querySelector("button")?.focus();
       }}
     >
-      <button
-        type="button"
-        className={`loom-badge loom-badge-${tone} loom-stream-word`}
-        aria-expanded={isOpen}
-        aria-controls={isOpen ? id : undefined}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {isBusy ? (
-          <Spinner />
-        ) : icon === undefined ? (
-          <span className="loom-stream-dot" aria-hidden="true" />
-        ) : (
-          <Icon name={icon} />
-        )}
-        {words[phase]}
-      </button>
-      {/* Screen readers do not announce changes inside a button. */}
+      {/* A focused badge stays, so that the focus is not lost when the problem ends. */}
+      {badge === undefined && !isOpen && !hasFocus ? null : (
+        <button
+          type="button"
+          className={`loom-badge loom-badge-${badge?.tone ?? "plain"} loom-stream-word`}
+          aria-expanded={isOpen}
+          aria-controls={isOpen ? id : undefined}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isBusy ? (
+            <Spinner />
+          ) : badge?.icon === undefined ? (
+            <span className="loom-stream-dot" aria-hidden="true" />
+          ) : (
+            <Icon name={badge.icon} />
+          )}
+          {text}
+        </button>
+      )}
+      {/* Screen readers do not announce changes inside a button. The state of the run is announced elsewhere. */}
       <span role="status" className="loom-said">
-        {words[phase]}
+        {trouble ?? (hadTrouble ? words.connected : "")}
       </span>
       {isOpen ? (
         <section id={id} className="loom-stream-more" aria-label={words.details}>
@@ -147,6 +170,17 @@ export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
       ) : null}
     </div>
   );
+}
+
+function nameRun(run: RunPhase, words: (typeof WORDS)["en"], mayApprove: boolean): string {
+  switch (run) {
+    case "running":
+      return words.runRunning;
+    case "waiting":
+      return mayApprove ? words.runWaiting : words.runWaitingForOthers;
+    case "failed":
+      return words.runFailed;
+  }
 }
 
 function StreamVerification({ state: { reason, verified, undetectable } }: { readonly state: StreamState }): ReactNode {

@@ -7,6 +7,7 @@ import type { GraphView, StreamState, TreeView, TurnView } from "../../client/in
 import { UiProvider } from "../ui/ui-context.tsx";
 import type { UiLanguage } from "../ui/ui-context.tsx";
 import { StageLine } from "./stage.tsx";
+import type { RunPhase } from "./describe-stream.ts";
 import { StreamStatus } from "./stream-status.tsx";
 import { ThoughtGraph } from "./thought-graph.tsx";
 import { ThoughtTree } from "./thought-tree.tsx";
@@ -102,7 +103,6 @@ describe("stage and stream status", () => {
     const html = render(createElement(StageLine, { turn }));
     expect(html).toMatch(/role="status"[^>]*>Calling search<\/span>/);
     expect(html).toContain("page 2");
-    expect(html).toContain('value="40"');
     expect(render(createElement(StageLine, { turn: { ...turn, status: "completed" } }))).toBe("");
     const state = { status: "repairing", verified: true, undetectable: [] } as const;
     expect(render(createElement(StageLine, { turn, state }))).toContain("Waiting for the server");
@@ -116,6 +116,17 @@ describe("stage and stream status", () => {
       undetectable: [],
     };
     expect(render(createElement(StreamStatus, { state }))).toContain("Reconnecting…");
-    expect(render(createElement(StreamStatus, { state }), "zh")).toContain("正在重新连接…");
+    expect(render(createElement(StreamStatus, { state, run: "running" }), "zh")).toContain("正在重新连接…");
+  });
+
+  it("show the run only while it needs attention, and never that a stream is complete", () => {
+    const state: StreamState = { status: "complete", verified: true, undetectable: [] };
+    const show = (run: RunPhase | undefined, of: StreamState = state): string =>
+      render(createElement(StreamStatus, { state: of, run })).replaceAll(/<[^>]*>/g, "");
+    expect(show(undefined)).toBe("");
+    expect(show(undefined, { ...state, status: "live" })).toBe("");
+    expect(show("failed")).toBe("Failed");
+    expect(show("running", { ...state, status: "live" })).toBe("Running");
+    expect(show("failed", { ...state, status: "gap" })).toBe("Events missingEvents missing");
   });
 });

@@ -1,7 +1,7 @@
-/** Page header: session title, connection status, inspector button and settings. */
+/** Page header: session title, status, inspector button and settings. */
 import { type ReactNode, useEffect, useMemo } from "react";
 import type { SessionView, StreamState } from "loom-agent/client";
-import { IconButton, StreamStatus, useSession, useWords } from "loom-agent/react";
+import { findRunPhase, IconButton, StreamStatus, useSession, useWords } from "loom-agent/react";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";
@@ -83,6 +83,7 @@ function Title({ session }: { readonly session: string | undefined }): ReactNode
 function Status({ session }: { readonly session: string | undefined }): ReactNode {
   const page = usePage();
   const state = useSession(page.receiver, session ?? "", selectState);
+  const run = useSession(page.receiver, session ?? "", findRunPhase);
   const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
   if (session === undefined || state === undefined) return null;
   // The first message creates the session. Until then there is no status to show.
@@ -90,7 +91,7 @@ function Status({ session }: { readonly session: string | undefined }): ReactNod
   if (isYetToCome) return null;
   return (
     <div className="page-status">
-      <StreamStatus state={state} onRetry={() => page.retryStream()} />
+      <StreamStatus state={state} run={run} onRetry={() => page.retryStream()} />
     </div>
   );
 }

@@ -61,7 +61,8 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
           </span>
         )}
       </a>
-      {isLive ? (
+      {/* The progress of the current session is shown in its conversation. */}
+      {isLive && !isCurrent ? (
         <span className="page-session-live" role="img" aria-label={words.live} title={words.live}>
           <Spinner />
         </span>
