@@ -6,6 +6,7 @@ export { createTurnSelector, useMessage, useRun, useSession } from "./use-receiv
 export { useStore } from "./use-store.ts";
 export { Conversation, type ConversationHandle } from "./conversation/conversation.tsx";
 export { MessageItem } from "./conversation/message-item.tsx";
+export type { PendingMessage } from "./conversation/pending-item.tsx";
 export { RunFooter } from "./conversation/run-footer.tsx";
 export { RunItem } from "./conversation/run-item.tsx";
 export { useVirtualizer } from "./conversation/use-virtualizer.ts";

@@ -1,4 +1,5 @@
 // Suggested prompts, and all parts of an answer while it streams and afterwards.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
@@ -13,6 +14,22 @@ const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
+
+type Recording = typeof globalThis & { bubbles?: readonly string[] };
+
+/** Runs in the page: records the different boxes of the user's message over all frames, with their progress sign. */
+function recordBubbles(): void {
+  const seen = new Set<string>();
+  const record = (): void => {
+    const box = document.querySelector(".loom-message-user")?.getBoundingClientRect();
+    const isBusy = document.querySelector(".loom-stage .loom-spinner") !== null;
+    if (box !== undefined)
+      seen.add([box.x, box.y, box.width, box.height].map(Math.round).join(" ") + (isBusy ? " busy" : ""));
+    (globalThis as Recording).bubbles = [...seen];
+    requestAnimationFrame(record);
+  };
+  record();
+}
 
 describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)", () => {
   const model = new PausableModel();
@@ -71,9 +88,18 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
   });
 
   it("shows thinking, tools, a to-do list and a chart while they stream", async () => {
-    const { page, context, complaints } = await openPage(fixture);
+    const { page, context, complaints } = await openPage(fixture, {
+      // The run starts some frames after the message was sent.
+      prepare: (opened) =>
+        opened.routeWebSocket(/./, (socket) => {
+          const server = socket.connectToServer();
+          socket.onMessage((message) => void delay(300).then(() => server.send(message)));
+        }),
+    });
     model.pauseAt("reasoning-delta", 6);
+    await page.evaluate(recordBubbles);
     await page.getByRole("button", { name: "Plan a launch" }).click();
+    await page.getByText("Sending…").waitFor();
     const answer = findAnswer(page);
     const stageLine = findRun(page).getByRole("status");
 
@@ -83,6 +109,8 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     expect(await thinking.getAttribute("aria-expanded")).toBe("false");
     await thinking.getByText("To do: a to-do list").waitFor();
     await stageLine.getByText("Thinking", { exact: true }).waitFor();
+    // The message never moved, and a sign of progress was there from its first frame.
+    expect(await page.evaluate(() => (globalThis as Recording).bubbles)).toEqual([expect.stringMatching(/ busy$/)]);
     const status = page.getByRole("button", { name: "Running", exact: true });
     await status.waitFor();
     // One progress indicator: the stage line.

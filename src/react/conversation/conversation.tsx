@@ -12,6 +12,7 @@ import { IconButton } from "../ui/button.tsx";
 import { type UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
 import type { ElementTarget } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
+import { type PendingMessage, PendingItem } from "./pending-item.tsx";
 import { RunItem } from "./run-item.tsx";
 import { findFocusedTurn, holdInPlace, keepFocusedRow, stayAtEnd } from "./scrolling.ts";
 import { showElement } from "./show-element.ts";
@@ -33,7 +34,9 @@ const WORDS = defineWords({
 export interface ConversationProps {
   readonly receiver: Receiver;
   readonly sessionId: string;
-  /** Shown while the session has no runs. */
+  /** Messages that were sent and whose run has not started, shown at the end. Default: none. */
+  readonly pending?: readonly PendingMessage[] | undefined;
+  /** Shown while the session has no runs and no pending messages. */
   readonly children?: ReactNode;
   /** Keeps open panels and drafts after this component unmounts. Default: they are discarded. */
   readonly uiStateCache?: UiStateCache | undefined;
@@ -49,6 +52,10 @@ export interface ConversationHandle {
   toEnd(): void;
 }
 
+const NO_PENDING: readonly PendingMessage[] = [];
+const NO_MESSAGE: PendingMessage = { runId: "", text: "", files: [] };
+/** Number of latest runs among which the run of a pending message is. */
+const RECENT_TURNS = 50;
 const ESTIMATED_HEIGHT = 160;
 /** The reader counts as at the end within this distance. */
 const END_PX = 80;
@@ -70,11 +77,23 @@ export function Conversation(props: ConversationProps): ReactNode {
   );
 }
 
-function SessionConversation({ receiver, sessionId, children, ref }: ConversationProps): ReactNode {
+function SessionConversation({
+  receiver,
+  sessionId,
+  pending = NO_PENDING,
+  children,
+  ref,
+}: ConversationProps): ReactNode {
   const words = useWords(WORDS);
   const scroller = useRef<HTMLDivElement>(null);
   const select = useMemo(() => createKeySelector(), []);
-  const { keys, earlier } = useSession(receiver, sessionId, select);
+  const { keys: turns, earlier } = useSession(receiver, sessionId, select);
+  // The row of a pending message becomes the row of its run, because a run's key is its ID.
+  const waiting = useMemo(() => {
+    const recent = new Set(turns.slice(-RECENT_TURNS));
+    return pending.filter(({ runId }) => !recent.has(runId));
+  }, [turns, pending]);
+  const keys = useMemo(() => [...turns, ...waiting.map(({ runId }) => runId)], [turns, waiting]);
   const virtualizer = useVirtualizer({
     count: keys.length,
     getScrollElement: () => scroller.current,
@@ -134,13 +153,21 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
               className="loom-conversation-row"
               style={{ transform: `translateY(${start}px)` }}
             >
-              <RunItem
-                receiver={receiver}
-                sessionId={sessionId}
-                turnKey={keys[index] ?? ""}
-                position={index + 1}
-                count={keys.length}
-              />
+              {index < turns.length ? (
+                <RunItem
+                  receiver={receiver}
+                  sessionId={sessionId}
+                  turnKey={keys[index] ?? ""}
+                  position={index + 1}
+                  count={keys.length}
+                />
+              ) : (
+                <PendingItem
+                  message={waiting[index - turns.length] ?? NO_MESSAGE}
+                  position={index + 1}
+                  count={keys.length}
+                />
+              )}
             </div>
           ))}
         </div>

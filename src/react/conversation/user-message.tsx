@@ -12,7 +12,7 @@ import { defineWords, useWords } from "../ui/words.ts";
 import { useRunContext } from "./run-context.ts";
 import { VersionSwitcher } from "./version-switcher.tsx";
 
-const WORDS = defineWords({
+export const USER_WORDS = defineWords({
   en: {
     you: "You",
     showAll: "Show all",
@@ -37,12 +37,12 @@ const WORDS = defineWords({
   },
 });
 
-const FOLD_LINES = 12;
-const FOLD_CHARACTERS = 1200;
+export const FOLD_LINES = 12;
+export const FOLD_CHARACTERS = 1200;
 
 /** Renders a message of the user. Offers editing if `UiActions.edit` is given. */
 export function UserMessage({ message }: { readonly message: MessageView }): ReactNode {
-  const words = useWords(WORDS);
+  const words = useWords(USER_WORDS);
   const { actions } = useUi();
   const run = useRunContext();
   const { messageId, mainContent: text, attachments } = message;
@@ -119,7 +119,7 @@ interface MessageEditorProps {
 }
 
 function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }: MessageEditorProps): ReactNode {
-  const words = useWords(WORDS);
+  const words = useWords(USER_WORDS);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     const element = field.current;

@@ -6,7 +6,7 @@ import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffec
 import type { SessionView } from "loom-agent/client";
 import { Button, IconButton, useSession, useWords } from "loom-agent/react";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
-import { type ComposerDraft, findDraft, findWaiting, type WaitingMessage } from "../store/composing.ts";
+import { type ComposerDraft, findDraft, findWaiting, splitWaiting, type WaitingMessage } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
 import { AttachmentChips } from "./attachment-chips.tsx";
@@ -21,8 +21,6 @@ function selectLiveRun(session: SessionView | undefined): string | undefined {
   const live = findLiveRun(session);
   return live?.runId ?? live?.key;
 }
-
-const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
 
 export interface ComposerProps {
   readonly session: string | undefined;
@@ -45,7 +43,6 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
   const waiting = usePageState(selectWaiting);
   const stopping = usePageState(selectStopping);
   const liveRun = useSession(page.receiver, name, selectLiveRun);
-  const hasRun = useSession(page.receiver, name, selectHasRun);
   const mayAttach = useMay("write");
   const picker = useRef<HTMLInputElement>(null);
   const isLive = liveRun !== undefined;
@@ -66,8 +63,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
       }}
     >
       <div className="page-composer-column">
-        {/* The first message of a session is shown in place of the conversation while it is sent. */}
-        <WaitingList messages={hasRun ? waiting : waiting.filter(({ status }) => status !== "sending")} />
+        <WaitingList messages={splitWaiting(waiting, isLive).others} />
         <div className="page-composer-box">
           <AttachmentChips files={draft.attachments} />
           <MessageBox name={name} text={draft.text} />

@@ -11,6 +11,3 @@ export function useIsLate(ms: number): boolean {
   }, [ms]);
   return isLate;
 }
-
-/** Delay before "Sending…" appears. */
-export const SENDING_MS = 400;

@@ -4,7 +4,6 @@ import { Badge, Button, Spinner, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";
 import { describeMessage, type WaitingMessage } from "../store/composing.ts";
 import { COMPOSER_WORDS } from "./composer-words.ts";
-import { SENDING_MS, useIsLate } from "./use-is-late.ts";
 
 export function WaitingList({ messages }: { readonly messages: readonly WaitingMessage[] }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
@@ -22,8 +21,6 @@ function WaitingItem({ message }: { readonly message: WaitingMessage }): ReactNo
   const words = useWords(COMPOSER_WORDS);
   const page = usePage();
   const { status, error } = message;
-  const isLate = useIsLate(SENDING_MS);
-  if (status === "sending" && !isLate) return null;
   const isFailed = status === "failed";
   return (
     <li className="page-waiting-item">

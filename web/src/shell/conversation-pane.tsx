@@ -12,10 +12,9 @@ import {
   useSession,
   useWords,
 } from "loom-agent/react";
-import { COMPOSER_WORDS } from "../composer/composer-words.ts";
-import { SENDING_MS, useIsLate } from "../composer/use-is-late.ts";
 import { Start } from "../start/start.tsx";
-import { describeMessage, findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
+import { findDraft, findWaiting, NO_DRAFT, splitWaiting, type WaitingMessage } from "../store/composing.ts";
+import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findOpenedRun } from "../store/versions.ts";
 import { findEmptyReason } from "./find-empty-reason.ts";
@@ -27,13 +26,25 @@ export interface ConversationPaneProps {
   readonly handle: RefObject<ConversationHandle | null>;
 }
 
+const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
+
 export function ConversationPane({ session, handle }: ConversationPaneProps): ReactNode {
   const page = usePage();
   const name = session ?? "";
+  const selectWaiting = useMemo(
+    () =>
+      ({ composing }: PageState): readonly WaitingMessage[] =>
+        findWaiting(composing, session),
+    [session],
+  );
+  const waiting = usePageState(selectWaiting);
+  const isLive = useSession(page.receiver, name, selectIsLive);
+  const pending = useMemo(() => splitWaiting(waiting, isLive).next, [waiting, isLive]);
   return (
     <>
       <Conversation
         key={name}
+        pending={pending}
         ref={handle}
         receiver={page.receiver}
         sessionId={name}
@@ -104,21 +115,6 @@ function DeletedNote({ session }: { readonly session: string }): ReactNode {
   );
 }
 
-function FirstMessage({ message }: { readonly message: WaitingMessage }): ReactNode {
-  const words = useWords(COMPOSER_WORDS);
-  const isLate = useIsLate(SENDING_MS);
-  return (
-    <>
-      <p className="page-first-message">{describeMessage(message)}</p>
-      {isLate ? (
-        <p className="page-loading" role="status">
-          <Spinner /> {words.sending}
-        </p>
-      ) : null}
-    </>
-  );
-}
-
 function EmptyConversation({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
@@ -135,7 +131,6 @@ function EmptyConversation({ session }: { readonly session: string | undefined }
   );
   const first = usePageState(selectFirst);
   const mayStart = usePageState(selectMayStart);
-  if (first?.status === "sending") return <FirstMessage message={first} />;
   // The list of pending messages shows it.
   if (first !== undefined) return null;
   if (session === undefined || found === "new" || mayStart) return <Start />;

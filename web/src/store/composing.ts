@@ -108,6 +108,20 @@ export function findWaiting({ waiting }: ComposingState, session: string | undef
   return waiting.get(session ?? "") ?? NO_WAITING_MESSAGES;
 }
 
+/**
+ * Splits waiting messages: those whose run is next are shown in the conversation, the others beside the message box.
+ * While a run is live or a message is queued, a sent message will be queued.
+ */
+export function splitWaiting(
+  waiting: readonly WaitingMessage[],
+  isLive: boolean,
+): { readonly next: readonly WaitingMessage[]; readonly others: readonly WaitingMessage[] } {
+  if (isLive || waiting.some(({ status }) => status === "queued"))
+    return { next: NO_WAITING_MESSAGES, others: waiting };
+  const isNext = ({ status }: WaitingMessage): boolean => status === "sending";
+  return { next: waiting.filter(isNext), others: waiting.filter((message) => !isNext(message)) };
+}
+
 export function reduceComposing(state: ComposingState, action: ComposingAction): ComposingState {
   switch (action.type) {
     case "draft/typed":

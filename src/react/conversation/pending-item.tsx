@@ -1,0 +1,64 @@
+/** A sent message whose run has not started. It has the layout of a run, so that nothing moves when the run starts. */
+import type { ReactNode } from "react";
+import { foldText } from "../parts/fold-text.ts";
+import { Icon } from "../ui/icon.tsx";
+import { Spinner } from "../ui/indicators.tsx";
+import { defineWords, useWords } from "../ui/words.ts";
+import { FOLD_CHARACTERS, FOLD_LINES, USER_WORDS } from "./user-message.tsx";
+
+const WORDS = defineWords({ en: { sending: "Sending…" }, zh: { sending: "正在发送…" } });
+
+/** A message that was sent and whose run has not started. */
+export interface PendingMessage {
+  /** ID of the run that will answer it. */
+  readonly runId: string;
+  readonly text: string;
+  readonly files: readonly { readonly name?: string }[];
+}
+
+export interface PendingItemProps {
+  readonly message: PendingMessage;
+  readonly position: number;
+  readonly count: number;
+}
+
+export function PendingItem({ message: { text, files }, position, count }: PendingItemProps): ReactNode {
+  const words = useWords(WORDS);
+  const { you, showAll } = useWords(USER_WORDS);
+  const folded = foldText(text, FOLD_LINES, FOLD_CHARACTERS);
+  const isLong = folded.length < text.length;
+  return (
+    <article className="loom-run" aria-busy aria-posinset={position} aria-setsize={count}>
+      <div className="loom-user" role="group" aria-label={you}>
+        {files.length === 0 ? null : (
+          <ul className="loom-attachments">
+            {files.map(({ name }, index) => (
+              // The list never changes.
+              <li key={index} className="loom-attachment">
+                <Icon name="file" />
+                <span className="loom-attachment-name">{name}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {text === "" ? null : (
+          <div className="loom-message loom-message-user">
+            <p className="loom-user-text">{isLong ? `${folded}…` : text}</p>
+            {isLong ? (
+              <button type="button" className="loom-more" disabled>
+                {showAll}
+              </button>
+            ) : null}
+          </div>
+        )}
+        <div className="loom-message-actions" />
+      </div>
+      <div className="loom-stage" data-stage="sending">
+        <Spinner />
+        <span role="status" className="loom-stage-title">
+          {words.sending}
+        </span>
+      </div>
+    </article>
+  );
+}
