@@ -127,10 +127,10 @@ function MenuEntry({ item, onClose }: { readonly item: MenuItem; readonly onClos
         item.onSelect();
       }}
     >
-      {icon === undefined ? null : <Icon name={icon} />}
       {isChosen === undefined ? null : (
         <span className="loom-menu-mark">{isChosen ? <Icon name="check" /> : null}</span>
       )}
+      {icon === undefined ? null : <Icon name={icon} />}
       <span className="loom-menu-text">
         <span>{label}</span>
         {description === undefined ? null : <span className="loom-menu-description">{description}</span>}

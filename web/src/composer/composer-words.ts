@@ -1,5 +1,5 @@
-/** UI strings of the composer. */
-import { defineWords } from "loom-agent/react";
+/** UI strings of the composer, and the names and icons of agents. */
+import { defineWords, type IconName } from "loom-agent/react";
 
 export const COMPOSER_WORDS = defineWords({
   en: {
@@ -104,4 +104,17 @@ export function describeKind(
   const kind = KINDS.find((one) => one === option.kind);
   if (kind === undefined || option.name !== kind) return { label: option.name, description: option.description };
   return { label: words[kind], description: words[`${kind}Text`] };
+}
+
+const KIND_ICONS: { readonly [K in (typeof KINDS)[number]]: IconName } = {
+  react: "bolt",
+  tot: "tree",
+  got: "graph",
+  agot: "expand",
+};
+
+/** Returns the icon of a kind of agent; custom kinds share one. */
+export function chooseAgentIcon(kind: string): IconName {
+  const known = KINDS.find((one) => one === kind);
+  return known === undefined ? "agent" : KIND_ICONS[known];
 }

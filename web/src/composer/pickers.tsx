@@ -1,11 +1,11 @@
 /** Menus that choose the agent kind, the model and how much it reasons. */
 import { type ReactNode, useMemo } from "react";
-import { Badge, Icon, Menu, useWords } from "loom-agent/react";
+import { Icon, Menu, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { findAgent, listAgentOptions } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type PageSettings, REASONING_LEVELS } from "../store/settings.ts";
-import { COMPOSER_WORDS, describeKind } from "./composer-words.ts";
+import { chooseAgentIcon, COMPOSER_WORDS, describeKind } from "./composer-words.ts";
 
 const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
 const selectModels = ({ models }: PageState): PageState["models"] => models;
@@ -27,22 +27,33 @@ export function Pickers(): ReactNode {
     <>
       <Menu
         label={words.agent(named.label)}
+        className="page-picker"
         side="above"
         items={options.map((option) => ({
           key: option.name,
           ...describeKind(words, option),
+          icon: chooseAgentIcon(option.kind),
           isChosen: option === chosen.option,
           onSelect: () => page.dispatch({ type: "agent/chosen", kind: option.name }),
         }))}
       >
-        <Icon name="tree" />
-        <span className="page-picker-name">{named.label}</span>
+        <Icon name={chooseAgentIcon(chosen.option.kind)} />
+        <PickerName name={named.label} />
       </Menu>
       <ModelPicker
         models={chosen.option.agents.flatMap((agent) => (agent.model === undefined ? [] : [agent.model]))}
         chosen={chosen.agent.model}
       />
       <ReasoningPicker model={chosen.agent.model} />
+    </>
+  );
+}
+
+function PickerName({ name }: { readonly name: string }): ReactNode {
+  return (
+    <>
+      <span className="page-picker-name">{name}</span>
+      <Icon name="down" />
     </>
   );
 }
@@ -65,6 +76,7 @@ function ModelPicker({
   return (
     <Menu
       label={words.model(nameModel(chosen))}
+      className={isOffline ? "page-picker page-picker-offline" : "page-picker"}
       side="above"
       note={isOffline ? hint : undefined}
       items={models.map((model) => ({
@@ -74,11 +86,7 @@ function ModelPicker({
         onSelect: () => page.dispatch({ type: "model/chosen", model }),
       }))}
     >
-      {isOffline ? (
-        <Badge tone="warn">{words.offline}</Badge>
-      ) : (
-        <span className="page-picker-name">{chosen.replace(/^[^/]+\//, "")}</span>
-      )}
+      <PickerName name={isOffline ? words.offline : chosen.replace(/^[^/]+\//, "")} />
     </Menu>
   );
 }
@@ -94,6 +102,7 @@ function ReasoningPicker({ model }: { readonly model: string | undefined }): Rea
   return (
     <Menu
       label={words.reasoning(name)}
+      className="page-picker"
       side="above"
       items={REASONING_LEVELS.map((reasoning) => ({
         key: reasoning,
@@ -103,7 +112,7 @@ function ReasoningPicker({ model }: { readonly model: string | undefined }): Rea
       }))}
     >
       <Icon name="think" />
-      <span className="page-picker-name">{name}</span>
+      <PickerName name={name} />
     </Menu>
   );
 }

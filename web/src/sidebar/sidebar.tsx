@@ -2,6 +2,7 @@
 import type { KeyboardEvent, ReactNode } from "react";
 import { Button, Icon, IconButton, useWords } from "loom-agent/react";
 import { Account } from "../access/account.tsx";
+import { Brand } from "../shell/brand.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
@@ -18,6 +19,7 @@ export function Sidebar(): ReactNode {
   return (
     <>
       <div className="page-sidebar-head">
+        <Brand />
         {mayRun ? (
           <Button
             icon="add"

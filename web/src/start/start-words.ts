@@ -4,14 +4,14 @@ import { defineWords, type UiLanguage } from "loom-agent/react";
 export const START_WORDS = defineWords({
   en: {
     title: "Watch an agent think",
-    text: "Every thought, tool call and result, live.",
+    text: "Ask a question, plan a project, solve a puzzle or write a report. Every step is shown live.",
     prompts: "Suggestions",
     nothing: "Nothing here yet",
     readOnly: "Select a session to read.",
   },
   zh: {
     title: "看智能体如何思考",
-    text: "实时查看每个想法、工具调用和结果。",
+    text: "提问、做计划、解谜题、写报告，每一步都实时可见。",
     prompts: "试试这些",
     nothing: "暂无内容",
     readOnly: "请选择要查看的会话。",

@@ -1,7 +1,8 @@
 /** Empty session: introduction and suggested prompts. */
 import type { ReactNode } from "react";
-import { useUi, useWords } from "loom-agent/react";
-import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import { Icon, useUi, useWords } from "loom-agent/react";
+import { chooseAgentIcon, COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import { Mark } from "../shell/brand.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import { listAgentOptions } from "../store/agents.ts";
@@ -22,6 +23,7 @@ export function Start(): ReactNode {
   const prompts = PROMPTS[language].filter(({ agent }) => names?.includes(agent) ?? true);
   return (
     <section className="page-start" aria-labelledby="page-start-title">
+      <Mark />
       <h2 id="page-start-title">{mayRun ? words.title : words.nothing}</h2>
       <p>{mayRun ? words.text : words.readOnly}</p>
       {mayRun && prompts.length > 0 ? (
@@ -40,7 +42,10 @@ export function Start(): ReactNode {
                 }}
               >
                 <span className="page-prompt-title">
-                  {title}
+                  <span className="page-prompt-name">
+                    <Icon name={chooseAgentIcon(agent)} />
+                    {title}
+                  </span>
                   <span className="page-prompt-agent">
                     {describeKind(kinds, { name: agent, kind: agent, description: undefined }).label}
                   </span>
