@@ -6,13 +6,12 @@ import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { connect, createReceiver } from "../../src/client/index.ts";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
-import { createSseDecoder } from "../../src/framing/index.ts";
 import { openStream } from "../../src/log/index.ts";
 import { deriveRunId } from "../../src/server/commands/derive-run-id.ts";
 import { contentOf } from "../client/streams.ts";
 import { gather } from "../log-sessions.ts";
 import { type Frame, KINDS, readWithReconnect, SessionViewer, until } from "../server/kill-fixture.ts";
-import { readFrames } from "../server/read-frames.ts";
+import { iterateFrames, readFrames } from "../server/read-frames.ts";
 import { type ChaosWorld, OWNER } from "./chaos-world.ts";
 
 /** How long anything may take while faults go on. A longer wait is a violation. Long, because the machine may be busy. */
@@ -189,13 +188,10 @@ async function sendChat(
         await setTimeout(100);
         continue;
       }
-      const decoder = createSseDecoder();
-      for await (const bytes of response.body ?? [])
-        for (const outcome of decoder.push(bytes))
-          if (outcome.ok) {
-            texts.push(outcome.text);
-            last = outcome.id;
-          }
+      for await (const { text, id } of iterateFrames(response)) {
+        texts.push(text);
+        last = id;
+      }
       break;
     } catch (error) {
       note(`/api/chat after ${texts.length} frames: ${String(error)}`);
@@ -210,7 +206,13 @@ async function sendChat(
     const replay = await readFrames(await fetch(`${world.url()}${path}`, { headers }));
     return replay.map(({ text }) => text);
   });
-  if (!isDeepStrictEqual(texts, wanted)) throw new Error(`/api/chat sent other frames for ${key} than are stored`);
+  const at = texts.findIndex((text, index) => text !== wanted[index]);
+  if (at === -1 && texts.length === wanted.length) return;
+  const first = at === -1 ? texts.length : at;
+  throw new Error(
+    `/api/chat sent ${texts.length} frames for ${key}, not the ${wanted.length} that are stored. ` +
+      `Frame ${first} is ${texts[first]}, not ${wanted[first]}. The last one is ${texts.at(-1)}, not ${wanted.at(-1)}`,
+  );
 }
 
 interface SessionReader {
