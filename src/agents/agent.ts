@@ -17,6 +17,7 @@ import {
 import { ErrorReporter } from "../engine/error-reporter.ts";
 import { describeFailure } from "../engine/run-executor.ts";
 import type { Log } from "../log/index.ts";
+import { waitLonger } from "../log/wait-longer.ts";
 import {
   type CallbackObserver,
   type CallbackOptions,
@@ -403,7 +404,8 @@ export class Agent {
     const watched = { log, sessionId, onCommit: run.onCommit.bind(run) };
     const stopWatching = this.#observation.watchRun(watched, runId, { isBegun: true });
     try {
-      return await this.#drive(run, () => this.#strategy.answer(log, run, options), onFailure);
+      const answer = () => this.#strategy.answer(log, run, options);
+      return await this.#drive(run, () => waitLonger(log, answer), onFailure);
     } finally {
       stopWatching();
     }

@@ -18,6 +18,7 @@ import { releaseLease } from "../log/release-lease.ts";
 import type { AcquiredLease, Log, RunStatus } from "../log/log.ts";
 import { quotaExceeded } from "../log/owner-quota.ts";
 import { assertName, assertSessionId } from "../log/rules.ts";
+import { waitLonger } from "../log/wait-longer.ts";
 import {
   type AnyEvent,
   type Envelope,
@@ -164,7 +165,7 @@ export class ForeignSession {
    */
   static async open(log: Log, sessionId: string, options: ForeignSessionOptions = {}): Promise<ForeignSession> {
     assertSessionId(sessionId);
-    await endDeadRuns(log, sessionId);
+    await waitLonger(log, () => endDeadRuns(log, sessionId));
     const lease = await acquireIdle(log, sessionId, options);
     try {
       const [live] = lease.liveRuns;
@@ -329,7 +330,8 @@ export class ForeignSession {
   }
 
   async #isStored(runId: string): Promise<boolean> {
-    return (await this.#log.getRun(this.sessionId, runId)) !== undefined;
+    const log = this.#log;
+    return (await waitLonger(log, () => log.getRun(this.sessionId, runId))) !== undefined;
   }
 
   /** The sender's time, limited to the range from the last record to now. */

@@ -10,6 +10,7 @@ import { describeHolder } from "../log/holder.ts";
 import type { AcquiredLease, CommandState, PagingOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
 import { releaseLease } from "../log/release-lease.ts";
 import { assertName } from "../log/rules.ts";
+import { waitLonger } from "../log/wait-longer.ts";
 import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { RunExecutor } from "./run-executor.ts";
@@ -160,6 +161,10 @@ export class Session implements AsyncDisposable {
 
   /** See `openSession`. @internal */
   static async open(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
+    return waitLonger(log, () => Session.#acquire(log, sessionId, options));
+  }
+
+  static async #acquire(log: Log, sessionId: string, options: SessionOptions): Promise<Session> {
     const { ttlMs = SESSION_DEFAULTS.ttlMs, takeover = false, create = true, holder = describeHolder() } = options;
     const lease = await log.acquire(sessionId, { holder, ttlMs, takeover, create });
     try {
@@ -352,11 +357,11 @@ export class Session implements AsyncDisposable {
     if (this.#stopped !== undefined) throw this.#stopped;
   }
 
-  /** Runs tasks one after another. */
+  /** Runs tasks one after another. The runs that they start read the store in the same way as they do. */
   #runExclusive<T>(task: () => Promise<T>): Promise<T> {
     const turn = this.#lastTask.then(() => {
       this.#assertOpen();
-      return task();
+      return waitLonger(this.log, task);
     });
     this.#lastTask = turn.catch(() => undefined);
     return turn;

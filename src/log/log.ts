@@ -434,6 +434,11 @@ export interface Log {
    * lost, so list the orphans regularly as well. Returns a function that stops watching. Absent if the log has no hints.
    */
   watchOrphans?(listener: () => void): () => void;
+  /**
+   * Runs the work of a run: what it reads from the store waits as long as an append if the store is away. Absent if all
+   * reads of the log wait equally long.
+   */
+  waitLonger?<T>(work: () => Promise<T>): Promise<T>;
 
   /**
    * Appends a batch and resolves when it is durable. Batches of one session are written in call order, even without

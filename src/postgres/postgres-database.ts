@@ -2,11 +2,14 @@
  * A PostgreSQL database shared by all parts of a process: one pool of connections, transactions that are repeated after
  * a lost connection, and the knowledge whether the database is available.
  *
+ * Work of runs waits longer for a database that is away than requests of clients do; see `waitLonger`.
+ *
  * Nothing is kept in a connection between transactions (no prepared statements, settings or session locks), so a proxy
  * may share connections between transactions. In SQL, `@.` stands for the schema: `SELECT * FROM @.sessions`.
  *
  * Invariant: `work` may run again after its commit, if the answer to the commit was lost. It must find what it stored.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type pg from "pg";
 import type { Client, ClientConfig, Pool, PoolClient } from "pg";
@@ -49,7 +52,7 @@ export interface TransactionOptions {
   /** A snapshot that does not change, without writes; statements are cancelled after `timeoutMs`. */
   readonly isReadOnly?: boolean;
   readonly timeoutMs?: number;
-  /** How long to wait for a database that is away. Default: `readWaitMs` if it is read-only, else `waitMs`. */
+  /** How long to wait for a database that is away. Default: that of reads if it is read-only, else that of changes. */
   readonly waitMs?: number;
 }
 
@@ -70,6 +73,8 @@ export class PostgresDatabase {
   readonly #texts = new Map<string, string>();
   readonly #listeners = new Set<(fault: LoomError | undefined) => void>();
   readonly #closing = new AbortController();
+  /** True inside of `waitLonger`. */
+  readonly #waitsLonger = new AsyncLocalStorage<true>();
   #fault: LoomError | undefined;
   #failedAt = 0;
   #recoveredAt = Number.NEGATIVE_INFINITY;
@@ -122,12 +127,31 @@ export class PostgresDatabase {
     return () => this.#listeners.delete(listener);
   }
 
+  /** How long reads wait for a database that is away. */
+  get readWaitMs(): number {
+    const { waitMs, readWaitMs } = this.settings;
+    return this.#waitsLonger.getStore() === true ? Math.max(waitMs, readWaitMs) : readWaitMs;
+  }
+
+  /**
+   * Runs `work`, all of whose reads wait as long as changes for a database that is away: also those of other parts of the
+   * process that it calls. What several callers share must not depend on it: pass the time to wait, or share between
+   * callers with the same `readWaitMs`.
+   */
+  async waitLonger<T>(work: () => Promise<T>): Promise<T> {
+    return this.#waitsLonger.run(true, work);
+  }
+
   /** Runs single statements that read, outside a transaction. */
   readonly reader: Pick<Transaction, "query"> = { query: async (sql, values) => this.read(sql, values) };
 
-  /** Runs one statement that reads. */
-  async read<T>(sql: string, values: readonly SqlValue[] = []): Promise<readonly T[]> {
-    return this.#repeat(this.settings.readWaitMs, async () => this.#query<T>(this.#pool, sql, values));
+  /** Runs one statement that reads. Waits up to `waitMs` for a database that is away. */
+  async read<T>(
+    sql: string,
+    values: readonly SqlValue[] = [],
+    waitMs: number = this.readWaitMs,
+  ): Promise<readonly T[]> {
+    return this.#repeat(waitMs, async () => this.#query<T>(this.#pool, sql, values));
   }
 
   /** Runs one statement that writes, in its own transaction. Waits up to `waitMs` for a database that is away. */
@@ -142,7 +166,7 @@ export class PostgresDatabase {
   /** Runs `work` in one transaction. If it throws, nothing is stored. */
   async transact<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     const { isReadOnly = false, timeoutMs } = options;
-    const { waitMs = isReadOnly ? this.settings.readWaitMs : this.settings.waitMs } = options;
+    const { waitMs = isReadOnly ? this.readWaitMs : this.settings.waitMs } = options;
     const isolation = isReadOnly ? " ISOLATION LEVEL REPEATABLE READ READ ONLY" : "";
     const begin = `BEGIN${isolation}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`;
     const limit = timeoutMs === undefined ? "" : `; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`;

@@ -17,7 +17,7 @@ export interface PostgresOptions {
    * `store_unavailable`. Default: 60,000.
    */
   readonly waitMs?: number;
-  /** The same for reads, and for the credentials and limits of requests. Default: 3,000. */
+  /** The same for reads, credentials and limits of clients. What runs read waits `waitMs`. Default: 3,000. */
   readonly readWaitMs?: number;
   /** Maximum time of one statement in milliseconds. A longer one counts as a lost connection. Default: 30,000. */
   readonly statementMs?: number;

@@ -1,9 +1,11 @@
-// Two servers of a program with one database.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+// Two servers of a program with one database, which may be away.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../test/postgres-server.ts";
+import { startTcpProxy, type TcpProxy } from "../../test/tcp-proxy.ts";
 import { agent } from "../agents/index.ts";
+import { openSession } from "../engine/index.ts";
 import { ScriptedModel } from "../models/scripted-model.ts";
-import { openPostgresStore, startLoomServer } from "./index.ts";
+import { openPostgresStore, type PostgresStoreOptions, startLoomServer } from "./index.ts";
 
 describe.skipIf(NO_POSTGRES !== undefined)("a store in PostgreSQL", () => {
   let database: PostgresServer;
@@ -12,10 +14,14 @@ describe.skipIf(NO_POSTGRES !== undefined)("a store in PostgreSQL", () => {
   });
   afterAll(() => database.stop());
 
-  async function start() {
-    const store = await openPostgresStore(database.url, { schema: "mounted", maxConnections: 4 });
+  async function start(url = database.url, options: PostgresStoreOptions = {}) {
+    const store = await openPostgresStore(url, { schema: "mounted", maxConnections: 4, ...options });
     const { log, blobs, credentials, rateCounters } = store;
-    const model = new ScriptedModel(() => ({ text: "Hello." }));
+    const prompts: string[] = [];
+    const model = new ScriptedModel(({ prompt }) => {
+      prompts.push(JSON.stringify(prompt));
+      return { text: "Hello." };
+    });
     const server = await startLoomServer({
       log,
       blobs,
@@ -27,7 +33,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("a store in PostgreSQL", () => {
       await server.close({ graceMs: 0 });
       await store.close();
     });
-    return { store, server };
+    return { store, server, prompts };
   }
 
   test("has everything that makes the processes equal", async () => {
@@ -54,6 +60,82 @@ describe.skipIf(NO_POSTGRES !== undefined)("a store in PostgreSQL", () => {
     for (const { server } of [one, two, one, two]) statuses.push((await send(server, "/v1/sessions")).status);
     expect(statuses.at(-1)).toBe(429);
     expect((await fetch(`${two.server.url}/v1/sessions`)).status).toBe(401);
+  });
+
+  describe("while the database is away", () => {
+    let proxy: TcpProxy;
+    let url: string;
+    beforeAll(async () => {
+      proxy = await startTcpProxy(database.port);
+      url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+    });
+    afterAll(() => proxy.close());
+
+    test("a session, its runs and agents wait longer for their reads than clients", async () => {
+      await using store = await openPostgresStore(url, { schema: "waiting", maxConnections: 4, readWaitMs: 100 });
+      const { log } = store;
+      /** The database goes away with the next call of `read`, and returns when the same read of a client has failed. */
+      const failRead = async (start: () => Promise<unknown>): Promise<void> => {
+        const isAway = Promise.withResolvers<void>();
+        vi.spyOn(log, "read").mockImplementationOnce(async (...args) => {
+          proxy.setUp(false);
+          isAway.resolve();
+          return log.read(...args);
+        });
+        const work = start();
+        await Promise.race([isAway.promise, work]);
+        await expect(log.read("s", { after: 0 })).rejects.toMatchObject({ code: "store_unavailable" });
+        proxy.setUp(true);
+        await work;
+      };
+      const ttlMs = 60_000;
+      const onRun = async (): Promise<void> => void (await log.read("s", { after: 0 }));
+      const first = await openSession(log, "s", { onRun, ttlMs });
+      await first.idle();
+      await failRead(async () => {
+        const body = { run_id: "executed", message: "Hi" };
+        await log.submit({ commandId: "c", sessionId: "s", kind: "enqueue", body });
+        await first.idle();
+      });
+      // The next session reads the list when it opens.
+      await first.record({ type: "todo_list", list_id: "l", items: [] });
+      await first.close();
+      await failRead(async () => (await openSession(log, "s", { ttlMs })).close());
+      await using session = await openSession(log, "s", { ttlMs });
+      const helper = agent({ model: new ScriptedModel(() => ({ text: "Hello." })) });
+      await failRead(async () => (await helper.answer(session, "Hi", { runId: "answered" })).ended);
+      expect((await log.listRuns("s")).map(({ runId, status }) => [runId, status])).toEqual([
+        ["answered", "completed"],
+        ["executed", "completed"],
+      ]);
+    });
+
+    test("a run waits for its files, and clients receive an error soon", async () => {
+      const { store, server, prompts } = await start(url, { readWaitMs: 100 });
+      const { log, blobs, credentials } = store;
+      const { secret } = await credentials.createToken({ name: "away", scopes: ["read", "run", "write"] });
+      const send = (path: string, init: RequestInit = {}, type = "text/plain"): Promise<Response> =>
+        fetch(`${server.url}${path}`, {
+          ...init,
+          headers: { authorization: `Bearer ${secret}`, "content-type": type },
+        });
+      const stored = await send("/v1/sessions/away/blobs", { method: "POST", body: "some text" });
+      const { blob_id } = (await stored.json()) as { readonly blob_id: string };
+      const read = vi.spyOn(blobs, "read").mockImplementationOnce(async (...args) => {
+        proxy.setUp(false);
+        const reading = blobs.read(...args);
+        await expect.poll(async () => (await send("/v1/sessions")).status, { timeout: 20_000 }).toBe(503);
+        proxy.setUp(true);
+        return reading;
+      });
+      const body = JSON.stringify({ message: "Hi", attachments: [{ blob_id }] });
+      // The response may be an error as well.
+      send("/v1/sessions/away/runs", { method: "POST", body }, "application/json").catch(() => undefined);
+      const readStatus = async () => (await log.listRuns("away").catch(() => []))[0]?.status;
+      await expect.poll(readStatus, { timeout: 20_000 }).toBe("completed");
+      expect(read).toHaveBeenCalledTimes(2);
+      expect(prompts).toEqual([expect.stringContaining("some text")]);
+    });
   });
 
   test("closes what it opened if a part fails", async () => {

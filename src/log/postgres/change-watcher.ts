@@ -93,7 +93,13 @@ export class ChangeWatcher {
     for (const sessionId of this.#seen.keys()) if (!feed.isWatched(sessionId)) this.#seen.delete(sessionId);
     if (watched.length === 0) return;
     try {
-      const rows = await db.read<SeenChanges & { readonly sessionId: string }>(POLL, [watched.map(toColumn)]);
+      // The same for all watchers, whichever of them started this.
+      const { readWaitMs } = db.settings;
+      const rows = await db.read<SeenChanges & { readonly sessionId: string }>(
+        POLL,
+        [watched.map(toColumn)],
+        readWaitMs,
+      );
       const found = new Map(rows.map((row) => [fromColumn(row.sessionId), row]));
       for (const sessionId of watched) this.#compare(sessionId, found.get(sessionId));
     } catch {

@@ -297,6 +297,10 @@ class PostgresLog implements Log {
     return unwatch;
   }
 
+  async waitLonger<T>(work: () => Promise<T>): Promise<T> {
+    return this.#db.waitLonger(work);
+  }
+
   async append(batch: Append): Promise<AppendResult> {
     assertBatch(batch, this.limits);
     return this.#call("append", async () => {

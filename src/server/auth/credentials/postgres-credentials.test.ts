@@ -59,6 +59,26 @@ describe.skipIf(NO_POSTGRES !== undefined)("credentials in PostgreSQL", () => {
     await proxy.close();
   });
 
+  it("lets a run wait for a database that is away, and no request with it", async () => {
+    const proxy = await startTcpProxy(server.port);
+    const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+    const db = await openPostgres(url, { schema: `credentials_${++schemas}`, readWaitMs: 50 });
+    databases.push(db);
+    // Every call is too late for the last check, and concurrent calls share one.
+    const credentials = await openPostgresCredentials(db, { maxStaleMs: Number.MIN_VALUE });
+    const { id } = (await credentials.find((await credentials.createToken({ name: "a" })).secret)) ?? ANONYMOUS;
+    const unavailable: unknown = expect.objectContaining({ code: "store_unavailable" });
+    const checkForRun = () => db.waitLonger(() => credentials.isNotRevoked(id));
+    proxy.setUp(false);
+    const first = checkForRun();
+    const request = credentials.isNotRevoked(id);
+    const second = checkForRun();
+    await expect(request).rejects.toEqual(unavailable);
+    proxy.setUp(true);
+    expect(await Promise.all([first, second])).toEqual([true, true]);
+    await proxy.close();
+  });
+
   it("asks the database once for many checks, and sees a revocation in another process within its bound", async () => {
     const { reader, writer, dbs } = await openTwo({});
     const { secret } = await writer.createToken({ name: "a" });

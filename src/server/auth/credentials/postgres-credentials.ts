@@ -77,7 +77,8 @@ class PostgresCredentials implements Credentials {
   #cache = new Map<string, CachedCredential>();
   #version: number | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
-  #checking: Promise<void> | undefined;
+  /** Checks that are running, by the time that they wait for a database that is away. */
+  readonly #checking = new Map<number, Promise<void>>();
   /** Minute in which each token was last used. */
   readonly #lastUsedMinute = new Map<string, number>();
   #hasTokens = false;
@@ -405,23 +406,26 @@ class PostgresCredentials implements Credentials {
     }
   }
 
-  /** Drops the cache if a credential became invalid. Concurrent calls share a check. */
+  /** Drops the cache if a credential became invalid. Concurrent calls that wait equally long share a check. */
   async #refresh(): Promise<void> {
     this.#assertOpen();
     const now = performance.now();
     if (now - this.#checkedAt < this.#maxStaleMs) return;
-    await (this.#maxStaleMs === 0 ? this.#checkVersion() : (this.#checking ??= this.#checkVersion()));
+    const { readWaitMs } = this.#db;
+    let checking = this.#maxStaleMs === 0 ? undefined : this.#checking.get(readWaitMs);
+    if (checking === undefined) this.#checking.set(readWaitMs, (checking = this.#checkVersion(readWaitMs)));
+    await checking;
   }
 
-  async #checkVersion(): Promise<void> {
+  async #checkVersion(waitMs: number): Promise<void> {
     const began = performance.now();
     try {
-      const [row] = await this.#db.read<{ readonly version: number }>(SQL.readVersion);
+      const [row] = await this.#db.read<{ readonly version: number }>(SQL.readVersion, [], waitMs);
       if (row?.version !== this.#version) this.#cache = new Map();
       this.#version = row?.version;
       this.#checkedAt = began;
     } finally {
-      this.#checking = undefined;
+      this.#checking.delete(waitMs);
     }
   }
 
