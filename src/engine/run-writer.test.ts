@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LogLimits } from "../log/log.ts";
+import type { LogLimits } from "../log/log-limits.ts";
 import { createLog, expectValid, SESSION, typesOf, wrapLog } from "./sender.contract.ts";
 import { openSession } from "./session.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { LogLimits } from "../log/log.ts";
+import type { LogLimits } from "../log/log-limits.ts";
 import {
   type AnyEvent,
   type EventOf,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import type { LogLimits } from "../log/log.ts";
+import type { LogLimits } from "../log/log-limits.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createLog, readRecords, SESSION, type FaultyLog, wrapLog } from "./sender.contract.ts";
 import { type EventDraft, Sequencer, type SequencerOptions } from "./sequencer.ts";

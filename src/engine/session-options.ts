@@ -1,5 +1,6 @@
 /** Options of sessions and their defaults. */
-import { LOG_LIMITS, type LogEntry, MAX_QUEUED_MESSAGES } from "../log/log.ts";
+import { type LogEntry, MAX_QUEUED_MESSAGES } from "../log/log.ts";
+import { LOG_LIMITS } from "../log/log-limits.ts";
 import type { LoomError } from "../protocol/index.ts";
 import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import type { RecoveryOptions } from "./recovery.ts";

@@ -1,6 +1,6 @@
 /**
- * Copies a session from one log to another, byte by byte, and compares the copy with the original. The ID, title, owner
- * and lineage stay the same; the copy gets a new incarnation.
+ * Copies a session from one log to another, byte by byte, and compares the copy with the original. The ID, title, marks,
+ * owner and lineage stay the same; the copy gets a new incarnation.
  *
  * Invariants:
  * - The source is only read. The copy appears when it is complete, so a copy that was interrupted can be started again.
@@ -84,17 +84,18 @@ async function findLiveRun(log: Log, sessionId: string): Promise<string | undefi
 
 /** Creates the session, or continues it. Returns whether anything was written. */
 async function copyRecords(from: Log, to: Log, info: SessionInfo): Promise<boolean> {
-  const { sessionId, title, owner, firstId, lastId, forkedFrom, rootId } = info;
+  const { sessionId, title, owner, firstId, lastId, forkedFrom, rootId, isPinned, isArchived } = info;
   const known = await to.getSession(sessionId);
   if (known === undefined) {
     const named = { ...(title === undefined ? {} : { title }), ...(forkedFrom === undefined ? {} : { forkedFrom }) };
-    await to.createSession(sessionId, { ...named, owner, firstId, rootId, entries: readEntries(from, info) });
+    const fresh = { ...named, isPinned, isArchived, owner, firstId, rootId };
+    await to.createSession(sessionId, { ...fresh, entries: readEntries(from, info) });
     return true;
   }
   if (known.owner !== owner) return false;
   // A session gets its title with its first message, which may be newer than the copy.
   const isUntitled = known.title === undefined && title !== undefined;
-  if (isUntitled) await to.renameSession(sessionId, title);
+  if (isUntitled) await to.updateSession(sessionId, { title });
   if (known.lastId >= lastId) return isUntitled;
   await importSession(to, exportSession(from, sessionId), { sessionId, owner });
   return true;

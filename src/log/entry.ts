@@ -2,7 +2,8 @@
 import { Buffer } from "node:buffer";
 import { loom } from "../dialects/loom/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
-import type { Append, LogEntry, LogLimits } from "./log.ts";
+import type { Append, LogEntry } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 import { assertName } from "./rules.ts";
 
 /** Dialect of the stored texts. */

@@ -4,7 +4,8 @@
  * behind reads the store.
  */
 import { Buffer } from "node:buffer";
-import { LOG_LIMITS, type LogLimits, type WatchSessionOptions } from "./log.ts";
+import type { WatchSessionOptions } from "./log.ts";
+import { LOG_LIMITS, type LogLimits } from "./log-limits.ts";
 import { Page } from "./page.ts";
 
 interface FeedListener {

@@ -10,7 +10,7 @@
 import { LoomError } from "../protocol/index.ts";
 import { copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
-import type { Log, LogEntry, SessionInfo } from "./log.ts";
+import type { Log, LogEntry, SessionChanges, SessionInfo } from "./log.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
 /** Options of `forkBeforeRun`. */
@@ -56,7 +56,8 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const isVersion = runId !== undefined || options.isVersion === true;
   const rootId = isVersion ? findRoot(info, { to, owner }) : to;
   const named = title === undefined ? {} : { title };
-  return log.createSession(to, { ...named, owner, firstId: info.firstId, entries, forkedFrom, rootId });
+  const marks = isVersion ? marksOf(info, rootId) : {};
+  return log.createSession(to, { ...named, ...marks, owner, firstId: info.firstId, entries, forkedFrom, rootId });
 }
 
 /** Returns the root of a fork. The versions of a conversation have one owner; a fork with another begins a conversation. */
@@ -65,6 +66,11 @@ export function findRoot(
   fork: { readonly to: string; readonly owner: string },
 ): string {
   return fork.owner === owner ? rootId : fork.to;
+}
+
+/** A version of a conversation is pinned and archived like the others. */
+export function marksOf({ rootId, isPinned, isArchived }: SessionInfo, root: string): SessionChanges {
+  return rootId === root ? { isPinned, isArchived } : {};
 }
 
 /** Returns the ID of the run's first record. Throws `unknown_run`. */

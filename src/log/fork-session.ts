@@ -14,7 +14,7 @@ import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
 import { copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
-import { findRoot } from "./fork-before-run.ts";
+import { findRoot, marksOf } from "./fork-before-run.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
@@ -82,8 +82,8 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const named = title === undefined ? {} : { title };
   const forkedFrom = { sessionId: from, eventId: checkpoint.envelope.event_id };
   const rootId = findRoot(info, { to, owner });
-  const lineage = { forkedFrom, rootId };
-  const made = await log.createSession(to, { ...named, ...lineage, owner, firstId: info.firstId, entries, graceMs });
+  const fresh = { ...named, ...marksOf(info, rootId), forkedFrom, rootId };
+  const made = await log.createSession(to, { ...fresh, owner, firstId: info.firstId, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
 }
 

@@ -3,25 +3,26 @@ export { type Checkpoint, type CheckpointInfo, listCheckpoints, readCheckpoint }
 export { followRecords, type FollowOptions } from "./follow-records.ts";
 export { forkBeforeRun, type ForkBeforeRunOptions } from "./fork-before-run.ts";
 export { forkSession, type ForkedSession, type ForkOptions } from "./fork-session.ts";
-export {
-  type Command,
-  type CommandOutcome,
-  type CommandState,
-  type ForkOrigin,
-  type FoundSession,
-  type ListBranchesOptions,
-  type PagingOptions,
-  type Log,
-  LOG_LIMITS,
-  type LogEntry,
-  type LogLimits,
-  type ReadOptions,
-  type RunInfo,
-  type RunStatus,
-  type SearchMatch,
-  type SearchSessionsOptions,
-  type SessionInfo,
+export type {
+  Command,
+  CommandOutcome,
+  CommandState,
+  ForkOrigin,
+  FoundSession,
+  ListBranchesOptions,
+  PagingOptions,
+  Log,
+  LogEntry,
+  ReadOptions,
+  RunInfo,
+  RunStatus,
+  SearchMatch,
+  SearchSessionsOptions,
+  SessionChanges,
+  SessionInfo,
+  UpdateSessionOptions,
 } from "./log.ts";
+export { LOG_LIMITS, type LogLimits } from "./log-limits.ts";
 export type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 export type { LogMonitor, LogSizes, StoreMeter } from "./log-monitor.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";

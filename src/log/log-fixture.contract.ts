@@ -3,7 +3,8 @@ import { Buffer } from "node:buffer";
 import { expect } from "vitest";
 import { type AnyEvent, type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
 import { createEntry } from "./entry.ts";
-import type { Lease, Log, LogEntry, LogLimits, Settlement } from "./log.ts";
+import type { Lease, Log, LogEntry, Settlement } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 
 /** How the tests open a log. */
 export interface LogStore {

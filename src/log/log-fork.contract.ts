@@ -377,7 +377,7 @@ export function describeForks(store: LogStore): void {
       withLog(store, async ({ log, other }) => {
         const records = makeForkedSession();
         await writeRecords(log, records);
-        await log.renameSession("s", "Old");
+        await log.updateSession("s", { title: "Old" });
         const { firstId } = (await log.getRun("s", "run-2")) ?? { firstId: 0 };
         const made = await forkBeforeRun(log, { from: "s", runId: "run-2", to: "fork" });
         expect(made).toMatchObject({ title: "Old", firstId: 1, lastId: firstId - 1, holder: undefined });
@@ -394,7 +394,7 @@ export function describeForks(store: LogStore): void {
     test("that is the first one creates an empty session without a title", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeForkedSession());
-        await log.renameSession("s", "Old");
+        await log.updateSession("s", { title: "Old" });
         expect(await forkBeforeRun(log, { from: "s", runId: "run-1", to: "a" })).toMatchObject({
           title: undefined,
           firstId: 1,

@@ -36,7 +36,7 @@ export function describeLineage(store: LogStore): void {
         expect((await other.listSessions()).find(({ sessionId }) => sessionId === "b")).toMatchObject(empty);
         const [found] = await other.searchSessions({ query: "first" });
         expect(found).toMatchObject({ sessionId: "a", rootId: "s" });
-        await log.renameSession("b", "Renamed");
+        await log.updateSession("b", { title: "Renamed" });
         await (await openWriter(log, "b")).write(draftRun("r4"));
         await log.prune({ maxSessionBytes: 0, now: Number.MAX_SAFE_INTEGER });
         expect(await other.getSession("b")).toMatchObject({ title: "Renamed", firstId: 5, ...empty });

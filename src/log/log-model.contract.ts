@@ -13,11 +13,11 @@ import type {
   Landmark,
   LandmarkKind,
   LogEntry,
-  LogLimits,
   ReadOptions,
   RunInfo,
   SubmitOptions,
 } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 
 /** A value, or the error codes of which one must occur. */

@@ -334,7 +334,7 @@ export function describeReading(store: LogStore): void {
         () => log.createSession("s"),
         () => log.getSession("s"),
         () => log.listSessions(),
-        () => log.renameSession("s", "t"),
+        () => log.updateSession("s", { title: "t" }),
         () => log.deleteSession("s"),
         () => log.listOrphans(),
         () => log.acquire("s", { holder: "h", ttlMs: 1 }),

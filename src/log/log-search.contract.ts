@@ -112,7 +112,7 @@ export function describeSearch(store: LogStore): void {
         await writeTurns(log, "s", ["one apple", "two apples"], ["three apple trees", "no fruit"]);
         const [latest] = await log.searchSessions({ query: "apple" });
         expect(latest?.match).toEqual({ where: "message", snippet: "three apple trees", runId: "r5" });
-        await log.renameSession("s", "Apples!");
+        await log.updateSession("s", { title: "Apples!" });
         const [titled] = await log.searchSessions({ query: "apple" });
         expect(titled?.match).toEqual({ where: "title", snippet: "Apples!" });
       }));
@@ -133,7 +133,7 @@ export function describeSearch(store: LogStore): void {
       withLog(store, async ({ log, other }) => {
         await log.createSession("s", { title: "apples" });
         await writeTurns(log, "s", ["plums", "-"]);
-        await log.renameSession("s", "pears");
+        await log.updateSession("s", { title: "pears" });
         expect([await search(other, "apples"), await search(other, "pears")]).toEqual([[], ["s"]]);
         await other.deleteSession("s");
         await log.createSession("s", { title: "cherries" });
@@ -145,7 +145,7 @@ export function describeSearch(store: LogStore): void {
     test("forgets pruned records", () =>
       withLog(store, async ({ log, other }) => {
         await writeTurns(log, "s", ["apples", "-"], ["pears", "-"]);
-        await log.renameSession("s", "fruit");
+        await log.updateSession("s", { title: "fruit" });
         const [first] = (await log.listRuns("s")).toReversed();
         expect(first?.status).toBe("completed");
         await log.prune({ maxAgeMs: 0, now: NOON + 5 });

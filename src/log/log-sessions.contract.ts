@@ -1,5 +1,6 @@
 /** Tests of sessions: created once, listed in creation order, renamed, deleted. */
 import { describe, expect, test } from "vitest";
+import type { ListSessionsOptions } from "./log.ts";
 import {
   drafts,
   draftRun,
@@ -131,7 +132,7 @@ export function describeSessions(store: LogStore): void {
         await writer.write([drafts.start("r3", NOON + 600)]);
         await writer.write([drafts.end("r3", "error", "x", NOON + 700), drafts.start("r4", NOON + 800)]);
         expect(await touched()).toBe(800);
-        await log.renameSession("s", "title");
+        await log.updateSession("s", { title: "title" });
         expect(await touched()).toBe(800);
       }));
 
@@ -140,10 +141,72 @@ export function describeSessions(store: LogStore): void {
         const made = await log.createSession("s");
         expect(made.title).toBeUndefined();
         for (const title of ["first", "", "再见 👋\n'\""]) {
-          expect(await log.renameSession("s", title)).toEqual({ ...made, title });
+          expect(await log.updateSession("s", { title })).toEqual({ ...made, title });
           expect(await other.getSession("s")).toEqual({ ...made, title });
         }
-        await expectRefusal(log.renameSession("t", "x"), "unknown_session");
+        // Only if the title is still the expected one.
+        const renamed = await log.updateSession("s", { title: "new" }, { ifTitle: "old" });
+        expect(renamed.title).not.toBe("new");
+        expect(await log.updateSession("s", { title: "new" }, { ifTitle: renamed.title ?? "" })).toMatchObject({
+          title: "new",
+        });
+        await expectRefusal(log.updateSession("t", { title: "x" }), "unknown_session");
+      }));
+
+    test("can be pinned and archived", () =>
+      withLog(store, async ({ log, other }) => {
+        const made = await log.createSession("s", { title: "title", owner: "alice" });
+        expect(made).toMatchObject({ isPinned: false, isArchived: false });
+        expect(await log.updateSession("s", { isPinned: true })).toEqual({ ...made, isPinned: true });
+        expect(await other.updateSession("s", { isArchived: true })).toMatchObject({
+          isPinned: true,
+          isArchived: true,
+        });
+        expect(await log.updateSession("s", { isPinned: false })).toEqual({ ...made, isArchived: true });
+        expect(await log.updateSession("s", {})).toEqual({ ...made, isArchived: true });
+        await expectRefusal(log.updateSession("s", { isPinned: 1 as never }), "invalid_arguments");
+        const writer = await openWriter(other, "s");
+        await writer.write(draftRun("r"));
+        expect(await log.getSession("s")).toMatchObject({ isPinned: false, isArchived: true, title: "title" });
+        for (const entries of [undefined, []] as const)
+          expect(
+            await log.createSession(`new ${entries?.length}`, { isPinned: true, ...(entries && { entries }) }),
+          ).toMatchObject({ isPinned: true, isArchived: false });
+      }));
+
+    test("is listed by its marks, and once per conversation", () =>
+      withLog(store, async ({ log, other }) => {
+        const list = async (options: ListSessionsOptions): Promise<string> =>
+          (await other.listSessions(options)).map(({ sessionId }) => sessionId).join(" ");
+        await log.createSession("a");
+        await log.createSession("b", { isPinned: true });
+        await log.createSession("a2", { rootId: "a" });
+        await log.createSession("c", { isArchived: true, owner: "alice" });
+        await log.createSession("a3", { rootId: "a", owner: "alice" });
+        await log.createSession("d", { isPinned: true, isArchived: true });
+        await log.createSession("e");
+        expect(await list({ isPinned: true })).toBe("d b");
+        expect(await list({ isPinned: false })).toBe("e a3 c a2 a");
+        expect(await list({ isArchived: true })).toBe("d c");
+        expect(await list({ isArchived: true, owner: "alice" })).toBe("c");
+        expect(await list({ isArchived: false, isPinned: true })).toBe("b");
+        // Versions of another owner are another conversation.
+        expect(await list({ isNewestVersion: true })).toBe("e d a3 c a2 b");
+        expect(await list({ isNewestVersion: true, isArchived: false, owner: "local" })).toBe("e a2 b");
+        for (const limit of [1, 2])
+          expect(await list({ isNewestVersion: true, isArchived: false, limit, after: "d" })).toBe(
+            ["a3", "a2"].slice(0, limit).join(" "),
+          );
+        // A session that is not selected is a position too.
+        expect(await list({ isNewestVersion: true, isPinned: false, after: "b" })).toBe("");
+        // The mark of an older version does not count.
+        await log.updateSession("a", { isPinned: true });
+        expect(await list({ isNewestVersion: true, isPinned: true })).toBe("d b");
+        await log.deleteSession("a2");
+        expect(await list({ isNewestVersion: true, isPinned: true })).toBe("d b a");
+        await log.createSession("f2", { rootId: "f" });
+        await log.createSession("f");
+        expect(await list({ isNewestVersion: true, limit: 2 })).toBe("f e");
       }));
 
     test("is deleted with everything it had", () =>
@@ -167,7 +230,7 @@ export function describeSessions(store: LogStore): void {
             () => handle.getCommand("s", "c"),
             () => handle.listPending("s"),
             () => handle.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} }),
-            () => handle.renameSession("s", "x"),
+            () => handle.updateSession("s", { title: "x" }),
           ];
           for (const call of calls) await expectRefusal(call(), "unknown_session");
         }
@@ -212,7 +275,7 @@ export function describeSessions(store: LogStore): void {
         expect(await other.createSession("s", { owner: "alice" })).toEqual(made);
         // Without an owner, any existing session is returned.
         expect(await other.createSession("s")).toEqual(made);
-        await log.renameSession("s", "title");
+        await log.updateSession("s", { title: "title" });
         const writer = await openWriter(other, "s");
         await writer.write(draftRun("r"));
         await other.release(writer.lease);

@@ -5,7 +5,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isLoomError } from "../protocol/index.ts";
-import { LOG_LIMITS, type Append, type Lease, type Log, type LogLimits, type SessionInfo } from "./log.ts";
+import type { Append, Lease, Log, SessionInfo } from "./log.ts";
+import { LOG_LIMITS, type LogLimits } from "./log-limits.ts";
 import {
   bytesOf,
   type Expected,
@@ -139,7 +140,7 @@ class Walk {
         const session = model.find(name);
         if (session !== undefined) session.title = step.title;
         const expected = session === undefined ? { refusals: ["unknown_session" as const] } : { value: session };
-        const info = await this.#expectOutcome("rename", expected, log.renameSession(name, step.title));
+        const info = await this.#expectOutcome("rename", expected, log.updateSession(name, { title: step.title }));
         if (info !== undefined) this.#compareInfo(session!, info);
         break;
       }
@@ -318,6 +319,8 @@ class Walk {
     expect(info).toEqual({
       sessionId: session.sessionId,
       title: session.title,
+      isPinned: false,
+      isArchived: false,
       createdAt: session.createdAt,
       updatedAt: updatedAtOf(session),
       firstId: session.firstId,

@@ -10,6 +10,7 @@
  * - Expected failures are LoomErrors; after one, nothing has changed.
  */
 import type { ErrorCode, JsonObject, StampedRecord } from "../protocol/index.ts";
+import type { LogLimits } from "./log-limits.ts";
 import type { LogMonitor } from "./log-monitor.ts";
 import type { Page } from "./page.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
@@ -35,6 +36,10 @@ export interface SessionInfo {
   /** Unique per creation: deleting and recreating a session changes it and makes its cursors stale. */
   readonly incarnation: string;
   readonly title: string | undefined;
+  /** Whether its user pinned it to the top of the list. */
+  readonly isPinned: boolean;
+  /** Whether its user put it away, out of the list. */
+  readonly isArchived: boolean;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** When the session was created or its latest run started or ended, in milliseconds since 1970. */
@@ -248,6 +253,12 @@ export interface ListSessionsOptions extends PagingOptions {
    * Lists only the sessions of this owner. Default: all owners. An `after` of another owner throws `cursor_invalid`.
    */
   readonly owner?: string;
+  /** Lists only the newest version of each conversation; see `listBranches`. Default: false. */
+  readonly isNewestVersion?: boolean;
+  /** Lists only sessions that are pinned, or only those that are not. Default: both. */
+  readonly isPinned?: boolean;
+  /** Lists only sessions that are archived, or only those that are not. Default: both. */
+  readonly isArchived?: boolean;
 }
 
 /** Options of `listBranches`. */
@@ -257,7 +268,7 @@ export interface ListBranchesOptions extends PagingOptions {
 }
 
 /** Options of `searchSessions`. */
-export interface SearchSessionsOptions extends ListSessionsOptions {
+export interface SearchSessionsOptions extends PagingOptions, Pick<ListSessionsOptions, "owner"> {
   /**
    * Words that must all occur in one text. A word of two or more characters also matches longer words that start with
    * it; in Chinese, Japanese and Korean any substring matches. Case, accents and punctuation are ignored. A query
@@ -292,78 +303,14 @@ export interface WatchSessionOptions {
   readonly commandsOnly?: boolean;
 }
 
-/** Limits of a log; defaults in `LOG_LIMITS`. */
-export interface LogLimits {
-  /** Maximum size of a stored record in bytes. Larger ones throw `event_too_large`. */
-  readonly maxEventBytes: number;
-  /** Maximum number of records in an append. More throw `batch_too_large`. */
-  readonly maxBatchRecords: number;
-  /** Maximum size of an append in bytes. Larger ones throw `batch_too_large`. */
-  readonly maxBatchBytes: number;
-  /** Maximum size in bytes of the records a session is created with, as in a fork. More throw `batch_too_large`. */
-  readonly maxForkBytes: number;
-  /** Maximum number of records returned by one read. */
-  readonly maxPageRecords: number;
-  /** Maximum size of one read in bytes, unless a single record is larger. */
-  readonly maxPageBytes: number;
-  /**
-   * Maximum number of pending commands of a session. More throw `inbox_full`. Messages can take up to half of it
-   * (`queue_full`), so that cancels and approvals can still be sent.
-   */
-  readonly maxPendingCommands: number;
-  /** Maximum size of a command's body in bytes. Larger ones throw `invalid_command`. */
-  readonly maxCommandBytes: number;
-  /** Memory in bytes for recent records of a session that is being followed, unless a single page is larger. */
-  readonly maxFeedBytes: number;
-  /** Minimum number of records between two encoder snapshots of a stream. */
-  readonly snapshotRecords: number;
-  /** Maximum size of an encoder snapshot in bytes. Larger states are not stored. */
-  readonly maxSnapshotBytes: number;
-  /** Maximum size of all encoder snapshots of a session in bytes. Beyond it the oldest are deleted. */
-  readonly maxSessionSnapshotBytes: number;
-  /**
-   * Memory in bytes for recent records of all sessions that are being followed. Beyond it, those of the sessions written
-   * longest ago are dropped, and their readers read the store.
-   */
-  readonly maxTotalFeedBytes: number;
-  /** Maximum number of sessions of an owner. More throw `quota_exceeded`. */
-  readonly maxOwnerSessions: number;
-  /**
-   * Maximum size in bytes of all records of an owner. Beyond it, new messages, forks and imports throw `quota_exceeded`,
-   * and a live run ends with that code; its last records always fit.
-   */
-  readonly maxOwnerBytes: number;
-  /** Maximum number of blobs of an owner. More throw `quota_exceeded`. */
-  readonly maxOwnerBlobs: number;
-  /** Maximum size in bytes of all blobs of an owner. More throw `quota_exceeded`. */
-  readonly maxOwnerBlobBytes: number;
-}
-
-/** Default limits. */
-export const LOG_LIMITS: LogLimits = {
-  maxEventBytes: 1024 * 1024,
-  maxBatchRecords: 10_000,
-  maxBatchBytes: 8 * 1024 * 1024,
-  maxForkBytes: 64 * 1024 * 1024,
-  maxPageRecords: 1000,
-  maxPageBytes: 1024 * 1024,
-  maxPendingCommands: 1000,
-  maxCommandBytes: 64 * 1024,
-  maxFeedBytes: 1024 * 1024,
-  snapshotRecords: 1000,
-  maxSnapshotBytes: 1024 * 1024,
-  maxSessionSnapshotBytes: 32 * 1024 * 1024,
-  maxTotalFeedBytes: 128 * 1024 * 1024,
-  maxOwnerSessions: Infinity,
-  maxOwnerBytes: Infinity,
-  maxOwnerBlobs: Infinity,
-  maxOwnerBlobBytes: Infinity,
-};
-
 /** Options of a new session. */
 export interface CreateOptions {
   /** Title of a new session, at most 1000 characters. */
   readonly title?: string;
+  /** Default: false. */
+  readonly isPinned?: boolean;
+  /** Default: false. */
+  readonly isArchived?: boolean;
   /**
    * Owner of a new session, 1 to 200 characters; it never changes. Default: `local`. Throws `session_exists` if an
    * owner is given and the session exists with another owner.
@@ -385,6 +332,20 @@ export interface CreateOptions {
   readonly forkedFrom?: ForkOrigin;
   /** First session of the conversation that a new session belongs to. Default: the new session. */
   readonly rootId?: string;
+}
+
+/** What a user can change about a session. */
+export interface SessionChanges {
+  /** At most 1000 characters. */
+  readonly title?: string;
+  readonly isPinned?: boolean;
+  readonly isArchived?: boolean;
+}
+
+/** Options of `updateSession`. */
+export interface UpdateSessionOptions {
+  /** Changes nothing if the session has another title. Default: any title. */
+  readonly ifTitle?: string;
 }
 
 /** Maximum length of a session, run or command ID in characters. Longer ones throw `invalid_name`. */
@@ -411,7 +372,8 @@ export interface Log {
    * one, which is among them.
    */
   listBranches(sessionId: string, options?: ListBranchesOptions): Promise<readonly SessionInfo[]>;
-  renameSession(sessionId: string, title: string): Promise<SessionInfo>;
+  /** Changes the given properties of a session and returns it. `updatedAt` stays the same. */
+  updateSession(sessionId: string, changes: SessionChanges, options?: UpdateSessionOptions): Promise<SessionInfo>;
   /**
    * Deletes a session; returns false if it does not exist. Its writer is fenced and its cursors become stale, even if
    * the ID is used again. With an `epoch`, throws `fenced` unless that epoch holds the session.

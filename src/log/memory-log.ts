@@ -3,42 +3,44 @@
  * Records are lost when the process ends.
  */
 import { Buffer } from "node:buffer";
-import { randomUUID } from "node:crypto";
 import { LoomError } from "../protocol/index.ts";
 import { assertBatch, createPieceCheck } from "./entry.ts";
 import { Feed } from "./feed.ts";
 import { isHolderGone } from "./holder.ts";
-import {
-  type AcquiredLease,
-  type AcquireOptions,
-  type Append,
-  type AppendResult,
-  type BlobUsage,
-  type Command,
-  type CommandState,
-  type CreateOptions,
-  type EncoderSnapshot,
-  type FoundSession,
-  type Landmark,
-  type LandmarkKind,
-  type Lease,
-  type ListBranchesOptions,
-  type PagingOptions,
-  type ListSessionsOptions,
-  LOG_LIMITS,
-  type Log,
-  type LogLimits,
-  type ReadOptions,
-  type ReleaseOptions,
-  type RunInfo,
-  type SearchSessionsOptions,
-  type SessionInfo,
-  type SubmitOptions,
-  type WatchSessionOptions,
+import type {
+  AcquiredLease,
+  AcquireOptions,
+  Append,
+  AppendResult,
+  BlobUsage,
+  Command,
+  CommandState,
+  CreateOptions,
+  EncoderSnapshot,
+  FoundSession,
+  Landmark,
+  LandmarkKind,
+  Lease,
+  ListBranchesOptions,
+  PagingOptions,
+  ListSessionsOptions,
+  Log,
+  ReadOptions,
+  ReleaseOptions,
+  RunInfo,
+  SearchSessionsOptions,
+  SessionChanges,
+  SessionInfo,
+  SubmitOptions,
+  UpdateSessionOptions,
+  WatchSessionOptions,
 } from "./log.ts";
+import { LOG_LIMITS, type LogLimits } from "./log-limits.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 import {
+  applyChanges,
   collectEntries,
+  createMemorySession,
   describeSession,
   findCommand,
   findMatches,
@@ -50,6 +52,7 @@ import {
   measureOwner,
   needsHolder,
   pageAfter,
+  selectSessions,
   type MemorySession,
 } from "./memory-session.ts";
 import { pruneSessions } from "./memory-prune.ts";
@@ -57,6 +60,7 @@ import { addSnapshot, findLatestSnapshot } from "./memory-snapshots.ts";
 import { assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { Page } from "./page.ts";
 import {
+  assertChanges,
   assertCommand,
   assertInterrupt,
   assertFirstId,
@@ -125,11 +129,13 @@ export class MemoryLog implements Log {
     return session === undefined ? undefined : this.#describe(session);
   }
 
-  async listSessions({ limit, after, owner }: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
-    const newestFirst = this.#newestFirst(owner);
-    return pageAfter(newestFirst, clampListLimit(limit), after, ({ sessionId }) => sessionId).map((session) =>
-      this.#describe(session),
-    );
+  async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
+    const newestFirst = this.#newestFirst(options.owner);
+    const selected = selectSessions(newestFirst, options);
+    return pageAfter(newestFirst, Number.POSITIVE_INFINITY, options.after, ({ sessionId }) => sessionId)
+      .filter((session) => selected.has(session))
+      .slice(0, clampListLimit(options.limit))
+      .map((session) => this.#describe(session));
   }
 
   async searchSessions({
@@ -160,10 +166,15 @@ export class MemoryLog implements Log {
     return page.map((session) => this.#describe(session));
   }
 
-  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
-    assertTitle(title);
+  async updateSession(
+    sessionId: string,
+    changes: SessionChanges,
+    { ifTitle }: UpdateSessionOptions = {},
+  ): Promise<SessionInfo> {
+    assertChanges(changes);
+    assertTitle(ifTitle);
     const session = this.#get(sessionId);
-    session.title = title;
+    if (ifTitle === undefined || ifTitle === session.title) applyChanges(session, changes);
     return this.#describe(session);
   }
 
@@ -426,42 +437,18 @@ export class MemoryLog implements Log {
   }
 
   #open(sessionId: string, options: CreateOptions = {}): MemorySession {
-    const { title, owner, firstId = 1, graceMs = 0, forkedFrom, rootId = sessionId } = options;
+    const { owner, firstId = 1 } = options;
     this.#assertOpen();
     assertSessionId(sessionId);
     assertFirstId(firstId);
-    assertTitle(title);
+    assertChanges(options);
     assertOwner(owner);
     assertLineage(options);
     const known = this.#sessions.get(sessionId);
     if (known !== undefined && owner !== undefined && owner !== known.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
     this.#assertRoom(owner, { sessions: 1 });
-    const at = this.#now();
-    const session: MemorySession = {
-      sessionId,
-      incarnation: randomUUID(),
-      createdAt: at,
-      owner: owner ?? LOCAL_OWNER,
-      forkedFrom: forkedFrom === undefined ? undefined : { ...forkedFrom },
-      rootId,
-      title,
-      updatedAt: at,
-      firstId,
-      texts: [],
-      bytes: 0,
-      epoch: this.#lastEpoch,
-      lease: undefined,
-      isHandedOver: false,
-      graceUntil: graceMs === 0 ? 0 : at + graceMs,
-      runs: new Map(),
-      landmarks: new Map(),
-      textIds: [],
-      snapshots: [],
-      commands: new Map(),
-      settledAt: new Map(),
-      blobs: { blobs: 0, bytes: 0 },
-    };
+    const session = createMemorySession({ ...options, sessionId, now: this.#now(), epoch: this.#lastEpoch });
     this.#sessions.set(sessionId, session);
     return session;
   }

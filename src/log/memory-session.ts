@@ -2,10 +2,18 @@
  * A session of the in-memory log: its texts, its indexes, and where it can be pruned. Leases are checked by the log.
  */
 import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
-import { isSameCommand, isSameOutcome, MAX_SESSIONS_OF_COMMAND, type SessionLoad, unknownListCursor } from "./rules.ts";
+import {
+  isSameCommand,
+  isSameOutcome,
+  LOCAL_OWNER,
+  MAX_SESSIONS_OF_COMMAND,
+  type SessionLoad,
+  unknownListCursor,
+} from "./rules.ts";
 import type {
   Append,
   BlobUsage,
@@ -15,9 +23,11 @@ import type {
   EncoderSnapshot,
   ForkOrigin,
   Landmark,
+  ListSessionsOptions,
   LogEntry,
   RunInfo,
   SearchMatch,
+  SessionChanges,
   SessionInfo,
 } from "./log.ts";
 import type { PruneReport } from "./retention-policy.ts";
@@ -36,6 +46,8 @@ export interface MemorySession {
   readonly forkedFrom: ForkOrigin | undefined;
   readonly rootId: string;
   title: string | undefined;
+  isPinned: boolean;
+  isArchived: boolean;
   updatedAt: number;
   firstId: number;
   /** Text of record `firstId + index`. */
@@ -65,15 +77,75 @@ export interface SessionCut {
   readonly endedAt: number;
 }
 
+/** What a new session has. */
+interface NewMemorySession extends Omit<CreateOptions, "entries"> {
+  readonly sessionId: string;
+  readonly now: number;
+  readonly epoch: number;
+}
+
+export function createMemorySession(fresh: NewMemorySession): MemorySession {
+  const { sessionId, now, epoch, title, owner = LOCAL_OWNER, firstId = 1, graceMs = 0, forkedFrom } = fresh;
+  return {
+    sessionId,
+    incarnation: randomUUID(),
+    createdAt: now,
+    owner,
+    forkedFrom: forkedFrom === undefined ? undefined : { ...forkedFrom },
+    rootId: fresh.rootId ?? sessionId,
+    title,
+    isPinned: fresh.isPinned ?? false,
+    isArchived: fresh.isArchived ?? false,
+    updatedAt: now,
+    firstId,
+    texts: [],
+    bytes: 0,
+    epoch,
+    lease: undefined,
+    isHandedOver: false,
+    graceUntil: graceMs === 0 ? 0 : now + graceMs,
+    runs: new Map(),
+    landmarks: new Map(),
+    textIds: [],
+    snapshots: [],
+    commands: new Map(),
+    settledAt: new Map(),
+    blobs: { blobs: 0, bytes: 0 },
+  };
+}
+
+/** Selects what a list shows. `newestFirst` has all sessions of the conversations. */
+export function selectSessions(
+  newestFirst: readonly MemorySession[],
+  { isNewestVersion = false, isPinned, isArchived }: ListSessionsOptions,
+): ReadonlySet<MemorySession> {
+  const seen = new Set<string>();
+  const found = new Set<MemorySession>();
+  for (const session of newestFirst) {
+    const conversation = JSON.stringify([session.rootId, session.owner]);
+    if (isNewestVersion && seen.has(conversation)) continue;
+    seen.add(conversation);
+    if (isPinned !== undefined && isPinned !== session.isPinned) continue;
+    if (isArchived === undefined || isArchived === session.isArchived) found.add(session);
+  }
+  return found;
+}
+
+export function applyChanges(session: MemorySession, { title, isPinned, isArchived }: SessionChanges): void {
+  session.title = title ?? session.title;
+  session.isPinned = isPinned ?? session.isPinned;
+  session.isArchived = isArchived ?? session.isArchived;
+}
+
 export function lastIdOf({ firstId, texts }: MemorySession): number {
   return firstId - 1 + texts.length;
 }
 
 export function describeSession(session: MemorySession, holder: string | undefined): SessionInfo {
   const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch } = session;
-  const { owner, forkedFrom, rootId } = session;
+  const { owner, forkedFrom, rootId, isPinned, isArchived } = session;
   const info = { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId: lastIdOf(session), bytes };
-  return { ...info, epoch, holder, owner, forkedFrom, rootId };
+  return { ...info, isPinned, isArchived, epoch, holder, owner, forkedFrom, rootId };
 }
 
 /** Updates the indexes of a session with new entries. */

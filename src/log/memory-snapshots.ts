@@ -1,5 +1,6 @@
 /** The snapshots of a session of the in-memory log, in the order in which they were saved. */
-import type { EncoderSnapshot, LogLimits } from "./log.ts";
+import type { EncoderSnapshot } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 import { MAX_SNAPSHOTS } from "./rules.ts";
 
 /** Returns the latest snapshot with this key at or before record `id`. */

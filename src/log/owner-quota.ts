@@ -1,6 +1,6 @@
 /** Storage quotas of an owner: how they are named and checked. Every log decides them where it stores the data. */
 import { LoomError } from "../protocol/loom-error.ts";
-import type { LogLimits } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 
 /** What an owner has stored. */
 export interface OwnerUsage {

@@ -10,11 +10,12 @@ import {
   type Command,
   type CommandOutcome,
   type CreateOptions,
-  type LogLimits,
   MAX_NAME_LENGTH,
   MAX_QUEUED_MESSAGES,
+  type SessionChanges,
   type SubmitOptions,
 } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 
 /** Maximum number of items in a list. */
 const MAX_LIST = 1000;
@@ -215,6 +216,14 @@ export function unknownSession(sessionId: string): LoomError {
 export function assertDuration(ttlMs: number): void {
   if (!Number.isFinite(ttlMs) || ttlMs < 0)
     throw new RangeError(`A duration must be a number of milliseconds of at least 0, not ${ttlMs}`);
+}
+
+/** Throws `invalid_arguments`, and `invalid_name` for a title. */
+export function assertChanges({ title, isPinned, isArchived }: SessionChanges): void {
+  assertTitle(title);
+  for (const value of [isPinned, isArchived])
+    if (value !== undefined && typeof value !== "boolean")
+      throw new LoomError("invalid_arguments", "`isPinned` and `isArchived` must be true or false");
 }
 
 export function assertTitle(title: unknown): void {

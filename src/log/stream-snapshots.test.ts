@@ -11,7 +11,8 @@ import { type DialectName, DIALECTS } from "../dialects/index.ts";
 import type { AnyEvent, StampedRecord } from "../protocol/index.ts";
 import { createPageEncoder } from "./encode-page.ts";
 import { createEntry } from "./entry.ts";
-import type { EncoderSnapshot, Log, LogLimits } from "./log.ts";
+import type { EncoderSnapshot, Log } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 import { openSqliteLog } from "./open-sqlite-log.ts";
 import { Page } from "./page.ts";
 import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
@@ -64,9 +65,9 @@ async function read(log: Log, options: StreamOptions): Promise<StreamFrame[]> {
   for await (const batch of openStream(log, "s", options)) {
     frames.push(...batch);
     // Lets the store finish a snapshot: it stores one at a time.
-    await log.renameSession("s", "title");
+    await log.updateSession("s", { title: "title" });
   }
-  await log.renameSession("s", "title");
+  await log.updateSession("s", { title: "title" });
   return frames;
 }
 

@@ -47,11 +47,15 @@ const answer = (session: string, run: string): object => ({
 export const BY_PATH: { readonly [operation: string]: Examples } = {
   getSession: (s) => [{ path: at(s) }, { path: at(s), method: "HEAD" }],
   listBranches: (s) => [{ path: at(s, "/branches") }, { path: at(s, "/branches?limit=1&after=bobs-own") }],
-  renameSession: (s) => [
+  updateSession: (s) => [
     { path: at(s), method: "PATCH", body: { title: "Mine" } },
+    { path: at(s), method: "PATCH", body: { is_pinned: true, is_archived: true } },
     { path: at(s), method: "PATCH", body: { title: 1 } },
   ],
-  deleteSession: (s) => [{ path: at(s), method: "DELETE" }],
+  deleteSession: (s) => [
+    { path: at(s), method: "DELETE" },
+    { path: at(s, "?versions=all"), method: "DELETE" },
+  ],
   forkSession: (s, { checkpoint }) => [
     post(at(s, "/fork"), {}),
     post(at(s, "/fork"), { session_id: "fork-of-hers" }, { "idempotency-key": "k" }),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { openSqliteLog } from "../../src/log/index.ts";
-import type { LogLimits } from "../../src/log/log.ts";
+import type { LogLimits } from "../../src/log/log-limits.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { openBlobStore } from "../../src/server/blobs/open-blob-store.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";

@@ -36,7 +36,8 @@ beforeAll(async () => {
     const title = Array.from({ length: 40 }, (_, word) => `${word % 2 ? "wo" : "wa"}${(at * 31 + word * 17) % 997}`);
     const fresh = { incarnation: "i", createdAt: 1, updatedAt: 1, firstId: 1, basePos: 0, epoch: 0, holder: null };
     const owner = at % 1000 === 0 ? "ann" : "mallory";
-    const row = { ...fresh, sessionId: `s${at}`, title: `${title.join(" ")} zebra`, owner, expiresAt: 0 };
+    const marks = { isPinned: 0, isArchived: 0 };
+    const row = { ...fresh, ...marks, sessionId: `s${at}`, title: `${title.join(" ")} zebra`, owner, expiresAt: 0 };
     index.add(rows.create(row), 0, row.title);
   }
   db.exec("COMMIT");

@@ -7,12 +7,12 @@ import type {
   LandmarkKind,
   ListBranchesOptions,
   ListSessionsOptions,
-  LogLimits,
   PagingOptions,
   ReadOptions,
   RunInfo,
   SessionInfo,
 } from "../log.ts";
+import type { LogLimits } from "../log-limits.ts";
 import { Page } from "../page.ts";
 import {
   assertOwner,
@@ -62,6 +62,20 @@ interface PageRow extends StoredHead {
   readonly text: string;
 }
 
+const NEWEST_VERSION = `AND NOT EXISTS (SELECT 1 FROM @.sessions v WHERE v.session_id IS NOT NULL
+  AND v.root_id = s.root_id AND v.owner = s.owner AND v.key > s.key)`;
+
+/** Returns the conditions of a list; see `ListSessionsOptions`. */
+function selectListed({ isNewestVersion = false, isPinned, isArchived }: ListSessionsOptions): string {
+  const marks = [
+    // For the index of marked sessions.
+    isPinned === true || isArchived === true ? "AND (s.is_pinned OR s.is_archived)" : "",
+    isPinned === undefined ? "" : `AND ${isPinned ? "" : "NOT"} s.is_pinned`,
+    isArchived === undefined ? "" : `AND ${isArchived ? "" : "NOT"} s.is_archived`,
+  ];
+  return [...marks, isNewestVersion ? NEWEST_VERSION : ""].join(" ");
+}
+
 export class LogReader {
   readonly #db: PostgresDatabase;
   readonly #limits: LogLimits;
@@ -78,15 +92,17 @@ export class LogReader {
     return head === undefined ? undefined : this.#describe(head);
   }
 
-  async listSessions({ limit, after, owner }: ListSessionsOptions): Promise<readonly SessionInfo[]> {
+  async listSessions(options: ListSessionsOptions): Promise<readonly SessionInfo[]> {
+    const { limit, after, owner } = options;
     assertOwner(owner);
     const now = this.#now();
     const before = after === undefined ? MAX_ID : await findListKey(this.#db.reader, now, after, owner);
     const most = clampListLimit(limit);
+    const list = `${LIST} ${selectListed(options)}`;
     const rows =
       owner === undefined
-        ? await this.#db.read<StoredHead>(`${LIST} ${NEWEST}`, [now, before, most])
-        : await this.#db.read<StoredHead>(`${LIST} AND s.owner = $4 ${NEWEST}`, [now, before, most, toColumn(owner)]);
+        ? await this.#db.read<StoredHead>(`${list} ${NEWEST}`, [now, before, most])
+        : await this.#db.read<StoredHead>(`${list} AND s.owner = $4 ${NEWEST}`, [now, before, most, toColumn(owner)]);
     return rows.map((row) => this.#describe(row));
   }
 

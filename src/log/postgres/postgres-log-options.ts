@@ -1,7 +1,7 @@
 /** Options of a log in PostgreSQL. */
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import type { StoreMeter } from "../log-monitor.ts";
-import type { LogLimits } from "../log.ts";
+import type { LogLimits } from "../log-limits.ts";
 
 /** Options of `openPostgresLog`. */
 export interface PostgresLogOptions extends PostgresOptions {

@@ -13,34 +13,35 @@ import { Feed } from "../feed.ts";
 import { findIndexChanges } from "../index-changes.ts";
 import { KnownRuns } from "../known-runs.ts";
 import type { LogMonitor } from "../log-monitor.ts";
-import {
-  type AcquiredLease,
-  type AcquireOptions,
-  type Append,
-  type AppendResult,
-  type BlobUsage,
-  type Command,
-  type CommandState,
-  type CreateOptions,
-  type EncoderSnapshot,
-  type FoundSession,
-  type Landmark,
-  type LandmarkKind,
-  type Lease,
-  type ListBranchesOptions,
-  type ListSessionsOptions,
-  type Log,
-  LOG_LIMITS,
-  type LogLimits,
-  type PagingOptions,
-  type ReadOptions,
-  type ReleaseOptions,
-  type RunInfo,
-  type SearchSessionsOptions,
-  type SessionInfo,
-  type SubmitOptions,
-  type WatchSessionOptions,
+import type {
+  AcquiredLease,
+  AcquireOptions,
+  Append,
+  AppendResult,
+  BlobUsage,
+  Command,
+  CommandState,
+  CreateOptions,
+  EncoderSnapshot,
+  FoundSession,
+  Landmark,
+  LandmarkKind,
+  Lease,
+  ListBranchesOptions,
+  ListSessionsOptions,
+  Log,
+  PagingOptions,
+  ReadOptions,
+  ReleaseOptions,
+  RunInfo,
+  SearchSessionsOptions,
+  SessionChanges,
+  SessionInfo,
+  SubmitOptions,
+  UpdateSessionOptions,
+  WatchSessionOptions,
 } from "../log.ts";
+import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
 import type { PruneReport, RetentionPolicy } from "../retention-policy.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import { Page } from "../page.ts";
@@ -55,6 +56,7 @@ import {
   assertSessionId,
   assertText,
   assertTitle,
+  assertChanges,
   clampListLimit,
   sessionExists,
   unknownSession,
@@ -78,7 +80,7 @@ import { SearchQueue } from "../../postgres/search-queue.ts";
 import { searchSessions } from "./search-sessions.ts";
 import { assertSession, lockSession, openSession } from "./session-rows.ts";
 import { saveSnapshot } from "./snapshot-rows.ts";
-import { setTitle, submitCommand } from "./submit-command.ts";
+import { changeSession, submitCommand } from "./submit-command.ts";
 import { fromColumn } from "../../postgres/text-column.ts";
 import { discardAbandoned, writeDraft } from "./write-draft.ts";
 
@@ -161,7 +163,7 @@ class PostgresLog implements Log {
     assertDuration(graceMs);
     assertSessionId(sessionId);
     assertFirstId(firstId);
-    assertTitle(title);
+    assertChanges(options);
     assertOwner(owner);
     assertLineage(options);
     return this.#write(async () => {
@@ -211,13 +213,18 @@ class PostgresLog implements Log {
     return this.#read(() => this.#reader.listBranches(sessionId, options));
   }
 
-  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+  async updateSession(
+    sessionId: string,
+    changes: SessionChanges,
+    options: UpdateSessionOptions = {},
+  ): Promise<SessionInfo> {
     assertText("session", sessionId);
-    assertTitle(title);
+    assertChanges(changes);
+    assertTitle(options.ifTitle);
     return this.#write(async () => {
       await this.#db.transact(async (transaction) => {
         const head = assertSession(await lockSession(transaction, this.#now(), sessionId), sessionId);
-        await setTitle(transaction, head, title);
+        await changeSession(transaction, head, changes, options);
       });
       return this.#describe(sessionId);
     });

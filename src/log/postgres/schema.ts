@@ -135,4 +135,11 @@ BEGIN
 END $$;
 `;
 
-export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1] };
+/** Whether a session is pinned and archived. */
+const VERSION_2 = `
+ALTER TABLE @.sessions ADD COLUMN is_pinned boolean NOT NULL DEFAULT false,
+  ADD COLUMN is_archived boolean NOT NULL DEFAULT false;
+CREATE INDEX sessions_marked ON @.sessions (owner, key) WHERE is_pinned OR is_archived;
+`;
+
+export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1, VERSION_2] };

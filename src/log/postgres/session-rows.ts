@@ -14,6 +14,8 @@ export interface StoredHead {
   readonly sessionId: string | null;
   readonly incarnation: string;
   readonly title: string | null;
+  readonly isPinned: boolean;
+  readonly isArchived: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly firstId: number;
@@ -40,15 +42,16 @@ export const HEAD = `s.key, s.session_id AS "sessionId", s.incarnation, s.title,
   s.updated_at AS "updatedAt", s.first_id AS "firstId", s.base_pos AS "basePos", s.last_id AS "lastId", s.pos, s.epoch,
   s.holder, s.lease, s.expires_at AS "expiresAt", s.owner, s.root_id AS "rootId", s.origin_id AS "originId",
   s.origin_run_id AS "originRunId", s.origin_event_id AS "originEventId", s.blobs, s.blob_bytes AS "blobBytes",
-  s.changes, ${NOW} AS now`;
+  s.changes, s.is_pinned AS "isPinned", s.is_archived AS "isArchived", ${NOW} AS now`;
 
 const FIND = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id = $2`;
 const FIND_DRAFT = `SELECT ${HEAD} FROM @.sessions s WHERE s.key = $2 AND s.session_id IS NULL FOR UPDATE`;
 
 const INSERT = `INSERT INTO @.sessions AS s (session_id, incarnation, title, owner, created_at, updated_at, first_id,
-    last_id, epoch, holder, expires_at, root_id, origin_id, origin_run_id, origin_event_id)
+    last_id, epoch, holder, expires_at, root_id, origin_id, origin_run_id, origin_event_id, is_pinned,
+    is_archived)
   SELECT $2, $3, $4, $5, ${NOW}, ${NOW}, $6::bigint, $6::bigint - 1, nextval('@.epochs'), $7,
-    CASE WHEN $8::double precision = 0 THEN 0 ELSE ${NOW} + $8 END, $9, $10, $11, $12
+    CASE WHEN $8::double precision = 0 THEN 0 ELSE ${NOW} + $8 END, $9, $10, $11, $12, $13, $14
   ON CONFLICT (session_id) DO NOTHING RETURNING ${HEAD}`;
 
 /** Reads a session and locks it until the end of the transaction. */
@@ -103,6 +106,8 @@ async function insertSession(
     toOptionalColumn(forkedFrom?.sessionId),
     toOptionalColumn(forkedFrom?.runId),
     forkedFrom?.eventId ?? null,
+    fresh.isPinned ?? false,
+    fresh.isArchived ?? false,
   ]);
   return row;
 }
@@ -149,13 +154,15 @@ export function isHeld({ holder, expiresAt, now }: StoredHead, recoveryMs: numbe
 
 export function describeSession(head: StoredHead, recoveryMs: number): SessionInfo {
   const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, lastId, pos, epoch } = head;
-  const { holder, owner, rootId, originId, originRunId, originEventId } = head;
+  const { holder, owner, rootId, originId, originRunId, originEventId, isPinned, isArchived } = head;
   const runId = fromOptionalColumn(originRunId);
   const id = fromColumn(sessionId ?? "");
   return {
     sessionId: id,
     incarnation,
     title: fromOptionalColumn(title),
+    isPinned,
+    isArchived,
     createdAt,
     updatedAt,
     firstId,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Transaction } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
-import type { SubmitOptions } from "../log.ts";
+import type { SessionChanges, SubmitOptions, UpdateSessionOptions } from "../log.ts";
 import { assertRoom, LOCAL_OWNER, type SessionLoad, type SessionRoom, unknownSession } from "../rules.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
 import { countPending, findCommands, insertCommand } from "./command-rows.ts";
@@ -59,10 +59,23 @@ export async function submitCommand(
 }
 
 /** Changes the title, and what a search finds by it. */
-export async function setTitle(transaction: Transaction, { key, owner }: StoredHead, title: string): Promise<void> {
+async function setTitle(transaction: Transaction, { key, owner }: StoredHead, title: string): Promise<void> {
   await transaction.query("UPDATE @.sessions SET title = $2 WHERE key = $1", [key, toColumn(title)]);
   await transaction.query("DELETE FROM @.texts WHERE session = $1 AND event_id = 0", [key]);
   await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);
+}
+
+/** Changes a locked session. */
+export async function changeSession(
+  transaction: Transaction,
+  head: StoredHead,
+  { title, isPinned = head.isPinned, isArchived = head.isArchived }: SessionChanges,
+  { ifTitle }: UpdateSessionOptions,
+): Promise<void> {
+  if (ifTitle !== undefined && (head.title === null || ifTitle !== fromColumn(head.title))) return;
+  if (title !== undefined) await setTitle(transaction, head, title);
+  const values = [head.key, isPinned, isArchived];
+  await transaction.query("UPDATE @.sessions SET is_pinned = $2, is_archived = $3 WHERE key = $1", values);
 }
 
 async function measureLoad(transaction: Transaction, head: StoredHead | undefined): Promise<SessionLoad> {

@@ -7,7 +7,8 @@ import type { PostgresDatabase, Transaction } from "../../postgres/postgres-data
 import { LoomError } from "../../protocol/loom-error.ts";
 import { createPieceCheck } from "../entry.ts";
 import { findIndexChanges } from "../index-changes.ts";
-import type { CreateOptions, LogEntry, LogLimits } from "../log.ts";
+import type { CreateOptions, LogEntry } from "../log.ts";
+import type { LogLimits } from "../log-limits.ts";
 import { sessionExists } from "../rules.ts";
 import { deleteRows } from "./delete-rows.ts";
 import { writeIndexes, writeTexts } from "./index-rows.ts";
@@ -21,7 +22,7 @@ const ABANDONED_MS = 5 * 60_000;
 
 const EXTEND = `UPDATE @.sessions SET last_id = $3, pos = $4, expires_at = ${NOW} + ${ABANDONED_MS} WHERE key = $2`;
 
-const PUBLISH = `UPDATE @.sessions SET session_id = $3, title = $4, root_id = $5, epoch = nextval('@.epochs'),
+const PUBLISH = `UPDATE @.sessions SET session_id = $3, title = $4, root_id = $5, is_pinned = $7, is_archived = $8, epoch = nextval('@.epochs'),
     holder = NULL, expires_at = CASE WHEN $6::double precision = 0 THEN 0 ELSE ${NOW} + $6 END WHERE key = $2`;
 
 const ABANDONED = `SELECT key FROM @.sessions WHERE session_id IS NULL AND expires_at <= ${NOW} LIMIT 100`;
@@ -92,14 +93,15 @@ async function publishDraft(
   transaction: Transaction,
   key: number,
   sessionId: string,
-  { title, rootId = sessionId, graceMs = 0 }: CreateOptions,
+  { title, rootId = sessionId, graceMs = 0, isPinned = false, isArchived = false }: CreateOptions,
 ): Promise<void> {
   const known = await lockSession(transaction, now(), sessionId);
   if (known?.key === key) return;
   if (known !== undefined) throw sessionExists(sessionId);
   const { owner, pos } = assertDraft(await lockDraft(transaction, now(), key));
   await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos });
-  const values = [now(), key, toColumn(sessionId), toOptionalColumn(title), toColumn(rootId), graceMs];
+  const names = [toColumn(sessionId), toOptionalColumn(title), toColumn(rootId)];
+  const values = [now(), key, ...names, graceMs, isPinned, isArchived];
   await transaction.query(PUBLISH, values);
   if (title === undefined) return;
   await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);

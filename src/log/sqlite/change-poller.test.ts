@@ -138,7 +138,7 @@ describe("polling", () => {
     const lease = await other.acquire("s0", { holder: "h", ttlMs: 60_000 });
     const hints = watchAll(mine, ["s0", "s1", "s2"]);
     await other.renew(lease, 60_000);
-    await mine.renameSession("s1", "Title");
+    await mine.updateSession("s1", { title: "Title" });
     await submit(other, "s2", "c");
     await vi.waitFor(() => expect(hints).toContain("s2"));
     expect(hints).toEqual(["s2"]);
@@ -189,7 +189,7 @@ describe("polling", () => {
     const { path, other } = await openBoth();
     await other.createSession("s");
     // Each is one commit.
-    for (let i = 0; i < 1600; i++) await other.renameSession("s", `Title ${i}`);
+    for (let i = 0; i < 1600; i++) await other.updateSession("s", { title: `Title ${i}` });
     const db = new DatabaseSync(path);
     const { rows } = db.prepare("SELECT count(*) AS rows FROM commits").get() as { rows: number };
     db.close();

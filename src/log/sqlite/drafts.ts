@@ -41,7 +41,16 @@ export class Drafts {
   create({ owner = LOCAL_OWNER, firstId, holder, now }: OperationOf<"create-draft">): number {
     const expiresAt = now + ABANDONED_MS;
     const fresh = { sessionId: null, title: null, createdAt: now, updatedAt: now, basePos: 0, epoch: 0 };
-    return this.#rows.sessions.create({ ...fresh, incarnation: randomUUID(), owner, firstId, holder, expiresAt }).key;
+    const marks = { isPinned: 0, isArchived: 0 };
+    return this.#rows.sessions.create({
+      ...fresh,
+      ...marks,
+      incarnation: randomUUID(),
+      owner,
+      firstId,
+      holder,
+      expiresAt,
+    }).key;
   }
 
   extend({ key, text, count, changes, now }: OperationOf<"extend-draft">): void {
@@ -53,7 +62,8 @@ export class Drafts {
   }
 
   /** Throws `session_exists`. */
-  publish({ key, sessionId, title, graceMs, lineage, now }: OperationOf<"publish-draft">): void {
+  publish(draft: OperationOf<"publish-draft">): void {
+    const { key, sessionId, title, graceMs, lineage, now, isPinned = false, isArchived = false } = draft;
     const { sessions, heads, lineages, searchIndex, usage } = this.#rows;
     const head = this.#get(key);
     if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
@@ -63,6 +73,8 @@ export class Drafts {
     heads.save(head, {
       sessionId,
       title: title ?? null,
+      isPinned: Number(isPinned),
+      isArchived: Number(isArchived),
       // An old lease must not be valid in a new session with the same ID.
       epoch: sessions.lastEpoch,
       holder: null,

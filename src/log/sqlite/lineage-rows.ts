@@ -62,6 +62,12 @@ export class LineageRows {
     return inOrder.slice(0, limit);
   }
 
+  /** Whether no version of the same conversation was created after this session. */
+  isNewest(session: StoredSession): boolean {
+    const [newest] = this.list(this.get(session).rootId, session.owner, Number.MAX_SAFE_INTEGER, 1, true);
+    return newest?.key === session.key;
+  }
+
   /** Stores the lineage of a new session. */
   create({ key, owner }: StoredSession, { rootId, forkedFrom }: Lineage): void {
     const { sessionId = null, runId = null, eventId = null } = forkedFrom ?? {};

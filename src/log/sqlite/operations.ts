@@ -27,6 +27,8 @@ export type StoreOperation =
       /** Undefined if the session may have any owner. */
       readonly owner: string | undefined;
       readonly firstId: number;
+      readonly isPinned: boolean | undefined;
+      readonly isArchived: boolean | undefined;
       readonly graceMs: number;
       readonly lineage: Lineage | undefined;
       readonly now: number;
@@ -53,12 +55,22 @@ export type StoreOperation =
       readonly key: number;
       readonly sessionId: string;
       readonly title: string | undefined;
+      readonly isPinned: boolean | undefined;
+      readonly isArchived: boolean | undefined;
       readonly graceMs: number;
       readonly lineage: Lineage | undefined;
       readonly now: number;
     }
   | { readonly do: "discard-draft"; readonly key: number }
-  | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
+  | {
+      readonly do: "update";
+      readonly sessionId: string;
+      readonly title: string | undefined;
+      readonly isPinned: boolean | undefined;
+      readonly isArchived: boolean | undefined;
+      /** Changes nothing if the session has another title. */
+      readonly ifTitle: string | undefined;
+    }
   /** Writes a page and a scratch file, to check that changes can be stored. */
   | { readonly do: "probe" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }

@@ -9,7 +9,7 @@ import { SessionRows } from "./session-rows.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import { StoreReader } from "./store-reader.ts";
 import { identifyFile } from "../../sqlite/file-identity.ts";
-import { LOG_LIMITS } from "../log.ts";
+import { LOG_LIMITS } from "../log-limits.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-owners-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -35,7 +35,16 @@ function insertSessions(db: DatabaseSync, owners: readonly string[]): void {
   db.exec("BEGIN");
   for (const owner of owners) {
     const place = { incarnation: "i", createdAt: 1, updatedAt: 1, firstId: 1, basePos: 0, epoch: 0 };
-    const fresh = { ...place, sessionId: `${owner} ${++stores}`, title: "apple", owner, holder: null, expiresAt: 0 };
+    const marks = { isPinned: 0, isArchived: 0 };
+    const fresh = {
+      ...place,
+      ...marks,
+      sessionId: `${owner} ${++stores}`,
+      title: "apple",
+      owner,
+      holder: null,
+      expiresAt: 0,
+    };
     const { key } = sessions.create(fresh);
     said.add({ key, owner }, 0, "apple");
   }
@@ -65,12 +74,12 @@ describe("a store with many sessions of other owners", () => {
       const rows: unknown = new SessionRows(db);
       expect(rows).toBeDefined();
       const owned = asked.filter((sql) => sql.includes("owner = ?"));
-      expect(owned).toHaveLength(2);
+      expect(owned).toHaveLength(3);
       for (const sql of owned) {
         const plan = prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...Array.from(sql.matchAll(/\?/g), () => 1));
         expect(plan.map(({ detail }) => detail)).toEqual([
           expect.stringMatching(
-            /^SEARCH sessions USING (COVERING )?INDEX sessions_by_owner \(owner=\? AND rowid<\?\)$/,
+            /^SEARCH sessions USING (COVERING )?INDEX sessions_(by_owner|marked) \(owner=\? AND rowid<\?\)$/,
           ),
         ]);
       }
@@ -161,7 +170,7 @@ describe("an owner changed on disk", () => {
       () => log.listSessions(),
       () => log.read("s", { after: 0 }),
       () => log.createSession("s", { owner }),
-      () => log.renameSession("s", "x"),
+      () => log.updateSession("s", { title: "x" }),
       () => log.acquire("s", { holder: "h", ttlMs: 1 }),
       ...(changed === ""
         ? []

@@ -64,10 +64,11 @@ function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
 const plain = (answers: ReadonlyMap<string, QueryResult>): unknown =>
   JSON.parse(JSON.stringify(Object.fromEntries(answers)));
 
-/** Sessions in the fixture have no owner and no root; migrated ones belong to `local` and are their own root. */
+/** Sessions in the fixture have no owner, root or marks; migrated ones belong to `local` and are their own root. */
 function giveOwner(_key: string, value: unknown): unknown {
   const isSession = typeof value === "object" && value !== null && "incarnation" in value && "sessionId" in value;
-  return isSession ? { ...value, owner: "local", rootId: value.sessionId } : value;
+  const added = { owner: "local", isPinned: false, isArchived: false };
+  return isSession ? { ...value, ...added, rootId: value.sessionId } : value;
 }
 
 /** Run with LOOM_FIXTURE=write to create a fixture of the current version. */
@@ -168,7 +169,7 @@ describe("a store of version 3", () => {
     await withLog(path, (log) => tell(log, "old", "late old", "late reply"));
     withDatabase(path, (db) => {
       db.exec(
-        "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_drafts; DROP INDEX commands_by_id; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner",
+        "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_marked; DROP INDEX sessions_drafts; DROP INDEX commands_by_id; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner; ALTER TABLE sessions DROP COLUMN is_pinned; ALTER TABLE sessions DROP COLUMN is_archived",
       );
       db.exec("PRAGMA user_version = 3");
       // A damaged store must still open, so that the damage can be reported.
@@ -209,7 +210,7 @@ describe("a store of version 4", () => {
       expect(await log.listSessions({ owner: "alice" })).toMatchObject([{ sessionId: "alices" }]);
       expect(await log.listSessions({ owner: "local" })).toEqual(all);
       // Seals of existing rows stay valid, also after a row is written again.
-      await log.renameSession("empty", "something");
+      await log.updateSession("empty", { title: "something" });
       expect(await log.getSession("empty")).toMatchObject({ title: "something", owner: "local" });
     });
   });

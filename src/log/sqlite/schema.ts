@@ -247,6 +247,17 @@ CREATE INDEX lineages_by_root ON lineages (root_id, owner);
 /** Finds the sessions of a command by its ID alone. */
 const VERSION_14 = "CREATE INDEX commands_by_id ON commands (command_id)";
 
+/**
+ * Adds whether a session is pinned and archived. Existing seals stay valid: a session with neither has the same sealed
+ * values as before.
+ */
+const VERSION_15 = `
+ALTER TABLE sessions ADD COLUMN is_pinned INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN is_archived INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX sessions_marked ON sessions (owner)
+  WHERE session_id IS NOT NULL AND (is_pinned = 1 OR is_archived = 1);
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -284,6 +295,7 @@ export const STORE_FORMAT: DatabaseFormat = {
     VERSION_12,
     VERSION_13,
     VERSION_14,
+    VERSION_15,
   ],
   addFunctions,
 };

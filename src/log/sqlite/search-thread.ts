@@ -1,7 +1,8 @@
 /** The thread that searches a store, on its own read-only connection. */
 import { workerData } from "node:worker_threads";
 import { serveQueries } from "../../sqlite/serve-queries.ts";
-import type { LogLimits, SearchSessionsOptions } from "../log.ts";
+import type { SearchSessionsOptions } from "../log.ts";
+import type { LogLimits } from "../log-limits.ts";
 import type { WriterData } from "./operations.ts";
 import { StoreReader } from "./store-reader.ts";
 

@@ -20,12 +20,19 @@ export interface StoredSession {
   readonly epoch: number;
   readonly holder: string | null;
   readonly expiresAt: number;
+  /** 1 or 0. */
+  readonly isPinned: number;
+  readonly isArchived: number;
 }
 
 type SealedSession = StoredSession & { readonly seal: number };
 
 const COLUMNS = `key, session_id AS sessionId, incarnation, title, created_at AS createdAt, owner, updated_at AS updatedAt,
-  first_id AS firstId, base_pos AS basePos, epoch, holder, expires_at AS expiresAt, seal`;
+  first_id AS firstId, base_pos AS basePos, epoch, holder, expires_at AS expiresAt,
+  is_pinned AS isPinned, is_archived AS isArchived, seal`;
+
+const MARKED = `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_marked
+  WHERE session_id IS NOT NULL AND (is_pinned = 1 OR is_archived = 1)`;
 
 const STATEMENTS = {
   find: `SELECT ${COLUMNS} FROM sessions WHERE session_id = ?`,
@@ -33,14 +40,16 @@ const STATEMENTS = {
   list: `SELECT ${COLUMNS} FROM sessions WHERE session_id IS NOT NULL AND key < ? ORDER BY key DESC LIMIT ?`,
   listOwned: `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_by_owner
     WHERE session_id IS NOT NULL AND owner = ? AND key < ? ORDER BY key DESC LIMIT ?`,
+  listMarked: `${MARKED} AND key < ? ORDER BY key DESC LIMIT ?`,
+  listMarkedOwned: `${MARKED} AND owner = ? AND key < ? ORDER BY key DESC LIMIT ?`,
   latestOwned: `SELECT key FROM sessions INDEXED BY sessions_by_owner
     WHERE session_id IS NOT NULL AND owner = ? AND key < ? ORDER BY key DESC LIMIT 1`,
   latest: "SELECT key FROM sessions WHERE session_id IS NOT NULL AND key < ? ORDER BY key DESC LIMIT 1",
   nextKey: "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'sessions'), 0) + 1 AS key",
-  insert: `INSERT INTO sessions (session_id, title, updated_at, first_id, base_pos, epoch, holder, expires_at, seal, key,
-    incarnation, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  insert: `INSERT INTO sessions (session_id, title, updated_at, first_id, base_pos, epoch, holder, expires_at, is_pinned,
+    is_archived, seal, key, incarnation, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   update: `UPDATE sessions SET session_id = ?, title = ?, updated_at = ?, first_id = ?, base_pos = ?, epoch = ?,
-    holder = ?, expires_at = ?, seal = ? WHERE key = ?`,
+    holder = ?, expires_at = ?, is_pinned = ?, is_archived = ?, seal = ? WHERE key = ?`,
   renew: "UPDATE sessions SET incarnation = ?, seal = ? WHERE key = ?",
   lastEpoch: "SELECT epoch, seal FROM deleted_epochs",
   setLastEpoch: "UPDATE deleted_epochs SET epoch = ?, seal = ?",
@@ -67,10 +76,16 @@ export class SessionRows {
     return row === undefined ? undefined : verifyRow(row);
   }
 
-  /** Lists sessions created before the one with this key, newest first, of one owner or all owners. */
-  list(before: number, limit: number, owner?: string): readonly StoredSession[] {
-    const { list, listOwned } = this.#sql;
-    const rows = owner === undefined ? list.all(before, limit) : listOwned.all(owner, before, limit);
+  /**
+   * Lists sessions created before the one with this key, newest first, of one owner or all owners. `isMarked`: only those
+   * that are pinned or archived.
+   */
+  list(before: number, limit: number, owner?: string, isMarked = false): readonly StoredSession[] {
+    const { list, listOwned, listMarked, listMarkedOwned } = this.#sql;
+    const rows =
+      owner === undefined
+        ? (isMarked ? listMarked : list).all(before, limit)
+        : (isMarked ? listMarkedOwned : listOwned).all(owner, before, limit);
     return (rows as unknown as SealedSession[]).map((sealed) => {
       const row = verifyRow(sealed);
       // The index has no seal. An owner that SQLite reads from the index fails the seal of the row; one it reads from
@@ -138,14 +153,23 @@ export class SessionRows {
 }
 
 function changeable(row: StoredSession): (string | number | null)[] {
+  const { isPinned, isArchived } = row;
+  return [...sealedBefore(row), isPinned, isArchived];
+}
+
+function sealedBefore(row: StoredSession): (string | number | null)[] {
   const { sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt } = row;
   return [sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt];
 }
 
-/** `local` is not part of the sealed values, so that seals from before owners existed stay valid; see `VERSION_5`. */
+/**
+ * `local` and missing marks are not part of the sealed values, so that seals from before owners and marks existed stay
+ * valid; see `VERSION_5` and `VERSION_15`.
+ */
 function valuesOf(row: StoredSession): (string | number | null)[] {
   const owner = row.owner === LOCAL_OWNER ? [] : [row.owner];
-  return [row.key, row.incarnation, row.createdAt, ...changeable(row), ...owner];
+  const marks = row.isPinned === 0 && row.isArchived === 0 ? [] : [row.isPinned, row.isArchived];
+  return [row.key, row.incarnation, row.createdAt, ...sealedBefore(row), ...owner, ...marks];
 }
 
 function verifyRow({ seal, ...row }: SealedSession): StoredSession {

@@ -1,6 +1,6 @@
 /** Options of the log in a SQLite file. */
 import type { StoreMeter } from "../log-monitor.ts";
-import type { LogLimits } from "../log.ts";
+import type { LogLimits } from "../log-limits.ts";
 
 /** Options of `openSqliteLog`. */
 export interface SqliteLogOptions {

@@ -73,7 +73,7 @@ test("an invalid argument fails only its own call", async () => {
   const bad = [
     log.release({} as never),
     log.deleteSession((() => 0) as never),
-    log.renameSession("s", (() => 0) as never),
+    log.updateSession("s", { title: (() => 0) as never }),
     log.renew({ ...lease, epoch: (() => 0) as never }, 1000),
     log.append({ sessionId: "s", epoch: {} as never, expectedLastId: 1, entries: [] }),
   ];

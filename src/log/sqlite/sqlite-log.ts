@@ -15,34 +15,35 @@ import { Feed } from "../feed.ts";
 import { findIndexChanges } from "../index-changes.ts";
 import { KnownRuns } from "../known-runs.ts";
 import type { LogMonitor } from "../log-monitor.ts";
-import {
-  type AcquiredLease,
-  type AcquireOptions,
-  type Append,
-  type AppendResult,
-  type BlobUsage,
-  type Command,
-  type CommandState,
-  type CreateOptions,
-  type EncoderSnapshot,
-  type FoundSession,
-  type Landmark,
-  type LandmarkKind,
-  type Lease,
-  type ListBranchesOptions,
-  type PagingOptions,
-  type ListSessionsOptions,
-  LOG_LIMITS,
-  type Log,
-  type LogLimits,
-  type ReadOptions,
-  type ReleaseOptions,
-  type RunInfo,
-  type SearchSessionsOptions,
-  type SessionInfo,
-  type SubmitOptions,
-  type WatchSessionOptions,
+import type {
+  AcquiredLease,
+  AcquireOptions,
+  Append,
+  AppendResult,
+  BlobUsage,
+  Command,
+  CommandState,
+  CreateOptions,
+  EncoderSnapshot,
+  FoundSession,
+  Landmark,
+  LandmarkKind,
+  Lease,
+  ListBranchesOptions,
+  PagingOptions,
+  ListSessionsOptions,
+  Log,
+  ReadOptions,
+  ReleaseOptions,
+  RunInfo,
+  SearchSessionsOptions,
+  SessionChanges,
+  SessionInfo,
+  SubmitOptions,
+  UpdateSessionOptions,
+  WatchSessionOptions,
 } from "../log.ts";
+import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
 import type { PruneReport, RetentionPolicy } from "../retention-policy.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import { Page } from "../page.ts";
@@ -58,6 +59,7 @@ import {
   assertDuration,
   assertText,
   assertTitle,
+  assertChanges,
   clampListLimit,
   sessionExists,
   SETTLED_COMMANDS_MS,
@@ -160,16 +162,16 @@ class SqliteLog implements Log {
   }
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
-    const { title, owner, firstId = 1, entries, graceMs = 0 } = options;
+    const { title, owner, isPinned, isArchived, firstId = 1, entries, graceMs = 0 } = options;
     assertDuration(graceMs);
     assertSessionId(sessionId);
     assertFirstId(firstId);
-    assertTitle(title);
+    assertChanges(options);
     assertOwner(owner);
     assertLineage(options);
     const lineage = lineageOf(sessionId, options);
-    if (entries === undefined)
-      await this.#write({ do: "create", sessionId, title, owner, firstId, graceMs, lineage, now: this.#now() });
+    const fresh = { sessionId, title, owner, isPinned, isArchived, firstId, graceMs, lineage };
+    if (entries === undefined) await this.#write({ do: "create", ...fresh, now: this.#now() });
     else await this.#writeDraft(sessionId, entries, options);
     return this.#describe(sessionId);
   }
@@ -202,10 +204,16 @@ class SqliteLog implements Log {
     return this.#openReader().listBranches(sessionId, options);
   }
 
-  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+  async updateSession(
+    sessionId: string,
+    changes: SessionChanges,
+    { ifTitle }: UpdateSessionOptions = {},
+  ): Promise<SessionInfo> {
     assertText("session", sessionId);
-    assertTitle(title);
-    await this.#write({ do: "rename", sessionId, title });
+    assertChanges(changes);
+    assertTitle(ifTitle);
+    const { title, isPinned, isArchived } = changes;
+    await this.#write({ do: "update", sessionId, title, isPinned, isArchived, ifTitle });
     return this.#describe(sessionId);
   }
 

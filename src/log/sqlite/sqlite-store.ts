@@ -205,8 +205,8 @@ export class SqliteStore {
       case "probe":
         probeStore(this.#db);
         return undefined;
-      case "rename":
-        this.#rename(operation);
+      case "update":
+        this.#update(operation);
         return undefined;
       case "delete":
         return this.#delete(operation);
@@ -251,8 +251,16 @@ export class SqliteStore {
     this.#snapshots.save(head.key, snapshot, maxBytes);
   }
 
-  #rename({ sessionId, title }: OperationOf<"rename">): void {
-    this.#setTitle(this.#heads.get(sessionId), title);
+  #update({ sessionId, title, isPinned, isArchived, ifTitle }: OperationOf<"update">): void {
+    const head = this.#heads.get(sessionId);
+    if (ifTitle !== undefined && ifTitle !== head.row.title) return;
+    if (title !== undefined) this.#setTitle(head, title);
+    const { row } = head;
+    const marks = {
+      isPinned: Number(isPinned ?? row.isPinned === 1),
+      isArchived: Number(isArchived ?? row.isArchived === 1),
+    };
+    this.#heads.save(head, marks);
   }
 
   #setTitle(head: Head, title: string): void {
@@ -367,6 +375,8 @@ export class SqliteStore {
       // `expiresAt` without a holder is the end of the grace period.
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
+      isPinned: Number(fresh.isPinned ?? false),
+      isArchived: Number(fresh.isArchived ?? false),
     });
     if (lineage !== undefined) this.#lineages.create(created, lineage);
     if (title !== undefined) this.#searchIndex.add(created, 0, title);

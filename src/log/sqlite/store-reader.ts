@@ -29,13 +29,13 @@ import type {
   ListBranchesOptions,
   PagingOptions,
   ListSessionsOptions,
-  LogLimits,
   ReadOptions,
   RunInfo,
   SearchMatch,
   SearchSessionsOptions,
   SessionInfo,
 } from "../log.ts";
+import type { LogLimits } from "../log-limits.ts";
 import { Page } from "../page.ts";
 import { matchRecord } from "../conversation-text.ts";
 import { findPartStart } from "../search-terms.ts";
@@ -207,11 +207,12 @@ export class StoreReader {
     });
   }
 
-  listSessions({ limit, after, owner }: ListSessionsOptions): readonly SessionInfo[] {
+  listSessions(options: ListSessionsOptions): readonly SessionInfo[] {
+    const { after, owner } = options;
     assertOwner(owner);
     return this.#read((open) => {
       const before = after === undefined ? MAX_ID : findListPosition(open.sessions, after, owner);
-      return open.sessions.list(before, clampListLimit(limit), owner).map((row) => this.#describe(open, row));
+      return listSelected(open, before, options).map((row) => this.#describe(open, row));
     });
   }
 
@@ -344,12 +345,15 @@ export class StoreReader {
   }
 
   #describe({ records, lineages }: ReaderConnection, row: StoredSession): SessionInfo {
+    const { isPinned, isArchived } = row;
     const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
     const last = records.findLast(row);
     return {
       sessionId: sessionId ?? "",
       incarnation,
       title: title ?? undefined,
+      isPinned: isPinned === 1,
+      isArchived: isArchived === 1,
       createdAt,
       updatedAt,
       firstId,
@@ -377,6 +381,28 @@ function findListPosition(sessions: SessionRows, after: string, owner: string | 
   const row = sessions.find(after);
   if (row === undefined || (owner !== undefined && owner !== row.owner)) throw unknownListCursor(after);
   return row.key;
+}
+
+/** Lists the sessions created before the one with the key `beforeKey` that the options select, newest first. */
+function listSelected(
+  { sessions, lineages }: ReaderConnection,
+  beforeKey: number,
+  { limit, owner, isNewestVersion = false, isPinned, isArchived }: ListSessionsOptions,
+): readonly StoredSession[] {
+  const most = clampListLimit(limit);
+  const isMarked = isPinned === true || isArchived === true;
+  const found: StoredSession[] = [];
+  for (let before = beforeKey; ;) {
+    const rows = sessions.list(before, most, owner, isMarked);
+    for (const row of rows) {
+      before = row.key;
+      if (isPinned !== undefined && isPinned !== (row.isPinned === 1)) continue;
+      if (isArchived !== undefined && isArchived !== (row.isArchived === 1)) continue;
+      if (isNewestVersion && !lineages.isNewest(row)) continue;
+      if (found.push(row) === most) return found;
+    }
+    if (rows.length < most) return found;
+  }
 }
 
 /**

@@ -53,7 +53,7 @@ test.each([
   const log = await openSqliteLog(path, { maxRecentRows: 64 });
   await writeRun(log, "warm", "r", 200, "warm");
   await writeRun(log, "secret", "r", count, "SECRET ".repeat(words));
-  await log.renameSession("secret", "SECRET");
+  await log.updateSession("secret", { title: "SECRET" });
   expect(ask(path, ROWS)).toBeGreaterThan(0);
   await log.deleteSession("secret");
   await writeRun(log, "during", "r", 100, "during");
@@ -159,7 +159,7 @@ test("the file of an open store has no ID and no text of a deleted session after
   const log = await openSqliteLog(path);
   await writeRun(log, "kept", "r", 20, "kept");
   await writeRun(log, "zqsession", "r", 20, "zqtext");
-  await log.renameSession("zqsession", "zqtitle");
+  await log.updateSession("zqsession", { title: "zqtitle" });
   const db = new DatabaseSync(path);
   db.exec("PRAGMA wal_checkpoint");
   expect(readFileSync(path).includes("zqtext")).toBe(true);

@@ -6,7 +6,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createPieceCheck } from "../entry.ts";
 import { describeHolder } from "../holder.ts";
 import { findIndexChanges } from "../index-changes.ts";
-import type { CreateOptions, LogEntry, LogLimits } from "../log.ts";
+import type { CreateOptions, LogEntry } from "../log.ts";
+import type { LogLimits } from "../log-limits.ts";
 import { lineageOf } from "../stored-rows.ts";
 import type { StoreOperation } from "./operations.ts";
 
@@ -26,7 +27,7 @@ export async function writeDraft(
   entries: NonNullable<CreateOptions["entries"]>,
   options: Omit<CreateOptions, "entries">,
 ): Promise<void> {
-  const { title, owner, firstId = 1, graceMs = 0 } = options;
+  const { title, owner, isPinned, isArchived, firstId = 1, graceMs = 0 } = options;
   const check = createPieceCheck(sessionId, firstId, limits);
   const holder = describeHolder();
   const key = await write<number>({ do: "create-draft", owner, firstId, holder, now: now() });
@@ -37,7 +38,8 @@ export async function writeDraft(
       await pause(PAUSE_MS);
     }
     const lineage = lineageOf(sessionId, options);
-    await write({ do: "publish-draft", key, sessionId, title, graceMs, lineage, now: now() });
+    const published = { key, sessionId, title, isPinned, isArchived, graceMs, lineage };
+    await write({ do: "publish-draft", ...published, now: now() });
   } catch (error) {
     // If this fails too, a later sweep discards the draft.
     await write({ do: "discard-draft", key }).catch(() => undefined);

@@ -47,6 +47,12 @@ export const RUN_FIELDS = {
 const SESSION_FIELDS = {
   session_id: required(string, "Id of the session", "会话 ID"),
   title: optional(string, "Title", "标题"),
+  is_pinned: optional(boolean, "Whether the session is pinned; absent if it is not", "会话是否置顶；未置顶时无此字段"),
+  is_archived: optional(
+    boolean,
+    "Whether the session is archived; absent if it is not",
+    "会话是否已归档；未归档时无此字段",
+  ),
   created_at: time("Creation time", "创建时间"),
   updated_at: time(
     "Time of creation, or of the latest start or end of a run",
@@ -159,12 +165,38 @@ export const SESSION_SHAPES = {
       "Only sessions whose title or conversation contains this text",
       "仅列出标题或对话内容包含此文本的会话",
     ),
+    versions: optional(
+      oneOf("all", "newest"),
+      "`newest` lists only the newest version of each conversation; ignored with `q`; default: `all`",
+      "`newest` 表示每个对话只列出最新版本；使用 `q` 时忽略；默认 `all`",
+    ),
+    pinned: optional(
+      boolean,
+      "Only sessions that are pinned, or only those that are not; ignored with `q`",
+      "仅列出已置顶或未置顶的会话；使用 `q` 时忽略",
+    ),
+    archived: optional(
+      boolean,
+      "Only sessions that are archived, or only those that are not; ignored with `q`",
+      "仅列出已归档或未归档的会话；使用 `q` 时忽略",
+    ),
+  }),
+  DeleteSession: declareShape("What to delete", "删除范围", {
+    versions: optional(
+      oneOf("one", "all"),
+      "`all` deletes all versions of the conversation; default: `one`, this session only",
+      "`all` 表示删除对话的所有版本；默认 `one`，仅删除此会话",
+    ),
   }),
   CreateSession: declareShape("New session", "新会话", {
     session_id: optional(string, "Id of the session; default: generated", "会话 ID；默认自动生成"),
     title: optional(string, "Title", "标题"),
   }),
-  RenameSession: declareShape("New title", "新标题", { title: required(string, "Title", "标题") }),
+  UpdateSession: declareShape("Changes of a conversation", "对话的更改", {
+    title: optional(string, "New title", "新标题"),
+    is_pinned: optional(boolean, "Whether it is pinned", "是否置顶"),
+    is_archived: optional(boolean, "Whether it is archived", "是否归档"),
+  }),
   ForkSession: declareShape(
     "Fork of a session. Without checkpoint_id, after_event and before_run it copies everything before the live run",
     "会话的分叉；未指定 checkpoint_id、after_event 或 before_run 时，复制当前运行之前的全部内容",

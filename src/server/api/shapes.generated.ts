@@ -33,6 +33,10 @@ export interface Session {
   readonly session_id: string;
   /** Title */
   readonly title?: string;
+  /** Whether the session is pinned; absent if it is not */
+  readonly is_pinned?: boolean;
+  /** Whether the session is archived; absent if it is not */
+  readonly is_archived?: boolean;
   /** Creation time, Unix time in milliseconds */
   readonly created_at: number;
   /** Time of creation, or of the latest start or end of a run, Unix time in milliseconds */
@@ -57,6 +61,10 @@ export interface SessionDetails {
   readonly session_id: string;
   /** Title */
   readonly title?: string;
+  /** Whether the session is pinned; absent if it is not */
+  readonly is_pinned?: boolean;
+  /** Whether the session is archived; absent if it is not */
+  readonly is_archived?: boolean;
   /** Creation time, Unix time in milliseconds */
   readonly created_at: number;
   /** Time of creation, or of the latest start or end of a run, Unix time in milliseconds */
@@ -84,7 +92,7 @@ export interface SessionDetails {
 /** Sessions, newest first (HTTP). */
 export interface SessionList {
   /** Sessions */
-  readonly sessions: readonly ({ readonly session_id: string; readonly title?: string; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string; readonly match?: { readonly where: "title" | "message" | "answer"; readonly snippet: string; readonly run_id?: string } })[];
+  readonly sessions: readonly ({ readonly session_id: string; readonly title?: string; readonly is_pinned?: boolean; readonly is_archived?: boolean; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string; readonly match?: { readonly where: "title" | "message" | "answer"; readonly snippet: string; readonly run_id?: string } })[];
   /** Value of `after` for the next page; absent on the last page */
   readonly next?: string;
 }
@@ -92,7 +100,7 @@ export interface SessionList {
 /** Versions of a conversation, oldest first (HTTP). */
 export interface SessionBranches {
   /** Sessions */
-  readonly sessions: readonly { readonly session_id: string; readonly title?: string; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string }[];
+  readonly sessions: readonly { readonly session_id: string; readonly title?: string; readonly is_pinned?: boolean; readonly is_archived?: boolean; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string }[];
   /** Value of `after` for the next page; absent on the last page */
   readonly next?: string;
 }
@@ -105,6 +113,18 @@ export interface ListSessions {
   readonly after?: string;
   /** Only sessions whose title or conversation contains this text */
   readonly q?: string;
+  /** `newest` lists only the newest version of each conversation; ignored with `q`; default: `all` */
+  readonly versions?: "all" | "newest";
+  /** Only sessions that are pinned, or only those that are not; ignored with `q` */
+  readonly pinned?: boolean;
+  /** Only sessions that are archived, or only those that are not; ignored with `q` */
+  readonly archived?: boolean;
+}
+
+/** What to delete (HTTP). */
+export interface DeleteSession {
+  /** `all` deletes all versions of the conversation; default: `one`, this session only */
+  readonly versions?: "one" | "all";
 }
 
 /** New session (HTTP). */
@@ -115,10 +135,14 @@ export interface CreateSession {
   readonly title?: string;
 }
 
-/** New title (HTTP). */
-export interface RenameSession {
-  /** Title */
-  readonly title: string;
+/** Changes of a conversation (HTTP). */
+export interface UpdateSession {
+  /** New title */
+  readonly title?: string;
+  /** Whether it is pinned */
+  readonly is_pinned?: boolean;
+  /** Whether it is archived */
+  readonly is_archived?: boolean;
 }
 
 /** Fork of a session. Without checkpoint_id, after_event and before_run it copies everything before the live run (HTTP). */
@@ -143,6 +167,10 @@ export interface ForkedSession {
   readonly session_id: string;
   /** Title */
   readonly title?: string;
+  /** Whether the session is pinned; absent if it is not */
+  readonly is_pinned?: boolean;
+  /** Whether the session is archived; absent if it is not */
+  readonly is_archived?: boolean;
   /** Creation time, Unix time in milliseconds */
   readonly created_at: number;
   /** Time of creation, or of the latest start or end of a run, Unix time in milliseconds */
@@ -902,8 +930,9 @@ export interface ApiShapeMap {
   readonly SessionList: SessionList;
   readonly SessionBranches: SessionBranches;
   readonly ListSessions: ListSessions;
+  readonly DeleteSession: DeleteSession;
   readonly CreateSession: CreateSession;
-  readonly RenameSession: RenameSession;
+  readonly UpdateSession: UpdateSession;
   readonly ForkSession: ForkSession;
   readonly ForkedSession: ForkedSession;
   readonly ListPage: ListPage;
@@ -973,15 +1002,16 @@ export type ApiShapeName = keyof ApiShapeMap;
 export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Empty: parseForm("HTTP#"),
   Problem: parseForm("HTTP#type:s title:s status:i0 detail:s code:s id:s details?m"),
-  Session: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s"),
-  SessionDetails: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
-  SessionList: parseForm("HTTP#sessions:[{session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
-  SessionBranches: parseForm("HTTP#sessions:[{session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s} next?s"),
-  ListSessions: parseForm("HTTP#limit?i0 after?s q?s"),
+  Session: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s"),
+  SessionDetails: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
+  SessionList: parseForm("HTTP#sessions:[{session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
+  SessionBranches: parseForm("HTTP#sessions:[{session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s} next?s"),
+  ListSessions: parseForm("HTTP#limit?i0 after?s q?s versions?=all|newest pinned?b archived?b"),
+  DeleteSession: parseForm("HTTP#versions?=one|all"),
   CreateSession: parseForm("HTTP#session_id?s title?s"),
-  RenameSession: parseForm("HTTP#title:s"),
+  UpdateSession: parseForm("HTTP#title?s is_pinned?b is_archived?b"),
   ForkSession: parseForm("HTTP#checkpoint_id?s after_event?i0 before_run?s session_id?s title?s state?m"),
-  ForkedSession: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s checkpoint_id?s"),
+  ForkedSession: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s checkpoint_id?s"),
   ListPage: parseForm("HTTP#limit?i0 after?s"),
   Checkpoints: parseForm("HTTP#checkpoints:[{checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j} next?s"),
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),

@@ -5,10 +5,13 @@ import type { JsonObject } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails } from "../api/shapes.generated.ts";
 
 export function describeSession(info: SessionInfo): Session {
+  const { isPinned, isArchived } = info;
   const { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, forkedFrom, rootId } = info;
   return {
     session_id: sessionId,
     ...(title === undefined ? {} : { title }),
+    ...(isPinned ? { is_pinned: true } : {}),
+    ...(isArchived ? { is_archived: true } : {}),
     created_at: createdAt,
     // The runs of a forked or imported session are older than the session.
     updated_at: Math.max(createdAt, updatedAt),

@@ -5,7 +5,7 @@ import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
 import { exportSession, MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { ForkedSession, SessionDetails, StartedRun } from "../api/shapes.generated.ts";
+import type { ForkedSession, SessionDetails, SessionList, StartedRun } from "../api/shapes.generated.ts";
 
 describe("sessions", () => {
   it("are created once, with a given or generated id", async () => {
@@ -62,7 +62,42 @@ describe("sessions", () => {
     expect(await ask("GET", "/v1/sessions/s/runs/r9", undefined, { status: 404 })).toMatchObject({
       code: "unknown_run",
     });
-    expect(await ask("PATCH", "/v1/sessions/s", {}, { status: 400 })).toMatchObject({ code: "invalid_request" });
+    const wrong = await ask("PATCH", "/v1/sessions/s", { is_pinned: "yes" }, { status: 400 });
+    expect(wrong).toMatchObject({ code: "invalid_request" });
+  });
+
+  it("are listed, changed and deleted as one conversation with their versions", async () => {
+    const { ask, log } = await createServerFixture();
+    await writeRecords(log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
+    await log.createSession("other");
+    await ask("PATCH", "/v1/sessions/s", { title: "Title", is_pinned: true });
+    const fork = (session_id: string) =>
+      ask("POST", "/v1/sessions/s/fork", { before_run: "r2", session_id }, { status: 201 });
+    for (const id of ["v2", "v3"])
+      expect(await fork(id)).toMatchObject({ title: "Title", is_pinned: true, root_id: "s" });
+    const list = async (query: string) =>
+      ((await ask("GET", `/v1/sessions?${query}`)) as unknown as SessionList).sessions.map((one) => one.session_id);
+    expect(await list("versions=newest")).toEqual(["v3", "other"]);
+    expect(await list("pinned=true&versions=newest")).toEqual(["v3"]);
+    expect(await list("")).toEqual(["v3", "v2", "other", "s"]);
+
+    // A change of any version changes all of them.
+    expect(await ask("PATCH", "/v1/sessions/v2", { title: "New", is_archived: true })).toMatchObject({ title: "New" });
+    for (const id of ["s", "v2", "v3"])
+      expect(await ask("GET", `/v1/sessions/${id}`)).toMatchObject({
+        title: "New",
+        is_pinned: true,
+        is_archived: true,
+      });
+    expect(await list("versions=newest&archived=false")).toEqual(["other"]);
+    expect(await list("versions=newest&archived=true")).toEqual(["v3"]);
+    await ask("PATCH", "/v1/sessions/v3", { is_pinned: false, is_archived: false });
+    expect(await ask("GET", "/v1/sessions/s")).not.toHaveProperty("is_pinned");
+
+    await ask("DELETE", "/v1/sessions/v3", undefined, { status: 204 });
+    expect(await list("versions=newest")).toEqual(["v2", "other"]);
+    await ask("DELETE", "/v1/sessions/v2?versions=all", undefined, { status: 204 });
+    expect(await list("")).toEqual(["other"]);
   });
 
   it("that do not exist are rejected by every endpoint", async () => {

@@ -1,14 +1,14 @@
-/** Endpoints for sessions: create, list, search, rename, delete, fork, export. */
+/** Endpoints for sessions: create, list, search, change, delete, fork, export. */
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionBranches, SessionDetails, SessionList } from "../api/shapes.generated.ts";
-import { runInSessionQueue } from "../commands/command-queue.ts";
 import { findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
 import { authorOf, commandHostFor } from "../commands/command-host.ts";
 import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
 import type { Caller } from "../auth/authorize.ts";
+import { deleteConversation, updateConversation } from "./conversation-versions.ts";
 import { createRevocableBody } from "./revocable-body.ts";
 import { sessionPath } from "./resource-paths.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
@@ -63,12 +63,17 @@ const listSessions = defineOperation<"ListSessions">({
   async handle(core, { caller, query, signal }) {
     const { log, access } = core;
     const { limit, ...page } = readPageQuery(query);
-    const { q = "" } = query;
+    const { q = "", versions = "all", pinned, archived } = query;
     const { owner, isAdmin } = authorOf(core, caller);
     const options = { ...page, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
+    const selected = {
+      isNewestVersion: versions === "newest",
+      ...(pinned === undefined ? {} : { isPinned: pinned }),
+      ...(archived === undefined ? {} : { isArchived: archived }),
+    };
     const found: readonly (SessionInfo | FoundSession)[] =
       q.trim() === ""
-        ? await log.listSessions(options)
+        ? await log.listSessions({ ...options, ...selected })
         : await access.runSearch(caller, signal, () => log.searchSessions({ ...options, query: q, signal }));
     const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
     return Response.json({ sessions: items.map(describeFound), ...next });
@@ -136,38 +141,42 @@ const listBranches = defineOperation<"ListPage">({
   },
 });
 
-const renameSession = defineOperation<"Empty", "RenameSession">({
-  id: "renameSession",
+const updateSession = defineOperation<"Empty", "UpdateSession">({
+  id: "updateSession",
   method: "PATCH",
   path: "/v1/sessions/{id}",
   tag: "sessions",
-  summary: "Rename a session",
+  summary: "Rename, pin or archive a session and the other versions of its conversation",
   params: ID,
-  body: "RenameSession",
+  body: "UpdateSession",
   action: "sessions.write",
   responses: { 200: { description: "Session", shape: "Session" } },
-  async handle(core, { caller, params: { id = "" }, body: { title } }) {
+  async handle(core, { caller, params: { id = "" }, body: { title, is_pinned, is_archived } }) {
     const { log } = core;
-    const renamed = await runInSessionQueue(log, id, async () => {
-      await findOwnSession(log, authorOf(core, caller), id);
-      return log.renameSession(id, title);
-    });
-    return Response.json(describeSession(renamed));
+    await findOwnSession(log, authorOf(core, caller), id);
+    const changes = {
+      ...(title === undefined ? {} : { title }),
+      ...(is_pinned === undefined ? {} : { isPinned: is_pinned }),
+      ...(is_archived === undefined ? {} : { isArchived: is_archived }),
+    };
+    return Response.json(describeSession(await updateConversation(log, id, changes)));
   },
 });
 
-const deleteSession = defineOperation({
+const deleteSession = defineOperation<"DeleteSession">({
   id: "deleteSession",
   method: "DELETE",
   path: "/v1/sessions/{id}",
   tag: "sessions",
   summary: "Stop the runs of a session and delete it with its blobs",
   params: ID,
+  query: "DeleteSession",
   action: "sessions.delete",
   audit: "session.delete",
   responses: { 204: { description: "Deleted" } },
-  async handle(core, { caller, params: { id = "" } }) {
-    if (!(await deleteSessionAndBlobs(commandHostFor(core, caller), core.blobs, id))) throw unknownSession(id);
+  async handle(core, { caller, params: { id = "" }, query: { versions = "one" } }) {
+    const remove = versions === "all" ? deleteConversation : deleteSessionAndBlobs;
+    if (!(await remove(commandHostFor(core, caller), core.blobs, id))) throw unknownSession(id);
     return new Response(null, { status: 204 });
   },
 });
@@ -244,7 +253,7 @@ export const SESSION_OPERATIONS: readonly AnyOperation[] = [
   listSessions,
   getSession,
   listBranches,
-  renameSession,
+  updateSession,
   deleteSession,
   fork,
   exportOperation,

@@ -72,7 +72,7 @@ export async function writeRunHistory(
   const title = earlier.map(({ question }) => deriveTitle(question.text)).find((text) => text !== undefined);
   const info = await ensureOwnSession(log, author, session, title === undefined ? {} : { title });
   // An upload may have created the session.
-  if (info.title === undefined && title !== undefined) await log.renameSession(session, title);
+  if (info.title === undefined && title !== undefined) await log.updateSession(session, { title });
   const lease = await acquireIdle(log, session, { waitMs: WAIT_MS });
   try {
     if (!(await needsHistory(log, request, false))) return;
