@@ -1,5 +1,6 @@
 /** Agents: they answer messages with a model and tools. */
 export { agent, type Agent, type AnswerRequest } from "./agent.ts";
+export { createTitleWriter, type TitleRequest, type WriteTitle } from "./create-title-writer.ts";
 export type { AgentToolOptions } from "./agent-tool.ts";
 export type { AgentKindName } from "./agent-kind.ts";
 export type { AgentOptions, CommonOptions } from "./agent-options.ts";

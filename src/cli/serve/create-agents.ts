@@ -2,7 +2,7 @@
  * Creates the agents of `loom serve`: one of each kind for each model, with shared tools. Agents of the first model are
  * named after their kind (`react`), the others after kind and model (`react:openai/gpt-5`).
  */
-import { agent, type CommonOptions, type TotOptions } from "../../agents/index.ts";
+import { agent, type CommonOptions, createTitleWriter, type TotOptions } from "../../agents/index.ts";
 import type { ServedAgent } from "../../server/runs/run-dispatcher.ts";
 import type { AgentResources } from "../agent-resources.ts";
 import { collectToolRules } from "./collect-tool-rules.ts";
@@ -25,7 +25,10 @@ const DESCRIPTIONS: { readonly [name in AgentName]: string } = {
   agot: "Like got, and splits complex tasks into their own graphs",
 };
 
-type AgentSettings = Pick<Settings, "system" | "reasoning" | "compression" | "tool-rules" | "expose-tool-errors"> &
+type AgentSettings = Pick<
+  Settings,
+  "system" | "reasoning" | "compression" | "titles" | "tool-rules" | "expose-tool-errors"
+> &
   Partial<Pick<Settings, TotSetting>>;
 type TotSetting = Extract<keyof Settings, `tot-${string}`>;
 
@@ -70,6 +73,7 @@ export function createAgents(
           agent: agent({ ...common, ...rules, model: own, ...KINDS[name], ...(name === "tot" ? totOptions : {}) }),
           description: DESCRIPTIONS[name],
           model,
+          writeTitle: settings.titles ? createTitleWriter(own) : undefined,
         },
       ];
     }),

@@ -290,6 +290,7 @@ export const SETTINGS = {
     "how much models reason before they answer, unless a message says otherwise",
   ),
   system: defineOptional(AGENTS, text, "system prompt"),
+  titles: define(AGENTS, toggle, true, "let the model write the title of a session after its first answer"),
   compression: define(AGENTS, toggle, true, "compress prompts that do not fit the context window of the model"),
   workspace: defineOptional(AGENTS, path, "folder whose files agents may read, and write after approval"),
   mcp: defineOptional(AGENTS, path, "JSON file with the MCP servers to use, under `mcpServers`"),

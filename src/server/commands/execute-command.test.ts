@@ -1,10 +1,9 @@
-import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import { deriveTitle, executeCommand, MAX_TITLE_CHARACTERS, type RunCommand } from "./execute-command.ts";
+import { executeCommand, type RunCommand } from "./execute-command.ts";
 import type { CommandAuthor } from "./command-author.ts";
 import type { CommandHost } from "./command-host.ts";
 import { awaitSubmitted, CommandQueue } from "./command-queue.ts";
@@ -367,49 +366,5 @@ describe("a command with an author", () => {
     expect(await executeCommand(host, say("no", "x", { session: "t" }))).toMatchObject({ code: "too_many_runs" });
     expect(admitted).toEqual(["1"]);
     expect(await log.getSession("t")).toBeUndefined();
-  });
-});
-
-const graphemes = new Intl.Segmenter();
-const count = (text: string): number => [...graphemes.segment(text)].length;
-
-describe("deriveTitle", () => {
-  it.each([
-    ["Where is Lisbon?", "Where is Lisbon?"],
-    ["\r\n \t\nHello\tthere \nmore", "Hello there"],
-    ["  \n ", undefined],
-    ["", undefined],
-    ["里斯本在哪里？\n谢谢", "里斯本在哪里？"],
-    ["x".repeat(80), "x".repeat(80)],
-    ["x".repeat(81), `${"x".repeat(79)}…`],
-    [`${"word ".repeat(15)}beautifully long`, `${"word ".repeat(15).trim()}…`],
-  ])("turns %j into %j", (message, title) => {
-    expect(deriveTitle(message)).toBe(title);
-  });
-
-  it("cuts between graphemes, also in text without spaces", () => {
-    const chinese = deriveTitle("请帮我写一份关于城市交通的报告，".repeat(10)) ?? "";
-    expect(count(chinese)).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
-    expect(count(chinese)).toBeGreaterThan(60);
-    const family = "👩‍👩‍👧‍👦";
-    const families = deriveTitle(family.repeat(200)) ?? "";
-    expect(families.replaceAll(family, "")).toBe("…");
-  });
-
-  it("returns a short, trimmed, well-formed single line", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 120 }), (message) => {
-        const title = deriveTitle(message);
-        if (title === undefined) return;
-        expect(title).not.toMatch(/[\r\n\0]/);
-        expect(title.isWellFormed()).toBe(true);
-        expect(title.trim()).toBe(title);
-        expect(title).not.toBe("");
-        expect(count(title)).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
-        expect(title.length).toBeLessThanOrEqual(1000);
-      }),
-      // Segmenting such texts is slow.
-      { numRuns: 25 },
-    );
   });
 });

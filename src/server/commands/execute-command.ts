@@ -19,13 +19,13 @@ import { readInstructions } from "../../protocol/read-instructions.ts";
 import { readOutputSchema } from "../../protocol/read-output-schema.ts";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { RunStartEvent } from "../../protocol/events.generated.ts";
-import { cutLine, toPlainLine } from "../../tools/cut-line.ts";
 import { fromJsonSchema } from "../../tools/from-json-schema.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
 import { findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
 import type { CommandHost } from "./command-host.ts";
+import { deriveTitle } from "../../agents/derive-title.ts";
 import type { AgentDemands } from "../runs/run-dispatcher.ts";
 import { runInSessionQueue } from "./command-queue.ts";
 import { deriveRunId } from "./derive-run-id.ts";
@@ -39,7 +39,6 @@ const DEFAULT_BEGIN_MS = 250;
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** The same limit as for calls of an agent. */
 const MAX_CONTEXT_BYTES = 16 * 1024;
-export const MAX_TITLE_CHARACTERS = 80;
 
 /**
  * Executes a command and returns an acknowledgement or a refusal. Never rejects.
@@ -140,7 +139,7 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     if (isNew) await author.admitRun?.(newRun);
     if (isNew) await host.beforeSubmit?.(newRun.agent);
     const owner = requiredOwner(host);
-    const title = deriveTitle(command.message);
+    const title = deriveTitle(command.message, readFiles(message));
     // The first message creates the session and gives it a title.
     const create = { owner: author.owner, ...(title === undefined ? {} : { title }) };
     const { maxQueued } = host;
@@ -234,24 +233,17 @@ function describeAttachments(
 }
 
 /**
- * Derives the title of a session from its first message: the first line with text, cut at a word boundary if it is too
- * long. Returns undefined for a message without text. The limit counts graphemes, so no visible character is split.
- */
-export function deriveTitle(message: string): string | undefined {
-  for (const [line] of message.matchAll(/[^\r\n\u2028\u2029]+/gu)) {
-    const plain = toPlainLine(line, MAX_TITLE_CHARACTERS);
-    if (plain !== "") return cutLine(plain, MAX_TITLE_CHARACTERS);
-  }
-  return undefined;
-}
-
-/**
  * Fields about the request rather than the command. A repeated command keeps those of the first request, also if another
  * credential or endpoint sends it.
  */
 function keepFirst(fields: { readonly [name: string]: unknown }, known: CommandState | undefined): JsonObject {
   const kept = Object.entries(fields).map(([name, value]) => [name, known === undefined ? value : known.body[name]]);
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+/** The files of a message, as the log stores them. */
+function readFiles({ body }: Command): readonly { readonly name?: string }[] {
+  return (body["attachments"] ?? []) as readonly { readonly name?: string }[];
 }
 
 function readRunId({ body }: Command): string {

@@ -6,9 +6,10 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
-import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../../protocol/index.ts";
+import { type EventOf, isLoomError, type JsonObject, LoomError, type ToolRules } from "../../protocol/index.ts";
 import type { CheckpointEvent } from "../../protocol/events.generated.ts";
 import type { ForkSession } from "../api/shapes.generated.ts";
+import { deriveTitle } from "../../agents/derive-title.ts";
 import { findSession } from "./find-session.ts";
 
 /** Maximum number of checkpoints to search for one of the root graph. */
@@ -123,11 +124,24 @@ function assertForkOptions(options: ForkSession): void {
     throw new LoomError("invalid_request", "`state` requires `checkpoint_id` or `after_event`");
 }
 
+/**
+ * Returns the title of the conversation if nothing of it is copied, unless it was derived from the message that the fork
+ * replaces.
+ */
+async function findGivenTitle(log: Log, from: string, runId: string | undefined): Promise<string | undefined> {
+  const [info, run] = runId === undefined ? [] : await Promise.all([log.getSession(from), log.getRun(from, runId)]);
+  if (info?.title === undefined || run === undefined || run.firstId > info.firstId) return undefined;
+  const [record] = (await log.read(from, { after: run.firstId - 1, limit: 1 })).records;
+  const { message = "", attachments } = record?.event as EventOf<"run_start">;
+  return deriveTitle(message, attachments) === info.title ? undefined : info.title;
+}
+
 async function forkAt(
   log: Log,
   { from, to, options, isVersion = false, moveImage, owner, actor, tools }: ForkRequest,
 ): Promise<ForkedSessionInfo> {
-  const { after_event: eventId, before_run: runId, title, state } = options;
+  const { after_event: eventId, before_run: runId, state } = options;
+  const title = options.title ?? (await findGivenTitle(log, from, runId));
   const base = { from, to, moveImage, owner, ...(title === undefined ? {} : { title }) };
   if (runId !== undefined) return forkBeforeRun(log, { ...base, runId });
   if (!hasForkPoint(options)) return forkBeforeRun(log, { ...base, isVersion });

@@ -16,7 +16,7 @@ import type { StartRun } from "../api/shapes.generated.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host.ts";
-import { deriveTitle } from "../commands/execute-command.ts";
+import { deriveTitle } from "../../agents/derive-title.ts";
 import type { RunInput } from "./read-run-input.ts";
 import type { StoredInput } from "./store-sent-files.ts";
 

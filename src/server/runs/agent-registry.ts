@@ -3,6 +3,7 @@
  */
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import { NO_OUTPUT } from "../../agents/output-format.ts";
+import type { WriteTitle } from "../../agents/create-title-writer.ts";
 import type { Agent } from "../../agents/index.ts";
 import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
 import type { RunOrigin } from "../../engine/run-contract.ts";
@@ -30,11 +31,14 @@ export interface AgentRegistryOptions {
   readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
   /** Called before a new run is executed. If it rejects, the run fails with that error. */
   readonly admit?: ((run: Run) => Promise<void>) | undefined;
+  /** Called when this process begins to execute or resume a run. */
+  readonly onRun?: ((run: Run) => void) | undefined;
 }
 
 interface RegisteredAgent {
   readonly info: ServedAgentInfo;
   readonly hasOutput: boolean;
+  readonly writeTitle: WriteTitle | undefined;
   readonly handlers: ReturnType<Agent["sessionOptions"]>;
 }
 
@@ -42,20 +46,22 @@ export class AgentRegistry {
   readonly #default: string;
   readonly #agents = new Map<string, RegisteredAgent>();
   readonly #admit: (run: Run) => Promise<void>;
+  readonly #onRun: (run: Run) => void;
 
   constructor(
     log: Log,
     agents: ServedAgents,
-    { defaultAgent, blobs, onError, admit = async () => undefined }: AgentRegistryOptions = {},
+    { defaultAgent, blobs, onError, admit = async () => undefined, onRun }: AgentRegistryOptions = {},
   ) {
     this.#admit = admit;
+    this.#onRun = onRun ?? (() => undefined);
     const [first] = Object.keys(agents);
     if (first === undefined)
       throw new LoomError("invalid_arguments", "A server needs at least one agent", { option: "agents" });
     this.#default = defaultAgent ?? first;
     for (const [name, value] of Object.entries(agents)) {
       const registered: ServedAgent = "agent" in value ? value : { agent: value };
-      const { agent, description, model } = registered;
+      const { agent, description, model, writeTitle } = registered;
       const info: ServedAgentInfo = {
         name,
         kind: agent.kind,
@@ -66,7 +72,8 @@ export class AgentRegistry {
         isDefault: name === this.#default,
       };
       const { hasOutput } = agent;
-      this.#agents.set(name, { info, hasOutput, handlers: agent.sessionOptions(log, { blobs, onError }) });
+      const handlers = agent.sessionOptions(log, { blobs, onError });
+      this.#agents.set(name, { info, hasOutput, writeTitle, handlers });
     }
     this.resolve(this.#default);
   }
@@ -89,10 +96,16 @@ export class AgentRegistry {
     return name;
   }
 
+  /** Returns how an agent writes titles; undefined if it does not. */
+  findTitleWriter(name = this.#default): WriteTitle | undefined {
+    return this.#agents.get(name)?.writeTitle;
+  }
+
   /** Creates the options for a session whose runs may use any agent. */
   createSessionHandlers(): SessionHandlers {
     const onRun = async (run: Run, origin: RunOrigin): Promise<void> => {
       await this.#admit(run);
+      this.#onRun(run);
       await this.#get(run.agent ?? this.#default).handlers.onRun(run, origin);
     };
     return {
@@ -104,7 +117,10 @@ export class AgentRegistry {
       canRestart: (run: Run) => this.#findForRun(run)?.handlers.canRestart(run) === true,
       canResume: (dead: Pick<DeadRun, "run" | "calls">) =>
         dead.run.work.checkpoint === undefined || this.#findForRun(dead.run)?.handlers.canResume(dead) === true,
-      resume: (dead: DeadRun) => this.#findForRun(dead.run)?.handlers.resume(dead),
+      resume: (dead: DeadRun) => {
+        this.#onRun(dead.run);
+        return this.#findForRun(dead.run)?.handlers.resume(dead);
+      },
       // End a run that no agent here can resume: waiting for the user would only keep its session held.
       mayWait: false,
       isIdempotent: (name: string, run: Run) => this.#findForRun(run)?.handlers.isIdempotent(name, run) ?? false,

@@ -9,6 +9,7 @@ import { Observation, type Observer } from "../../observe/index.ts";
 import { HeldSessions } from "./held-sessions.ts";
 import { OrphanWatch } from "./orphan-watch.ts";
 import type { CloseRunsOptions, RunDispatcher } from "./run-dispatcher.ts";
+import { SessionTitles } from "./session-titles.ts";
 import { AgentRegistry, type ServedAgents } from "./agent-registry.ts";
 import { limitTimer } from "../../protocol/limit-timer.ts";
 
@@ -59,9 +60,11 @@ export function createRunDispatcher(options: RunDispatcherOptions): RunDispatche
     blobs: options.blobs,
     onError: options.onError,
     admit: options.admit,
+    onRun: (run) => titles.watch(run),
   });
   const reporter = new ErrorReporter(options.onError);
   const onError = (error: unknown): void => void reporter.report(error);
+  const titles = new SessionTitles({ log, find: (agent) => registry.findTitleWriter(agent), onError });
   const observation = new Observation(observers, {
     onError,
     maxSessions: Math.max(MIN_OBSERVED_SESSIONS, maxSessions),
@@ -88,6 +91,7 @@ export function createRunDispatcher(options: RunDispatcherOptions): RunDispatche
     const timer = setTimeout(grace.resolve, limitTimer(Math.max(0, graceMs)));
     await held.close(grace.promise);
     clearTimeout(timer);
+    await titles.close();
     await observation.idle();
   };
 

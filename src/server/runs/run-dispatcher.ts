@@ -7,6 +7,7 @@
  * - Sessions with pending messages or dead runs that no process holds are found by periodic sweeps.
  */
 import type { Agent, AgentKindName } from "../../agents/index.ts";
+import type { WriteTitle } from "../../agents/create-title-writer.ts";
 import type { ClientTool } from "../../protocol/index.ts";
 
 /** An agent of a server, with the details that the agents endpoint shows. */
@@ -16,6 +17,11 @@ export interface ServedAgent {
   readonly description?: string;
   /** The provider and model, such as `offline/loom-offline`. */
   readonly model?: string;
+  /**
+   * Writes the title of a session after its first answer, for example `createTitleWriter(model)`. Default: the title is
+   * derived from the first message.
+   */
+  readonly writeTitle?: WriteTitle | undefined;
 }
 
 /** What the agents endpoint shows of an agent. */
