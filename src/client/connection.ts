@@ -64,6 +64,10 @@ export interface Connection {
   approve(command: CommandBody<"approve">): Promise<CommandResult>;
   /** Sends the result of a tool call that this client carries out. The first result counts. */
   sendToolResult(command: CommandBody<"tool_result">): Promise<CommandResult>;
+  /** Allows all calls of a tool in the session, or ends that. */
+  setToolPermission(command: CommandBody<"permission">): Promise<CommandResult>;
+  /** Rates the answer of a run. The latest rating counts. */
+  rate(command: CommandBody<"feedback">): Promise<CommandResult>;
   /** Changes an item of a to-do list. */
   todo(command: CommandBody<"todo">): Promise<CommandResult>;
   /** Reconnects now instead of waiting for the next attempt. A failed connection starts again. */
@@ -154,6 +158,14 @@ class SessionConnection implements Connection {
 
   sendToolResult(command: CommandBody<"tool_result">): Promise<CommandResult> {
     return this.#send({ ...command, type: "tool_result", ...this.#address(command) });
+  }
+
+  setToolPermission(command: CommandBody<"permission">): Promise<CommandResult> {
+    return this.#send({ ...command, type: "permission", ...this.#address(command) });
+  }
+
+  rate(command: CommandBody<"feedback">): Promise<CommandResult> {
+    return this.#send({ ...command, type: "feedback", ...this.#address(command) });
   }
 
   todo(command: CommandBody<"todo">): Promise<CommandResult> {

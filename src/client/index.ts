@@ -37,6 +37,7 @@ export type {
   DataBlock,
   DataPart,
   ErrorPart,
+  FeedbackView,
   GraphExpansion,
   GraphNodeView,
   GraphView,

@@ -63,6 +63,10 @@ export interface SessionView {
   readonly earlierTurns: number;
   /** Current to-do lists of the session, in the order they were created. Message parts refer to them by `listId`. */
   readonly todoLists: readonly TodoList[];
+  /** Names of the tools whose calls need no approval in this session. Absent until one is allowed. */
+  readonly allowedTools?: readonly string[];
+  /** The latest feedback on each run. Absent until there is some. */
+  readonly feedback?: readonly FeedbackView[];
   /** Events that belong to no run and appear nowhere else in the view. */
   readonly others: readonly AnyEvent[];
   /** The most recent rejected frames and rule violations, at most `maxIssues`. */
@@ -329,6 +333,14 @@ export interface TodoList {
   readonly listId: string;
   readonly title?: string;
   readonly items: readonly TodoItem[];
+}
+
+/** Feedback of a user about the answer of a run. */
+export interface FeedbackView {
+  readonly runId: string;
+  readonly rating: "good" | "bad";
+  readonly comment?: string;
+  readonly actor?: string;
 }
 
 /** An item of a to-do list. */

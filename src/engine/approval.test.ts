@@ -280,3 +280,61 @@ describe("approvals", () => {
     expect(await again).toEqual([answer, answer]);
   });
 });
+
+describe("a permission for all calls of a tool", () => {
+  const permit = (rule: string, more: JsonObject = {}): Command => ({
+    commandId: `permission-${++count}`,
+    sessionId: SESSION,
+    kind: "permission",
+    body: { name: "rm", rule, ...more },
+  });
+
+  it("approves the calls that wait, and asks for no later one, also after a restart", async () => {
+    const { log, session, run, node } = await setUp();
+    const waiting = run.requestApproval(request, node);
+    const question = run.requestApproval({ callId: "q", name: "rm", arguments: {} }, node);
+    expect((await sendCommand(log, permit("allow", { actor: "user:mei" }))).outcome).toMatchObject({ code: "done" });
+    expect(await waiting).toMatchObject({ decision: "approved", actor: "user:mei" });
+    void node.emit({ type: "tool_call", call_id: "d", name: "rm", arguments: { path: "/tmp/y" } });
+    expect(await run.requestApproval({ ...request, callId: "d" }, node)).toEqual({
+      decision: "approved",
+      arguments: request.arguments,
+    });
+    // Not a call of a tool, so no permission applies to it.
+    await sendCommand(log, approve({ call_id: "q", decision: "rejected" }));
+    expect(await question).toMatchObject({ decision: "rejected" });
+    void node.done();
+    await run.finish({ reply: "" });
+    await session.close();
+
+    const reopened = await openSession(log, SESSION);
+    const next = await reopened.startRun({ runId: "r2", capabilities: [] });
+    const act = next.enter("act");
+    void act.emit({ type: "tool_call", call_id: "c", name: "rm", arguments: {} });
+    expect(await next.requestApproval(request, act)).toMatchObject({ decision: "approved" });
+    await sendCommand(log, permit("ask"));
+    void act.emit({ type: "tool_call", call_id: "d", name: "rm", arguments: {} });
+    await expect(next.requestApproval({ ...request, callId: "d" }, act)).rejects.toMatchObject({
+      code: "approval_unavailable",
+    });
+    void act.done();
+    await next.finish({ reply: "" });
+    const records = await expectValid(log);
+    expect(records.filter(({ event }) => event.type === "tool_approval")).toHaveLength(2);
+  });
+
+  it("is refused to a caller that may not use the tool, and without a name or a known rule", async () => {
+    const { log } = await setUp();
+    expect((await sendCommand(log, permit("allow", { tools: { rm: "deny" } }))).outcome?.code).toBe("forbidden");
+    for (const body of [{ name: "" }, { name: null }, { rule: "deny" }])
+      expect((await sendCommand(log, permit("allow", body))).outcome?.code).toBe("invalid_command");
+  });
+
+  it("cannot be written by a run", async () => {
+    const { run, node } = await setUp();
+    void node.emit({ type: "tool_permission", name: "rm", rule: "allow" });
+    void run.requestApproval(request, node).catch(() => undefined);
+    expect(run.work.findCall("c")?.state).toBe("waiting");
+    await run.cancel();
+  });
+});

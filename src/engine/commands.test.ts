@@ -411,3 +411,28 @@ describe("sendCommand", () => {
     await expectValid(log);
   });
 });
+
+describe("feedback", () => {
+  it("is stored outside the run that it names", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    await (await session.startRun({ runId: "r" })).finish({ reply: "Hi" });
+    const given = { run_id: "r", rating: "bad", comment: "Too short", actor: "user:mei" };
+    expect((await sendCommand(log, command("feedback", given))).outcome).toEqual({ code: "done", eventId: 4 });
+    const last = (await expectValid(log)).at(-1);
+    expect(last?.envelope).not.toHaveProperty("run_id");
+    expect(last?.event).toEqual({
+      type: "feedback",
+      target_run_id: "r",
+      rating: "bad",
+      comment: "Too short",
+      actor: "user:mei",
+    });
+    for (const [body, code] of [
+      [{ run_id: "none", rating: "good" }, "unknown_run"],
+      [{ run_id: "r", rating: "great" }, "invalid_command"],
+      [{ run_id: "r", rating: "good", comment: "x".repeat(4001) }, "invalid_command"],
+    ] as const)
+      expect((await sendCommand(log, command("feedback", body))).outcome?.code).toBe(code);
+  });
+});

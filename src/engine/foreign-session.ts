@@ -155,6 +155,7 @@ export class ForeignSession {
       onRejected: () => undefined,
       report: options.report ?? (() => ""),
       onCommit: () => () => undefined,
+      isAllowed: () => false,
       onEnd: () => undefined,
     };
   }
@@ -192,7 +193,7 @@ export class ForeignSession {
   async write({ envelope, event }: EventRecord): Promise<void> {
     if (this.#sequencer.isBehind) await this.#sequencer.drained();
     this.#stop.signal.throwIfAborted();
-    const checked = checkEvent(event);
+    const checked = revokePermission(checkEvent(event));
     assertNodeId(envelope.node_id);
     const name = envelope.run_id;
     const ts = this.#timeOf(envelope.ts);
@@ -451,6 +452,11 @@ function keyOf({ source }: OpenForeignRun): string {
 /** True for a record without run ID that can happen outside a run. */
 function mayBeRunless(runId: string | undefined, event: AnyEvent): boolean {
   return runId === undefined && (mayLackRun(event) || !isKnownEvent(event));
+}
+
+/** A client that records runs must not allow tools in the session. */
+function revokePermission(event: AnyEvent): AnyEvent {
+  return event.type === "tool_permission" ? { ...(event as EventOf<"tool_permission">), rule: "ask" } : event;
 }
 
 function renameRun(event: AnyEvent, runId: string): AnyEvent {

@@ -1,5 +1,5 @@
 /**
- * Executes the commands of a session: cancel, approve, tool_result, toggle, enqueue.
+ * Executes the commands of a session: see `CommandKind`.
  *
  * A command is settled in the same append as the record it produces. So each command is executed exactly once, even if
  * a process dies in between.
@@ -14,6 +14,7 @@ import {
   isLoomError,
   type JsonObject,
   LoomError,
+  type LoomEvent,
   type ToolRules,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
@@ -21,7 +22,7 @@ import { readClientTools } from "../protocol/client-tools.ts";
 import { readInstructions } from "../protocol/read-instructions.ts";
 import { readOutputSchema } from "../protocol/read-output-schema.ts";
 import { isReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from "../protocol/reasoning-level.ts";
-import { isToolRules } from "../protocol/tool-rules.ts";
+import { findToolRule, isToolRules } from "../protocol/tool-rules.ts";
 import { findEventFault } from "../protocol/validate.ts";
 import type { Run } from "./run.ts";
 import { readOnInterruption } from "./recovery.ts";
@@ -62,6 +63,7 @@ const COMMAND_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "approval_mismatch",
   "forbidden",
   "unknown_todo",
+  "unknown_run",
   "run_ended",
 ]);
 
@@ -160,6 +162,12 @@ export class Inbox {
         await this.#answer(command, reply.callId, (run, settle) => run.answerCall(reply, settle));
         return;
       }
+      case "permission":
+        await this.#permit(command);
+        return;
+      case "feedback":
+        await this.#rate(command);
+        return;
       case "toggle":
         await this.#toggle(command);
         return;
@@ -241,7 +249,51 @@ export class Inbox {
     await durable;
   }
 
-  async #toggle({ commandId, body }: CommandState): Promise<void> {
+  /** Allows all calls of a tool in the session, or ends that. Calls that wait are approved. */
+  async #permit(command: CommandState): Promise<void> {
+    const { body } = command;
+    const name = readName(body, "name");
+    const { rule } = body;
+    if (name === undefined || name === "") throw invalid("`name` is missing");
+    if (rule !== "allow" && rule !== "ask") throw invalid("`rule` must be allow or ask");
+    if (rule === "allow" && findToolRule([readRules(body)], name) === "deny")
+      throw new LoomError("forbidden", `The caller may not use ${name}, so it cannot allow it`);
+    const durable = this.#record(command, { type: "tool_permission", name, rule, ...readActor(body) });
+    const run = rule === "allow" ? this.#host.liveRun() : undefined;
+    run?.expireCalls();
+    for (const call of run?.work.waiting ?? [])
+      if (call.called && call.name === name && call.callId !== undefined)
+        run?.answerApproval({ callId: call.callId, decision: "approved", ...readActor(body) });
+    await durable;
+  }
+
+  /** Stores the feedback of a user about the answer of a run. */
+  async #rate(command: CommandState): Promise<void> {
+    const { body } = command;
+    const runId = readName(body, "run_id");
+    const { rating } = body;
+    if (runId === undefined) throw invalid("`run_id` is missing");
+    if (rating !== "good" && rating !== "bad" && rating !== "none") throw invalid("`rating` must be good, bad or none");
+    const comment = readText(body, "comment")?.toWellFormed();
+    if (comment !== undefined && comment.length > MAX_COMMENT)
+      throw invalid(`\`comment\` has at most ${MAX_COMMENT} characters`);
+    if ((await this.#findStatuses({ runId, requestId: undefined })).length === 0)
+      throw new LoomError("unknown_run", `The session has no run "${runId}"`);
+    const said = comment === undefined || comment === "" ? {} : { comment };
+    await this.#record(command, { type: "feedback", target_run_id: runId, rating, ...said, ...readActor(body) });
+  }
+
+  /** Writes a record outside any run and settles the command with it. */
+  #record({ commandId }: CommandState, event: LoomEvent): Promise<number> {
+    const { durable } = this.#host.push([{ event }], {
+      force: true,
+      settle: [{ commandId, outcome: { code: "done", eventId: this.#host.nextId() } }],
+    });
+    return durable;
+  }
+
+  async #toggle(command: CommandState): Promise<void> {
+    const { body } = command;
     const { completed, text } = body;
     const list_id = readName(body, "list_id");
     const item_id = readName(body, "item_id");
@@ -258,11 +310,7 @@ export class Inbox {
       ...(hasState ? { completed } : {}),
       ...(hasText ? { text } : {}),
     } as const;
-    const { durable } = this.#host.push([{ event }], {
-      force: true,
-      settle: [{ commandId, outcome: { code: "done", eventId: this.#host.nextId() } }],
-    });
-    await durable;
+    await this.#record(command, event);
   }
 
   async #checkMessage({ commandId, body }: CommandState): Promise<void> {
@@ -280,6 +328,9 @@ export class Inbox {
     await this.#host.push([], { settle, force: true }).durable;
   }
 }
+
+/** Maximum characters of the comment of a user; code `invalid_command`. */
+const MAX_COMMENT = 4000;
 
 /** Maximum attachments of one message; code `invalid_command`. */
 export const MAX_ATTACHMENTS = 20;
@@ -370,6 +421,11 @@ function readResult(body: JsonObject): ClientCallReply {
   if (callId === undefined) throw invalid("`call_id` is missing");
   if (is_error != null && typeof is_error !== "boolean") throw invalid("`is_error` must be true or false");
   return { callId, output, isError: is_error ?? false, actor: readText(body, "actor"), toolRules: readRules(body) };
+}
+
+function readActor(body: JsonObject): { readonly actor?: string } {
+  const actor = readText(body, "actor");
+  return actor === undefined ? {} : { actor };
 }
 
 function readTarget(body: JsonObject): CommandTarget {

@@ -56,6 +56,7 @@ export class RunApprovals {
 
   /** Requests an approval unless it was requested before. Resolves to the answer when it is durable. */
   request(request: ApprovalRequest, nodeId: string | undefined): Promise<ApprovalAnswer> {
+    if (this.isAllowed(request)) return Promise.resolve({ decision: "approved", arguments: request.arguments });
     const { expiresInMs = APPROVAL_MS } = request;
     const event = this.#writer.check({
       type: "tool_approval",
@@ -79,6 +80,12 @@ export class RunApprovals {
         return Promise.resolve(this.#hasLapsed(known) ? { ...known.answer, decision: "expired" } : known.answer);
     }
     return this.#waiters.wait(callId);
+  }
+
+  /** True if a user allowed all calls of the tool. Questions that are not tool calls are always asked. */
+  isAllowed({ callId, name }: ApprovalRequest): boolean {
+    const call = this.#work.findCall(callId);
+    return call?.called === true && call.approvalArguments === undefined && this.#host.isAllowed(name);
   }
 
   /** True if an approval expired before the call was started, for example because the process was down. */

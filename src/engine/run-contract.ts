@@ -19,6 +19,8 @@ export interface RunHost {
   report(error: unknown): string;
   /** See `Session.onCommit`. */
   onCommit(listener: (entries: readonly LogEntry[]) => void): () => void;
+  /** True if a user allowed all calls of the tool in the session. */
+  isAllowed(tool: string): boolean;
   /** The run wrote its last record. */
   onEnd(run: { readonly runId: string }): void;
 }

@@ -272,13 +272,13 @@ export class Run {
 
   /**
    * Asks the user to approve a tool call. Resolves to the answer when it is durable. When called again for the same
-   * call, for example after a restart, it returns the answer that was given meanwhile or keeps waiting. Rejects with
-   * `approval_unavailable`, and asks no one, if the client that requested the run cannot answer.
+   * call, for example after a restart, it returns the answer that was given meanwhile or keeps waiting. Asks no one if
+   * the tool is allowed in the session, and rejects with `approval_unavailable` if the client of the run cannot answer.
    */
   requestApproval(request: ApprovalRequest, { nodeId }: EmitOptions = {}): Promise<ApprovalAnswer> {
     try {
       this.#assertLive();
-      assertCapable(this, "approval", request);
+      if (!this.#approvals.isAllowed(request)) assertCapable(this, "approval", request);
       return this.#approvals.request(request, nodeId);
     } catch (error) {
       return rejectHandled(error);

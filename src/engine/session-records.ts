@@ -1,6 +1,6 @@
 /**
  * Passes all records of a session to the sequencer: those of its runs, and those outside any run. It checks updates of
- * to-do lists, which outlive runs.
+ * to-do lists and knows which tools are allowed; both outlive runs.
  */
 import type { Landmark, Log } from "../log/log.ts";
 import { type AnyEvent, type EventOf, LoomError } from "../protocol/index.ts";
@@ -13,24 +13,44 @@ export class SessionRecords {
   readonly #sequencer: Sequencer;
   readonly #maxNameLength: number;
   #todos = new TodoLists();
+  /** Tools that need no approval in this session. */
+  #allowed = new Set<string>();
 
   constructor(sequencer: Sequencer, maxNameLength: number) {
     this.#sequencer = sequencer;
     this.#maxNameLength = maxNameLength;
   }
 
-  /** Reads the to-do lists from the log. */
-  async load(log: Log, sessionId: string, lists: readonly Landmark[]): Promise<void> {
+  /** Reads the to-do lists and the permissions of tools from the log. Of each kind, the newest is first. */
+  async load(log: Log, sessionId: string, landmarks: readonly Landmark[]): Promise<void> {
     this.#todos = new TodoLists();
-    await this.#todos.load(log, sessionId, lists);
+    this.#allowed = new Set();
+    for (const { eventId, runId } of landmarks.toReversed()) {
+      const { records } = await log.read(sessionId, { after: eventId - 1, limit: 1 });
+      for (const { event } of records) this.#add({ event, runId });
+    }
+  }
+
+  /** True if a user allowed all calls of the tool in the session. */
+  isAllowed(tool: string): boolean {
+    return this.#allowed.has(tool);
   }
 
   /** Accepts the whole unit, or throws and accepts nothing. */
   push(drafts: readonly EventDraft[], options?: PushOptions): PushResult {
     for (const { event } of drafts) this.#todos.assert(event);
     const pushed = this.#sequencer.push(drafts, options);
-    for (const { event } of drafts) this.#todos.add(event);
+    for (const draft of drafts) this.#add(draft);
     return pushed;
+  }
+
+  #add({ event, runId }: EventDraft): void {
+    this.#todos.add(event);
+    // A run cannot allow its own tools.
+    if (event.type !== "tool_permission" || runId !== undefined) return;
+    const { name, rule } = event as EventOf<"tool_permission">;
+    if (rule === "allow") this.#allowed.add(name.toWellFormed());
+    else this.#allowed.delete(name.toWellFormed());
   }
 
   /** Writes a record outside any run. Throws `invalid_event` if the event must belong to a run. */
@@ -47,14 +67,6 @@ const MAX_LISTS = 100;
 /** The item IDs of a session's to-do lists, so that updates of unknown items are rejected. */
 class TodoLists {
   readonly #items = new BoundedMap<ReadonlySet<string>>(MAX_LISTS);
-
-  /** Reads lists of a session from the log, newest first. */
-  async load(log: Log, sessionId: string, lists: readonly Landmark[]): Promise<void> {
-    for (const { eventId } of lists.toReversed()) {
-      const { records } = await log.read(sessionId, { after: eventId - 1, limit: 1 });
-      for (const { event } of records) this.add(event);
-    }
-  }
 
   add(event: AnyEvent): void {
     if (event.type !== "todo_list") return;

@@ -126,6 +126,7 @@ export class Session implements AsyncDisposable {
       onRejected: (error) => this.#reporter.reportRejection(error),
       report: (error) => this.#reporter.report(error),
       onCommit: (listener) => this.onCommit(listener),
+      isAllowed: (tool) => this.#records.isAllowed(tool),
       onEnd: ({ runId }) => this.#onEnd(runId),
     };
     this.#inbox = new Inbox(
@@ -178,9 +179,9 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #init({ todoLists, liveRuns, wasHandedOver }: AcquiredLease): Promise<void> {
+  async #init({ todoLists, toolPermissions, liveRuns, wasHandedOver }: AcquiredLease): Promise<void> {
     try {
-      await this.#records.load(this.log, this.sessionId, todoLists);
+      await this.#records.load(this.log, this.sessionId, [...todoLists, ...toolPermissions]);
       await this.#runExclusive(() => this.#leftovers.recover(liveRuns, wasHandedOver));
     } catch (error) {
       this.#stopped ??= new LoomError("session_closed", "The session could not be opened", {}, { cause: error });
@@ -477,7 +478,9 @@ export class Session implements AsyncDisposable {
       this.#assertOpen();
     }
     this.#sequencer.resume(info?.lastId ?? 0);
-    await this.#records.load(this.log, this.sessionId, await this.log.listLandmarks(this.sessionId, "todo_list"));
+    const lists = await this.log.listLandmarks(this.sessionId, "todo_list");
+    const permissions = await this.log.listLandmarks(this.sessionId, "tool_permission");
+    await this.#records.load(this.log, this.sessionId, [...lists, ...permissions]);
     for (const dead of await listLiveRuns(this.log, this.sessionId)) {
       const run = await this.#restore(dead);
       await run.fail({ message: "The log could not be written", code: "store_failed", recoverable: true });

@@ -2,9 +2,10 @@
  * Copies the first records of a session under a new session ID, for a fork. Only reads the log.
  *
  * A copy differs from the original in its session ID (in the envelope and in checkpoints), in image URLs if `moveImage`
- * is given, and in the mark of runs executed by another program, which is removed.
+ * is given, and in the mark of runs executed by another program, which is removed. For another owner, tools that were
+ * allowed need approval again.
  */
-import type { CheckpointEvent, ImageEvent } from "../protocol/events.generated.ts";
+import type { CheckpointEvent, ImageEvent, ToolPermissionEvent } from "../protocol/events.generated.ts";
 import { createEntry } from "./entry.ts";
 import { isForeign, unmarkForeign } from "./foreign-mark.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
@@ -18,6 +19,8 @@ export interface CopyOptions {
   readonly lastId: number;
   /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: ((url: string) => string) | undefined;
+  /** The new session belongs to another owner. Default: false. */
+  readonly hasOtherOwner?: boolean;
 }
 
 /** Yields the copies page by page, so that only one page is in memory. */
@@ -36,9 +39,10 @@ export async function* copyEntries(
 export function copyEntry(
   text: string,
   from: string,
-  { to, moveImage }: Pick<CopyOptions, "to" | "moveImage">,
+  { to, moveImage, hasOtherOwner = false }: Omit<CopyOptions, "lastId">,
 ): LogEntry {
-  const renamed = renameThread(renameEntry(text, from, to), from);
+  const copied = renameThread(renameEntry(text, from, to), from);
+  const renamed = hasOtherOwner ? revokePermission(copied) : copied;
   return clearForeignMark(moveImage === undefined ? renamed : moveImageUrl(renamed, moveImage));
 }
 
@@ -47,6 +51,13 @@ function renameThread(entry: LogEntry, old: string): LogEntry {
   const { envelope, event } = entry.record;
   if (event.type !== "checkpoint" || (event as CheckpointEvent).thread_id !== old) return entry;
   return createEntry({ envelope, event: { ...(event as CheckpointEvent), thread_id: envelope.session_id } });
+}
+
+/** An owner allows tools only in their own sessions. */
+function revokePermission(entry: LogEntry): LogEntry {
+  const { envelope, event } = entry.record;
+  if (event.type !== "tool_permission") return entry;
+  return createEntry({ envelope, event: { ...(event as ToolPermissionEvent), rule: "ask" } });
 }
 
 function moveImageUrl(entry: LogEntry, moveImage: (url: string) => string): LogEntry {

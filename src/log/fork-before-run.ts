@@ -48,10 +48,10 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   if (info === undefined) throw unknownSession(from);
   const lastId = runId === undefined ? await findLastIdleRecord(log, info) : (await findRunStart(log, from, runId)) - 1;
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
-  const copied = copyEntries(log, info, { to, lastId, moveImage });
+  const { owner = info.owner } = options;
+  const copied = copyEntries(log, info, { to, lastId, moveImage, hasOtherOwner: owner !== info.owner });
   const entries = runId === undefined ? copied : assertEnded(copied, runId);
   const title = options.title ?? (lastId < info.firstId ? undefined : info.title);
-  const { owner = info.owner } = options;
   const forkedFrom = { sessionId: from, ...(runId === undefined ? {} : { runId }), eventId: lastId };
   const isVersion = runId !== undefined || options.isVersion === true;
   const rootId = isVersion ? findRoot(info, { to, owner }) : to;

@@ -100,7 +100,8 @@ async function* copyUpTo(
   for await (const { records } of readPages(log, info, info.firstId - 1, lastId))
     for (const record of records) live.take(record);
   live.assertTransferable(options);
-  for await (const entries of copyEntries(log, info, { to, lastId, moveImage }))
+  const hasOtherOwner = (options.owner ?? info.owner) !== info.owner;
+  for await (const entries of copyEntries(log, info, { to, lastId, moveImage, hasOtherOwner }))
     yield entries.map((entry) => live.transfer(entry, options));
   if (edited !== undefined) yield [createEntry(edited)];
 }

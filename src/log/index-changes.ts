@@ -64,6 +64,10 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
     } else if (event.type === "todo_list") {
       const key = (event as EventOf<"todo_list">).list_id.toWellFormed();
       landmarks.push({ kind: "todo_list", key, eventId, runId });
+    } else if (event.type === "tool_permission" && runId === undefined) {
+      // A run cannot allow its own tools.
+      const key = (event as EventOf<"tool_permission">).name.toWellFormed();
+      landmarks.push({ kind: "tool_permission", key, eventId, runId });
     } else {
       const text = findConversationText(event)?.text;
       if (text !== undefined) texts.push({ eventId, text: text.slice(0, MAX_SEARCHED_LENGTH) });

@@ -100,6 +100,7 @@ export const drafts = {
   checkpoint: (key: string, run?: string) =>
     draft({ type: "checkpoint", checkpoint_id: key, timestamp: "2023-11-14T22:13:20Z", step: 0, state: {} }, run),
   todo: (key: string, run?: string) => draft({ type: "todo_list", list_id: key, items: [] }, run),
+  permit: (name: string, rule: "allow" | "ask", run?: string) => draft({ type: "tool_permission", name, rule }, run),
   note: (value: string, run?: string) => draft({ type: "custom", value }, run),
 };
 

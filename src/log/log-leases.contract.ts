@@ -37,6 +37,7 @@ export function describeLeases(store: LogStore): void {
           lastTs: 0,
           liveRuns: [],
           todoLists: [],
+          toolPermissions: [],
           wasHandedOver: false,
         });
         expect(session?.holder).toBe("a");
@@ -65,6 +66,19 @@ export function describeLeases(store: LogStore): void {
         await log.prune({ maxAgeMs: 1000 });
         const next = await other.acquire("pruned", { holder: "b", ttlMs: 1000, takeover: true });
         expect(next).toMatchObject({ lastId: 4, lastTs: NOON + 500, liveRuns: [] });
+      }));
+
+    test("has the latest permission of each tool that was written outside a run", () =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        const { permit } = drafts;
+        await writer.write([permit("a", "allow"), permit("b", "allow"), drafts.start("r"), permit("c", "allow", "r")]);
+        await writer.write([permit("a", "ask")]);
+        const { toolPermissions } = await other.acquire("s", { holder: "b", ttlMs: 1000, takeover: true });
+        expect(toolPermissions.map(({ key, eventId }) => [key, eventId])).toEqual([
+          ["a", 5],
+          ["b", 2],
+        ]);
       }));
 
     test("creates the session only if requested", () =>

@@ -5,7 +5,15 @@ import { readCheckpoint } from "./checkpoints.ts";
 import { forkBeforeRun } from "./fork-before-run.ts";
 import { forkSession } from "./fork-session.ts";
 import { makeForkedSession } from "./log-checkpoints.contract.ts";
-import { draftRun, expectRefusal, type LogStore, makeEntries, openWriter, withLog } from "./log-fixture.contract.ts";
+import {
+  draftRun,
+  drafts,
+  expectRefusal,
+  type LogStore,
+  makeEntries,
+  openWriter,
+  withLog,
+} from "./log-fixture.contract.ts";
 import type { ListBranchesOptions, Log } from "./log.ts";
 
 /** Creates a session with the runs `r1`, `r2` and `r3`, of four records each. */
@@ -40,6 +48,18 @@ export function describeLineage(store: LogStore): void {
         await (await openWriter(log, "b")).write(draftRun("r4"));
         await log.prune({ maxSessionBytes: 0, now: Number.MAX_SAFE_INTEGER });
         expect(await other.getSession("b")).toMatchObject({ title: "Renamed", firstId: 5, ...empty });
+      }));
+
+    test("keeps the permissions of tools only for the same owner", () =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        await writer.write([drafts.permit("rm", "allow"), ...draftRun("r")]);
+        await forkBeforeRun(log, { from: "s", to: "own" });
+        await forkBeforeRun(log, { from: "s", to: "given", owner: "someone else" });
+        const rules = ["own", "given"].map(
+          async (session) => (await other.read(session, { after: 0, limit: 1 })).records[0]?.event,
+        );
+        expect(await Promise.all(rules)).toMatchObject([{ rule: "allow" }, { rule: "ask" }]);
       }));
 
     test("names the checkpoint's record if it was forked at one", () =>

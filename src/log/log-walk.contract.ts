@@ -247,6 +247,7 @@ class Walk {
     const runs = await log.listRuns(name, { limit: 1000 });
     expect(lease.liveRuns).toEqual(runs.filter(({ status }) => status === "live").toReversed());
     expect(lease.todoLists).toEqual(await log.listLandmarks(name, "todo_list"));
+    expect(lease.toolPermissions).toEqual(await log.listLandmarks(name, "tool_permission"));
     this.#leases.push(lease);
   }
 

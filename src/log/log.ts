@@ -83,12 +83,12 @@ export interface RunInfo {
 }
 
 /** Kinds of events that are indexed by key. The index keeps the latest record of each key. */
-export type LandmarkKind = "checkpoint" | "todo_list";
+export type LandmarkKind = "checkpoint" | "todo_list" | "tool_permission";
 
 /** An indexed record of a session. */
 export interface Landmark {
   readonly kind: LandmarkKind;
-  /** The event's `checkpoint_id` or `list_id`. */
+  /** The event's `checkpoint_id`, `list_id` or tool `name`. */
   readonly key: string;
   readonly eventId: number;
   readonly runId: string | undefined;
@@ -124,6 +124,8 @@ export interface AcquiredLease extends Lease {
   readonly liveRuns: readonly RunInfo[];
   /** The latest to-do lists, newest first, at most 100. */
   readonly todoLists: readonly Landmark[];
+  /** The latest permissions of tools, newest first, at most 100. */
+  readonly toolPermissions: readonly Landmark[];
   /** True if the last writer handed the session over when it released it; false if its process died, and otherwise. */
   readonly wasHandedOver: boolean;
 }
@@ -147,7 +149,7 @@ export interface AcquireOptions {
 }
 
 /** Requests that the engine can execute. */
-export type CommandKind = "cancel" | "approve" | "tool_result" | "toggle" | "enqueue";
+export type CommandKind = "cancel" | "approve" | "tool_result" | "permission" | "feedback" | "toggle" | "enqueue";
 
 /** A request to a session. Any process may submit one; the holder of the lease executes it. */
 export interface Command {

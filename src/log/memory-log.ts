@@ -219,6 +219,7 @@ export class MemoryLog implements Log {
       lastTs: texts.length > 0 ? (last.records[0]?.envelope.ts ?? 0) : lease.lastId === 0 ? 0 : updatedAt,
       liveRuns: [...runs.values()].filter(({ status }) => status === "live"),
       todoLists: await this.listLandmarks(sessionId, "todo_list"),
+      toolPermissions: await this.listLandmarks(sessionId, "tool_permission"),
       wasHandedOver,
     };
   }

@@ -33,7 +33,15 @@ export const LOCAL_OWNER = "local";
 /** How long outcomes of commands are kept if the retention policy has no `maxAgeMs`. */
 export const SETTLED_COMMANDS_MS = 7 * 24 * 60 * 60 * 1000;
 
-const KINDS: ReadonlySet<string> = new Set<Command["kind"]>(["cancel", "approve", "tool_result", "toggle", "enqueue"]);
+const KINDS: ReadonlySet<string> = new Set<Command["kind"]>([
+  "cancel",
+  "approve",
+  "tool_result",
+  "permission",
+  "feedback",
+  "toggle",
+  "enqueue",
+]);
 
 export function assertCommand({ commandId, kind, body }: Command, limits: LogLimits): void {
   assertName("command", commandId);

@@ -564,6 +564,30 @@ export interface ForeignEvent {
   readonly frame: Json;
 }
 
+/** A user allowed all calls of a tool in the session, or ended that. Sent outside any run (001 §8). */
+export interface ToolPermissionEvent {
+  readonly type: "tool_permission";
+  /** Name of the tool */
+  readonly name: string;
+  /** `allow`: calls that need approval run without it; `ask`: they wait for approval again */
+  readonly rule: "allow" | "ask";
+  /** Who decided */
+  readonly actor?: string;
+}
+
+/** Feedback of a user about the answer of a run. The latest counts. Sent outside any run (001 §8). */
+export interface FeedbackEvent {
+  readonly type: "feedback";
+  /** ID of the run */
+  readonly target_run_id: string;
+  /** The rating; `none` removes it */
+  readonly rating: "good" | "bad" | "none";
+  /** Comment of the user */
+  readonly comment?: string;
+  /** Who rated */
+  readonly actor?: string;
+}
+
 /** Identifies the session, the run and the position of a frame (001 §2). */
 export interface Envelope {
   /** ID of the session; stays the same for the whole conversation */
@@ -622,7 +646,9 @@ export type LoomEvent =
   | CompressionAppliedEvent
   | LlmStartEvent
   | LlmEndEvent
-  | ForeignEvent;
+  | ForeignEvent
+  | ToolPermissionEvent
+  | FeedbackEvent;
 
 /** Interfaces by type. */
 export interface LoomEventMap {
@@ -665,6 +691,8 @@ export interface LoomEventMap {
   readonly "llm_start": LlmStartEvent;
   readonly "llm_end": LlmEndEvent;
   readonly "foreign": ForeignEvent;
+  readonly "tool_permission": ToolPermissionEvent;
+  readonly "feedback": FeedbackEvent;
 }
 
 /** Forms by type, as strings. */
@@ -708,6 +736,8 @@ export const LOOM_EVENT_FORMS = {
   "llm_start": "001 §8#llm_call_id:s model?s attempt?i0 purpose?~answer|summary",
   "llm_end": "001 §8#llm_call_id:s model?s finish_reason?~stop|length|tool_calls|content_filter|error|cancelled error?s error_code?s duration_ms?n0 purpose?~answer|summary",
   "foreign": "001 §8#dialect:s frame:j",
+  "tool_permission": "001 §8#name:s rule:=allow|ask actor?s",
+  "feedback": "001 §8#target_run_id:s rating:=good|bad|none comment?s actor?s",
 };
 
 /** Returns the form of a type; undefined for an unknown type. */

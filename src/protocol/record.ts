@@ -56,7 +56,14 @@ export function isTerminal(event: AnyEvent): boolean {
 }
 
 /** Events that can happen outside a run, such as checking off a to-do item after the run ended. */
-const RUNLESS: readonly string[] = ["todo_list", "todo_update", "custom", "foreign"] satisfies readonly EventType[];
+const RUNLESS: readonly string[] = [
+  "todo_list",
+  "todo_update",
+  "tool_permission",
+  "feedback",
+  "custom",
+  "foreign",
+] satisfies readonly EventType[];
 
 /** True for events that can happen outside a run. */
 export function mayLackRun({ type }: AnyEvent): boolean {

@@ -92,6 +92,14 @@ export const BY_PATH: { readonly [operation: string]: Examples } = {
     post(at(s, "/calls/none/result"), {}),
     post(at(s, "/calls/call_rm/result"), { is_error: "perhaps" }),
   ],
+  setToolPermission: (s) => [
+    { path: at(s, "/permissions/rm"), method: "PUT", body: { rule: "ask" } },
+    { path: at(s, "/permissions/rm"), method: "PUT", body: { rule: "deny" } },
+  ],
+  rateRun: (s, { run }) => [
+    { path: at(s, `/runs/${run}/feedback`), method: "PUT", body: { rating: "good", comment: "yes" } },
+    { path: at(s, "/runs/none/feedback"), method: "PUT", body: { rating: "none" } },
+  ],
   changeTodo: (s) => [{ path: at(s, "/todos/list/item"), method: "PATCH", body: { completed: true } }],
   listCheckpoints: (s) => [{ path: at(s, "/checkpoints") }],
   getCheckpoint: (s, { checkpoint }) => [
@@ -116,6 +124,8 @@ export const BY_PATH: { readonly [operation: string]: Examples } = {
     command(s, { type: "cancel", run_id: run }),
     command(s, { type: "approve", call_id: "call_rm", decision: "approved" }),
     command(s, { type: "tool_result", call_id: "call_rm", output: "done" }),
+    command(s, { type: "permission", name: "rm", rule: "ask" }),
+    command(s, { type: "feedback", run_id: run, rating: "bad" }),
     command(s, { type: "todo", list_id: "l", item_id: "i", completed: true }),
   ],
   startRun: () => [],

@@ -257,6 +257,15 @@ describe("a token for some agents", () => {
       });
       expect([response.status, JSON.parse(response.text)]).toMatchObject([403, { code: "forbidden" }]);
     });
+    await attempt("a permission for the tools of all agents", async () => {
+      const permission = {
+        path: `/v1/sessions/${ALICE_SESSION}/permissions/remove`,
+        method: "PUT",
+        body: { rule: "allow" },
+      };
+      const response = await askAs(token, permission);
+      expect([response.status, JSON.parse(response.text)]).toMatchObject([403, { code: "forbidden" }]);
+    });
     expect(fixture.ran).toEqual([]);
     await fillSession(fixture, "of-main");
     const rejected = { method: "POST", body: { decision: "rejected" } };

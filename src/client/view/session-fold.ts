@@ -10,6 +10,7 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { mayLackRun } from "../../protocol/record.ts";
 import type { ReceiverLimits } from "../limits.ts";
 import type { IssueView, SessionView, StreamState, TurnView } from "../view.ts";
+import { DecisionFold } from "./decision-fold.ts";
 import { GrowingList } from "./growing-list.ts";
 import { TodoFold } from "./todo-fold.ts";
 import { TurnFold } from "./turn-fold.ts";
@@ -38,6 +39,7 @@ export class SessionFold implements TurnHost {
    */
   #isUnnamedRunEnded = false;
   readonly #todos: TodoFold;
+  readonly #decisions: DecisionFold;
   readonly #others: GrowingList<AnyEvent>;
   readonly #issues = new GrowingList<IssueView>();
   #issueCount = 0;
@@ -58,6 +60,7 @@ export class SessionFold implements TurnHost {
     this.#ended = new BoundedMap(limits.maxTurns);
     const quota = new TurnQuota("the session", this);
     this.#todos = new TodoFold(quota);
+    this.#decisions = new DecisionFold(quota.maxItems);
     this.#others = new GrowingList(quota, limits.maxIssues);
     this.#view = {
       id: sessionId,
@@ -124,6 +127,8 @@ export class SessionFold implements TurnHost {
         turns,
         earlierTurns: this.#earlierTurns,
         todoLists: this.#todos.show(),
+        allowedTools: this.#decisions.allowedTools,
+        feedback: this.#decisions.feedback,
         others: this.#others.show(),
         issues: this.#issues.show(),
         issueCount: this.#issueCount,
@@ -155,6 +160,8 @@ export class SessionFold implements TurnHost {
       if (mayLackRun(event) || !isKnownEvent(event)) {
         this.#areOtherFieldsStale = true;
         if (event.type === "todo_list" || event.type === "todo_update") this.takeTodo(event as TodoEvent);
+        else if (event.type === "tool_permission" || event.type === "feedback")
+          this.#decisions.apply(event as EventOf<"tool_permission" | "feedback">);
         else this.#others.push(event);
         return undefined;
       }

@@ -226,6 +226,8 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     (_fold, event) => [isCustomFrame(event.value) ? JSON.stringify(event.value) : writeCustom(event)],
     { note: "a `CUSTOM` of another program is sent unchanged" },
   ),
+  tool_permission: omitted("it belongs to no run"),
+  feedback: omitted("it belongs to no run"),
   foreign: converted("RAW", (_fold, event) => [writeForeign(event)], {
     note: "the dialect is the `source`. Frames of AG-UI that this package has no event for are sent unchanged, if clients accept them",
   }),

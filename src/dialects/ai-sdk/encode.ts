@@ -310,6 +310,8 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     },
     { note: "a data part of another program is sent unchanged" },
   ),
+  tool_permission: omitted("it belongs to no message"),
+  feedback: omitted("it belongs to no message"),
   foreign: converted(
     "data-loom-foreign",
     (fold, event, { envelope: { node_id, event_id } }) => {

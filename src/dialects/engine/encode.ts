@@ -342,6 +342,8 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   usage: omitted("003 has only the total, in session_end.summary", (fold, { total_tokens }) => {
     fold.tokens += total_tokens;
   }),
+  tool_permission: omitted("003 has no frame for it"),
+  feedback: omitted("003 has no frame for it"),
   foreign: converted(
     "original frame",
     (fold, { dialect, frame }) => {

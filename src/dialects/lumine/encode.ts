@@ -425,6 +425,8 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       },
     },
   ),
+  tool_permission: omitted("004 has no frame for it"),
+  feedback: omitted("004 has no frame for it"),
   foreign: converted(
     "original frame",
     (fold, { dialect, frame }, { envelope }) =>

@@ -293,6 +293,8 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   retrieval_complete: extension(),
   error: extension("clients stop at the field `error`, so it is sent only if the run does not complete"),
   custom: extension(),
+  tool_permission: omitted("it belongs to no message"),
+  feedback: omitted("it belongs to no message"),
   foreign: extension(),
   usage: carried(
     "usage",

@@ -244,6 +244,8 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   retrieval_complete: extension(),
   error: extension("clients stop at the event `error`, so it is not sent"),
   custom: extension(),
+  tool_permission: omitted("it belongs to no response"),
+  feedback: omitted("it belongs to no response"),
   foreign: extension("also events of this API without an equivalent: their positions are those of another response"),
   usage: carried(
     "keepalive",

@@ -357,6 +357,8 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     ],
     { lostFields: ["method", "covered_messages", "covered_digest", "summary"] },
   ),
+  tool_permission: omitted("002 has no event for it"),
+  feedback: omitted("002 has no event for it"),
   foreign: carried(
     "original frame",
     (_fold, { dialect, frame }) =>

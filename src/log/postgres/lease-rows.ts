@@ -3,7 +3,7 @@
  * the writers do not matter. An epoch is granted once.
  */
 import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
-import type { AcquiredLease, Lease, ReleaseOptions } from "../log.ts";
+import type { AcquiredLease, LandmarkKind, Lease, ReleaseOptions } from "../log.ts";
 import { Page } from "../page.ts";
 import { clampListLimit, fenced, leaseHeld, unknownSession } from "../rules.ts";
 import { describeRun, type RunRow } from "../stored-rows.ts";
@@ -28,8 +28,12 @@ const HANDED_OVER = "handed over";
 
 const LIVE = `SELECT ${RUN} FROM @.runs r WHERE r.session = $1 AND r.last_id IS NULL ORDER BY r.first_id`;
 
-const TODO_LISTS = `SELECT ${LANDMARK} FROM @.landmarks l WHERE l.session = $1 AND l.kind = 'todo_list'
-  ORDER BY l.event_id DESC LIMIT ${clampListLimit()}`;
+const MARKS = (["todo_list", "tool_permission"] satisfies readonly LandmarkKind[])
+  .map(
+    (kind) => `(SELECT ${LANDMARK} FROM @.landmarks l WHERE l.session = $1 AND l.kind = '${kind}'
+  ORDER BY l.event_id DESC LIMIT ${clampListLimit()})`,
+  )
+  .join(" UNION ALL ");
 
 export interface LeaseRequest {
   readonly holder: string;
@@ -98,11 +102,15 @@ async function readWriterState(
   transaction: Transaction,
   sessionId: string,
   { key, firstId, lastId, updatedAt }: StoredHead,
-): Promise<Pick<AcquiredLease, "lastTs" | "liveRuns" | "todoLists">> {
+): Promise<Omit<AcquiredLease, keyof Lease | "wasHandedOver">> {
   const liveRuns = (await transaction.query<RunRow>(LIVE, [key])).map((row) => describeRun(readRun(row)));
-  const todoLists = (await transaction.query<StoredLandmark>(TODO_LISTS, [key])).map(readLandmark);
-  if (lastId < firstId) return { lastTs: lastId === 0 ? 0 : updatedAt, liveRuns, todoLists };
+  const found = (await transaction.query<StoredLandmark>(MARKS, [key])).map(readLandmark);
+  const marks = {
+    todoLists: found.filter(({ kind }) => kind === "todo_list"),
+    toolPermissions: found.filter(({ kind }) => kind === "tool_permission"),
+  };
+  if (lastId < firstId) return { lastTs: lastId === 0 ? 0 : updatedAt, liveRuns, ...marks };
   const texts = await readTexts(transaction, key, lastId - 1, 1);
   const [last] = new Page(sessionId, lastId - 1, lastId, texts).records;
-  return { lastTs: last?.envelope.ts ?? 0, liveRuns, todoLists };
+  return { lastTs: last?.envelope.ts ?? 0, liveRuns, ...marks };
 }

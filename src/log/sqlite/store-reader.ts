@@ -26,6 +26,7 @@ import type {
   FoundSession,
   Landmark,
   LandmarkKind,
+  Lease,
   ListBranchesOptions,
   PagingOptions,
   ListSessionsOptions,
@@ -291,16 +292,19 @@ export class StoreReader {
   }
 
   /** Reads what a new writer of the session continues from. */
-  readWriterState(sessionId: string): Pick<AcquiredLease, "lastTs" | "liveRuns" | "todoLists"> {
+  readWriterState(sessionId: string): Omit<AcquiredLease, keyof Lease | "wasHandedOver"> {
     return this.#read(({ sessions, records, runs, landmarks }) => {
       const session = getSession(sessions, sessionId);
       const { key, firstId, updatedAt, incarnation } = session;
       const { id } = records.findLast(session);
       const liveRuns = runs.listLive(key);
-      const todoLists = landmarks.list(key, "todo_list", MAX_ID, clampListLimit());
-      if (id < firstId) return { lastTs: id === 0 ? 0 : updatedAt, liveRuns, todoLists };
+      const marks = {
+        todoLists: landmarks.list(key, "todo_list", MAX_ID, clampListLimit()),
+        toolPermissions: landmarks.list(key, "tool_permission", MAX_ID, clampListLimit()),
+      };
+      if (id < firstId) return { lastTs: id === 0 ? 0 : updatedAt, liveRuns, ...marks };
       const [last] = new Page(sessionId, id - 1, id, records.read(key, id - 1, 1, MAX_ID).text, incarnation).records;
-      return { lastTs: last?.envelope.ts ?? 0, liveRuns, todoLists };
+      return { lastTs: last?.envelope.ts ?? 0, liveRuns, ...marks };
     });
   }
 

@@ -61,6 +61,8 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "node_exit",
   "todo_list",
   "todo_update",
+  "tool_permission",
+  "feedback",
   "data",
   "image",
 ]);

@@ -66,6 +66,8 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "tool_progress",
   "todo_list",
   "todo_update",
+  "tool_permission",
+  "feedback",
   "data",
   "image",
 ]);

@@ -28,7 +28,7 @@ export type DecodedControl<Frame> = { readonly ok: true; readonly frame: Frame }
 /** A command for a session. Commands are idempotent: sending one again with the same ID has no further effect. */
 export type ControlCommand = Extract<UpFrame, { readonly type: (typeof COMMANDS)[number] }>;
 
-const COMMANDS = ["run", "cancel", "approve", "tool_result", "todo"] as const;
+const COMMANDS = ["run", "cancel", "approve", "tool_result", "permission", "feedback", "todo"] as const;
 
 /** `findFault` also returns undefined for an unknown type, so check `isKnown` first. */
 interface ControlVocabulary {

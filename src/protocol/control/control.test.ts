@@ -18,6 +18,8 @@ const UP: { readonly [T in UpFrame["type"]]: Extract<UpFrame, { type: T }> } = {
   cancel: { type: "cancel", id: "1", session: "s", run_id: "r" },
   approve: { type: "approve", id: "1", session: "s", call_id: "c", decision: "approved", arguments: { a: 1 } },
   tool_result: { type: "tool_result", id: "1", session: "s", call_id: "c", output: [1, { a: "b" }], is_error: true },
+  permission: { type: "permission", id: "1", session: "s", name: "rm", rule: "allow" },
+  feedback: { type: "feedback", id: "1", session: "s", run_id: "r", rating: "bad", comment: "Wrong" },
   todo: { type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true },
   ping: { type: "ping" },
 };
@@ -72,7 +74,7 @@ describe("control frames", () => {
 
   it("recognizes commands", () => {
     const commands = Object.values(UP).filter((frame) => isCommand(frame));
-    expect(commands.map(({ type }) => type)).toEqual(["run", "cancel", "approve", "tool_result", "todo"]);
+    expect(commands.map(({ type }) => type)).toEqual(["run", "cancel", "approve", "tool_result", "permission", "feedback", "todo"]);
   });
 
   it("keeps the text of frames unchanged, even if it is not JSON", () => {

@@ -200,6 +200,27 @@ export const UP_FRAMES = {
       is_error: optional(boolean, "True if the call failed (default: false)", "调用是否失败，默认为 false"),
     },
   ),
+  permission: frame(
+    "Allows all calls of a tool in the session, which also approves those that wait, or ends that",
+    "允许会话中某个工具的所有调用（正在等待的调用随之批准），或撤销该许可",
+    {
+      id: commandId,
+      session,
+      name: required(string, "Name of the tool", "工具名"),
+      rule: required(
+        oneOf("allow", "ask"),
+        "`allow`: calls run without approval; `ask`: calls wait for approval if they need it",
+        "`allow`：调用无需审批；`ask`：需要审批的调用等待审批",
+      ),
+    },
+  ),
+  feedback: frame("Rates the answer of a run. The latest rating counts", "评价某次运行的回答，以最后一次为准", {
+    id: commandId,
+    session,
+    run_id: required(string, "ID of the run", "运行 ID"),
+    rating: required(oneOf("good", "bad", "none"), "The rating; `none` removes it", "评价；`none` 表示撤销"),
+    comment: optional(string, "Comment, at most 4,000 characters", "说明，最多 4000 个字符"),
+  }),
   todo: frame("Changes an item of a to-do list", "修改待办清单中的条目", {
     id: commandId,
     session,

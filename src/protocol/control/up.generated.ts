@@ -129,6 +129,34 @@ export interface ToolResultControl {
   readonly is_error?: boolean;
 }
 
+/** Allows all calls of a tool in the session, which also approves those that wait, or ends that (`WS /v1/ws`). */
+export interface PermissionControl {
+  readonly type: "permission";
+  /** Command ID chosen by the client. Sending the command again with the same ID has no further effect and returns the same result */
+  readonly id: string;
+  /** ID of the session */
+  readonly session: string;
+  /** Name of the tool */
+  readonly name: string;
+  /** `allow`: calls run without approval; `ask`: calls wait for approval if they need it */
+  readonly rule: "allow" | "ask";
+}
+
+/** Rates the answer of a run. The latest rating counts (`WS /v1/ws`). */
+export interface FeedbackControl {
+  readonly type: "feedback";
+  /** Command ID chosen by the client. Sending the command again with the same ID has no further effect and returns the same result */
+  readonly id: string;
+  /** ID of the session */
+  readonly session: string;
+  /** ID of the run */
+  readonly run_id: string;
+  /** The rating; `none` removes it */
+  readonly rating: "good" | "bad" | "none";
+  /** Comment, at most 4,000 characters */
+  readonly comment?: string;
+}
+
 /** Changes an item of a to-do list (`WS /v1/ws`). */
 export interface TodoControl {
   readonly type: "todo";
@@ -161,6 +189,8 @@ export type UpFrame =
   | CancelControl
   | ApproveControl
   | ToolResultControl
+  | PermissionControl
+  | FeedbackControl
   | TodoControl
   | PingControl;
 
@@ -172,6 +202,8 @@ export interface UpFrameMap {
   readonly "cancel": CancelControl;
   readonly "approve": ApproveControl;
   readonly "tool_result": ToolResultControl;
+  readonly "permission": PermissionControl;
+  readonly "feedback": FeedbackControl;
   readonly "todo": TodoControl;
   readonly "ping": PingControl;
 }
@@ -184,6 +216,8 @@ export const UP_FRAME_FORMS = {
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
   "tool_result": "`WS /v1/ws`#session:s call_id:s run_id?s output?j is_error?b",
+  "permission": "`WS /v1/ws`#session:s name:s rule:=allow|ask",
+  "feedback": "`WS /v1/ws`#session:s run_id:s rating:=good|bad|none comment?s",
   "todo": "`WS /v1/ws`#session:s list_id:s item_id:s completed?b text?s",
   "ping": "`WS /v1/ws`#id?s",
 };

@@ -3,7 +3,7 @@ import { data, image, todo_list, todo_update } from "./content.ts";
 import type { EventDeclaration } from "./define.ts";
 import { llm_end, llm_start, message_chunk, reasoning_chunk, reasoning_end } from "./message.ts";
 import { checkpoint, custom, node_enter, node_exit, updates, usage, values } from "./node.ts";
-import { compression_applied, error, foreign, reply, retrieval_complete, run_end, run_start } from "./run.ts";
+import { compression_applied, error, feedback, foreign, reply, retrieval_complete, run_end, run_start } from "./run.ts";
 import {
   got_expand,
   got_node_complete,
@@ -21,6 +21,7 @@ import {
   tool_call_chunk,
   tool_end,
   tool_output,
+  tool_permission,
   tool_progress,
   tool_start,
 } from "./tool.ts";
@@ -66,6 +67,8 @@ export const EVENTS = {
   llm_start,
   llm_end,
   foreign,
+  tool_permission,
+  feedback,
 } as const satisfies { readonly [type: string]: EventDeclaration };
 
 /** A known event type. */

@@ -150,6 +150,20 @@ export const reply = defineEvent({
   },
 });
 
+export const feedback = defineEvent({
+  section: EXTENSION_SECTION,
+  about: {
+    en: "Feedback of a user about the answer of a run. The latest counts. Sent outside any run",
+    zh: "用户对某次运行的回答的反馈，以最后一条为准。不属于任何运行",
+  },
+  fields: {
+    target_run_id: required(string, "ID of the run", "运行 ID"),
+    rating: required(oneOf("good", "bad", "none"), "The rating; `none` removes it", "评价；`none` 表示撤销"),
+    comment: optional(string, "Comment of the user", "用户的说明"),
+    actor: optional(string, "Who rated", "做出评价的人"),
+  },
+});
+
 export const error = defineEvent({
   section: EXTENSION_SECTION,
   about: { en: "An error occurred. It does not end the run by itself", zh: "发生错误。错误本身不会结束运行" },

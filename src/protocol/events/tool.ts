@@ -92,6 +92,23 @@ export const tool_approval_result = defineEvent({
   },
 });
 
+export const tool_permission = defineEvent({
+  section: EXTENSION_SECTION,
+  about: {
+    en: "A user allowed all calls of a tool in the session, or ended that. Sent outside any run",
+    zh: "用户允许会话中某个工具的所有调用，或撤销该许可。不属于任何运行",
+  },
+  fields: {
+    name,
+    rule: required(
+      oneOf("allow", "ask"),
+      "`allow`: calls that need approval run without it; `ask`: they wait for approval again",
+      "`allow`：需要审批的调用直接执行；`ask`：恢复为等待审批",
+    ),
+    actor: optional(string, "Who decided", "做出决定的人"),
+  },
+});
+
 export const tool_start = defineEvent({
   section: SECTION,
   exportKey: "ToolStart",

@@ -189,7 +189,11 @@ export const RUN_SHAPES = {
     ),
   }),
   ControlCommand: declareShape("Command of the control protocol", "控制协议命令", {
-    type: required(oneOf("run", "cancel", "approve", "tool_result", "todo"), "Type of the command", "命令类型"),
+    type: required(
+      oneOf("run", "cancel", "approve", "tool_result", "permission", "feedback", "todo"),
+      "Type of the command",
+      "命令类型",
+    ),
     id: required(
       string,
       "Id of the command; repeating an id repeats the result, not the effect",
@@ -272,6 +276,17 @@ export const RUN_SHAPES = {
       "Calls in the order they were started",
       "调用，按开始的顺序排列",
     ),
+  }),
+  SetToolPermission: declareShape("Permission of a tool in a session", "会话中工具的许可", {
+    rule: required(
+      oneOf("allow", "ask"),
+      "`allow`: calls of the tool run without approval, and those that wait are approved; `ask`: calls wait for approval if they need it",
+      "`allow`：工具的调用无需审批，正在等待的调用随之批准；`ask`：需要审批的调用等待审批",
+    ),
+  }),
+  RateRun: declareShape("Feedback about the answer of a run", "对某次运行的回答的反馈", {
+    rating: required(oneOf("good", "bad", "none"), "The rating; `none` removes it", "评价；`none` 表示撤销"),
+    comment: optional(string, "Comment, at most 4,000 characters", "说明，最多 4000 个字符"),
   }),
   ChangeTodo: declareShape("Change to a to-do item", "对待办清单条目的修改", {
     completed: optional(boolean, "Whether the item is completed; default: unchanged", "是否已完成；默认不变"),

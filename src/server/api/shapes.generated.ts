@@ -340,7 +340,7 @@ export interface ReadEvents {
 /** Command of the control protocol (HTTP). */
 export interface ControlCommand {
   /** Type of the command */
-  readonly type: "run" | "cancel" | "approve" | "tool_result" | "todo";
+  readonly type: "run" | "cancel" | "approve" | "tool_result" | "permission" | "feedback" | "todo";
   /** Id of the command; repeating an id repeats the result, not the effect */
   readonly id: string;
   /** Session; must match the path */
@@ -399,6 +399,20 @@ export interface SendToolResult {
 export interface ClientCalls {
   /** Calls in the order they were started */
   readonly calls: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number }[];
+}
+
+/** Permission of a tool in a session (HTTP). */
+export interface SetToolPermission {
+  /** `allow`: calls of the tool run without approval, and those that wait are approved; `ask`: calls wait for approval if they need it */
+  readonly rule: "allow" | "ask";
+}
+
+/** Feedback about the answer of a run (HTTP). */
+export interface RateRun {
+  /** The rating; `none` removes it */
+  readonly rating: "good" | "bad" | "none";
+  /** Comment, at most 4,000 characters */
+  readonly comment?: string;
 }
 
 /** Change to a to-do item (HTTP). */
@@ -951,6 +965,8 @@ export interface ApiShapeMap {
   readonly Approvals: Approvals;
   readonly SendToolResult: SendToolResult;
   readonly ClientCalls: ClientCalls;
+  readonly SetToolPermission: SetToolPermission;
+  readonly RateRun: RateRun;
   readonly ChangeTodo: ChangeTodo;
   readonly Agents: Agents;
   readonly Models: Models;
@@ -1021,13 +1037,15 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   StartedRun: parseForm("HTTP#session_id:s run_id:s command_id:s status:=queued|live|completed|error|cancelled cursor:s events:s"),
   StreamView: parseForm("HTTP#dialect?s modes?[s strict?b"),
   ReadEvents: parseForm("HTTP#dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0 run?s"),
-  ControlCommand: parseForm("HTTP#type:=run|cancel|approve|tool_result|todo id:s session:s"),
+  ControlCommand: parseForm("HTTP#type:=run|cancel|approve|tool_result|permission|feedback|todo id:s session:s"),
   CommandResult: parseForm("HTTP#type:s id:s result?m pending?b"),
   CancelRun: parseForm("HTTP#reason?s"),
   AnswerApproval: parseForm("HTTP#decision:=approved|rejected arguments?m digest?s reason?s run_id?s"),
   Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n digest?s}"),
   SendToolResult: parseForm("HTTP#output?j is_error?b run_id?s"),
   ClientCalls: parseForm("HTTP#calls:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n}"),
+  SetToolPermission: parseForm("HTTP#rule:=allow|ask"),
+  RateRun: parseForm("HTTP#rating:=good|bad|none comment?s"),
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),

@@ -10,6 +10,8 @@ const ACTIONS: { readonly [type in ControlCommand["type"]]: Action } = {
   approve: "runs.approve",
   cancel: "runs.control",
   tool_result: "runs.control",
+  permission: "runs.approve",
+  feedback: "runs.control",
   todo: "runs.control",
 };
 

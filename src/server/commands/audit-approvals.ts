@@ -1,4 +1,4 @@
-/** Records the answers to approval requests in the audit log, with the tool and the decision. */
+/** Records in the audit log who approved or rejected tool calls, and who allowed tools in a session. */
 import { createRecordReader } from "../../dialects/loom/decode.ts";
 import type { Log } from "../../log/index.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
@@ -11,9 +11,18 @@ export type AuditCommand = (
   execute: () => Promise<AckControl | RefusalControl>,
 ) => Promise<AckControl | RefusalControl>;
 
-/** Records the answers of one caller. */
+/** Records the answers and permissions of one caller. */
 export function createApprovalAudit(log: Log, auditor: Auditor, source: AuditSource): AuditCommand {
   return async (command, execute) => {
+    if (command.type === "permission") {
+      const { session, name: tool, rule } = command;
+      return auditor.run({ action: "tool.permit", source, target: { session, tool, rule } }, async (note) => {
+        const answer = await execute();
+        if (answer.type === "refusal") note({ outcome: answer.code });
+        else if (answer.pending === true) note({ outcome: "pending" });
+        return answer;
+      });
+    }
     if (command.type !== "approve") return execute();
     const { session, call_id: call, run_id: run, decision } = command;
     const target = { session, ...(run === undefined ? {} : { run }), call, decision };

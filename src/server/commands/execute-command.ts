@@ -275,6 +275,15 @@ async function toLogCommand(
   // The log keeps only the beginning of a reason, and settled commands do not count in the quota of the owner.
   if (type === "cancel") return { commandId, sessionId, kind: "cancel", body: cutReasonOf(body) };
   if (type === "todo") return { commandId, sessionId, kind: "toggle", body };
+  if (type === "permission" || type === "feedback") {
+    await findOwnSession(log, author, sessionId);
+    // The tool would also be allowed for agents that this author may not use.
+    if (type === "permission" && body["rule"] === "allow" && author.agents !== undefined)
+      throw new LoomError("forbidden", "A credential for some agents cannot allow a tool in the whole session");
+    const about = { actor: author.actor, ...(type === "permission" ? { tools: author.tools } : {}) };
+    const fields = keepFirst(about, await log.getCommand(sessionId, commandId));
+    return { commandId, sessionId, kind: type, body: { ...body, ...fields } };
+  }
   // An answer to a call of a run: an approval, or the result of a call that the client carries out.
   await findOwnSession(log, author, sessionId);
   const known = await log.getCommand(sessionId, commandId);

@@ -129,6 +129,36 @@ const sendToolResult = defineOperation<"Empty", "SendToolResult">({
     }),
 });
 
+const setToolPermission = defineOperation<"Empty", "SetToolPermission">({
+  id: "setToolPermission",
+  method: "PUT",
+  path: "/v1/sessions/{id}/permissions/{tool}",
+  tag: "commands",
+  summary: "Allow all calls of a tool in the session, or end that",
+  params: { id: "Id of the session", tool: "Name of the tool" },
+  headers: IDEMPOTENCY_HEADER,
+  body: "SetToolPermission",
+  action: "runs.approve",
+  responses: ANSWERS,
+  handle: (core, { request, caller, params: { id: session = "", tool: name = "" }, body: { rule } }) =>
+    respondToCommand(core, caller, { type: "permission", id: readIdempotencyKey(request), session, name, rule }),
+});
+
+const rateRun = defineOperation<"Empty", "RateRun">({
+  id: "rateRun",
+  method: "PUT",
+  path: "/v1/sessions/{id}/runs/{run}/feedback",
+  tag: "commands",
+  summary: "Rate the answer of a run; the latest rating counts",
+  params: { id: "Id of the session", run: "Id of the run" },
+  headers: IDEMPOTENCY_HEADER,
+  body: "RateRun",
+  action: "runs.control",
+  responses: ANSWERS,
+  handle: (core, { request, caller, params: { id: session = "", run: run_id = "" }, body }) =>
+    respondToCommand(core, caller, { ...body, type: "feedback", id: readIdempotencyKey(request), session, run_id }),
+});
+
 const changeTodo = defineOperation<"Empty", "ChangeTodo">({
   id: "changeTodo",
   method: "PATCH",
@@ -158,5 +188,7 @@ export const COMMAND_OPERATIONS: readonly AnyOperation[] = [
   answerApproval,
   readClientCalls,
   sendToolResult,
+  setToolPermission,
+  rateRun,
   changeTodo,
 ];

@@ -319,3 +319,10 @@ test("counts only what is open", async () => {
   const pieces = [RUN[0] as string, ...Array.from({ length: 10_100 }, (_, index) => span(index)), RUN[2] as string];
   expect(await ingest(log, pieces)).toMatchObject({ runs: [{ status: "completed" }] });
 });
+
+test("a recorded stream cannot allow tools in the session", async () => {
+  const log = new MemoryLog();
+  await ingest(log, ['{"type":"tool_permission","name":"rm","rule":"allow"}\n', ...RUN]);
+  const { records } = await log.read("s", { after: 0 });
+  expect(records[0]?.event).toMatchObject({ type: "tool_permission", name: "rm", rule: "ask" });
+});

@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = {
   "share.create": "`session`, `share`: ID of the link",
   "share.revoke": "`session`, `share`",
   "approval.answer": "`session`, `run`, `call`, `decision`, `tool`",
+  "tool.permit": "`session`, `tool`, `rule`: `allow` or `ask`",
   "session.delete": "`session`, with its blobs",
   "document.delete": "`document`",
   "owner.erase": "`owner`, `sessions`, `blobs`, `tokens`, `shares`: how many were erased",
