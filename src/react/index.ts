@@ -39,6 +39,7 @@ export {
   type ChartProps,
   type CodeProps,
   type ElementTarget,
+  type FeedbackResponse,
   type MathProps,
   type RunVersions,
   type TodoChange,

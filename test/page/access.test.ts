@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     const owner = await openPage(fixture);
     await enter(owner.page, await makeToken("desk"));
     await sendMessage(owner.page, "Ask me for approval, then calculate 1234 * 5678");
-    await owner.page.getByRole("button", { name: "Approve" }).waitFor();
+    await owner.page.getByRole("button", { name: "Allow", exact: true }).waitFor();
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();
     await owner.page.getByRole("menuitem", { name: "Share…" }).click();
     const dialog = owner.page.getByRole("dialog", { name: "Share session" });
@@ -190,14 +190,14 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await page.getByText("Shared with you (read-only)").waitFor();
     await findRun(page).waitFor();
     expect(await page.locator(".page-composer, .page-sidebar, .loom-approval button").count()).toBe(0);
-    for (const name of ["Show sessions", "Edit message", "Attach files", "Stop", "Approve", "Sign out"])
+    for (const name of ["Show sessions", "Edit message", "Attach files", "Stop", "Allow", "Sign out"])
       expect(await page.getByRole("button", { name }).count(), name).toBe(0);
     // Shortcuts without a button do nothing, and Escape does not stop the run.
     for (const key of ["Alt+n", "Alt+b", "Alt+k", "Escape"]) await page.keyboard.press(key);
     expect(await page.locator("dialog").count()).toBe(0);
 
     await owner.page.keyboard.press("Escape");
-    await owner.page.getByRole("button", { name: "Approve" }).click();
+    await owner.page.getByRole("button", { name: "Allow", exact: true }).click();
     await waitForEnd(page);
     await findAnswer(page).getByText("7006652").first().waitFor();
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();

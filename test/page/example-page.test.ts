@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () 
     await page.getByRole("button", { name: "Stop" }).waitFor();
     const status = page.getByRole("button", { name: "Waiting for you" });
     await status.waitFor();
-    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Allow", exact: true }).click();
     await page.getByText("7006652").last().waitFor();
     await page.getByRole("heading", { name: /^\d+ tokens in the latest run$/ }).waitFor();
     await status.waitFor({ state: "detached" });

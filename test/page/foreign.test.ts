@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("agents of other frameworks on the page (skipped w
   ] as const)("asks for approval and shows the steps: %s %s %i", async (language, theme, width) => {
     const { page, context, complaints } = await openPage(fixture, { language, theme, width, height: 844 });
     await sendMessage(page, "How cold is it in Oslo?", language);
-    const allow = page.getByRole("button", { name: language === "zh" ? "批准" : "Approve", exact: true });
+    const allow = page.getByRole("button", { name: language === "zh" ? "允许" : "Allow", exact: true });
     await allow.waitFor();
     await allow.click();
     await waitForEnd(page, language);

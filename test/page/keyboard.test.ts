@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped without Chromiu
     expect(await box.inputValue()).toContain(",\nthen");
     await page.keyboard.press("Enter");
 
-    const approve = findAnswer(page).getByRole("button", { name: "Approve" });
+    const approve = findAnswer(page).getByRole("button", { name: "Allow", exact: true });
     await approve.waitFor();
     await page.keyboard.press("Alt+i");
     const inspector = page.getByRole("region", { name: "Run inspector" });

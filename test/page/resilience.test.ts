@@ -280,13 +280,13 @@ describe.skipIf(!hasChromium)("a page with failures (skipped without Chromium)",
 
   it("continues after ten seconds offline", async () => {
     const [first, second, path] = await begin(ASK, network.url);
-    await first.page.getByRole("button", { name: "Approve" }).waitFor();
+    await first.page.getByRole("button", { name: "Allow", exact: true }).waitFor();
     await first.context.setOffline(true);
     network.cut("reset");
     await first.page.locator('[data-stream="reconnecting"]').waitFor();
     const clock = first.page.locator('[data-stage="away"] .loom-stage-clock');
     const stoppedAt = await clock.innerText();
-    await second.page.getByRole("button", { name: "Approve" }).click();
+    await second.page.getByRole("button", { name: "Allow", exact: true }).click();
     const two = await settle(second.page, 1);
     if (PAGE_SAMPLES.isPatient) await pause(OFFLINE_MS);
     else await first.page.clock.fastForward(OFFLINE_MS);
@@ -311,7 +311,7 @@ describe.skipIf(!hasChromium)("a page with failures (skipped without Chromium)",
 
   it("does not wait for a deleted session", async () => {
     const [first, second, path] = await begin(ASK);
-    await first.page.getByRole("button", { name: "Approve" }).waitFor();
+    await first.page.getByRole("button", { name: "Allow", exact: true }).waitFor();
     // Deleted directly in the store, so the run never ends.
     const log = await openSqliteLog(store);
     await log.deleteSession(path.slice("#/s/".length));

@@ -133,18 +133,31 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
       path: `#/s/${readSessionId(first.page)}`,
     });
     const other = findAnswer(second.page, "zh").getByRole("group", { name: "remove", exact: true });
-    await other.getByRole("button", { name: "批准", exact: true }).waitFor();
+    await other.getByRole("button", { name: "允许", exact: true }).waitFor();
     await other.getByText("old.txt").waitFor();
 
-    await card.getByRole("button", { name: "Edit arguments" }).click();
+    const allow = card.getByRole("button", { name: "Allow", exact: true });
+    /** The place of the button in its card. */
+    const findPlace = async (): Promise<readonly number[]> => {
+      const [inner, outer] = [await allow.boundingBox(), await card.boundingBox()];
+      return [inner!.x - outer!.x, inner!.y - outer!.y, inner!.width];
+    };
+    const place = await findPlace();
+    await card.getByRole("button", { name: "Edit", exact: true }).click();
+    const path = card.getByRole("textbox", { name: "path" });
+    await path.waitFor();
+    await expect.poll(() => path.evaluate((field) => field === document.activeElement)).toBe(true);
     await card.getByRole("textbox", { name: "copies" }).fill("many");
     await card.getByText("Enter a number.").waitFor();
-    expect(await card.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+    expect(await allow.isDisabled()).toBe(true);
     await card.getByRole("textbox", { name: "copies" }).fill("3");
     await card.getByRole("textbox", { name: "path" }).fill("new.txt");
     await card.getByRole("checkbox", { name: "force" }).check();
     expect(removed).toEqual([]);
-    await card.getByRole("button", { name: "Approve with changes" }).click();
+    // The button neither moves nor changes its name.
+    await card.getByText("Runs with your changes.").waitFor();
+    expect(await findPlace()).toEqual(place);
+    await allow.click();
 
     await waitForEnd(first.page);
     await waitForEnd(second.page, "zh");
@@ -169,19 +182,34 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, REMOVAL);
     const card = findAnswer(page).getByRole("group", { name: "remove", exact: true });
-    await card.getByRole("button", { name: "Edit arguments" }).click();
+    await card.getByRole("button", { name: "Edit", exact: true }).click();
     await card.getByRole("button", { name: "Edit as JSON" }).click();
     await card.getByRole("textbox", { name: "Arguments (JSON)" }).fill('{"path": "old.txt", "copies": 2}');
     await card.getByRole("button", { name: "Edit as form" }).click();
     await card.getByRole("textbox", { name: "path" }).press("Escape");
     expect(await card.getByRole("checkbox").count()).toBe(0);
-    await card.getByRole("button", { name: "Approve with changes" }).click();
+    await card.getByRole("button", { name: "Allow", exact: true }).focus();
+    await page.keyboard.press("Escape");
+    await card.getByRole("button", { name: "Always allow in this session" }).click();
     await waitForEnd(page);
     const given = { path: "old.txt", copies: 2 };
     expect(removed).toEqual([given]);
     const events = await readEvents(fixture, readSessionId(page));
     const results = events.flatMap((event) => (event.type === "tool_approval_result" ? [event] : []));
     expect(results.map(({ decision, arguments: ran }) => [decision, ran])).toEqual([["approved", given]]);
+
+    // Later calls run without approval, until that is revoked.
+    const allowed = page.getByRole("group", { name: "Runs without approval" });
+    await allowed.getByText("remove", { exact: true }).waitFor();
+    await sendMessage(page, REMOVAL);
+    await waitForEnd(page, "en", 2);
+    expect(removed).toHaveLength(2);
+    await page.reload();
+    await allowed.getByRole("button", { name: "Ask again before remove runs" }).click();
+    await allowed.waitFor({ state: "detached" });
+    await sendMessage(page, REMOVAL);
+    await findAnswer(page).getByText("Allow remove?").waitFor();
+    expect(removed).toHaveLength(2);
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -194,7 +222,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await card.getByRole("button", { name: "拒绝…" }).click();
     const second = await openPage(fixture, { path: `#/s/${readSessionId(first.page)}` });
     const other = findAnswer(second.page).getByRole("group", { name: "remove", exact: true });
-    await other.getByRole("button", { name: "Approve" }).waitFor();
+    await other.getByRole("button", { name: "Allow", exact: true }).waitFor();
     await card.getByRole("textbox", { name: "原因（将发送给模型）" }).fill("还需要这个文件");
     await card.getByRole("button", { name: "拒绝", exact: true }).click();
     await waitForEnd(first.page, "zh");
@@ -203,7 +231,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await card.getByText("已拒绝").first().waitFor();
     await other.getByText("Rejected").first().waitFor();
     for (const shown of [card, other]) await shown.getByText("还需要这个文件").waitFor();
-    expect(await other.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    expect(await other.getByRole("button", { name: "Allow", exact: true }).count()).toBe(0);
     expect(removed).toEqual([]);
     expect(JSON.stringify(model.prompts.at(-1)?.at(-1))).toContain("还需要这个文件");
     for (const { complaints, context } of [first, second]) {

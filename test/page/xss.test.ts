@@ -213,7 +213,8 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
     const opened = await open("question");
     const { page } = opened;
     await openAll(page, "[data-turn]");
-    await page.getByRole("button", { name: "Edit arguments" }).click();
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await page.locator(".loom-approval-fields").waitFor();
     await expectHarmless(page, "[data-turn]");
     await page
       .locator('input[type="file"]')

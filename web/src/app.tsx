@@ -54,8 +54,16 @@ export function App({ page }: { readonly page: PageController }): ReactNode {
 function createActions(page: PageController, access: AccessState): UiActions {
   const mayRun = may(access, "run");
   return {
-    ...(may(access, "approve") ? { approve: (answer) => page.approve(answer) } : {}),
-    ...(mayRun ? { changeTodo: (change) => page.changeTodo(change), retry: (turn) => page.retryTurn(turn) } : {}),
+    ...(may(access, "approve")
+      ? { approve: (answer) => page.approve(answer), allowTool: (name, rule) => page.allowTool(name, rule) }
+      : {}),
+    ...(mayRun
+      ? {
+          changeTodo: (change) => page.changeTodo(change),
+          retry: (turn) => page.retryTurn(turn),
+          rate: (feedback) => page.rate(feedback),
+        }
+      : {}),
     // Editing creates a session and starts a run in it.
     ...(mayRun && may(access, "write") ? { edit: (turn, text) => page.editTurn(turn, text) } : {}),
     openVersion: (session, turnKey) => page.openVersion(session, turnKey),

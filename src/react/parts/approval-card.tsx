@@ -5,11 +5,13 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { ApprovalView, CommandResult, ToolCall } from "../../client/index.ts";
 import { Icon } from "../ui/icon.tsx";
-import { type ApprovalResponse, type UiActions, useUi } from "../ui/ui-context.tsx";
+import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { type SubmitState, ApprovalForm } from "./approval-form.tsx";
-import { ArgumentsView } from "./arguments-view.tsx";
+import { ActionSummary } from "./action-summary.tsx";
+import { ApprovalForm, type ApprovalFormProps, RequestedArguments, type SubmitState } from "./approval-form.tsx";
 import { Countdown } from "./clock-text.tsx";
+import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
+import { ACTION_WORDS, describeAction } from "./describe-action.ts";
 import { ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -22,6 +24,7 @@ const WORDS = defineWords({
     timeUp: "Expired",
     readOnly: "Waiting for approval from another user.",
     tooLate: "Already answered. Your response was not applied.",
+    notAlways: (why: string) => `Later calls will ask again. ${why}`,
     approved: "Approved",
     approvedBy: (actor: string) => `Approved by ${actor}`,
     rejected: "Rejected",
@@ -36,6 +39,7 @@ const WORDS = defineWords({
     timeUp: "已过期",
     readOnly: "等待其他用户审批。",
     tooLate: "此请求已有答复，你的答复未生效。",
+    notAlways: (why: string) => `之后的调用仍会询问。${why}`,
     approved: "已批准",
     approvedBy: (actor: string) => `已由 ${actor} 批准`,
     rejected: "已拒绝",
@@ -65,16 +69,20 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
   const words = useWords(WORDS);
   const { actions } = useUi();
   const [phase, setPhase] = useState<SubmitState>({ kind: "idle" });
-  const answer = (
-    decision: ApprovalResponse["decision"],
-    more: Pick<ApprovalResponse, "arguments" | "reason">,
-  ): void => {
+  const actionWords = useWords(ACTION_WORDS);
+  const commandWords = useWords(COMMAND_WORDS);
+  /** The call was approved, but its tool could not be allowed for the session. */
+  const [refusal, setRefusal] = useState<CommandResult>();
+  const answer: ApprovalFormProps["onAnswer"] = (decision, { isAlways = false, ...more }) => {
     if (phase.kind === "sending") return;
     setPhase({ kind: "sending" });
     onAnswer?.();
-    void send(actions, { callId: call.toolId, runId, decision, digest: approval.digest, ...more }).then((outcome) => {
-      const isTaken = outcome.kind === "done" || outcome.kind === "accepted";
-      setPhase(isTaken ? { kind: "sent" } : { kind: "failed", outcome });
+    const response = { callId: call.toolId, runId, decision, digest: approval.digest, ...more };
+    void send(() => actions.approve?.(response)).then(async (outcome) => {
+      setPhase(isTaken(outcome) ? { kind: "sent" } : { kind: "failed", outcome });
+      if (!isTaken(outcome) || !isAlways) return;
+      const allowed = await send(() => actions.allowTool?.(call.toolName, "allow"));
+      if (!isTaken(allowed)) setRefusal(allowed);
     });
   };
   if (approval.decision !== "pending") {
@@ -82,13 +90,20 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
     return (
       <Decision
         approval={approval}
-        note={isLate ? words.tooLate : undefined}
+        note={
+          isLate
+            ? words.tooLate
+            : refusal === undefined
+              ? undefined
+              : words.notAlways(describeCommandFailure(refusal, commandWords) ?? "")
+        }
         isOver={call.status === "interrupted"}
         wasAnsweredHere={phase.kind !== "idle"}
       />
     );
   }
   const canAnswer = isLive && actions.approve !== undefined;
+  const action = describeAction(call.toolName, approval.arguments, actionWords);
   const question = words.question(
     call.toolName === "" ? words.unnamed : revealHidden(cutText(call.toolName, MAX_NAME)),
   );
@@ -101,22 +116,32 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
           <Countdown until={approval.expiresAt} formatLeft={words.left} expiredText={words.timeUp} />
         )}
       </p>
+      {action === undefined ? <RequestedArguments requested={approval.arguments} /> : <ActionSummary action={action} />}
       {canAnswer ? (
-        <ApprovalForm requested={approval.arguments} stateKey={stateKey} phase={phase} onAnswer={answer} />
+        <ApprovalForm
+          requested={approval.arguments}
+          stateKey={stateKey}
+          phase={phase}
+          hasSummary={action !== undefined}
+          canAllowAlways={actions.allowTool !== undefined && call.toolName !== "" && action?.isQuestion !== true}
+          onAnswer={answer}
+        />
       ) : (
-        <>
-          <ArgumentsView arguments={approval.arguments} argumentsText="" argumentsInvalid={false} isStreaming={false} />
-          <p className="loom-approval-note">{isLive ? words.readOnly : words.over}</p>
-        </>
+        <p className="loom-approval-note">{isLive ? words.readOnly : words.over}</p>
       )}
     </div>
   );
 }
 
-/** Sends the response. An exception counts as a lost connection. */
-async function send(actions: UiActions, answer: ApprovalResponse): Promise<CommandResult> {
+function isTaken({ kind }: CommandResult): boolean {
+  return kind === "done" || kind === "accepted";
+}
+
+/** Sends a command. An exception counts as a lost connection. */
+async function send(command: () => Promise<CommandResult> | undefined): Promise<CommandResult> {
   try {
-    if (actions.approve !== undefined) return await actions.approve(answer);
+    const outcome = await command();
+    if (outcome !== undefined) return outcome;
   } catch {
     // Reported below as a lost connection.
   }

@@ -51,9 +51,12 @@ export interface ApprovalFieldsProps {
   readonly requested: JsonObject;
   readonly isDisabled: boolean;
   readonly onChange: (draft: ApprovalDraft) => void;
+  /** Further buttons. */
+  readonly children?: ReactNode;
 }
 
-export function ApprovalFields({ draft, reading, requested, isDisabled, onChange }: ApprovalFieldsProps): ReactNode {
+export function ApprovalFields(props: ApprovalFieldsProps): ReactNode {
+  const { draft, reading, requested, isDisabled, onChange, children } = props;
   const words = useWords(WORDS);
   const other = switchMode(draft, requested);
   const isRaw = draft.mode === "raw";
@@ -72,7 +75,7 @@ export function ApprovalFields({ draft, reading, requested, isDisabled, onChange
           />
         ))
       )}
-      <div>
+      <div className="loom-approval-buttons">
         <Button
           disabled={isDisabled || other === undefined || (isRaw && other.mode === "raw")}
           onClick={() => {
@@ -81,6 +84,7 @@ export function ApprovalFields({ draft, reading, requested, isDisabled, onChange
         >
           {isRaw ? words.asForm : words.asRaw}
         </Button>
+        {children}
       </div>
     </div>
   );

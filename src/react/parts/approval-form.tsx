@@ -1,46 +1,55 @@
 /**
- * The form to answer an approval request: edit the arguments, approve, or reject with a reason. Only the buttons
- * submit; Enter in a field does not.
+ * The form to answer an approval request: allow once, allow for the session, reject with a reason, or edit the
+ * arguments first. Only the buttons submit; Enter in a field does not.
+ *
+ * Invariant: the row of buttons does not move or change while the form is open. What the user opens appears below it.
  */
-import { type ReactNode, useEffect, useRef } from "react";
+import { lazy, type KeyboardEvent, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import type { CommandResult } from "../../client/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { Button } from "../ui/button.tsx";
+import { Disclosure } from "../ui/disclosure.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import type { ApprovalResponse } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { type ApprovalDraft, createDraft, readDraft } from "./approval-draft.ts";
-import { ApprovalFields } from "./approval-fields.tsx";
+import type { ApprovalEdit } from "./approval-editor.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
 
 const WORDS = defineWords({
   en: {
-    approve: "Approve",
-    approveChanged: "Approve with changes",
+    allow: "Allow",
+    allowAlways: "Always allow in this session",
     reject: "Reject…",
     rejectNow: "Reject",
-    edit: "Edit arguments",
-    undo: "Discard changes",
+    edit: "Edit",
+    edited: "Runs with your changes.",
+    invalid: "Correct the arguments first.",
+    details: "Details",
     reason: "Reason (sent to the model)",
     back: "Back",
     sending: "Sending…",
     sent: "Sent. Waiting for the run to continue.",
   },
   zh: {
-    approve: "批准",
-    approveChanged: "按修改后的参数批准",
+    allow: "允许",
+    allowAlways: "本会话始终允许",
     reject: "拒绝…",
     rejectNow: "拒绝",
-    edit: "编辑参数",
-    undo: "放弃修改",
+    edit: "编辑",
+    edited: "将按你的修改执行。",
+    invalid: "请先更正参数。",
+    details: "详情",
     reason: "原因（将发送给模型）",
     back: "返回",
     sending: "正在发送…",
     sent: "已发送，等待运行继续。",
   },
 });
+
+const loadEditor = async () => ({ default: (await import("./approval-editor.tsx")).ApprovalEditor });
+const ApprovalEditor = lazy(loadEditor);
 
 /** Progress of sending the response. */
 export type SubmitState =
@@ -52,65 +61,90 @@ export interface ApprovalFormProps {
   readonly requested: JsonObject;
   readonly stateKey: string;
   readonly phase: SubmitState;
+  /** The summary shows all arguments, so that they are details. */
+  readonly hasSummary: boolean;
+  /** Offers to allow all calls of the tool in the session. */
+  readonly canAllowAlways: boolean;
   readonly onAnswer: (
     decision: ApprovalResponse["decision"],
-    more: Pick<ApprovalResponse, "arguments" | "reason">,
+    more: Pick<ApprovalResponse, "arguments" | "reason"> & { readonly isAlways?: boolean },
   ) => void;
 }
 
-export function ApprovalForm({ requested, stateKey, phase, onAnswer }: ApprovalFormProps): ReactNode {
+/** What is open below the buttons. */
+type OpenSection = "edit" | "reject" | undefined;
+
+export function ApprovalForm(props: ApprovalFormProps): ReactNode {
+  const { requested, stateKey, phase, hasSummary, canAllowAlways, onAnswer } = props;
   const words = useWords(WORDS);
   const commandWords = useWords(COMMAND_WORDS);
-  const [draft, setDraft] = useCachedState<ApprovalDraft | undefined>(`${stateKey}/draft`, undefined);
-  const [reason, setReason] = useCachedState<string | undefined>(`${stateKey}/reason`, undefined);
-  const reading = draft === undefined ? undefined : readDraft(draft, requested);
-  const isChanged = reading?.kind === "ready" && reading.isChanged;
-  const isFaulty = reading !== undefined && reading.kind !== "ready";
+  const [section, setSection] = useCachedState<OpenSection>(`${stateKey}/section`, undefined);
+  const [edit, setEdit] = useCachedState<ApprovalEdit | undefined>(`${stateKey}/edit`, undefined);
+  const [reason, setReason] = useCachedState(`${stateKey}/reason`, "");
+  // A section restored by scrolling back must not take the focus.
+  const [isFresh, setFresh] = useState(false);
+  const element = useRef<HTMLDivElement>(null);
+  // Loaded before it is needed, so that it opens at once and the button stays under the pointer.
+  useEffect(() => void loadEditor().catch(() => undefined), []);
+  const isChanged = edit?.reading.kind === "ready" && edit.reading.isChanged;
+  const isFaulty = edit !== undefined && edit.reading.kind !== "ready";
   const isBusy = phase.kind === "sending" || phase.kind === "sent";
-  const approve = (): void => onAnswer("approved", isChanged ? { arguments: reading.arguments } : {});
-  const reject = (): void => {
-    const said = reason?.trim() ?? "";
-    onAnswer("rejected", said === "" ? {} : { reason: said });
+  const open = (wanted: OpenSection): void => {
+    if (section === wanted) {
+      element.current?.querySelector<HTMLElement>("input, textarea")?.focus();
+      return;
+    }
+    setFresh(true);
+    setSection(wanted);
   };
+  const close = (name: "edit" | "reject"): void => {
+    setSection(undefined);
+    element.current?.querySelector<HTMLElement>(`[data-opens="${name}"]`)?.focus();
+  };
+  const allow = (isAlways: boolean): void => {
+    const changes =
+      edit?.reading.kind === "ready" && edit.reading.isChanged ? { arguments: edit.reading.arguments } : {};
+    onAnswer("approved", isAlways ? { ...changes, isAlways } : changes);
+  };
+  const reject = (): void => onAnswer("rejected", reason.trim() === "" ? {} : { reason: reason.trim() });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+    // On the page, Escape stops the run.
+    event.stopPropagation();
+    if (section === "reject") close("reject");
+  };
+  const note = isFaulty ? words.invalid : isChanged ? words.edited : null;
   return (
-    <>
-      {draft === undefined || reading === undefined ? (
-        <ArgumentsView arguments={requested} argumentsText="" argumentsInvalid={false} isStreaming={false} />
-      ) : (
-        <ApprovalFields draft={draft} reading={reading} requested={requested} isDisabled={isBusy} onChange={setDraft} />
-      )}
-      {reason === undefined ? null : (
-        <RejectReason reason={reason} isDisabled={isBusy} onChange={setReason} onCancel={() => setReason(undefined)} />
-      )}
+    <div ref={element} className="loom-approval-form" onKeyDown={onKeyDown}>
       <div className="loom-approval-buttons">
-        {reason === undefined ? (
-          <>
-            <Button variant="primary" icon="check" disabled={isBusy || isFaulty} onClick={approve}>
-              {isChanged ? words.approveChanged : words.approve}
-            </Button>
-            <Button variant="danger" icon="close" disabled={isBusy} onClick={() => setReason("")}>
-              {words.reject}
-            </Button>
-            <Button
-              icon={draft === undefined ? "edit" : "close"}
-              disabled={isBusy}
-              onClick={() => setDraft(draft === undefined ? createDraft(requested) : undefined)}
-            >
-              {draft === undefined ? words.edit : words.undo}
-            </Button>
-          </>
-        ) : (
-          <>
-            <Button variant="danger" icon="close" disabled={isBusy} onClick={reject}>
-              {words.rejectNow}
-            </Button>
-            <Button disabled={isBusy} onClick={() => setReason(undefined)}>
-              {words.back}
-            </Button>
-          </>
-        )}
+        <Button variant="primary" icon="check" disabled={isBusy || isFaulty} onClick={() => allow(false)}>
+          {words.allow}
+        </Button>
+        {canAllowAlways ? (
+          <Button disabled={isBusy || isFaulty} onClick={() => allow(true)}>
+            {words.allowAlways}
+          </Button>
+        ) : null}
+        <Button
+          variant="danger"
+          disabled={isBusy}
+          data-opens="reject"
+          aria-expanded={section === "reject"}
+          onClick={() => open("reject")}
+        >
+          {words.reject}
+        </Button>
+        <Button
+          icon="edit"
+          disabled={isBusy}
+          data-opens="edit"
+          aria-expanded={section === "edit"}
+          onClick={() => open("edit")}
+        >
+          {words.edit}
+        </Button>
       </div>
-      <p className="loom-approval-note" role="status" data-trouble={phase.kind === "failed"}>
+      <p className="loom-approval-note" role="status" data-trouble={phase.kind === "failed" || isFaulty}>
         {phase.kind === "sending" ? <Spinner /> : null}
         {phase.kind === "sending"
           ? words.sending
@@ -118,23 +152,60 @@ export function ApprovalForm({ requested, stateKey, phase, onAnswer }: ApprovalF
             ? words.sent
             : phase.kind === "failed"
               ? describeCommandFailure(phase.outcome, commandWords)
-              : null}
+              : note}
       </p>
-    </>
+      {section === "reject" ? (
+        <div className="loom-approval-section">
+          <RejectReason reason={reason} isDisabled={isBusy} isFresh={isFresh} onChange={setReason} />
+          <div className="loom-approval-buttons">
+            <Button variant="danger" icon="close" disabled={isBusy} onClick={reject}>
+              {words.rejectNow}
+            </Button>
+            <Button disabled={isBusy} onClick={() => close("reject")}>
+              {words.back}
+            </Button>
+          </div>
+        </div>
+      ) : section === "edit" ? (
+        <Suspense fallback={<Spinner />}>
+          <ApprovalEditor
+            requested={requested}
+            edit={edit}
+            isDisabled={isBusy}
+            isFresh={isFresh}
+            onChange={setEdit}
+            onDiscard={() => {
+              setEdit(undefined);
+              close("edit");
+            }}
+          />
+        </Suspense>
+      ) : hasSummary ? (
+        <Disclosure summary={words.details}>
+          <RequestedArguments requested={requested} />
+        </Disclosure>
+      ) : null}
+    </div>
   );
+}
+
+export function RequestedArguments({ requested }: { readonly requested: JsonObject }): ReactNode {
+  return <ArgumentsView arguments={requested} argumentsText="" argumentsInvalid={false} isStreaming={false} />;
 }
 
 interface RejectReasonProps {
   readonly reason: string;
   readonly isDisabled: boolean;
+  readonly isFresh: boolean;
   readonly onChange: (reason: string) => void;
-  readonly onCancel: () => void;
 }
 
-function RejectReason({ reason, isDisabled, onChange, onCancel }: RejectReasonProps): ReactNode {
+function RejectReason({ reason, isDisabled, isFresh, onChange }: RejectReasonProps): ReactNode {
   const words = useWords(WORDS);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    if (isFresh) field.current?.focus();
+  }, []);
   return (
     <label className="loom-field">
       <span>{words.reason}</span>
@@ -144,11 +215,6 @@ function RejectReason({ reason, isDisabled, onChange, onCancel }: RejectReasonPr
         value={reason}
         disabled={isDisabled}
         onChange={(event) => onChange(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
-          event.stopPropagation();
-          onCancel();
-        }}
       />
     </label>
   );

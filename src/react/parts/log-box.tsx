@@ -44,10 +44,13 @@ export interface LogBoxProps {
   readonly isLive?: boolean;
   /** Default: `code`. */
   readonly variant?: "code" | "prose";
+  /** Show invisible characters as code points. Default: false. */
+  readonly isExact?: boolean;
 }
 
 /** Shows a long plain text in a scrolling box with a copy button. */
-export function LogBox({ text: given, label, end, isLive = false, variant = "code" }: LogBoxProps): ReactNode {
+export function LogBox(props: LogBoxProps): ReactNode {
+  const { text: given, label, end, isLive = false, variant = "code", isExact = false } = props;
   const words = useWords(WORDS);
   const { language } = useUi();
   const [isAll, setAll] = useState(false);
@@ -69,7 +72,11 @@ export function LogBox({ text: given, label, end, isLive = false, variant = "cod
         dir={variant === "prose" ? "auto" : undefined}
       >
         {isCut && !isFirst ? <div aria-hidden="true">…</div> : null}
-        {isFirst ? folded : blocks.map(([from, to]) => <Block key={from} text={text} from={from} to={to} />)}
+        {isFirst
+          ? isExact
+            ? revealHidden(folded)
+            : folded
+          : blocks.map(([from, to]) => <Block key={from} text={text} from={from} to={to} isExact={isExact} />)}
         {isCut && isFirst ? <div aria-hidden="true">…</div> : null}
       </div>
       {isAll && isCut ? <p className="loom-log-note">{words.tooLong(formatNumber(MAX_ALL, language))}</p> : null}
@@ -89,12 +96,14 @@ interface BlockProps {
   readonly text: string;
   readonly from: number;
   readonly to: number;
+  readonly isExact: boolean;
 }
 
 /** Text only grows at its end, so equal offsets mean an unchanged block. */
 const Block = memo(
-  function Block({ text, from, to }: BlockProps): ReactNode {
-    return <div>{text.slice(from, to)}</div>;
+  function Block({ text, from, to, isExact }: BlockProps): ReactNode {
+    const shown = text.slice(from, to);
+    return <div>{isExact ? revealHidden(shown) : shown}</div>;
   },
   (before, now) => before.from === now.from && before.to === now.to,
 );

@@ -112,7 +112,7 @@ describe("ApprovalCard", () => {
 
   it("can be answered only if the page allows it and the run is live", () => {
     const part = tool({ status: "awaiting_approval", approval: pending });
-    expect(render(part, { actions: approve })).toContain("Approve");
+    expect(render(part, { actions: approve })).toContain("Allow</button>");
     expect(render(part)).toContain("Waiting for approval from another user.");
     expect(render(part, { actions: approve, isLive: false })).toContain("The run ended before approval.");
   });
@@ -335,6 +335,19 @@ describe("approval of hidden content", () => {
     );
     expect(html).not.toContain("\u202E");
     expect(html.match(/a⟨U\+202E⟩gnp\.exe/g)?.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it("shows invisible characters in a file that is to be written", () => {
+    const requested = { path: hidden, content: hidden };
+    const html = render(
+      tool({
+        toolName: "write_file",
+        status: "awaiting_approval",
+        approval: { decision: "pending", arguments: requested },
+      }),
+    );
+    expect(html).not.toContain("\u202E");
+    expect(html.match(/a⟨U\+202E⟩gnp\.exe/g)).toHaveLength(2);
   });
 
   it("hides a deadline that is years away", () => {

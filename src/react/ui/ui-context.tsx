@@ -31,6 +31,13 @@ export interface ApprovalResponse {
   readonly reason?: string | undefined;
 }
 
+/** The user's feedback about the answer of a run. */
+export interface FeedbackResponse {
+  readonly runId: string;
+  readonly rating: "good" | "bad" | "none";
+  readonly comment?: string | undefined;
+}
+
 /** A change to one item of a to-do list. */
 export interface TodoChange {
   readonly listId: string;
@@ -53,6 +60,10 @@ export interface RunVersions {
 export interface UiActions {
   /** Sends the user's answer to an approval request. */
   approve?(answer: ApprovalResponse): Promise<CommandResult>;
+  /** Allows all calls of a tool in the session, or ends that. */
+  allowTool?(name: string, rule: "allow" | "ask"): Promise<CommandResult>;
+  /** Rates the answer of a run; `none` removes the rating. */
+  rate?(feedback: FeedbackResponse): Promise<CommandResult>;
   /** Ticks or unticks an item of a to-do list. */
   changeTodo?(change: TodoChange): Promise<CommandResult>;
   /** Sends the message of this run again. */

@@ -9,6 +9,7 @@ import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { type ComposerDraft, findDraft, findWaiting, splitWaiting, type WaitingMessage } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
+import { AllowedTools } from "./allowed-tools.tsx";
 import { AttachmentChips } from "./attachment-chips.tsx";
 import { COMPOSER_WORDS } from "./composer-words.ts";
 import { Pickers } from "./pickers.tsx";
@@ -63,6 +64,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
       }}
     >
       <div className="page-composer-column">
+        <AllowedTools session={name} />
         <WaitingList messages={splitWaiting(waiting, isLive).others} />
         <div className="page-composer-box">
           <AttachmentChips files={draft.attachments} />

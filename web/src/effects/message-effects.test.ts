@@ -210,16 +210,22 @@ describe("a run", () => {
     expect(context.calls.at(-1)?.slice(0, 2)).toEqual(["run", "fork"]);
   });
 
-  it("forwards approvals and to-do changes", async () => {
+  it("forwards approvals, permissions, feedback and to-do changes", async () => {
     const { context, effects } = setUp();
     expect(await effects.approve({ callId: "c", decision: "approved" })).toMatchObject({ kind: "refused" });
     context.open("s");
     await effects.approve({ callId: "c", runId: "r", decision: "rejected", reason: "no" });
     await effects.approve({ callId: "c", decision: "approved", digest: "d1" });
+    await effects.allowTool("rm", "allow");
+    await effects.rate({ runId: "r", rating: "bad", comment: "Wrong" });
+    await effects.rate({ runId: "r", rating: "none", comment: "" });
     await effects.changeTodo({ listId: "l", itemId: "i", completed: true });
     expect(context.calls).toEqual([
       ["approve", "s", { call_id: "c", run_id: "r", decision: "rejected", reason: "no" }],
       ["approve", "s", { call_id: "c", decision: "approved", digest: "d1" }],
+      ["setToolPermission", "s", { name: "rm", rule: "allow" }],
+      ["rate", "s", { run_id: "r", rating: "bad", comment: "Wrong" }],
+      ["rate", "s", { run_id: "r", rating: "none" }],
       ["todo", "s", { list_id: "l", item_id: "i", completed: true }],
     ]);
   });

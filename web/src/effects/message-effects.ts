@@ -3,7 +3,7 @@
  * appears or it is removed.
  */
 import type { CommandResult, TurnView } from "loom-agent/client";
-import type { ApprovalResponse, TodoChange } from "loom-agent/react";
+import type { ApprovalResponse, FeedbackResponse, TodoChange } from "loom-agent/react";
 import { may } from "../store/access.ts";
 import { findAgent, listAgentOptions } from "../store/agents.ts";
 import { findDraft, type MessageFile, type WaitingMessage } from "../store/composing.ts";
@@ -24,6 +24,10 @@ export interface MessageEffects {
   /** Forks the session before the run and sends the new text there. Resolves to whether it was sent. */
   editTurn(turn: TurnView, text: string): Promise<boolean>;
   approve(answer: ApprovalResponse): Promise<CommandResult>;
+  /** Allows all calls of a tool in the current session, or ends that. */
+  allowTool(name: string, rule: "allow" | "ask"): Promise<CommandResult>;
+  /** Rates the answer of a run. */
+  rate(feedback: FeedbackResponse): Promise<CommandResult>;
   changeTodo(change: TodoChange): Promise<CommandResult>;
   /** Reconnects the current session now. */
   retryStream(): void;
@@ -183,6 +187,17 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
         ...(given === undefined ? {} : { arguments: given }),
         ...(reason === undefined ? {} : { reason }),
       });
+    },
+    async allowTool(name, rule) {
+      const session = current();
+      if (session === undefined) return NO_SESSION;
+      return context.connectionTo(session).setToolPermission({ name, rule });
+    },
+    async rate({ runId, rating, comment }) {
+      const session = current();
+      if (session === undefined) return NO_SESSION;
+      const said = comment === undefined || comment === "" ? {} : { comment };
+      return context.connectionTo(session).rate({ run_id: runId, rating, ...said });
     },
     async changeTodo({ listId, itemId, completed }) {
       const session = current();
