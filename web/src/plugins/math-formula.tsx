@@ -4,7 +4,6 @@
  */
 import { createElement, type ReactNode, useMemo } from "react";
 import temml from "temml";
-import "./math-font.css";
 import type { MathProps } from "loom-agent/react";
 
 const TAGS: ReadonlySet<string> = new Set(
