@@ -1,8 +1,8 @@
 /** Renders one part of a message by its type, with a menu. */
-import { memo, type NamedExoticComponent, type ReactNode } from "react";
+import { lazy, memo, type NamedExoticComponent, type ReactNode, Suspense } from "react";
 import type { MessagePart, TodoList } from "../../client/index.ts";
-import { DataView } from "../data/data-view.tsx";
 import { RichText } from "../text/rich-text.tsx";
+import { Spinner } from "../ui/indicators.tsx";
 import { ErrorBanner } from "./error-banner.tsx";
 import { ImageItem } from "./image-item.tsx";
 import { PartBoundary } from "./part-boundary.tsx";
@@ -11,6 +11,9 @@ import { ReferencesItem } from "./references-item.tsx";
 import { ThinkingItem } from "./thinking-item.tsx";
 import { TodoCard } from "./todo-card.tsx";
 import { ToolCard } from "./tool-card.tsx";
+
+/** Tables and charts are loaded with the first one. */
+const DataView = lazy(async () => ({ default: (await import("../data/data-view.tsx")).DataView }));
 
 export interface PartItemProps {
   readonly part: MessagePart;
@@ -48,7 +51,11 @@ function PartContent({ part, turnKey, runId, isLive, todoList }: PartItemProps):
     case "tool":
       return <ToolCard call={part.call} partKey={part.key} turnKey={turnKey} runId={runId} isLive={isLive} />;
     case "data":
-      return <DataView block={part.block} />;
+      return (
+        <Suspense fallback={<Spinner />}>
+          <DataView block={part.block} />
+        </Suspense>
+      );
     case "image":
       return <ImageItem url={part.url} alt={part.alt} />;
     case "todo":
