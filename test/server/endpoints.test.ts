@@ -3,14 +3,14 @@
  * in every dialect and framing: the whole stream, from any frame on, and a single run.
  */
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { agent } from "../../src/agents/index.ts";
 import { createStamper, DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
 import { encodeNdjson, encodeSse } from "../../src/framing/index.ts";
 import { type Log, MemoryLog, openStream, type RunInfo, type StreamFrame } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import type { StampedRecord } from "../../src/protocol/index.ts";
+import { LoomError, type StampedRecord } from "../../src/protocol/index.ts";
 import { type LoomServer, startLoomServer } from "../../src/server/loom-server.ts";
 import { createTools } from "../agents/counted-tools.ts";
 import { GOLDEN_RUNS } from "../agents/golden-runs.ts";
@@ -242,5 +242,48 @@ describe.each(GOLDEN_RUNS.map((run, turn) => ({ ...run, turn })))("$name over HT
       expect(await (await ask("/api/chat", { method: "POST", headers: cut, body })).text()).toBe(rest);
     }
     expect(await log.listRuns(session)).toEqual([run]);
+  });
+});
+
+describe("a store that fails", () => {
+  const post = (body: object, accept = "text/event-stream"): RequestInit => ({
+    method: "POST",
+    headers: { "content-type": "application/json", accept },
+    body: JSON.stringify(body),
+  });
+  const messages = [{ id: "u", role: "user", content: "Hi", parts: [{ type: "text", text: "Hi" }] }];
+  const agUi = { runId: "r", messages, state: {}, tools: [], context: [], forwardedProps: {} };
+  const REQUESTS: readonly (readonly [path: string, init: RequestInit])[] = [
+    ["/api/chat", post({ session_id: "chat", content: "Hi" })],
+    ["/api/chat?session_id=chat", {}],
+    ["/v1/sessions/chat/events?follow=true", {}],
+    ["/v1/sessions/run/runs", post({ message: "Hi" }, "application/x-ndjson")],
+    ["/api/chat", post({ id: "ai-sdk", messages })],
+    ["/ag-ui", post({ ...agUi, threadId: "ag-ui" })],
+    ["/openai/v1/responses", post({ model: "main", input: "Hi", stream: true })],
+    ["/openai/v1/chat/completions", post({ model: "main", messages: [{ role: "user", content: "Hi" }], stream: true })],
+  ];
+
+  it("cuts every stream, so that no client takes what it has for complete", async () => {
+    const store = new MemoryLog();
+    const gate = Promise.withResolvers<void>();
+    const main = agent({ model: new ScriptedModel(() => ({ text: "Hello.", until: gate.promise })) });
+    const failing = await startLoomServer({ log: store, agents: { main }, port: 0 });
+    onTestFinished(() => failing.close({ graceMs: 0 }));
+    const streams: Response[] = [];
+    for (const [path, init] of REQUESTS) streams.push(await fetch(`${failing.url}${path}`, init));
+    expect(streams.map(({ status }) => status)).toEqual(REQUESTS.map(() => 200));
+    vi.spyOn(store, "peek").mockReturnValue(undefined);
+    vi.spyOn(store, "read").mockRejectedValue(new LoomError("store_unavailable", "away"));
+    gate.resolve();
+    const ends = await Promise.all(
+      streams.map((stream) =>
+        stream.text().then(
+          () => "complete",
+          () => "cut",
+        ),
+      ),
+    );
+    expect(ends).toEqual(REQUESTS.map(() => "cut"));
   });
 });
