@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ENCODER_VERSION } from "../../log/cursor.ts";
+import { ENCODER_VERSION, formatCursor } from "../../log/cursor.ts";
 import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { gather } from "../../../test/log-sessions.ts";
 import { openStream } from "../../log/index.ts";
@@ -16,6 +16,19 @@ const say = (body: unknown, headers: { readonly [name: string]: string } = {}, s
   headers: { "content-type": "application/json", ...headers },
   body: JSON.stringify(body),
   ...(signal === undefined ? {} : { signal }),
+});
+
+describe("a server that shuts down", () => {
+  it("cuts the response to a message, and asks an EventSource to return soon", async () => {
+    const { fetch, core } = await createServerFixture({ script: [{ text: "Never", fault: { kind: "stall" } }] });
+    const sent = await fetch("/api/chat", say({ session_id: "s", content: "Hi" }));
+    const cursor = formatCursor((await core.log.getSession("s"))?.incarnation ?? "", 1);
+    const resumed = await fetch("/api/chat", say({ session_id: "s" }, { "last-event-id": cursor }));
+    const followed = await fetch("/api/chat?session_id=s");
+    await core.streams.close();
+    for (const posted of [sent, resumed]) await expect(posted.text()).rejects.toThrow("interrupted");
+    expect(await followed.text()).toMatch(/retry: 1000\n\ndata: \{$/);
+  });
 });
 
 describe("POST /api/chat", () => {

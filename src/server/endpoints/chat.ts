@@ -23,6 +23,10 @@ const ANSWER = {
   mediaTypes: ["text/event-stream"],
 } as const;
 const DIALECT = "engine";
+/** Clients that read a response themselves may take every orderly end for the end of the run. */
+const POSTED = { framing: "sse", isCutHard: true } as const;
+/** An EventSource reconnects in any case, and takes the delay that the server asks for when it stops. */
+const GOT = { framing: "sse" } as const;
 
 const chat = defineOperation<"ChatOptions", "Chat">({
   id: "chat",
@@ -66,7 +70,7 @@ const chat = defineOperation<"ChatOptions", "Chat">({
     await authorizePolicy(core, call.caller, policy);
     const named = { ...(agent === undefined ? {} : { agent }), ...(request_id === undefined ? {} : { request_id }) };
     const run = await startRun(core, call.caller, { session, key, message: content, capabilities, ...named });
-    return sendRun(core, call, run, { dialect: DIALECT, ...applyPolicy(core, call.caller, run, policy) }, "sse");
+    return sendRun(core, call, run, { dialect: DIALECT, ...applyPolicy(core, call.caller, run, policy) }, POSTED);
   },
 });
 
@@ -88,10 +92,11 @@ const resumeChat = defineOperation<"ResumeChat">({
       const run = named ?? (await findRunAt(core, session, cursor));
       if (run === undefined || (await isRunRead(core, session, run, cursor)))
         return new Response(null, { status: 204 });
-      return sendRemaining(core, call, session, run, cursor);
+      return sendRemaining(core, call, session, run, cursor, GOT);
     }
     const run = named ?? (await findLatestRun(core, session));
-    return run === undefined ? new Response(null, { status: 204 }) : sendRemaining(core, call, session, run, undefined);
+    if (run === undefined) return new Response(null, { status: 204 });
+    return sendRemaining(core, call, session, run, undefined, GOT);
   },
 });
 
@@ -103,7 +108,7 @@ function readGivenRequestId({ headers }: Request): string | undefined {
 
 async function resumeRun(core: ServerCore, call: ApiCall<"ChatOptions", "Chat">, session: string, cursor: string) {
   const run = await findRunAt(core, session, cursor);
-  if (run !== undefined) return sendRemaining(core, call, session, run, cursor);
+  if (run !== undefined) return sendRemaining(core, call, session, run, cursor, POSTED);
   throw new LoomError("cursor_ahead", "No run has started after this cursor", { session_id: session });
 }
 
@@ -113,8 +118,9 @@ function sendRemaining(
   session: string,
   run: string,
   after: string | undefined,
+  options: typeof POSTED | typeof GOT,
 ): Promise<Response> {
-  return sendStream(core, call, session, { dialect: DIALECT, after, run, follow: true }, { framing: "sse" });
+  return sendStream(core, call, session, { dialect: DIALECT, after, run, follow: true }, options);
 }
 
 /**

@@ -91,7 +91,7 @@ async function start(
     await assertStreamOptions(core, session, view, call.request);
   }
   const run = await startFromBody(core, call, session, key);
-  if (framing !== "json") return sendRun(core, call, run, view, framing);
+  if (framing !== "json") return sendRun(core, call, run, view, { framing });
   const started = await describeStarted(core, run);
   const isOver = started.status !== "queued" && started.status !== "live";
   const location = runPath(core, session, run.run);

@@ -88,7 +88,7 @@ export function sendRun(
   call: StreamCall,
   { session, run, key }: RequestedRun,
   view: Pick<ReadRequest, "dialect" | "modes" | "strict" | "onLeave">,
-  framing: Framing,
+  options: Pick<SendStreamOptions, "framing" | "isCutHard">,
 ): Promise<Response> {
   const after = readLastEventId(call.request);
   const headers = {
@@ -96,7 +96,7 @@ export function sendRun(
     "loom-run": encodeURIComponent(run),
     "content-location": runPath(core, session, run),
   };
-  return sendStream(core, call, session, { ...view, after, run, command: key, follow: true }, { framing, headers });
+  return sendStream(core, call, session, { ...view, after, run, command: key, follow: true }, { ...options, headers });
 }
 
 /**

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { formatCursor } from "../../../log/cursor.ts";
 import { Chunk } from "../../streams/chunk.ts";
 import type { ReaderEnd, Sink, StreamReader } from "../../streams/stream-reader.ts";
-import { createAgUiReader } from "./ag-ui-reader.ts";
+import { type AgUiReaderOptions, createAgUiReader } from "./ag-ui-reader.ts";
 
 const ORIGIN = { session: "s", dialect: "ag-ui" } as const;
 const END: ReaderEnd = { reason: "end", cursor: "" };
@@ -18,7 +18,13 @@ const chunk = (...frames: readonly object[]): Chunk =>
   );
 
 /** A reader between a source and a target that count what they receive. */
-function connect(supersede: () => Promise<readonly string[]>) {
+function connect(
+  supersede: () => Promise<readonly string[]>,
+  settling: Pick<AgUiReaderOptions, "findLastId" | "settleMs"> = {
+    findLastId: () => Promise.resolve(0),
+    settleMs: 600_000,
+  },
+) {
   let sink: Sink | undefined;
   const source = { resume: vi.fn<() => void>(), close: vi.fn<() => void>() };
   const inner = { ...source, session: {}, cursor: "", start: (given: Sink) => void (sink = given) };
@@ -26,8 +32,7 @@ function connect(supersede: () => Promise<readonly string[]>) {
   const reader = createAgUiReader(inner as unknown as StreamReader, {
     ...options,
     supersede,
-    findLastId: () => Promise.resolve(0),
-    settleMs: 600_000,
+    ...settling,
   });
   const sent: unknown[] = [];
   const target = {
@@ -70,6 +75,14 @@ test("ends with the error of a snapshot that cannot be read, without the frame t
   const { source, sent, sink } = connect(() => Promise.reject(new Error("disk")));
   sink.write(chunk(SUPERSEDED));
   await vi.waitFor(() => expect(sent).toEqual(["error"]));
+  expect(source.close).toHaveBeenCalledTimes(1);
+});
+
+test("ends with an error if the store cannot say whether the run waits for more", async () => {
+  const findLastId = () => Promise.reject(new Error("away"));
+  const { source, sent, sink } = connect(() => Promise.resolve([]), { findLastId, settleMs: 1 });
+  sink.write(chunk({ type: "RUN_STARTED" }, PAUSE));
+  await vi.waitFor(() => expect(sent).toEqual(["RUN_STARTED", "error"]));
   expect(source.close).toHaveBeenCalledTimes(1);
 });
 

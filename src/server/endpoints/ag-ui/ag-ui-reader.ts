@@ -136,11 +136,15 @@ class AgUiSink implements Sink {
       if (this.#end !== undefined) this.end(this.#end);
       else if (hasRoom) this.#reader.resume();
     } catch (error) {
-      if (this.#isOver) return;
-      this.#stop();
-      this.#reader.close();
-      this.#target.end({ reason: "error", cursor: "", error });
+      this.#fail(error);
     }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#stop();
+    this.#reader.close();
+    this.#target.end({ reason: "error", cursor: "", error });
   }
 
   #take(chunk: Chunk, snapshots: Snapshots = NO_SNAPSHOTS): boolean {
@@ -252,7 +256,14 @@ class AgUiSink implements Sink {
   }
 
   async #settle(rounds = this.#rounds++): Promise<void> {
-    const lastId = await this.#options.findLastId().catch(() => 0);
+    let lastId: number;
+    try {
+      lastId = await this.#options.findLastId();
+    } catch (error) {
+      // The run may wait for more than the client would see.
+      if (this.#pause !== undefined) this.#fail(error);
+      return;
+    }
     const pause = this.#pause;
     if (this.#isOver || pause === undefined) return;
     if (lastId > this.#lastId && rounds < MAX_SETTLE_ROUNDS) {
