@@ -30,8 +30,10 @@ const MAX_PAUSE_MS = 1000;
 /** How often a transaction is repeated at once after it lost against another one. */
 const MAX_REPEATS = 20;
 
-/** Time after an outage in which the leases that ended during it still count as held; their holders renew them. */
-const RECOVERY_MS = 10_000;
+/** Default duration of leases. */
+const LEASE_MS = 10_000;
+/** Time in which processes notice the end of an outage, however short their leases are. */
+const MIN_RECOVERY_MS = 3000;
 
 /** ID of the type `bigint`. */
 const INT8 = 20;
@@ -67,6 +69,8 @@ export class PostgresDatabase {
   /** Host, port and database, without credentials. */
   readonly where: string;
   readonly settings: PostgresSettings;
+  /** Duration of the leases of this process, in milliseconds. Other processes should have the same. */
+  leaseMs = LEASE_MS;
   readonly #driver: Driver;
   readonly #pool: Pool;
   readonly #schema: string;
@@ -112,13 +116,15 @@ export class PostgresDatabase {
   }
 
   /**
-   * How much longer than usual a lease of another process counts as held: it could not be renewed in an outage. Read it
-   * in a transaction, because a request may have to wait for the end of the outage.
+   * How much longer than usual a lease of another process counts as held: it could not be renewed in an outage, so its
+   * holder has the duration of a lease after it. Read it in a transaction, because a request may have to wait for the end
+   * of the outage.
    */
   get recoveryMs(): number {
     const now = performance.now();
-    if (this.#fault !== undefined) return now - this.#failedAt + RECOVERY_MS;
-    return now - this.#recoveredAt < RECOVERY_MS ? this.#outageMs + RECOVERY_MS : 0;
+    const ms = Math.max(this.leaseMs, MIN_RECOVERY_MS);
+    if (this.#fault !== undefined) return now - this.#failedAt + ms;
+    return now - this.#recoveredAt < ms ? this.#outageMs + ms : 0;
   }
 
   /** Calls `listener` when the database goes away and when it returns. */

@@ -260,6 +260,29 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       await holder.renew(lease, 1000);
     });
 
+    test.each([
+      [200, 3000],
+      [45_000, 45_000],
+    ])("lets holders of leases of %i ms renew them for %i ms after it", async (ttlMs, recoveryMs) => {
+      const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+      const db = await openPostgres(url, { schema: `faults_${schemas}`, readWaitMs: 100 });
+      const log = await openPostgresLog(db);
+      await log.acquire("own", { holder: "h", ttlMs, takeover: true });
+      expect(db.recoveryMs).toBe(0);
+      const began = performance.now();
+      proxy.setUp(false);
+      await expect(log.getSession("own")).rejects.toMatchObject({ code: "store_unavailable" });
+      const away = db.recoveryMs;
+      proxy.setUp(true);
+      await log.getSession("own");
+      for (const ms of [away, db.recoveryMs]) {
+        expect(ms).toBeGreaterThan(recoveryMs);
+        expect(ms).toBeLessThan(recoveryMs + performance.now() - began);
+      }
+      await log.close();
+      await db.close();
+    });
+
     test("goes on after the server was killed", async () => {
       schemas++;
       const log = await open(server.port);

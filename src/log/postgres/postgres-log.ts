@@ -258,6 +258,7 @@ class PostgresLog implements Log {
     else assertText("session", sessionId);
     assertName("holder", holder);
     assertDuration(ttlMs);
+    this.#db.leaseMs = ttlMs;
     const token = randomUUID();
     return this.#write(async () => {
       await this.#committer.drain(sessionId);
