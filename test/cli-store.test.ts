@@ -234,7 +234,9 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       err: expect.stringContaining("the same store") as string,
     });
     expect(await loom([...copy, "--to-schema", "second"])).toMatchObject({ code: 0 });
-    expect(await status(...to)).toMatchObject({ schema: "second", sessions: 1, records: 4 });
+    // Nothing has used the tables of tokens there, and nothing must.
+    expect(await status(...to)).toMatchObject({ schema: "second", usable: true, sessions: 1, records: 4 });
+    expect((await loom(["store", "status", ...to])).out).toMatch(/version of credentials +none, supported is/);
     // Commands without an option read the variable.
     const env = { LOOM_STORE: server.url, LOOM_STORE_SCHEMA: "second" };
     expect(await loom(["token", "create", "one"], { env })).toMatchObject({ code: 0 });

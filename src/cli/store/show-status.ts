@@ -1,7 +1,7 @@
 /** `loom store status`: describes a store without changing it. */
 import { existsSync } from "node:fs";
 import { readStoreStatus } from "../../log/maintain-store.ts";
-import type { StoreStatus } from "../../log/store-status.ts";
+import type { StoredPartVersion, StoreStatus } from "../../log/store-status.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
@@ -58,8 +58,10 @@ export async function showStatus(
       name.replace("_", " "),
       String(value),
     ]);
-    for (const { name, stored, supported } of versions)
-      rows.push([`version of ${name}`, stored === supported ? String(stored) : `${stored}, supported is ${supported}`]);
+    for (const { name, stored, supported } of versions) {
+      const version = stored === 0 ? "none" : String(stored);
+      rows.push([`version of ${name}`, stored === supported ? version : `${version}, supported is ${supported}`]);
+    }
     rows.push(["usable", problem === undefined ? "yes" : `no: ${problem.message}`]);
     if (advice !== undefined) rows.push(["next", advice]);
     const width = Math.max(...rows.map(([name]) => name.length));
@@ -76,7 +78,11 @@ async function readStatus(
     if (!isDatabase(store) && !existsSync(store))
       return { problem: { code: "store_missing", message: "the file does not exist" } };
     const status = await readStoreStatus(store, SERVER_FORMATS, database);
-    const old = status.versions.filter(({ stored, supported }) => stored < supported).map(({ name }) => name);
+    // A server creates the tables of a part when it first uses it: one without authentication needs none for tokens.
+    const isUnused = status.counts === undefined ? () => false : ({ stored }: StoredPartVersion) => stored === 0;
+    const old = status.versions
+      .filter((part) => part.stored < part.supported && !isUnused(part))
+      .map(({ name }) => name);
     if (old.length === 0) return { status, problem: undefined };
     return {
       status,

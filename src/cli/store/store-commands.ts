@@ -18,6 +18,7 @@ export const STORE_STATUS: CliCommand = {
   options: { ...STORE_OPTION, json: { about: "print JSON" } },
   notes: [
     "Changes nothing, also while servers run. Workers are processes that hold a lease of a session.",
+    "Parts of a database without tables have not been used: a server without authentication needs no tokens.",
     DATABASE_NOTE,
     "Exit codes: 0 the store can be used, 1 it cannot, or must be migrated first; the output says what to do.",
   ],
