@@ -90,6 +90,24 @@ describe("the attempts of a run whose process died", () => {
     ]);
   });
 
+  it("counts attempts that were handed over too often", async () => {
+    const log = await createLog();
+    const first = await openSession(log, SESSION);
+    await (await first.startRun({ runId: "r", agent: "react" })).emit(checkpoint);
+    await first.close({ run: "leave" });
+    const outcomes: unknown[] = [];
+    for (let restart = 0; restart < 5; restart++) {
+      const options = { maxAttempts: 2, maxHandOvers: 3, resume: () => NEVER };
+      await using session = await openSession(log, SESSION, options);
+      outcomes.push(session.recovered[0]?.outcome);
+      await session.liveRun?.settled();
+      await session.close({ run: "leave" });
+    }
+    expect(outcomes).toEqual(["resumed", "resumed", "resumed", "resumed", "ended"]);
+    const [end] = (await expectValid(log)).flatMap(({ event }) => (event.type === "run_end" ? [event] : []));
+    expect(end).toMatchObject({ status: "error", code: "too_many_attempts" });
+  });
+
   it("a process that cannot continue a dead run does not hide that it died", async () => {
     const log = await createLog();
     await die(log, async (run) => void (await run.emit(checkpoint)));

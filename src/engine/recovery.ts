@@ -8,7 +8,7 @@
  * - A run without a checkpoint is executed from the beginning by `restart`, if it has called no tool and sent no answer,
  *   or if `canRestart` accepts it.
  * - Both are attempts, unless the run only waited for the user. After `maxAttempts`, it ends as `too_many_attempts`. An
- *   attempt that its process handed over when it stopped does not count.
+ *   attempt that its process handed over when it stopped does not count, up to `maxHandOvers`.
  * - A run that cannot be continued here is left live for another process, if `mayLeave` allows that.
  * - A run that waits for an approval or for a result of the client keeps waiting, if `mayWait` allows it.
  * - Any other run ends as `interrupted`.
@@ -58,6 +58,11 @@ export interface RecoveryOptions {
    * process stopped and handed the run over, do not count. Code `too_many_attempts`. Default: 3.
    */
   readonly maxAttempts?: number;
+  /**
+   * How many times a run may be handed over before further ones count as attempts: a run may be the reason why its
+   * processes are stopped. Default: 100.
+   */
+  readonly maxHandOvers?: number;
   /** What to do with a run whose request does not say it: continue it (`resume`, the default), or end it (`fail`). */
   readonly onInterruption?: OnInterruption;
   /** If false, a run that `resume` declines ends even if it waits for the user or the client. Default: true. */
@@ -80,6 +85,7 @@ export const INTERRUPTED: RunFailure = {
 };
 
 const MAX_ATTEMPTS = 3;
+const MAX_HAND_OVERS = 100;
 const CONTINUES = "The process that executed this run ended unexpectedly; the run continues";
 const HANDED_OVER = {
   message: "The process that executed this run stopped; the run continues",
@@ -176,7 +182,7 @@ export function recoverRun(
   },
 ): { readonly outcome: RecoveredRun["outcome"]; readonly completion?: Promise<unknown> } {
   const { maxAttempts = MAX_ATTEMPTS, onInterruption = "resume", mayWait = true, mayLeave = false } = options;
-  const { wasHandedOver = false } = options;
+  const { wasHandedOver = false, maxHandOvers = MAX_HAND_OVERS } = options;
   const { work } = run;
   if (work.isForeign) return endInterrupted(run);
   run.expireCalls();
@@ -187,15 +193,16 @@ export function recoverRun(
   const start = chooseStart(run, options, keep);
   if (start !== undefined) {
     const attempt = work.attempt + 1;
-    const failed = work.attempt - work.handOvers;
-    const mayContinue = isWaiting || wasHandedOver || failed < maxAttempts;
+    const failed = work.attempt - Math.min(work.handOvers, maxHandOvers);
+    const isFree = isWaiting || (wasHandedOver && work.handOvers < maxHandOvers);
+    const mayContinue = isFree || failed < maxAttempts;
     const cause = wasHandedOver ? HANDED_OVER : { message: CONTINUES };
     const announcement = { type: "error", ...INTERRUPTED, ...cause, attempt } as const;
     run.close(
       { reason: "interrupted", code: "interrupted", ...(mayContinue ? { keep } : {}) },
       isWaiting || !mayContinue ? undefined : announcement,
     );
-    if (!mayContinue) return { outcome: "ended", completion: run.fail(describeTooMany(failed)) };
+    if (!mayContinue) return { outcome: "ended", completion: run.fail(describeTooMany(failed, wasHandedOver)) };
     const completion = start();
     if (completion !== undefined) return { outcome: "resumed", completion };
   }
@@ -234,9 +241,10 @@ function chooseStart(
   return () => attemptTo(() => restart(run));
 }
 
-function describeTooMany(attempts: number): RunFailure {
+function describeTooMany(attempts: number, wasHandedOver: boolean): RunFailure {
   const times = attempts === 1 ? "once" : `${attempts} times`;
-  const message = `The process that executed this run ended unexpectedly ${times}; the run is not tried again`;
+  const what = wasHandedOver ? "was stopped too often" : `ended unexpectedly ${times}`;
+  const message = `The process that executed this run ${what}; the run is not tried again`;
   return { message, code: "too_many_attempts", recoverable: false };
 }
 

@@ -45,6 +45,7 @@ export interface RunDispatcherOptions {
     | "inboxMs"
     | "now"
     | "maxAttempts"
+    | "maxHandOvers"
     | "onInterruption"
   >;
 }
