@@ -42,4 +42,5 @@ export type {
   SessionDetails,
   SessionList,
   Shares,
+  UpdateSession,
 } from "./api/shapes.generated.ts";

@@ -29,13 +29,23 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await link(/^Make a to-do list/).waitFor({ state: "detached" });
     await link(/^What is 6\*7\?/).click();
     await findAnswer(page).getByText("6*7 = 42").waitFor();
+    const readHighlights = () =>
+      page.evaluate(() => [...(CSS.highlights.get("page-match") ?? [])].map((range) => (range as Range).toString()));
+    await expect.poll(readHighlights).toContain("42");
     await search.fill("no such text");
     await list.getByText("No results").waitFor();
     await page.getByRole("button", { name: "Clear search" }).click();
+    expect(await readHighlights()).toEqual([]);
 
     await list.getByRole("button", { name: "Actions for What is 6*7?" }).click();
     // With authentication off there is no sharing and no sign-out.
-    expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["Rename", "Duplicate", "Delete"]);
+    expect(await page.getByRole("menuitem").allInnerTexts()).toEqual([
+      "Rename",
+      "Pin",
+      "Archive",
+      "Duplicate",
+      "Delete",
+    ]);
     expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
     await page.getByRole("menuitem", { name: "Rename" }).click();
     await list.getByRole("textbox", { name: "New title" }).fill("The answer");
@@ -68,6 +78,60 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await waitForEnd(page);
     expect(await page.getByRole("article").count()).toBe(1);
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("keeps one entry per conversation, which can be pinned and archived, in every tab", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    await sendMessage(page, "What is 8*9?");
+    await waitForEnd(page);
+    const tab = await context.newPage();
+    await tab.goto(page.url());
+    const versionOf = (shown: Page, position: number, count: number) =>
+      shown.getByRole("group", { name: `Version ${position} of ${count}`, exact: true });
+    const listOf = (shown: Page) => shown.getByRole("navigation", { name: "Sessions" });
+    const linksOf = (shown: Page) => listOf(shown).getByRole("link", { name: "What is 8*9?", exact: true });
+    await findAnswer(tab).getByText("8*9 = 72").waitFor();
+    for (const count of [2, 3]) {
+      await page.getByRole("button", { name: "Retry" }).click();
+      await versionOf(page, count, count).waitFor();
+      await waitForEnd(page);
+      // The other tab shows the first version.
+      await versionOf(tab, 1, count).waitFor();
+    }
+    expect([await linksOf(page).count(), await linksOf(tab).count()]).toEqual([1, 1]);
+    const newest = readSessionId(page);
+    expect(await linksOf(page).getAttribute("href")).toBe(`#/s/${newest}`);
+    // The entry opens the version that was used last.
+    expect(await linksOf(tab).getAttribute("href")).toBe(`#/s/${readSessionId(tab)}`);
+
+    const choose = async (action: string): Promise<void> => {
+      await listOf(page).getByRole("button", { name: "Actions for What is 8*9?" }).click();
+      await page.getByRole("menuitem", { name: action, exact: true }).click();
+    };
+    await choose("Pin");
+    for (const shown of [page, tab]) await listOf(shown).getByRole("heading", { name: "Pinned" }).waitFor();
+    await choose("Archive");
+    await linksOf(page).waitFor({ state: "detached" });
+    await linksOf(tab).waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "What is 8*9?", level: 1 }).waitFor();
+    await listOf(tab).getByRole("button", { name: "Archived" }).click();
+    await linksOf(tab).waitFor();
+    await listOf(page).getByRole("button", { name: "Archived" }).click();
+    await choose("Unarchive");
+    await listOf(page).getByText("No archived sessions").waitFor();
+    await listOf(page).getByRole("heading", { name: "Pinned" }).waitFor();
+    await page.reload();
+    await listOf(page).getByRole("heading", { name: "Pinned" }).waitFor();
+
+    await choose("Delete");
+    const question = page.getByRole("dialog", { name: "Delete session?" });
+    await question.getByText("“What is 8*9?”, all its versions and its files will be permanently deleted.").waitFor();
+    await question.getByRole("button", { name: "Delete" }).click();
+    await linksOf(page).waitFor({ state: "detached" });
+    await linksOf(tab).waitFor({ state: "detached" });
+    expect(await fixture.log.getSession(newest)).toBeUndefined();
+    expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
     await context.close();
   });
 
@@ -146,6 +210,17 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
       "Adaptive graph",
     ]);
     await kinds.nth(2).click();
+    await page.getByRole("button", { name: "Agent: Graph of thoughts" }).waitFor();
+    await sendMessage(page, "What is 2+3?");
+    await waitForEnd(page);
+    // A choice in a session is for that session, and used by its next message.
+    await page.getByRole("button", { name: "Agent: Graph of thoughts" }).click();
+    await kinds.nth(0).click();
+    await sendMessage(page, "What is 3+4?");
+    await waitForEnd(page, "en", 2);
+    await page.reload();
+    await page.getByRole("button", { name: "Agent: ReAct" }).waitFor();
+    await page.getByRole("button", { name: "New session" }).click();
     await page.getByRole("button", { name: "Agent: Graph of thoughts" }).waitFor();
     expect(complaints).toEqual([]);
     await context.close();

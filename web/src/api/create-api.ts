@@ -14,6 +14,7 @@ import type {
   SessionDetails,
   SessionList,
   Shares,
+  UpdateSession,
 } from "loom-agent/server";
 import type { InspectorApi } from "../inspector/inspector-api.ts";
 import { ApiError } from "./api-error.ts";
@@ -25,6 +26,10 @@ export interface SessionListRequest {
   readonly limit?: number;
   readonly after?: string | undefined;
   readonly q?: string;
+  /** `newest`: each conversation once. */
+  readonly versions?: "newest";
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -45,8 +50,10 @@ export interface Api extends InspectorApi {
   /** Returns the latest 500 runs, newest first. */
   listRuns(session: string): Promise<Runs>;
   createSession(session: string): Promise<Session>;
-  renameSession(session: string, title: string): Promise<Session>;
-  deleteSession(session: string): Promise<void>;
+  /** Changes all versions of the conversation. */
+  updateSession(session: string, changes: UpdateSession): Promise<Session>;
+  /** Deletes all versions of the conversation. */
+  deleteConversation(session: string): Promise<void>;
   /** Forks the session before the run. The same key returns the same fork. */
   forkBefore(session: string, runId: string, key: string): Promise<ForkedSession>;
   /** Duplicates the session with all its finished runs. The same key returns the same copy. */
@@ -91,13 +98,13 @@ export function createApi(onUnauthorized: () => void = () => undefined): Api {
     listShares: (session) => request(`${sessionPath(session)}/shares`),
     deleteShare: (session, share) =>
       request(`${sessionPath(session)}/shares/${encodeURIComponent(share)}`, { method: "DELETE" }),
-    listSessions: ({ limit, after, q, signal } = {}) => request("/v1/sessions", { query: { limit, after, q }, signal }),
+    listSessions: ({ signal, ...query } = {}) => request("/v1/sessions", { query, signal }),
     getSession: (session, signal) => request(sessionPath(session), { signal }),
     listBranches: (session) => request(`${sessionPath(session)}/branches`, { query: { limit: MAX_LISTED } }),
     listRuns: (session) => request(`${sessionPath(session)}/runs`, { query: { limit: MAX_LISTED } }),
     createSession: (session) => request("/v1/sessions", { method: "POST", body: { session_id: session } }),
-    renameSession: (session, title) => request(sessionPath(session), { method: "PATCH", body: { title } }),
-    deleteSession: (session) => request(sessionPath(session), { method: "DELETE" }),
+    updateSession: (session, changes) => request(sessionPath(session), { method: "PATCH", body: changes }),
+    deleteConversation: (session) => request(sessionPath(session), { method: "DELETE", query: { versions: "all" } }),
     forkBefore: (session, runId, key) =>
       request(`${sessionPath(session)}/fork`, { method: "POST", body: { before_run: runId }, key }),
     copySession: (session, title, key) =>

@@ -83,7 +83,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
                 event.target.value = "";
               }}
             />
-            <Pickers />
+            <Pickers session={session} />
             <span className="page-composer-buttons">
               {isLive ? (
                 <Button

@@ -1,27 +1,41 @@
 /** Menus that choose the agent kind, the model and how much it reasons. */
 import { type ReactNode, useMemo } from "react";
-import { Icon, Menu, useWords } from "loom-agent/react";
+import type { SessionView } from "loom-agent/client";
+import { Icon, Menu, useSession, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import { findAgent, listAgentOptions } from "../store/agents.ts";
+import { type AgentChoice, chooseAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";
+import { findWaiting } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type PageSettings, REASONING_LEVELS } from "../store/settings.ts";
 import { chooseAgentIcon, COMPOSER_WORDS, describeKind } from "./composer-words.ts";
 
 const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
 const selectModels = ({ models }: PageState): PageState["models"] => models;
-const selectKind = ({ settings }: PageState): string | undefined => settings.kind;
+const selectSettings = ({ settings }: PageState): PageSettings => settings;
+const selectTurnAgent = (session: SessionView | undefined): string | undefined =>
+  findLatestAgent([], session?.turns ?? []);
 const selectReasoning = ({ settings }: PageState): PageSettings["reasoning"] => settings.reasoning;
-const selectModel = ({ settings }: PageState): string | undefined => settings.model;
 
-export function Pickers(): ReactNode {
+export function Pickers({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const page = usePage();
   const agents = usePageState(selectAgents);
-  const kind = usePageState(selectKind);
-  const model = usePageState(selectModel);
+  const settings = usePageState(selectSettings);
+  const [selectChoice, selectSent] = useMemo(
+    () =>
+      [
+        ({ choices }: PageState): AgentChoice | undefined => choices.get(session ?? ""),
+        ({ composing }: PageState): string | undefined => findLatestAgent(findWaiting(composing, session), []),
+      ] as const,
+    [session],
+  );
+  const choice = usePageState(selectChoice);
+  const sent = usePageState(selectSent);
+  const answered = useSession(page.receiver, session ?? "", selectTurnAgent);
   const options = useMemo(() => listAgentOptions(agents), [agents]);
-  const chosen = findAgent(options, kind, model);
+  const chosen = chooseAgent(options, { choice, last: sent ?? answered, settings });
   if (chosen === undefined) return null;
+  const choose = (next: AgentChoice): void => page.dispatch({ type: "agent/chosen", choice: next, session });
   const named = describeKind(words, chosen.option);
   return (
     <>
@@ -34,7 +48,7 @@ export function Pickers(): ReactNode {
           ...describeKind(words, option),
           icon: chooseAgentIcon(option.kind),
           isChosen: option === chosen.option,
-          onSelect: () => page.dispatch({ type: "agent/chosen", kind: option.name }),
+          onSelect: () => choose({ kind: option.name }),
         }))}
       >
         <Icon name={chooseAgentIcon(chosen.option.kind)} />
@@ -43,6 +57,7 @@ export function Pickers(): ReactNode {
       <ModelPicker
         models={chosen.option.agents.flatMap((agent) => (agent.model === undefined ? [] : [agent.model]))}
         chosen={chosen.agent.model}
+        onChoose={(model) => choose({ model })}
       />
       <ReasoningPicker model={chosen.agent.model} />
     </>
@@ -61,12 +76,13 @@ function PickerName({ name }: { readonly name: string }): ReactNode {
 function ModelPicker({
   models,
   chosen,
+  onChoose,
 }: {
   readonly models: readonly string[];
   readonly chosen: string | undefined;
+  readonly onChoose: (model: string) => void;
 }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
-  const page = usePage();
   const known = usePageState(selectModels);
   if (chosen === undefined) return null;
   const isOffline = isOfflineModel(chosen, known);
@@ -83,7 +99,7 @@ function ModelPicker({
         key: model,
         label: nameModel(model),
         isChosen: model === chosen,
-        onSelect: () => page.dispatch({ type: "model/chosen", model }),
+        onSelect: () => onChoose(model),
       }))}
     >
       <PickerName name={isOffline ? words.offline : chosen.replace(/^[^/]+\//, "")} />

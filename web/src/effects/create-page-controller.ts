@@ -17,6 +17,7 @@ import { createKnowledgeEffects, type KnowledgeEffects } from "./knowledge-effec
 import { createMessageEffects, type MessageEffects } from "./message-effects.ts";
 import { createSessionEffects, type SessionEffects } from "./session-effects.ts";
 import { createSharingEffects, type SharingEffects } from "./sharing-effects.ts";
+import { connectTabs } from "./tab-sync.ts";
 import { createVersionEffects, type VersionEffects } from "./version-effects.ts";
 import { watchSession } from "./watch-session.ts";
 
@@ -96,6 +97,9 @@ export function createPageController(): PageController {
       show(session, isNew);
     },
     createId,
+    notifyTabs: connectTabs(() => {
+      sessions.refresh(store.getSnapshot().sessions.current);
+    }),
   };
   const versions = createVersionEffects(context);
   const sessions = createSessionEffects(context, (session) => void versions.loadVersions(session));

@@ -15,6 +15,8 @@ export interface EffectContext {
   /** Shows a session; undefined shows a new one. `isNew`: the server does not know the session yet. */
   open(session: string | undefined, options?: { readonly isNew?: boolean }): void;
   createId(): string;
+  /** Tells the other tabs that sessions have changed. */
+  notifyTabs(): void;
 }
 
 /** Runs a task. On failure it raises a notice and returns undefined. */

@@ -66,6 +66,7 @@ export function createFakeContext(
       store.dispatch({ type: "session/opened", session });
     },
     createId: () => `id${++count}`,
+    notifyTabs: () => undefined,
     show(session, turns, status = "live") {
       views.set(session, { id: session, turns, state: { status } } as unknown as SessionView);
       for (const listener of listeners.get(session) ?? []) listener();

@@ -17,12 +17,17 @@ function setUp(outcome?: () => CommandResult, answer?: (what: string) => unknown
   return { context, effects, waiting };
 }
 
+const AGENTS = ["react", "react:other", "tot", "tot:other"].map((name) => {
+  const [kind = "", model = "first"] = name.split(":");
+  return { name, kind, model, tools: [], is_default: name === "react" };
+});
+
 describe("a message", () => {
   it("creates its session and is answered by the chosen agent", async () => {
     const { context, effects } = setUp();
     const agent = { kind: "tot", model: "m", tools: [], is_default: false };
     context.store.dispatch({ type: "agents/loaded", agents: [{ ...agent, name: "tot" }] });
-    context.store.dispatch({ type: "agent/chosen", kind: "tot" });
+    context.store.dispatch({ type: "agent/chosen", choice: { kind: "tot" }, session: undefined });
     context.store.dispatch({ type: "draft/typed", session: "", text: "hello" });
     effects.sendDraft();
     await settle();
@@ -32,6 +37,57 @@ describe("a message", () => {
       ["run", session, { id: "id2", run_id: "id3", message: "hello", agent: "tot", when_busy: "enqueue" }],
     ]);
     expect(context.store.getSnapshot().composing.drafts.size).toBe(0);
+  });
+
+  it("sent before the agents are loaded waits for the one that the user chose", async () => {
+    vi.useFakeTimers();
+    const { context, effects, waiting } = setUp();
+    context.store.dispatch({ type: "agent/chosen", choice: { kind: "tot" }, session: undefined });
+    const sendHello = async (session: string): Promise<void> => {
+      context.open(session);
+      context.store.dispatch({ type: "draft/typed", session, text: "hello" });
+      effects.sendDraft();
+      await settle();
+    };
+    await sendHello("s");
+    expect([context.calls, waiting("s")[0]?.status]).toEqual([[], "sending"]);
+    context.store.dispatch({ type: "agents/loaded", agents: AGENTS });
+    await settle();
+    expect(context.calls).toMatchObject([["run", "s", { agent: "tot" }]]);
+    context.store.dispatch({ type: "agents/loaded", agents: [] });
+    await sendHello("t");
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([context.calls.length, waiting("t")[0]?.status]).toEqual([1, "failed"]);
+    vi.useRealTimers();
+  });
+
+  it("is answered by the agent of the session, which a suggestion and a choice for it do not make the default", async () => {
+    const { context, effects } = setUp();
+    const { store } = context;
+    const say = async (session: string | undefined): Promise<unknown> => {
+      context.open(session);
+      store.dispatch({ type: "draft/typed", session: session ?? "", text: "hello" });
+      effects.sendDraft();
+      await settle();
+      const [, , command] = context.calls.at(-1) ?? [];
+      return (command as { readonly agent?: string } | undefined)?.agent;
+    };
+    // Known from the log, also before the agents are loaded.
+    context.show("s", [createTurn({ runId: "r0", agent: "react" }), createTurn({ runId: "r", agent: "tot:other" })]);
+    expect(await say("s")).toBe("tot:other");
+    store.dispatch({ type: "agents/loaded", agents: AGENTS });
+    expect(await say("s")).toBe("tot:other");
+    store.dispatch({ type: "agent/chosen", choice: { kind: "react" }, session: "s" });
+    // The model stays the same.
+    expect([await say("s"), await say("s"), await say("t")]).toEqual(["react:other", "react:other", "react"]);
+    context.open(undefined);
+    effects.sendPrompt("think", "tot");
+    await settle();
+    expect(context.calls.at(-1)?.[2]).toMatchObject({ message: "think", agent: "tot" });
+    expect(await say(context.opened.at(-1))).toBe("tot");
+    expect([await say(undefined), store.getSnapshot().settings.kind]).toEqual(["react", undefined]);
+    store.dispatch({ type: "agent/chosen", choice: { model: "other" }, session: "u" });
+    expect([await say("u"), store.getSnapshot().choices.size]).toEqual(["react:other", 0]);
   });
 
   it("is sent with the chosen reasoning", async () => {
@@ -56,7 +112,7 @@ describe("a message", () => {
     expect(context.calls).toEqual([]);
   });
 
-  it("is sent with its files, even without text, but not with a failed upload", () => {
+  it("is sent with its files, even without text, but not with a failed upload", async () => {
     const { context, effects } = setUp();
     // The server knows the same bytes under another name.
     const blob = { blob_id: "b", url: "/b", media_type: "text/plain", name: "old.txt", bytes: 1, created_at: 0 };
@@ -75,6 +131,7 @@ describe("a message", () => {
     expect(context.store.getSnapshot().composing.drafts).toBe(drafts);
     context.store.dispatch({ type: "attachment/removed", session: "", id: "g" });
     effects.sendDraft();
+    await settle();
     expect(context.calls[0]?.[2]).toMatchObject({ message: "", attachments: [{ blob_id: "b", name: "a.txt" }] });
     expect(context.store.getSnapshot().notices).toEqual([]);
   });
@@ -177,12 +234,30 @@ describe("a run", () => {
     attachments: [{ blob_id: "b", media_type: "x", bytes: 1 }],
   } as unknown as MessageView;
 
-  it("is retried with the same message, files and agent", () => {
-    const { context, effects } = setUp();
+  it("is retried in a fork, with the same message, files and agent", async () => {
+    const { context, effects } = setUp(undefined, () => ({ session_id: "fork", root_id: "s" }));
     context.open("s");
-    effects.retryTurn(createTurn({ runId: "r", agent: "got", messages: [question] }));
+    const turn = createTurn({ runId: "r", agent: "got", messages: [question] });
+    effects.retryTurn(turn);
+    await settle();
     const command = { message: "what?", agent: "got", attachments: [{ blob_id: "b" }] };
-    expect(context.calls[0]).toEqual(["run", "s", expect.objectContaining(command)]);
+    expect(context.calls[0]?.slice(0, 3)).toEqual(["forkBefore", "s", "r"]);
+    expect(context.calls[1]).toEqual(["run", "fork", expect.objectContaining(command)]);
+    expect(context.opened.at(-1)).toBe("fork");
+
+    // The user chose another agent for this session.
+    context.store.dispatch({ type: "agents/loaded", agents: AGENTS });
+    context.store.dispatch({ type: "agent/chosen", choice: { kind: "tot" }, session: "fork" });
+    effects.retryTurn(turn);
+    await settle();
+    expect(context.calls[3]?.[2]).toMatchObject({ message: "what?", agent: "tot" });
+
+    // Without permission to create sessions, the message is sent again.
+    const auth = { mode: "required", signed_in: true, scopes: ["read", "run"], shared_session_ids: [] } as const;
+    context.store.dispatch({ type: "access/loaded", auth, shared: undefined, now: 0 });
+    context.open("s");
+    effects.retryTurn(turn);
+    expect(context.calls.at(-1)).toEqual(["run", "s", expect.objectContaining(command)]);
   });
 
   it("is edited in a fork before the run", async () => {

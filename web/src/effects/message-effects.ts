@@ -5,9 +5,9 @@
 import type { CommandResult, TurnView } from "loom-agent/client";
 import type { ApprovalResponse, FeedbackResponse, TodoChange } from "loom-agent/react";
 import { may } from "../store/access.ts";
-import { findAgent, listAgentOptions } from "../store/agents.ts";
-import { findDraft, type MessageFile, type WaitingMessage } from "../store/composing.ts";
-import type { PageState, PageTask } from "../store/page-state.ts";
+import { type AgentSource, chooseAgent, findAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";
+import { findDraft, findWaiting, type MessageFile, type WaitingMessage } from "../store/composing.ts";
+import type { PageTask } from "../store/page-state.ts";
 import { attempt, type EffectContext } from "./effect-context.ts";
 
 export interface MessageEffects {
@@ -20,6 +20,7 @@ export interface MessageEffects {
   withdraw(message: WaitingMessage): Promise<void>;
   /** Stops the live run of the current session. */
   stop(): Promise<void>;
+  /** Sends the message of a run again, as another version of the conversation. */
   retryTurn(turn: TurnView): void;
   /** Forks the session before the run and sends the new text there. Resolves to whether it was sent. */
   editTurn(turn: TurnView, text: string): Promise<boolean>;
@@ -38,13 +39,21 @@ const SEEN_MS = 3000;
 
 /** Has its own UI string; the message lists the file names. */
 const FAILED_FILE = "failed_file";
+/** A message waits this long for the agents, if it needs to know them. */
+const AGENTS_MS = 15_000;
+const NO_AGENTS = "Couldn't load agents";
 const NO_SESSION: CommandResult = { kind: "refused", code: "unknown_session", message: "No session is open." };
 
 export function createMessageEffects(context: EffectContext): MessageEffects {
   const { store } = context;
 
   const deliver = async (session: string, message: WaitingMessage): Promise<void> => {
-    const { commandId, runId, text, agent, reasoning, files } = message;
+    const { commandId, runId, text, reasoning, files } = message;
+    const agent = message.agent ?? (await awaitDefaultAgent(store));
+    if (agent === UNKNOWN_AGENT) {
+      store.dispatch({ type: "message/updated", session, runId, status: "failed", error: NO_AGENTS });
+      return;
+    }
     const outcome = await context.connectionTo(session).run({
       id: commandId,
       message: text,
@@ -87,6 +96,34 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
     void deliver(session, message);
   };
 
+  /** Returns the agent of the next message of a session, as far as it is known. */
+  const pickAgent = (session: string | undefined): { readonly agent?: string } => {
+    const state = store.getSnapshot();
+    const options = listAgentOptions(state.agents);
+    const source = findSource(context, session);
+    const chosen = chooseAgent(options, source)?.agent.name;
+    // Without the list of agents, a session can still continue with the same one.
+    const agent = chosen ?? (source.choice === undefined ? source.last : undefined);
+    return agent === undefined ? {} : { agent };
+  };
+
+  /** Forks the session before the run and sends its message there. Resolves to whether it was sent. */
+  const sendVersion = async (turn: TurnView, given?: string): Promise<boolean> => {
+    const session = current();
+    const { runId } = turn;
+    if (session === undefined || runId === undefined) return false;
+    const question = readQuestion(turn);
+    const chosen = store.getSnapshot().choices.has(session) ? pickAgent(session) : {};
+    const created = await attempt(context, "edit", () => context.api.forkBefore(session, runId, context.createId()));
+    if (created === undefined) return false;
+    store.dispatch({ type: "session/updated", session: created });
+    send(created.session_id, { ...question, ...chosen, text: given ?? question.text });
+    context.notifyTabs();
+    // Do not navigate if the user opened another session meanwhile.
+    if (current() === session) context.open(created.session_id);
+    return true;
+  };
+
   const current = (): string | undefined => store.getSnapshot().sessions.current;
   const reportFailure = (task: PageTask, outcome: CommandResult): void => {
     if (outcome.kind === "refused" || outcome.kind === "lost")
@@ -114,15 +151,15 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       for (const { id, code } of state.notices) if (code === FAILED_FILE) store.dispatch({ type: "notice/closed", id });
       const target = session ?? context.createId();
       if (session === undefined) store.dispatch({ type: "draft/moved", from: "", to: target });
-      send(target, { text: draft.text, files, ...chooseAgent(state) }, { clearsDraft: true });
+      send(target, { text: draft.text, files, ...pickAgent(session) }, { clearsDraft: true });
       context.open(target, { isNew: true });
     },
     sendPrompt(text, kind) {
       const session = current() ?? context.createId();
-      // Later messages use the same agent.
-      if (listAgentOptions(store.getSnapshot().agents).some(({ name }) => name === kind))
-        store.dispatch({ type: "agent/chosen", kind });
-      send(session, { text, files: [], ...chooseAgent(store.getSnapshot(), kind) });
+      // The session continues with this agent; the choice for new sessions stays the same.
+      const { agents, settings } = store.getSnapshot();
+      const chosen = findAgent(listAgentOptions(agents), kind, settings.model);
+      send(session, { text, files: [], ...(chosen === undefined ? {} : { agent: chosen.agent.name }) });
       context.open(session, { isNew: true });
     },
     resend(message) {
@@ -163,19 +200,11 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
     },
     retryTurn(turn) {
       const session = current();
-      if (session !== undefined) send(session, readQuestion(turn));
+      // A fork needs more permissions than a message.
+      if (may(store.getSnapshot().access, "write") && turn.runId !== undefined) void sendVersion(turn);
+      else if (session !== undefined) send(session, readQuestion(turn));
     },
-    async editTurn(turn, text) {
-      const session = current();
-      const { runId } = turn;
-      if (session === undefined || runId === undefined) return false;
-      const created = await attempt(context, "edit", () => context.api.forkBefore(session, runId, context.createId()));
-      if (created === undefined) return false;
-      send(created.session_id, { ...readQuestion(turn), text });
-      // Do not navigate if the user opened another session meanwhile.
-      if (current() === session) context.open(created.session_id);
-      return true;
-    },
+    editTurn: (turn, text) => sendVersion(turn, text),
     async approve({ callId, runId, decision, digest, arguments: given, reason }) {
       const session = current();
       if (session === undefined) return NO_SESSION;
@@ -211,10 +240,37 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
   };
 }
 
-/** Returns the agent of this kind with the chosen model. */
-function chooseAgent({ agents, settings }: PageState, kind = settings.kind): { readonly agent?: string } {
-  const chosen = findAgent(listAgentOptions(agents), kind, settings.model);
-  return chosen === undefined ? {} : { agent: chosen.agent.name };
+/** What decides which agent answers the next message of a session. */
+function findSource({ store, receiver }: EffectContext, session: string | undefined): AgentSource {
+  const { choices, composing, settings } = store.getSnapshot();
+  const turns = session === undefined ? [] : (receiver.session(session).getSnapshot()?.turns ?? []);
+  const choice = session === undefined ? undefined : choices.get(session);
+  return { choice, last: findLatestAgent(findWaiting(composing, session), turns), settings };
+}
+
+const UNKNOWN_AGENT = Symbol("unknown agent");
+
+/** Returns the agent that the user chose for new sessions, once the agents are loaded. Undefined: the server's default. */
+async function awaitDefaultAgent(store: EffectContext["store"]): Promise<string | typeof UNKNOWN_AGENT | undefined> {
+  const { settings, access } = store.getSnapshot();
+  // Without a choice, and for users who cannot list the agents, the server decides.
+  if ((settings.kind === undefined && settings.model === undefined) || !may(access, "read")) return undefined;
+  const find = (): string | undefined =>
+    findAgent(listAgentOptions(store.getSnapshot().agents), settings.kind, settings.model)?.agent.name;
+  const known = find();
+  if (known !== undefined) return known;
+  return new Promise((resolve) => {
+    const end = (agent: string | typeof UNKNOWN_AGENT): void => {
+      stop();
+      clearTimeout(timer);
+      resolve(agent);
+    };
+    const stop = store.subscribe(() => {
+      const agent = find();
+      if (agent !== undefined) end(agent);
+    });
+    const timer = setTimeout(() => end(UNKNOWN_AGENT), AGENTS_MS);
+  });
 }
 
 /** Returns the user's message of a run, to send it again. */

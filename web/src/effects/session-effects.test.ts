@@ -16,7 +16,7 @@ const row = (id: string, title: string, updatedAt = 1) => ({
   first_event_id: 1,
   last_event_id: 0,
   bytes: 0,
-  root_id: "s",
+  root_id: id,
   cursor: "",
 });
 
@@ -64,9 +64,9 @@ describe("the session list", () => {
 describe("a session", () => {
   it("shows its new title at once, and the old one if the rename fails", async () => {
     let isRefused = false;
-    const { context, effects, titleOf } = setUp((_what, _session, title) => {
+    const { context, effects, titleOf } = setUp((_what, _session, changes) => {
       if (isRefused) throw new ApiError("forbidden", "no");
-      return row("a", title as string);
+      return row("a", (changes as { readonly title: string }).title);
     });
     context.store.dispatch({ type: "session/updated", session: row("a", "old") });
     const renamed = effects.rename("a", "new");

@@ -1,8 +1,11 @@
-/** Lists, searches, renames, deletes and duplicates sessions, and steps through the list. */
+/** Lists, searches, changes, deletes and duplicates sessions, and steps through the list. */
+import type { UpdateSession } from "loom-agent/server";
 import { ApiError } from "../api/api-error.ts";
 import { may } from "../store/access.ts";
 import { findWaiting } from "../store/composing.ts";
-import { findRow, type SessionsAction } from "../store/sessions.ts";
+import type { SessionListRow } from "../store/session-rows.ts";
+import { findRow, findTarget, listShown, listVersions, type SessionsAction } from "../store/sessions.ts";
+import type { PageTask } from "../store/page-state.ts";
 import { attempt, type EffectContext } from "./effect-context.ts";
 
 export interface SessionEffects {
@@ -16,7 +19,15 @@ export interface SessionEffects {
   searchMore(): Promise<void>;
   /** Loads the title and the queued messages of a session. */
   loadDetails(session: string): Promise<void>;
+  /** Opens a search result at its match. */
+  openMatch(row: SessionListRow): void;
+  /** Shows or hides the archived sessions. */
+  toggleArchive(isOpen: boolean): void;
+  archiveMore(): Promise<void>;
   rename(session: string, title: string): Promise<void>;
+  pin(session: string, isPinned: boolean): Promise<void>;
+  archive(session: string, isArchived: boolean): Promise<void>;
+  /** Deletes all versions of the conversation. */
   remove(session: string): Promise<void>;
   /** Duplicates a session under this title and opens the copy. */
   fork(session: string, title: string): Promise<void>;
@@ -25,6 +36,7 @@ export interface SessionEffects {
 }
 
 const PAGE_SIZE = 50;
+const MAX_PINNED = 100;
 const REFRESH_MS = 250;
 const TYPING_MS = 200;
 
@@ -50,17 +62,33 @@ export function createSessionEffects(
     changes++;
     store.dispatch(action);
   };
+  /** Marks of the sidebar: archived sessions have their own list. */
+  const listed = { versions: "newest", archived: false } as const;
 
   const list = async (after?: string): Promise<void> => {
     try {
       for (let loadedAt = -1; loadedAt !== changes;) {
         loadedAt = changes;
-        const page = await api.listSessions({ limit: PAGE_SIZE, after });
-        if (loadedAt === changes) store.dispatch({ type: "sessions/listed", page, isMore: after !== undefined });
+        const isMore = after !== undefined;
+        const page = await api.listSessions({ ...listed, limit: PAGE_SIZE, after });
+        // Otherwise the page has them all.
+        const hasMore = !isMore && page.next !== undefined;
+        const pinned = hasMore ? await api.listSessions({ ...listed, pinned: true, limit: MAX_PINNED }) : undefined;
+        if (loadedAt !== changes) continue;
+        store.dispatch({ type: "sessions/listed", page, isMore });
+        if (pinned !== undefined) store.dispatch({ type: "pinned/listed", page: pinned });
       }
     } catch {
       // The list shows the failure itself, with a retry button.
       store.dispatch({ type: "sessions/failed" });
+    }
+  };
+  const listArchived = async (after?: string): Promise<void> => {
+    try {
+      const page = await api.listSessions({ versions: "newest", archived: true, limit: PAGE_SIZE, after });
+      store.dispatch({ type: "archive/listed", page, isMore: after !== undefined });
+    } catch {
+      store.dispatch({ type: "archive/failed" });
     }
   };
   const find = async (query: string, after?: string): Promise<void> => {
@@ -84,6 +112,7 @@ export function createSessionEffects(
     refreshTimer = setTimeout(() => {
       refreshTimer = undefined;
       if (mayList) void list();
+      if (mayList && store.getSnapshot().sessions.isArchiveOpen) void listArchived();
       for (const one of changed) void loadDetails(one);
       changed.clear();
     }, REFRESH_MS);
@@ -111,6 +140,16 @@ export function createSessionEffects(
     }
   };
 
+  /** Optimistic update, reverted if the request fails. */
+  const update = async (session: string, task: PageTask, changed: UpdateSession): Promise<void> => {
+    const before = findRow(store.getSnapshot().sessions, session);
+    if (before !== undefined) change({ type: "session/updated", session: { ...before, ...changed } });
+    const updated = await attempt(context, task, () => api.updateSession(session, changed));
+    const now = updated ?? before;
+    if (now !== undefined) change({ type: "session/updated", session: now });
+    if (updated !== undefined) context.notifyTabs();
+  };
+
   return {
     refresh,
     async loadMore() {
@@ -128,21 +167,33 @@ export function createSessionEffects(
       if (found.next !== undefined) await find(query, found.next);
     },
     loadDetails,
-    async rename(session, title) {
-      store.dispatch({ type: "session/renaming", session: undefined });
-      const before = findRow(store.getSnapshot().sessions, session);
-      if (title.trim() === "" || title === before?.title) return;
-      // Optimistic update, reverted if the request fails.
-      if (before !== undefined) change({ type: "session/updated", session: { ...before, title } });
-      const renamed = await attempt(context, "rename", () => api.renameSession(session, title.trim()));
-      const now = renamed ?? before;
-      if (now !== undefined) change({ type: "session/updated", session: now });
+    openMatch(row) {
+      const { session_id: session, match } = row;
+      const { query } = store.getSnapshot().sessions;
+      store.dispatch({ type: "match/opened", match: { session, runId: match?.run_id, query } });
+      context.open(session);
     },
+    toggleArchive(isOpen) {
+      store.dispatch({ type: "archive/toggled", isOpen });
+      if (isOpen) void listArchived();
+    },
+    async archiveMore() {
+      const { next } = store.getSnapshot().sessions.archived;
+      if (next !== undefined) await listArchived(next);
+    },
+    async rename(session, given) {
+      const title = given.trim();
+      store.dispatch({ type: "session/renaming", session: undefined });
+      if (title === "" || title === findRow(store.getSnapshot().sessions, session)?.title) return;
+      await update(session, "rename", { title });
+    },
+    pin: (session, isPinned) => update(session, "change", { is_pinned: isPinned }),
+    archive: (session, isArchived) => update(session, "change", { is_archived: isArchived }),
     async remove(session) {
       deleting.add(session);
       const isDone = await attempt(context, "delete", async () => {
         try {
-          await api.deleteSession(session);
+          await api.deleteConversation(session);
         } catch (error) {
           // Another client deleted it first.
           if (!(error instanceof ApiError) || error.code !== "unknown_session") throw error;
@@ -151,26 +202,33 @@ export function createSessionEffects(
       });
       deleting.delete(session);
       if (isDone !== true) return;
-      changed.delete(session);
-      if (store.getSnapshot().sessions.current === session) context.open(undefined);
-      context.disconnect(session);
-      requests.delete(session);
-      change({ type: "session/deleted", session });
+      const { sessions } = store.getSnapshot();
+      const versions = listVersions(sessions, session);
+      if (sessions.current !== undefined && versions.includes(sessions.current)) context.open(undefined);
+      for (const version of versions) {
+        changed.delete(version);
+        context.disconnect(version);
+        requests.delete(version);
+        change({ type: "session/deleted", session: version });
+      }
+      context.notifyTabs();
     },
     async fork(session, title) {
       const before = store.getSnapshot().sessions.current;
       const created = await attempt(context, "fork", () => api.copySession(session, title, context.createId()));
       if (created === undefined) return;
       change({ type: "session/updated", session: created });
+      context.notifyTabs();
       // Do not navigate if the user opened another session meanwhile.
       if (store.getSnapshot().sessions.current === before) context.open(created.session_id);
     },
     step(by) {
-      const { current, query, list: all, found } = store.getSnapshot().sessions;
-      const { rows } = query.trim() === "" ? all : found;
-      const at = rows.findIndex(({ session_id }) => session_id === current);
+      const { sessions } = store.getSnapshot();
+      const rows = listShown(sessions);
+      const root = findRow(sessions, sessions.current)?.root_id;
+      const at = rows.findIndex(({ root_id }) => root_id === root);
       const next = rows[at === -1 ? (by === 1 ? 0 : rows.length - 1) : at + by];
-      if (next !== undefined) context.open(next.session_id);
+      if (next !== undefined) context.open(findTarget(sessions, next));
     },
   };
 }

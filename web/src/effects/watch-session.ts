@@ -17,6 +17,9 @@ export interface SessionWatchOptions {
   readonly onStreamFailure: () => void;
 }
 
+/** A model may write the title after the first answer. */
+const TITLE_MS = [2000, 6000, 15_000];
+
 /** Number of latest turns in which pending messages are looked up. */
 const RECENT_TURNS = 50;
 
@@ -52,6 +55,7 @@ export function watchSession(context: EffectContext, session: string, options: S
   /** Run that was last requested on this page, and when the latest turn appeared. */
   let requested: string | undefined;
   let since = 0;
+  const timers = new Set<ReturnType<typeof setTimeout>>();
   let isFirst = true;
   let isFound = false;
   let hasFailed = false;
@@ -90,11 +94,14 @@ export function watchSession(context: EffectContext, session: string, options: S
     const isListed = findRow(context.store.getSnapshot().sessions, session) !== undefined;
     if (!isFirst || live !== undefined || !isListed) sessions.refresh(session);
     isFirst = false;
+    if (status === "completed" && isAwaited && now?.turns.length === 1)
+      for (const ms of TITLE_MS) timers.add(setTimeout(() => sessions.refresh(session), ms));
   };
 
   const unsubscribe = view.subscribe(update);
   return () => {
     unsubscribe();
+    for (const timer of timers) clearTimeout(timer);
     context.store.dispatch({ type: "session/live", session, isLive: false });
   };
 }

@@ -16,6 +16,7 @@ import { Start } from "../start/start.tsx";
 import { findDraft, findWaiting, NO_DRAFT, splitWaiting, type WaitingMessage } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
+import type { OpenedMatch } from "../store/sessions.ts";
 import { findOpenedRun } from "../store/versions.ts";
 import { findEmptyReason } from "./find-empty-reason.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
@@ -54,6 +55,7 @@ export function ConversationPane({ session, handle }: ConversationPaneProps): Re
       </Conversation>
       {session === undefined ? null : <DeletedNote session={session} />}
       {session === undefined ? null : <OpenedVersion session={session} handle={handle} />}
+      {session === undefined ? null : <OpenedResult session={session} handle={handle} />}
     </>
   );
 }
@@ -74,6 +76,32 @@ function OpenedVersion({ session, handle }: ConversationPaneProps & { readonly s
     handle.current?.show({ turn: run, kind: "turn", key: "" });
     page.dispatch({ type: "version/shown" });
   }, [isLoaded, run]);
+  return null;
+}
+
+const selectMatch = ({ sessions }: PageState): OpenedMatch | undefined => sessions.match;
+
+/** Scrolls to the search result that the user opened, and highlights the query while the result is open. */
+function OpenedResult({ session, handle }: ConversationPaneProps & { readonly session: string }): ReactNode {
+  const page = usePage();
+  const match = usePageState(selectMatch);
+  const shown = match?.session === session ? match : undefined;
+  const run = shown?.runId ?? "";
+  const isLoaded = useRun(page.receiver, session, run) !== undefined;
+  useEffect(() => {
+    const root = document.querySelector(".loom-conversation");
+    if (shown === undefined || root === null || !isLoaded) return undefined;
+    handle.current?.show({ turn: run, kind: "turn", key: "" });
+    let stop = (): void => undefined;
+    let isOver = false;
+    void import("./highlight-match.ts").then(({ highlightMatch }) => {
+      if (!isOver) stop = highlightMatch(root, shown.query, run);
+    });
+    return () => {
+      isOver = true;
+      stop();
+    };
+  }, [shown, isLoaded, run, handle]);
   return null;
 }
 

@@ -1,7 +1,7 @@
 // Grouping by day, and highlighting of matches.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SessionListRow } from "../store/sessions.ts";
+import type { SessionListRow } from "../store/session-rows.ts";
 import { groupByDay } from "./group-by-day.ts";
 import { markMatch } from "./mark-match.ts";
 

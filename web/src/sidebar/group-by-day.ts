@@ -1,5 +1,5 @@
 /** Groups sessions by the day of their last change: recent days by name, older ones by month. */
-import type { SessionListRow } from "../store/sessions.ts";
+import type { SessionListRow } from "../store/session-rows.ts";
 
 export type DayName = "today" | "yesterday" | "week" | "month";
 

@@ -5,24 +5,28 @@ import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { mayShare } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { formatRoute } from "../store/route.ts";
-import type { SessionListRow } from "../store/sessions.ts";
+import type { SessionListRow } from "../store/session-rows.ts";
 import { markMatch } from "./mark-match.ts";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
 
 export interface SessionItemProps {
   readonly row: SessionListRow;
+  /** Version that the row opens. */
+  readonly target: string;
   readonly isCurrent: boolean;
   readonly isLive: boolean;
   readonly isRenaming: boolean;
   /** Search query, or empty. */
   readonly query: string;
   readonly onRemove: (row: SessionListRow) => void;
+  /** Moves the row to another part of the list. */
+  readonly onMove: (move: () => Promise<void>) => void;
 }
 
 const MATCH_LABELS = { title: "inTitle", message: "inMessage", answer: "inAnswer" } as const;
 
 export const SessionItem = memo(function SessionItem(props: SessionItemProps): ReactNode {
-  const { row, isCurrent, isLive, isRenaming, query, onRemove } = props;
+  const { row, target, isCurrent, isLive, isRenaming, query, onRemove, onMove } = props;
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const { session_id: session, title = words.untitled, match } = row;
@@ -40,20 +44,24 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
       <a
         ref={link}
         className="page-session-link"
-        href={formatRoute(session)}
+        href={formatRoute(target)}
         aria-current={isCurrent ? "page" : undefined}
         title={title}
         onClick={(event) => {
           // With a modifier key the browser opens a tab or a download.
           if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
           event.preventDefault();
-          page.open(session);
+          if (match === undefined) page.open(target);
+          else page.openMatch(row);
           page.dispatch({ type: "drawer/toggled", isOpen: false });
         }}
       >
         <span className="page-session-title">
           <Marked text={title} query={query} />
         </span>
+        {match !== undefined && row.is_archived === true ? (
+          <span className="page-session-snippet">{words.archived}</span>
+        ) : null}
         {match === undefined || match.where === "title" ? null : (
           <span className="page-session-snippet">
             <span className="page-session-where">{words[MATCH_LABELS[match.where]]}</span>{" "}
@@ -67,22 +75,22 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
           <Spinner />
         </span>
       ) : null}
-      {mayWrite ? <SessionMenu row={row} title={title} onRemove={onRemove} /> : null}
+      {mayWrite ? <SessionMenu row={row} title={title} onRemove={onRemove} onMove={onMove} /> : null}
     </li>
   );
 });
 
 const selectMayShare = ({ access }: PageState): boolean => mayShare(access);
 
-interface SessionMenuProps extends Pick<SessionItemProps, "row" | "onRemove"> {
+interface SessionMenuProps extends Pick<SessionItemProps, "row" | "onRemove" | "onMove"> {
   readonly title: string;
 }
 
-function SessionMenu({ row, title, onRemove }: SessionMenuProps): ReactNode {
+function SessionMenu({ row, title, onRemove, onMove }: SessionMenuProps): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const hasLinks = usePageState(selectMayShare);
-  const { session_id: session } = row;
+  const { session_id: session, is_pinned: isPinned = false, is_archived: isArchived = false } = row;
   const share: MenuItem = {
     key: "share",
     label: words.share,
@@ -99,6 +107,23 @@ function SessionMenu({ row, title, onRemove }: SessionMenuProps): ReactNode {
           label: words.rename,
           icon: "edit",
           onSelect: () => page.dispatch({ type: "session/renaming", session }),
+        },
+        // An archived session is not listed with the pinned ones.
+        ...(isArchived
+          ? []
+          : [
+              {
+                key: "pin",
+                label: isPinned ? words.unpin : words.pin,
+                icon: "pin",
+                onSelect: () => onMove(() => page.pin(session, !isPinned)),
+              } as const,
+            ]),
+        {
+          key: "archive",
+          label: isArchived ? words.unarchive : words.archive,
+          icon: "archive",
+          onSelect: () => onMove(() => page.archive(session, !isArchived)),
         },
         {
           key: "fork",

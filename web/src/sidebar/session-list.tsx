@@ -1,10 +1,11 @@
-/** Sessions by day, or the search results. */
+/** Sessions: pinned, by day and archived; or the search results. */
 import { memo, type ReactNode, useState } from "react";
-import { Button, Dialog, type UiLanguage, Spinner, useUi, useWords } from "loom-agent/react";
+import { Button, Dialog, Icon, type UiLanguage, Spinner, useUi, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import type { PageState } from "../store/page-state.ts";
-import type { SessionPage, SessionListRow, SessionsState } from "../store/sessions.ts";
+import type { SessionListRow, SessionPage } from "../store/session-rows.ts";
+import { findRow, findTarget, type SessionsState } from "../store/sessions.ts";
 import { type DayGroup, groupByDay } from "./group-by-day.ts";
 import { SessionItem } from "./session-item.tsx";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
@@ -17,18 +18,22 @@ export const SessionList = memo(function SessionList(): ReactNode {
   const { language } = useUi();
   const sessions = usePageState(selectSessions);
   const [removing, setRemoving] = useState<SessionListRow>();
-  const { current, list, found, query, live, renaming } = sessions;
+  const { current, list, pinned, archived, found, query, live, renaming, roots } = sessions;
+  const currentRoot = findRow(sessions, current)?.root_id;
+  const liveRoots = new Set(live.map((session) => roots.get(session) ?? session));
   const isSearch = query.trim() !== "";
   const shown = isSearch ? found : list;
   const show = (row: SessionListRow): ReactNode => (
     <SessionItem
-      key={row.session_id}
+      key={row.root_id}
       row={row}
-      isCurrent={row.session_id === current}
-      isLive={live.includes(row.session_id)}
+      target={findTarget(sessions, row)}
+      isCurrent={row.root_id === currentRoot}
+      isLive={liveRoots.has(row.root_id)}
       isRenaming={row.session_id === renaming}
       query={isSearch ? query : ""}
       onRemove={setRemoving}
+      onMove={(move) => void move().then(restoreFocus)}
     />
   );
   return (
@@ -39,14 +44,35 @@ export const SessionList = memo(function SessionList(): ReactNode {
       {isSearch ? (
         <ul>{found.rows.map(show)}</ul>
       ) : (
-        groupByDay(list.rows, Date.now()).map((group) => (
-          <section key={formatDay(group, "en", "")}>
-            <h2>{formatDay(group, language, typeof group.day === "string" ? words[group.day] : "")}</h2>
-            <ul>{group.rows.map(show)}</ul>
-          </section>
-        ))
+        <>
+          {pinned.rows.length === 0 ? null : (
+            <section>
+              <h2>{words.pinned}</h2>
+              <ul>{pinned.rows.map(show)}</ul>
+            </section>
+          )}
+          {groupByDay(
+            list.rows.filter(({ is_pinned }) => is_pinned !== true),
+            Date.now(),
+          ).map((group) => (
+            <section key={formatDay(group, "en", "")}>
+              <h2>{formatDay(group, language, typeof group.day === "string" ? words[group.day] : "")}</h2>
+              <ul>{group.rows.map(show)}</ul>
+            </section>
+          ))}
+        </>
       )}
-      <ListEnd shown={shown} isSearch={isSearch} />
+      <ListEnd
+        shown={shown}
+        empty={isSearch ? words.notFound : words.none}
+        onRetry={() => (isSearch ? page.search(query) : page.refresh())}
+        onMore={() => void (isSearch ? page.searchMore() : page.loadMore())}
+      />
+      {isSearch || list.status !== "ready" ? null : (
+        <Archive isOpen={sessions.isArchiveOpen} shown={archived}>
+          {archived.rows.map(show)}
+        </Archive>
+      )}
       {removing === undefined ? null : (
         <RemoveDialog
           row={removing}
@@ -65,10 +91,55 @@ function restoreFocus(): void {
   });
 }
 
-/** End of the list: load more, empty or failed. */
-function ListEnd({ shown, isSearch }: { readonly shown: SessionPage; readonly isSearch: boolean }): ReactNode {
+interface ArchiveProps {
+  readonly isOpen: boolean;
+  readonly shown: SessionPage;
+  readonly children: ReactNode;
+}
+
+/** The archived sessions, loaded when they are shown. */
+function Archive({ isOpen, shown, children }: ArchiveProps): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
+  return (
+    <section className="page-archive">
+      <h2>
+        <button
+          type="button"
+          className="page-menu-button"
+          aria-expanded={isOpen}
+          onClick={() => page.toggleArchive(!isOpen)}
+        >
+          <Icon name={isOpen ? "down" : "open"} />
+          {words.archived}
+        </button>
+      </h2>
+      {isOpen ? (
+        <>
+          <ul>{children}</ul>
+          <ListEnd
+            shown={shown}
+            empty={words.noneArchived}
+            onRetry={() => page.toggleArchive(true)}
+            onMore={() => void page.archiveMore()}
+          />
+        </>
+      ) : null}
+    </section>
+  );
+}
+
+interface ListEndProps {
+  readonly shown: SessionPage;
+  /** Shown if there are no rows. */
+  readonly empty: string;
+  readonly onRetry: () => void;
+  readonly onMore: () => void;
+}
+
+/** End of the list: load more, empty or failed. */
+function ListEnd({ shown, empty, onRetry, onMore }: ListEndProps): ReactNode {
+  const words = useWords(SIDEBAR_WORDS);
   if (shown.status === "loading" && shown.rows.length === 0)
     return (
       <p className="page-sessions-note">
@@ -79,19 +150,16 @@ function ListEnd({ shown, isSearch }: { readonly shown: SessionPage; readonly is
     return (
       <div className="page-sessions-note">
         <p>{words.failed}</p>
-        <Button
-          icon="retry"
-          onClick={() => (isSearch ? page.search(page.store.getSnapshot().sessions.query) : page.refresh())}
-        >
+        <Button icon="retry" onClick={onRetry}>
           {words.again}
         </Button>
       </div>
     );
-  if (shown.rows.length === 0) return <p className="page-sessions-note">{isSearch ? words.notFound : words.none}</p>;
+  if (shown.rows.length === 0) return <p className="page-sessions-note">{empty}</p>;
   if (shown.next === undefined) return null;
   return (
     <div className="page-sessions-note">
-      <Button onClick={() => void (isSearch ? page.searchMore() : page.loadMore())}>{words.more}</Button>
+      <Button onClick={onMore}>{words.more}</Button>
     </div>
   );
 }
@@ -106,9 +174,12 @@ function RemoveDialog({
   readonly onRemove: (session: string) => void;
 }): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
+  const { title = words.untitled } = row;
+  // The row is that of the newest version.
+  const hasVersions = row.root_id !== row.session_id;
   return (
     <Dialog title={words.removeTitle} onClose={onClose}>
-      <p className="page-remove-text">{words.removeText(row.title ?? words.untitled)}</p>
+      <p className="page-remove-text">{hasVersions ? words.removeAllText(title) : words.removeText(title)}</p>
       <div className="page-dialog-buttons">
         <Button onClick={onClose}>{words.cancel}</Button>
         <Button

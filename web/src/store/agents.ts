@@ -46,6 +46,48 @@ export function findAgent(
   return option === undefined || agent === undefined ? undefined : { option, agent };
 }
 
+/** Kind and model that the user chose for the next message of a session. */
+export interface AgentChoice {
+  readonly kind?: string;
+  readonly model?: string;
+}
+
+export interface AgentSource {
+  /** The choice for this session, not used yet. */
+  readonly choice: AgentChoice | undefined;
+  /** Name of the agent of the latest message of the session. */
+  readonly last: string | undefined;
+  /** The choice for new sessions. */
+  readonly settings: AgentChoice;
+}
+
+/** Returns the agent of the next message of a session: the chosen one, else that of its latest message. */
+export function chooseAgent(
+  options: readonly AgentOption[],
+  { choice = {}, last, settings }: AgentSource,
+): ChosenAgent | undefined {
+  const latest = last === undefined ? undefined : findByName(options, last);
+  const kind = latest?.option.name ?? settings.kind;
+  const model = latest === undefined ? settings.model : latest.agent.model;
+  return findAgent(options, choice.kind ?? kind, choice.model ?? model);
+}
+
+function findByName(options: readonly AgentOption[], name: string): ChosenAgent | undefined {
+  for (const option of options) {
+    const agent = option.agents.find((one) => one.name === name);
+    if (agent !== undefined) return { option, agent };
+  }
+  return undefined;
+}
+
+/** Returns the agent of the latest message of a session, sent or answered. */
+export function findLatestAgent(
+  waiting: readonly { readonly agent?: string }[],
+  turns: readonly { readonly agent?: string | undefined }[],
+): string | undefined {
+  return waiting.at(-1)?.agent ?? turns.at(-1)?.agent;
+}
+
 function stripModel({ name, model }: ListedAgent): string {
   const suffix = `:${model ?? ""}`;
   return model !== undefined && name.endsWith(suffix) && name.length > suffix.length

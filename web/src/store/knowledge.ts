@@ -1,6 +1,6 @@
 /** State of the knowledge base: documents, uploads and search. */
 import type { KnowledgeDocuments, KnowledgeHits } from "loom-agent/server";
-import type { LoadStatus } from "./sessions.ts";
+import type { LoadStatus } from "./session-rows.ts";
 
 export interface KnowledgeUpload {
   readonly id: string;

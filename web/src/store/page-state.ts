@@ -7,6 +7,7 @@
 import type { ElementTarget, UiLanguage } from "loom-agent/react";
 import type { Agents, Models } from "loom-agent/server";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
+import type { AgentChoice } from "./agents.ts";
 import { type ComposingAction, type ComposingState, EMPTY_COMPOSING, reduceComposing } from "./composing.ts";
 import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
@@ -21,6 +22,7 @@ export type PageTask =
   | "list"
   | "agents"
   | "rename"
+  | "change"
   | "delete"
   | "fork"
   | "send"
@@ -59,6 +61,8 @@ export interface PageState {
   readonly sharing: SharingState | undefined;
   readonly agents: readonly ListedAgent[];
   readonly models: Models | undefined;
+  /** Agents chosen for sessions, until the next message. */
+  readonly choices: ReadonlyMap<string, AgentChoice>;
   readonly settings: PageSettings;
   readonly notices: readonly PageNotice[];
   readonly announcement: Announcement | undefined;
@@ -78,8 +82,8 @@ export type PageAction =
   | KnowledgeAction
   | { readonly type: "agents/loaded"; readonly agents: readonly ListedAgent[] }
   | { readonly type: "models/loaded"; readonly models: Models }
-  | { readonly type: "agent/chosen"; readonly kind: string }
-  | { readonly type: "model/chosen"; readonly model: string }
+  /** `session`: the choice is for its next message; undefined: for new sessions. */
+  | { readonly type: "agent/chosen"; readonly choice: AgentChoice; readonly session: string | undefined }
   | { readonly type: "reasoning/chosen"; readonly reasoning: Required<PageSettings>["reasoning"] }
   | { readonly type: "language/chosen"; readonly language: UiLanguage }
   | { readonly type: "theme/chosen"; readonly theme: Theme }
@@ -99,6 +103,7 @@ export type PageAction =
   | { readonly type: "announced"; readonly kind: Announcement["kind"]; readonly detail: string };
 
 const MAX_NOTICES = 4;
+const MAX_CHOICES = 50;
 
 export function createPageState(settings: PageSettings, composing: ComposingState = EMPTY_COMPOSING): PageState {
   return {
@@ -110,6 +115,7 @@ export function createPageState(settings: PageSettings, composing: ComposingStat
     sharing: undefined,
     agents: [],
     models: undefined,
+    choices: new Map(),
     settings,
     notices: [],
     announcement: undefined,
@@ -131,9 +137,11 @@ export function reducePage(before: PageState, action: PageAction): PageState {
     case "models/loaded":
       return { ...state, models: action.models };
     case "agent/chosen":
-      return setSettings(state, { kind: action.kind });
-    case "model/chosen":
-      return setSettings(state, { model: action.model });
+      return action.session === undefined
+        ? setSettings(state, action.choice)
+        : { ...state, choices: addChoice(state.choices, action.session, action.choice) };
+    case "message/sent":
+      return { ...state, choices: dropChoice(state.choices, action.session) };
     case "reasoning/chosen":
       return setSettings(state, { reasoning: action.reasoning });
     case "language/chosen":
@@ -161,6 +169,17 @@ export function reducePage(before: PageState, action: PageAction): PageState {
     default:
       return state;
   }
+}
+
+type AgentChoices = PageState["choices"];
+
+function addChoice(choices: AgentChoices, session: string, choice: AgentChoice): AgentChoices {
+  const others = [...dropChoice(choices, session)].slice(-MAX_CHOICES + 1);
+  return new Map([...others, [session, { ...choices.get(session), ...choice }]]);
+}
+
+function dropChoice(choices: AgentChoices, session: string): AgentChoices {
+  return choices.has(session) ? new Map([...choices].filter(([name]) => name !== session)) : choices;
 }
 
 /** Each slice reduces its own actions. */

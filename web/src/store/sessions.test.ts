@@ -1,7 +1,16 @@
 // The session list: pages, updates and deletions.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findRow, MAX_ROWS, NO_SESSIONS, reduceSessions, type SessionListRow, type SessionsState } from "./sessions.ts";
+import { MAX_ROWS, type SessionListRow } from "./session-rows.ts";
+import {
+  findRow,
+  findTarget,
+  listShown,
+  listVersions,
+  NO_SESSIONS,
+  reduceSessions,
+  type SessionsState,
+} from "./sessions.ts";
 
 function row(id: string, updatedAt: number, title?: string): SessionListRow {
   const rest = { created_at: 0, first_event_id: 1, last_event_id: 0, bytes: 0, cursor: "c", root_id: id };
@@ -64,6 +73,60 @@ describe("the session list", () => {
     expect(before.live).toEqual(["a"]);
     const after = reduceSessions(before, { type: "session/deleted", session: "a" });
     expect([idsOf(after), after.live]).toEqual([[], []]);
+  });
+
+  it("has one row per conversation: its newest version", () => {
+    const version = (id: string, at: number) => ({ ...row(id, at), created_at: at, root_id: "a" });
+    const update = (state: SessionsState, session: SessionListRow): SessionsState =>
+      reduceSessions(state, { type: "session/updated", session });
+    const open = (state: SessionsState, session: string | undefined): SessionsState =>
+      reduceSessions(state, { type: "session/opened", session });
+    const first = open(list(NO_SESSIONS, [row("b", 9), { ...row("a", 8, "Title"), created_at: 8 }]), "a");
+    const edited = update(update(first, { ...row("a", 8, "Title"), created_at: 8 }), version("a2", 10));
+    expect(idsOf(edited)).toEqual(["a2", "b"]);
+    // A new version has no title yet, and the older one is still open.
+    expect([findRow(edited, "a")?.title, findRow(edited, "a2")?.title]).toEqual(["Title", "Title"]);
+    expect(listShown(edited).map((one) => findTarget(edited, one))).toEqual(["a", "b"]);
+    const later = update(open(edited, "a2"), { ...row("a", 12, "Renamed"), created_at: 8 });
+    expect(idsOf(later)).toEqual(["a2", "b"]);
+    expect(findRow(later, "a2")).toMatchObject({ session_id: "a2", title: "Renamed", updated_at: 12 });
+    expect(findTarget(later, findRow(later, "a")!)).toBe("a2");
+    expect(listVersions(later, "a2").toSorted()).toEqual(["a", "a2"]);
+    const searched = reduceSessions(reduceSessions(later, { type: "search/typed", query: "x" }), {
+      type: "search/found",
+      query: "x",
+      page: { sessions: [version("a3", 11), version("a2", 10)] },
+      isMore: false,
+    });
+    expect(searched.found.rows).toHaveLength(1);
+    const deleted = reduceSessions(later, { type: "session/deleted", session: "a" });
+    expect([idsOf(deleted), deleted.used.size]).toEqual([["b"], 0]);
+  });
+
+  it("has pinned sessions on top, and archived ones in their own list", () => {
+    const update = (state: SessionsState, session: SessionListRow): SessionsState =>
+      reduceSessions(state, { type: "session/updated", session });
+    const shown = (state: SessionsState) => listShown(state).map(({ session_id }) => session_id);
+    const before = list(NO_SESSIONS, [row("a", 9), row("b", 8), { ...row("c", 7), is_pinned: true }]);
+    expect(shown(before)).toEqual(["c", "a", "b"]);
+    const pinned = update(before, { ...row("b", 8), is_pinned: true });
+    expect(shown(pinned)).toEqual(["b", "c", "a"]);
+    expect(shown(update(pinned, row("c", 7)))).toEqual(["b", "a", "c"]);
+    const archived = update(pinned, { ...row("b", 8), is_pinned: true, is_archived: true });
+    expect([shown(archived), findRow(archived, "b")?.is_archived]).toEqual([["c", "a"], true]);
+    const loaded = reduceSessions(archived, {
+      type: "archive/listed",
+      page: { sessions: [{ ...row("b", 8), is_archived: true }] },
+      isMore: false,
+    });
+    const both = update(loaded, { ...row("a", 9), is_archived: true });
+    expect(both.archived.rows.map(({ session_id }) => session_id)).toEqual(["a", "b"]);
+    expect(findRow(both, "b")?.session_id).toBe("b");
+    expect(shown(update(both, row("a", 9)))).toEqual(["c", "a"]);
+    // With more sessions than a page has, the pinned ones are loaded separately.
+    const long = list(NO_SESSIONS, [row("a", 9)], "a");
+    const page = { sessions: [{ ...row("old", 1), is_pinned: true }] };
+    expect(shown(reduceSessions(long, { type: "pinned/listed", page }))).toEqual(["old", "a"]);
   });
 
   it("keeps its identity while nothing changes", () => {

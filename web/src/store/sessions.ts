@@ -1,14 +1,22 @@
-/** The session list, its search results and the current session. */
+/** The session list, its search results and the current session. Versions of a conversation share one row. */
 import type { SessionDetails, SessionList } from "loom-agent/server";
+import {
+  changeRow,
+  dropRow,
+  insertRow,
+  mergePage,
+  NO_ROWS,
+  type SessionListRow,
+  type SessionPage,
+  toRow,
+} from "./session-rows.ts";
 
-export type SessionListRow = SessionList["sessions"][number];
-export type LoadStatus = "idle" | "loading" | "ready" | "failed";
-
-export interface SessionPage {
-  readonly rows: readonly SessionListRow[];
-  /** `after` parameter of the next page. */
-  readonly next: string | undefined;
-  readonly status: LoadStatus;
+/** A search result that was opened: its matches are highlighted. */
+export interface OpenedMatch {
+  readonly session: string;
+  /** Run with the match; undefined if the title matches. */
+  readonly runId: string | undefined;
+  readonly query: string;
 }
 
 export interface SessionsState {
@@ -16,12 +24,21 @@ export interface SessionsState {
   readonly current: string | undefined;
   /** The current session has an ID, but the server does not know it yet. */
   readonly isNew: boolean;
+  /** Without archived sessions. */
   readonly list: SessionPage;
+  readonly pinned: SessionPage;
+  readonly archived: SessionPage;
+  readonly isArchiveOpen: boolean;
   readonly query: string;
   readonly found: SessionPage;
+  readonly match: OpenedMatch | undefined;
   /** Connected sessions with a live run. */
   readonly live: readonly string[];
   readonly renaming: string | undefined;
+  /** Root of each known session. */
+  readonly roots: ReadonlyMap<string, string>;
+  /** The version of each conversation that was last opened on this page, by root. */
+  readonly used: ReadonlyMap<string, string>;
 }
 
 export type SessionsAction =
@@ -30,44 +47,68 @@ export type SessionsAction =
   /** `isMore`: a further page; false: the first page. */
   | { readonly type: "sessions/listed"; readonly page: SessionList; readonly isMore: boolean }
   | { readonly type: "sessions/failed" }
+  | { readonly type: "pinned/listed"; readonly page: SessionList }
+  | { readonly type: "archive/toggled"; readonly isOpen: boolean }
+  | { readonly type: "archive/listed"; readonly page: SessionList; readonly isMore: boolean }
+  | { readonly type: "archive/failed" }
   | { readonly type: "search/typed"; readonly query: string }
   | { readonly type: "search/found"; readonly query: string; readonly page: SessionList; readonly isMore: boolean }
   | { readonly type: "search/failed"; readonly query: string }
+  | { readonly type: "match/opened"; readonly match: OpenedMatch }
   | { readonly type: "session/updated"; readonly session: SessionListRow | SessionDetails }
   | { readonly type: "session/deleted"; readonly session: string }
   | { readonly type: "session/renaming"; readonly session: string | undefined }
   | { readonly type: "session/live"; readonly session: string; readonly isLive: boolean };
 
-/** Rows kept. Older sessions are found by search. */
-export const MAX_ROWS = 1000;
-
-const NO_ROWS: SessionPage = { rows: [], next: undefined, status: "idle" };
+/** Sessions whose root is remembered. */
+const MAX_KNOWN = 1000;
 
 export const NO_SESSIONS: SessionsState = {
   current: undefined,
   isNew: false,
   list: NO_ROWS,
+  pinned: NO_ROWS,
+  archived: NO_ROWS,
+  isArchiveOpen: false,
   query: "",
   found: NO_ROWS,
+  match: undefined,
   live: [],
   renaming: undefined,
+  roots: new Map(),
+  used: new Map(),
 };
 
 export function reduceSessions(state: SessionsState, action: SessionsAction): SessionsState {
   switch (action.type) {
     case "session/opened":
-      if (action.session === state.current) return state;
-      return { ...state, current: action.session, isNew: action.isNew ?? false };
+      return openSession(state, action.session, action.isNew ?? false);
     case "sessions/loading":
       return state.list.status === "ready" ? state : { ...state, list: { ...state.list, status: "loading" } };
-    case "sessions/listed":
-      return { ...state, list: mergePage(state.list, action.page, action.isMore) };
+    case "sessions/listed": {
+      const list = mergePage(state.list, action.page, action.isMore);
+      const isWhole = !action.isMore && action.page.next === undefined;
+      const pinned = { ...NO_ROWS, rows: list.rows.filter(({ is_pinned }) => is_pinned === true) };
+      return { ...state, list, ...(isWhole ? { pinned } : {}) };
+    }
     case "sessions/failed":
       return { ...state, list: { ...state.list, status: "failed" } };
+    case "pinned/listed":
+      return { ...state, pinned: mergePage(NO_ROWS, action.page, false) };
+    case "archive/toggled": {
+      const { archived } = state;
+      const status = action.isOpen && archived.status === "idle" ? "loading" : archived.status;
+      return { ...state, isArchiveOpen: action.isOpen, archived: { ...archived, status } };
+    }
+    case "archive/listed":
+      return { ...state, archived: mergePage(state.archived, action.page, action.isMore) };
+    case "archive/failed":
+      return { ...state, archived: { ...state.archived, status: "failed" } };
     case "search/typed":
       return {
         ...state,
         query: action.query,
+        match: undefined,
         found: action.query.trim() === "" ? NO_ROWS : { ...state.found, status: "loading" },
       };
     case "search/found":
@@ -75,15 +116,12 @@ export function reduceSessions(state: SessionsState, action: SessionsAction): Se
       return { ...state, found: mergePage(state.found, action.page, action.isMore) };
     case "search/failed":
       return action.query === state.query ? { ...state, found: { ...NO_ROWS, status: "failed" } } : state;
+    case "match/opened":
+      return { ...state, match: action.match };
     case "session/updated":
-      return { ...state, list: insertRow(state.list, action.session), found: changeRow(state.found, action.session) };
+      return updateSession(state, toRow(action.session));
     case "session/deleted":
-      return {
-        ...state,
-        list: dropRow(state.list, action.session),
-        found: dropRow(state.found, action.session),
-        live: state.live.filter((session) => session !== action.session),
-      };
+      return dropSession(state, action.session);
     case "session/renaming":
       return { ...state, renaming: action.session };
     case "session/live": {
@@ -97,61 +135,79 @@ export function reduceSessions(state: SessionsState, action: SessionsAction): Se
   }
 }
 
-/**
- * Merges a page of the list. A reloaded first page keeps the rows below it, so the scroll position stays. Rows that the
- * page covers but does not list are removed.
- */
-function mergePage(before: SessionPage, { sessions, next }: SessionList, isMore: boolean): SessionPage {
-  const ids = new Set(sessions.map(({ session_id }) => session_id));
-  const last = sessions.at(-1);
-  const others = before.rows.filter(({ session_id }) => !ids.has(session_id));
-  if (isMore) return limitRows({ rows: [...others, ...sessions], next, status: "ready" });
-  const below = last === undefined || next === undefined ? [] : others.filter((row) => isBelow(row, last));
-  const isFurther = below.length > 0;
-  return limitRows({ rows: [...sessions, ...below], next: isFurther ? before.next : next, status: "ready" });
+function openSession(state: SessionsState, session: string | undefined, isNew: boolean): SessionsState {
+  if (session === state.current) return state;
+  const root = session === undefined ? undefined : state.roots.get(session);
+  const match = state.match?.session === session ? state.match : undefined;
+  const opened = { ...state, current: session, isNew, match };
+  return session === undefined || root === undefined ? opened : { ...opened, used: put(state.used, root, session) };
 }
 
-function isBelow(row: SessionListRow, last: SessionListRow): boolean {
-  return row.updated_at < last.updated_at;
+function updateSession(state: SessionsState, row: SessionListRow): SessionsState {
+  const { session_id: session, root_id: root } = row;
+  const isArchived = row.is_archived === true;
+  const { list, pinned, archived } = state;
+  return {
+    ...state,
+    list: isArchived ? dropRow(list, root) : insertRow(list, row),
+    pinned: !isArchived && row.is_pinned === true ? insertRow(pinned, row) : dropRow(pinned, root),
+    archived: isArchived ? insertRow(archived, row) : dropRow(archived, root),
+    found: changeRow(state.found, row),
+    roots: put(state.roots, session, root),
+    used: session === state.current ? put(state.used, root, session) : state.used,
+  };
 }
 
-function limitRows(page: SessionPage): SessionPage {
-  return page.rows.length <= MAX_ROWS ? page : { ...page, rows: page.rows.slice(0, MAX_ROWS), next: undefined };
+/** The whole conversation was deleted. */
+function dropSession(state: SessionsState, session: string): SessionsState {
+  const root = state.roots.get(session) ?? findRow(state, session)?.root_id ?? session;
+  const drop = (page: SessionPage): SessionPage => dropRow(page, root);
+  const { list, pinned, archived, found } = state;
+  return {
+    ...state,
+    list: drop(list),
+    pinned: drop(pinned),
+    archived: drop(archived),
+    found: drop(found),
+    live: state.live.filter((one) => one !== session),
+    roots: put(state.roots, session, undefined),
+    used: put(state.used, root, undefined),
+  };
 }
 
-function toRow(session: SessionListRow | SessionDetails): SessionListRow {
-  const { session_id, title, created_at, updated_at, first_event_id, last_event_id, bytes, cursor } = session;
-  const { forked_from, root_id } = session;
-  const named = title === undefined ? {} : { title };
-  const origin = forked_from === undefined ? {} : { forked_from };
-  const row = { session_id, ...named, created_at, updated_at, first_event_id, last_event_id, bytes, cursor };
-  return { ...row, ...origin, root_id };
+/** Sets or removes a value. Keeps the entries changed last. */
+function put(all: ReadonlyMap<string, string>, key: string, value: string | undefined): ReadonlyMap<string, string> {
+  if (all.get(key) === value) return all;
+  const others = [...all].filter(([name]) => name !== key);
+  return new Map(value === undefined ? others : [...others.slice(-MAX_KNOWN + 1), [key, value]]);
 }
 
-/** Inserts a row, ordered by last change. */
-function insertRow(page: SessionPage, session: SessionListRow | SessionDetails): SessionPage {
-  const row = toRow(session);
-  const others = page.rows.filter(({ session_id }) => session_id !== row.session_id);
-  const at = others.findIndex(({ updated_at }) => updated_at <= row.updated_at);
-  const rows = at === -1 ? [...others, row] : others.toSpliced(at, 0, row);
-  // Older than all listed rows: it belongs to a page that is not loaded.
-  if (at === -1 && page.next !== undefined && others.length === page.rows.length) return page;
-  return limitRows({ ...page, rows });
-}
-
-function changeRow(page: SessionPage, session: SessionListRow | SessionDetails): SessionPage {
-  if (!page.rows.some(({ session_id }) => session_id === session.session_id)) return page;
-  const change = (row: SessionListRow): SessionListRow =>
-    row.session_id === session.session_id ? { ...row, ...toRow(session) } : row;
-  return { ...page, rows: page.rows.map(change) };
-}
-
-function dropRow(page: SessionPage, session: string): SessionPage {
-  return { ...page, rows: page.rows.filter(({ session_id }) => session_id !== session) };
-}
-
+/** Returns the row of the conversation that the session belongs to. */
 export function findRow(state: SessionsState, session: string | undefined): SessionListRow | undefined {
   if (session === undefined) return undefined;
-  const isIt = ({ session_id }: SessionListRow): boolean => session_id === session;
-  return state.list.rows.find(isIt) ?? state.found.rows.find(isIt);
+  const root = state.roots.get(session);
+  const isIt = ({ session_id, root_id }: SessionListRow): boolean => session_id === session || root_id === root;
+  for (const { rows } of [state.list, state.pinned, state.archived, state.found]) {
+    const row = rows.find(isIt);
+    if (row !== undefined) return row;
+  }
+  return undefined;
+}
+
+/** Returns the version that a row opens: the match of a search, else the last used or the newest one. */
+export function findTarget({ used }: SessionsState, { session_id, root_id, match }: SessionListRow): string {
+  return match === undefined ? (used.get(root_id) ?? session_id) : session_id;
+}
+
+/** Lists the known sessions of the conversation that the session belongs to. */
+export function listVersions(state: SessionsState, session: string): readonly string[] {
+  const root = findRow(state, session)?.root_id ?? state.roots.get(session);
+  const others = [...state.roots].flatMap(([one, of]) => (of === root && one !== session ? [one] : []));
+  return [session, ...others];
+}
+
+/** Lists the rows in the order in which they are shown. */
+export function listShown({ query, found, list, pinned }: SessionsState): readonly SessionListRow[] {
+  if (query.trim() !== "") return found.rows;
+  return [...pinned.rows, ...list.rows.filter(({ is_pinned }) => is_pinned !== true)];
 }

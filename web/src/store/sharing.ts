@@ -5,7 +5,7 @@
  */
 import type { NewShare, Shares } from "loom-agent/server";
 import type { ApiFailure } from "../api/api-error.ts";
-import type { LoadStatus } from "./sessions.ts";
+import type { LoadStatus } from "./session-rows.ts";
 
 export type ShareLink = Shares["shares"][number];
 
