@@ -1,6 +1,7 @@
-/** A Vitest reporter that prints the ten slowest test files at the end of a run of many files. */
+/** A Vitest reporter that prints the ten slowest test files and the seed at the end of a run of many files. */
 import { relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
+import { SEED } from "../test/sampling.ts";
 
 const SHOWN = 10;
 /** A run of fewer files is not a run of all tests, and its output is short. */
@@ -15,7 +16,9 @@ export function createSlowestFiles(root: string): Reporter {
   return {
     onTestRunEnd: (modules) => {
       if (modules.length >= MIN_FILES)
-        console.log(`\n${formatSlowest(modules.map((module) => timeOf(module, root)))}\n`);
+        console.log(
+          `\n${formatSlowest(modules.map((module) => timeOf(module, root)))}\n\nSeed of the sampled cases (TEST_SEED): ${SEED}\n`,
+        );
     },
   };
 }

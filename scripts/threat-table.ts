@@ -1,6 +1,6 @@
 /**
  * A Vitest reporter that prints the threat table at the end of a run: attacks tried and attacks that succeeded, per
- * threat, and threats whose tests were skipped. A run of all security tests fails if a threat has no test.
+ * threat, and threats whose tests were skipped. "3 of 9" means that the long run tries 9. A run of all security tests fails if a threat has no test.
  */
 import { globSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import { type Threat, THREATS } from "../test/security/threats.ts";
 export interface ThreatCount {
   readonly tried: number;
   readonly succeeded: number;
+  /** Attacks that only the long run tries. */
+  readonly omitted: number;
 }
 
 export type ThreatCounts = ReadonlyMap<string, ThreatCount>;
@@ -42,7 +44,7 @@ function* listTests(modules: readonly TestModule[]): Generator<TestCase> {
 
 /** The parts of a test case that the table needs. */
 interface ReportedTest {
-  meta(): { readonly threat?: string; readonly tried?: number; readonly succeeded?: number };
+  meta(): { readonly threat?: string; readonly tried?: number; readonly succeeded?: number; readonly omitted?: number };
   result(): { readonly state: ReturnType<TestCase["result"]>["state"] };
 }
 
@@ -56,17 +58,21 @@ export function countThreats(
 ): ThreatCounts {
   const counts = new Map<string, ThreatCount>();
   for (const test of tests) {
-    const { threat, tried = 1, succeeded = 0 } = test.meta();
+    const { threat, tried = 1, succeeded = 0, omitted = 0 } = test.meta();
     const { state } = test.result();
     if (threat === undefined) continue;
-    const earlier = counts.get(threat) ?? { tried: 0, succeeded: 0 };
+    const earlier = counts.get(threat) ?? { tried: 0, succeeded: 0, omitted: 0 };
     // A skipped test, for example without a browser, still shows that the threat has a test.
     if (state === "skipped" || state === "pending") {
       if (withSkipped) counts.set(threat, earlier);
       continue;
     }
     const failed = state === "failed" ? Math.max(succeeded, 1) : succeeded;
-    counts.set(threat, { tried: earlier.tried + tried, succeeded: earlier.succeeded + failed });
+    counts.set(threat, {
+      tried: earlier.tried + tried,
+      succeeded: earlier.succeeded + failed,
+      omitted: earlier.omitted + omitted,
+    });
   }
   return counts;
 }
@@ -90,12 +96,14 @@ export function formatThreats(counts: ThreatCounts): string {
   const sum = (field: keyof ThreatCount): number => found.reduce((all, count) => all + count[field], 0);
   const untried = found.filter(({ tried }) => tried === 0).length;
   const rest = untried === 0 ? "" : `, ${untried} ${untried === 1 ? "threat" : "threats"} not tested`;
+  const formatTried = (tried: number, omitted: number): string =>
+    omitted === 0 ? String(tried) : `${tried} of ${tried + omitted}`;
   const table = [
     ["threat", "attacks tried", "succeeded"],
-    ...found.map(({ title, tried, succeeded }) =>
-      tried === 0 ? [title, "not tested", "–"] : [title, String(tried), String(succeeded)],
+    ...found.map(({ title, tried, succeeded, omitted }) =>
+      tried === 0 ? [title, "not tested", "–"] : [title, formatTried(tried, omitted), String(succeeded)],
     ),
-    [`total${rest}`, String(sum("tried")), String(sum("succeeded"))],
+    [`total${rest}`, formatTried(sum("tried"), sum("omitted")), String(sum("succeeded"))],
   ];
   const widths = [0, 1, 2].map((at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
   const lines = table.map((row) =>

@@ -1,6 +1,40 @@
 /** Sample counts of the property tests: few and seeded in `npm test`, many in `npm run test:long`. */
 const LONG = process.env["LOOM_LONG"] === "1";
 
+/** Selects the random input and the sampled cases of `npm test`. The variable TEST_SEED sets another one. */
+export const SEED = Number(process.env["TEST_SEED"] ?? 20_251_115);
+
+export interface SampleOptions<T> {
+  /** Number of cases of each kind (default: 1). */
+  readonly perKind?: number;
+  /** Default: all cases are of one kind. */
+  readonly kindOf?: (value: T, index: number) => string;
+}
+
+/** Returns all cases in the long run; otherwise some of each kind, selected by the seed, in their order. */
+export function sampleCases<T>(cases: Iterable<T>, options: SampleOptions<T> = {}): readonly T[] {
+  return LONG ? [...cases] : selectCases(cases, SEED, options);
+}
+
+export function selectCases<T>(
+  cases: Iterable<T>,
+  seed: number,
+  { perKind = 1, kindOf = () => "" }: SampleOptions<T> = {},
+): readonly T[] {
+  const kinds = Map.groupBy([...cases].entries(), ([index, value]) => kindOf(value, index));
+  const selected = [...kinds.values()].flatMap((entries) =>
+    entries.toSorted(([a], [b]) => rank(seed, a) - rank(seed, b)).slice(0, perKind),
+  );
+  return selected.toSorted(([a], [b]) => a - b).map(([, value]) => value);
+}
+
+/** A number that depends on all bits of both (the mixing step of MurmurHash3). */
+function rank(seed: number, index: number): number {
+  let mixed = Math.imul(seed ^ Math.imul(index + 1, 0x9e37_79b1), 0x85eb_ca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
 export const SAMPLES = LONG
   ? { sessions: 5000, pairs: 2000, byteStreams: 5000, openThings: 250_000 }
   : { sessions: 20, pairs: 10, byteStreams: 150, openThings: 8_000 };

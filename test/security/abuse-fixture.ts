@@ -103,6 +103,25 @@ function connectRawClient(port: number): RawClient {
   socket.on("error", () => undefined);
   socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
   socket.on("close", () => (isOver = true));
+  const waitUntil = (isMet: () => boolean, timeout: number): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const check = (): void => {
+        if (!isMet()) return;
+        stop();
+        resolve(text);
+      };
+      const stop = (): void => {
+        clearTimeout(timer);
+        socket.off("data", check).off("close", check);
+      };
+      const timer = setTimeout(() => {
+        stop();
+        const state = isOver ? "then the connection closed" : "and the connection is open";
+        reject(new Error(`received ${JSON.stringify(text.slice(0, 300))}, ${state}`));
+      }, timeout);
+      socket.on("data", check).on("close", check);
+      check();
+    });
   return {
     socket,
     received: () => text,
@@ -110,25 +129,8 @@ function connectRawClient(port: number): RawClient {
       for (const part of parts) socket.write(typeof part === "string" ? Buffer.from(part, "latin1") : part);
     },
     waitFor: (what, timeout = 15_000) =>
-      vi.waitFor(
-        () => {
-          const isThere = typeof what === "string" ? text.includes(what) : what.test(text);
-          if (!isThere)
-            throw new Error(
-              `received ${JSON.stringify(text.slice(0, 300))}${isOver ? ", then the connection closed" : ""}`,
-            );
-          return text;
-        },
-        { timeout, interval: 2 },
-      ),
-    waitForClose: (timeout = 15_000) =>
-      vi.waitFor(
-        () => {
-          if (!isOver) throw new Error(`the connection is still open; received ${JSON.stringify(text.slice(0, 300))}`);
-          return text;
-        },
-        { timeout, interval: 2 },
-      ),
+      waitUntil(() => (typeof what === "string" ? text.includes(what) : what.test(text)), timeout),
+    waitForClose: (timeout = 15_000) => waitUntil(() => isOver, timeout),
     waitForDrain(timeout) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const onEnd = (): void => resolve(true);

@@ -4,6 +4,7 @@
  * that succeeded.
  */
 import { it } from "vitest";
+import { sampleCases, type SampleOptions } from "../sampling.ts";
 import type { Threat } from "./threats.ts";
 
 declare module "vitest" {
@@ -11,6 +12,8 @@ declare module "vitest" {
     threat?: string;
     tried?: number;
     succeeded?: number;
+    /** Cases that only the long run tries. */
+    omitted?: number;
   }
 }
 
@@ -22,6 +25,8 @@ export interface Attempts {
   attempt(name: string, check: () => unknown): Promise<void>;
   /** Adds attacks that were tried and blocked outside of `attempt`, for example by a property test. */
   count(attempts: number): void;
+  /** Returns the cases that this run tries (`sampleCases`). The table shows that there are more. */
+  sample<T>(cases: Iterable<T>, options?: SampleOptions<T>): readonly T[];
 }
 
 /** Maximum number of successful attacks that the failure message describes. */
@@ -45,6 +50,12 @@ export function testThreat(
     };
     await test({
       count,
+      sample(cases, options) {
+        const all = [...cases];
+        const chosen = sampleCases(all, options);
+        meta.omitted = (meta.omitted ?? 0) + all.length - chosen.length;
+        return chosen;
+      },
       async attempt(what, check) {
         count(1);
         try {

@@ -44,11 +44,13 @@ describe("the printed threat table", () => {
     state: "passed" | "failed" | "skipped",
     tried?: number,
     succeeded?: number,
+    omitted?: number,
   ) => ({
     meta: () => ({
       ...(threat === undefined ? {} : { threat }),
       ...(tried === undefined ? {} : { tried }),
       ...(succeeded === undefined ? {} : { succeeded }),
+      ...(omitted === undefined ? {} : { omitted }),
     }),
     result: () => ({ state }),
   });
@@ -77,6 +79,13 @@ describe("the printed threat table", () => {
       "total, 1 threat not tested | 135 | 3",
     ]);
     expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
+  });
+
+  it("shows how many attacks the long run tries", () => {
+    const tests = [createTest("csrf", "passed", 30, 0, 90), createTest("ssrf", "passed", 4)];
+    expect(formatThreats(countThreats(tests))).toMatch(
+      /forgery +30 of 120 +0\n[^]*forgery +4 +0\n[^]*\ntotal +34 of 124 +0$/,
+    );
   });
 
   it("omits skipped threats in a run that selects tests by name", () => {
