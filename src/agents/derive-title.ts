@@ -24,12 +24,13 @@ export function deriveTitle(
   return names.length === 0 ? undefined : cutLine(names.join(", "), MAX_TITLE_CHARACTERS);
 }
 
-/** Returns the line up to its first full sentence. */
+/** Returns the line up to its first full sentence, without its full stop. */
 function cutSentence(line: string): string {
   for (const { index } of line.matchAll(/(?<=[.!?]) (?=\S)|(?<=[。！？])(?=[^。！？”’」』）)])/gu)) {
     const sentence = line.slice(0, index);
     const ideographs = sentence.match(/\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}/gu)?.length ?? 0;
-    if (sentence.length >= MIN_SENTENCE_CHARACTERS || ideographs >= MIN_IDEOGRAPHS) return sentence;
+    if (sentence.length >= MIN_SENTENCE_CHARACTERS || ideographs >= MIN_IDEOGRAPHS)
+      return sentence.replace(/[.。]+$/u, "");
   }
   return line;
 }
