@@ -8,11 +8,23 @@ import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
 
 const PAGE = 500;
 
-/** Changes a session and then the other versions of its conversation, the newest first. Returns the session. */
-export async function updateConversation(log: Log, sessionId: string, changes: SessionChanges): Promise<SessionInfo> {
+/** Throws if the caller may not change a version. */
+type AuthorizeVersion = (sessionId: string) => void | Promise<void>;
+
+/**
+ * Changes a session and then the other versions of its conversation, the newest first. Returns the session. Throws
+ * before anything is changed if one of them may not be changed.
+ */
+export async function updateConversation(
+  log: Log,
+  sessionId: string,
+  changes: SessionChanges,
+  authorize: AuthorizeVersion,
+): Promise<SessionInfo> {
   const update = (id: string): Promise<SessionInfo> => runInSessionQueue(log, id, () => log.updateSession(id, changes));
+  const others = await listOthers(log, sessionId, authorize);
   const updated = await update(sessionId);
-  for await (const id of listOthers(log, updated)) await update(id).catch(ignoreDeleted);
+  for (const id of others) await update(id).catch(ignoreDeleted);
   return updated;
 }
 
@@ -24,21 +36,25 @@ export async function deleteConversation(
   host: CommandHost,
   blobs: BlobStore | undefined,
   sessionId: string,
+  authorize: AuthorizeVersion,
 ): Promise<boolean> {
-  const info = await host.log.getSession(sessionId);
-  if (info === undefined) return false;
-  const others: string[] = [];
-  for await (const id of listOthers(host.log, info)) others.push(id);
-  for (const id of others) await deleteSessionAndBlobs(host, blobs, id);
+  if ((await host.log.getSession(sessionId)) === undefined) return false;
+  for (const id of await listOthers(host.log, sessionId, authorize)) await deleteSessionAndBlobs(host, blobs, id);
   return deleteSessionAndBlobs(host, blobs, sessionId);
 }
 
-async function* listOthers(log: Log, { sessionId }: SessionInfo): AsyncGenerator<string, void, undefined> {
+/** Lists the other versions, the newest first. */
+async function listOthers(log: Log, sessionId: string, authorize: AuthorizeVersion): Promise<readonly string[]> {
+  const others: string[] = [];
   for (let after: string | undefined; ;) {
     const next = after === undefined ? {} : { after };
     const page = await log.listBranches(sessionId, { newestFirst: true, limit: PAGE, ...next });
-    for (const branch of page) if (branch.sessionId !== sessionId) yield branch.sessionId;
-    if (page.length < PAGE) return;
+    for (const { sessionId: id } of page) {
+      if (id === sessionId) continue;
+      await authorize(id);
+      others.push(id);
+    }
+    if (page.length < PAGE) return others;
     after = page.at(-1)?.sessionId;
   }
 }

@@ -124,6 +124,22 @@ describe("sessions", () => {
       });
   });
 
+  it("are changed and deleted only if the caller may change all versions", async () => {
+    const { ask, log } = await createServerFixture({
+      authorize: ({ session, action }) => {
+        if (session === "kept" && action !== "sessions.read") throw new LoomError("forbidden", "not this one");
+      },
+    });
+    await log.createSession("s", { title: "Old" });
+    await log.createSession("kept", { rootId: "s" });
+    expect(await ask("PATCH", "/v1/sessions/s", { title: "New" }, { status: 403 })).toMatchObject({
+      code: "forbidden",
+    });
+    await ask("DELETE", "/v1/sessions/s?versions=all", undefined, { status: 403 });
+    expect(await ask("GET", "/v1/sessions/s")).toMatchObject({ title: "Old" });
+    await ask("DELETE", "/v1/sessions/s", undefined, { status: 204 });
+  });
+
   it("are authorized by id, in the path and in the body", async () => {
     const { ask, log } = await createServerFixture({
       authorize: ({ session }) => {

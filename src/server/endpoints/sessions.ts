@@ -159,7 +159,9 @@ const updateSession = defineOperation<"Empty", "UpdateSession">({
       ...(is_pinned === undefined ? {} : { isPinned: is_pinned }),
       ...(is_archived === undefined ? {} : { isArchived: is_archived }),
     };
-    return Response.json(describeSession(await updateConversation(log, id, changes)));
+    const authorize = (session: string): void | Promise<void> =>
+      core.authorize({ caller, action: "sessions.write", session });
+    return Response.json(describeSession(await updateConversation(log, id, changes, authorize)));
   },
 });
 
@@ -175,8 +177,14 @@ const deleteSession = defineOperation<"DeleteSession">({
   audit: "session.delete",
   responses: { 204: { description: "Deleted" } },
   async handle(core, { caller, params: { id = "" }, query: { versions = "one" } }) {
-    const remove = versions === "all" ? deleteConversation : deleteSessionAndBlobs;
-    if (!(await remove(commandHostFor(core, caller), core.blobs, id))) throw unknownSession(id);
+    const host = commandHostFor(core, caller);
+    const authorize = (session: string): void | Promise<void> =>
+      core.authorize({ caller, action: "sessions.delete", session });
+    const isKnown =
+      versions === "all"
+        ? await deleteConversation(host, core.blobs, id, authorize)
+        : await deleteSessionAndBlobs(host, core.blobs, id);
+    if (!isKnown) throw unknownSession(id);
     return new Response(null, { status: 204 });
   },
 });

@@ -51,6 +51,33 @@ describe("watchSession", () => {
     expect([context.store.getSnapshot().sessions.live, refreshed.length]).toEqual([[], 2]);
   });
 
+  it("loads the title again after the first answer, because the model may write one", () => {
+    const { context, refreshed, stop } = setUp();
+    const answer = (...runIds: readonly string[]): number => {
+      const ended = runIds.slice(0, -1).map((runId) => createTurn({ runId, status: "completed" }));
+      const last = { runId: runIds.at(-1) ?? "" };
+      context.show("s", [...ended, createTurn(last)]);
+      vi.advanceTimersByTime(1000);
+      context.show("s", [...ended, createTurn({ ...last, status: "completed" })]);
+      return refreshed.length;
+    };
+    const first = answer("r");
+    vi.advanceTimersByTime(60_000);
+    expect(refreshed.length).toBeGreaterThan(first);
+    const second = answer("r", "r2");
+    vi.advanceTimersByTime(60_000);
+    expect(refreshed.length).toBe(second);
+    stop();
+    const other = setUp();
+    other.context.show("s", [createTurn({ runId: "r" })]);
+    vi.advanceTimersByTime(1000);
+    other.context.show("s", [createTurn({ runId: "r", status: "completed" })]);
+    other.stop();
+    const before = other.refreshed.length;
+    vi.advanceTimersByTime(60_000);
+    expect(other.refreshed.length).toBe(before);
+  });
+
   it("announces neither loaded runs nor sessions that are not shown", () => {
     const { context, refreshed, announced } = setUp();
     context.open("s");
