@@ -29,6 +29,8 @@ async function build(folder: string): Promise<void> {
     // `npm run types` checks the types, which takes longer than all the rest.
     const check = process.env["LOOM_LONG"] === "1" ? [] : ["--noCheck"];
     run(process.execPath, [compiler, "-p", "tsconfig.build.json", ...check], copy);
+    // npm would read all packages in it.
+    rmSync(join(copy, "node_modules"));
     const [{ filename }] = JSON.parse(
       run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", work], copy),
     ) as [{ readonly filename: string }];

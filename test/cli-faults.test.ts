@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { COMMAND, environment, expectNoStackTrace, folder, loom, ndjson, parseLines, writeInput } from "./cli-run.ts";
-import { PROGRAM_SAMPLES } from "./sampling.ts";
+import { nodeArgs } from "./bundle-source.ts";
+import { PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const START = { session_id: "s1", event_id: 1, ts: 1, type: "run_start", run_id: "r1", contiguous: true };
@@ -298,7 +299,9 @@ describe.concurrent("limits", () => {
   test.skipIf(!existsSync("/proc/self/status"))(
     "rejects a line of 256 MiB in bounded memory (skipped without /proc)",
     async () => {
-      const child = spawn(process.execPath, [COMMAND, "check", "--dialect", "loom", "--json"], { env: environment() });
+      const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "check", "--dialect", "loom", "--json"], {
+        env: environment(),
+      });
       const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
       let out = "";
       child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));
@@ -332,23 +335,31 @@ describe.concurrent("limits", () => {
 describe.concurrent("output streams", () => {
   const many = writeInput("many.ndjson", VALID.repeat(20_000));
 
-  test.skipIf(process.platform === "win32").each([
+  const PIPED: readonly (readonly [string, readonly string[]])[] = [
     ["check", ["check", many]],
     ["convert", ["convert", "--to", "loom", many]],
-  ])("stops %s quietly when its reader closes the pipe", async (_name, args) => {
-    const script = '{ "$@"; echo "code $?" >&2; } | head -n 1';
-    const child = spawn("sh", ["-c", script, "sh", process.execPath, COMMAND, ...args], { env: environment() });
-    const ran = { code: 0, out: "", err: "" };
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (ran.out += chunk));
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (ran.err += chunk));
-    await new Promise((resolve) => child.on("close", resolve));
-    expectNoStackTrace(ran);
-    expect(ran.out.split("\n")).toHaveLength(2);
-    expect(ran.err).toBe("code 141\n");
-  });
+  ];
+  test.skipIf(process.platform === "win32").each(sampleCases(PIPED))(
+    "stops %s quietly when its reader closes the pipe",
+    async (_name, args) => {
+      const script = '{ "$@"; echo "code $?" >&2; } | head -n 1';
+      const child = spawn("sh", ["-c", script, "sh", process.execPath, ...nodeArgs(), COMMAND, ...args], {
+        env: environment(),
+      });
+      const ran = { code: 0, out: "", err: "" };
+      child.stdout.setEncoding("utf8").on("data", (chunk: string) => (ran.out += chunk));
+      child.stderr.setEncoding("utf8").on("data", (chunk: string) => (ran.err += chunk));
+      await new Promise((resolve) => child.on("close", resolve));
+      expectNoStackTrace(ran);
+      expect(ran.out.split("\n")).toHaveLength(2);
+      expect(ran.err).toBe("code 141\n");
+    },
+  );
 
   test("stops quietly when its parent closes the pipe", async () => {
-    const child = spawn(process.execPath, [COMMAND, "convert", "--to", "loom", many], { env: environment() });
+    const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "convert", "--to", "loom", many], {
+      env: environment(),
+    });
     let err = "";
     child.stdout.once("data", () => child.stdout.destroy());
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
@@ -357,7 +368,9 @@ describe.concurrent("output streams", () => {
   });
 
   test("continues when standard error is closed", async () => {
-    const child = spawn(process.execPath, [COMMAND, "convert", "--to", "engine"], { env: environment() });
+    const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "convert", "--to", "engine"], {
+      env: environment(),
+    });
     child.stderr.destroy();
     child.stdin.end(
       ndjson([START, { session_id: "s1", run_id: "r1", event_id: 2, type: "node_enter", id: "x" }, REPLY]),
@@ -369,9 +382,10 @@ describe.concurrent("output streams", () => {
   });
 
   test.skipIf(!existsSync("/dev/full"))("reports a full disk (skipped without /dev/full)", async () => {
-    for (const command of ["check -", "convert --to loom -", "--help"]) {
-      const script = `"$0" "$1" ${command} > /dev/full`;
-      const child = spawn("sh", ["-c", script, process.execPath, COMMAND], { env: environment() });
+    for (const command of sampleCases(["check -", "convert --to loom -", "--help"])) {
+      const script = `"$@" ${command} > /dev/full`;
+      const args = ["-c", script, "sh", process.execPath, ...nodeArgs(), COMMAND];
+      const child = spawn("sh", args, { env: environment() });
       child.stdin.on("error", () => undefined).end(VALID);
       let err = "";
       child.stderr.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
@@ -393,7 +407,9 @@ describe.concurrent("output streams", () => {
       out: "",
       err: "loom: internal error: planted (set LOOM_DEBUG=1 for a stack trace)\n",
     });
-    const child = spawn(process.execPath, [COMMAND, "check"], { env: environment({ ...env, LOOM_DEBUG: "1" }) });
+    const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "check"], {
+      env: environment({ ...env, LOOM_DEBUG: "1" }),
+    });
     let err = "";
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(70);

@@ -11,6 +11,7 @@ import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines, type CommandResult, writeInput } from "./cli-run.ts";
+import { sampleCases } from "./sampling.ts";
 import { type ProviderServer, type ServerTurn, startProviderServer } from "./models/provider-server.ts";
 
 const children = new Set<ChildProcess>();
@@ -110,11 +111,12 @@ async function listRuns({ store }: StoreContext, sessionId: string) {
 }
 
 describe("loom run", () => {
-  test.each([
+  const PROVIDERS: readonly (readonly [string, (url: string) => { readonly [name: string]: string }, string])[] = [
     ["openai/gpt-5", (url: string) => ({ OPENAI_BASE_URL: url, OPENAI_API: "responses" }), "OPENAI_API_KEY"],
     ["anthropic/claude-sonnet-4-5", (url: string) => ({ ANTHROPIC_BASE_URL: url }), "ANTHROPIC_API_KEY"],
     ["openai/deepseek-reasoner", (url: string) => ({ OPENAI_BASE_URL: url }), "OPENAI_API_KEY"],
-  ])("shows the thinking of %s", async (model, locate, key) => {
+  ];
+  test.each(sampleCases(PROVIDERS))("shows the thinking of %s", async (model, locate, key) => {
     const { server, store } = await startScripted([]);
     // Real servers do not send reasoning that was not requested.
     server.script = ({ body }) => ({
@@ -211,7 +213,7 @@ describe("loom run", () => {
     expect(await listRuns(context, "s 1")).toEqual(["completed", "completed"]);
   });
 
-  test.each(["always", "never"])("decides only for its own run with --approve %s", async (approve) => {
+  test.each(sampleCases(["always", "never"]))("decides only for its own run with --approve %s", async (approve) => {
     const context = newContext();
     const file = `other-${approve}.txt`;
     const args = ["--session", "s", "--workspace", workspace];

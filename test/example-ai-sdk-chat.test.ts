@@ -12,7 +12,7 @@ import { killServers, type ServerProcess, startServe } from "./start-serve.ts";
 
 /** A busy machine needs longer than the default. */
 const TIMEOUT_MS = 60_000;
-const WORD_MS = 50;
+const WORD_MS = 30;
 const EXAMPLE = join(packageRoot, "examples", "ai-sdk-chat");
 
 let loom: ServerProcess;

@@ -9,11 +9,13 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeContexts, hasChromium, shareChromium } from "./browser/launch.ts";
 import { buildPackage } from "./build-package.ts";
+import { sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const WORD_MS = 60;
 const EXAMPLES = ["hono", "express"];
-const SERVERS = [...EXAMPLES, "short"];
+/** The short run starts one of the examples. */
+const SERVERS = [...sampleCases(EXAMPLES), "short"];
 /** A busy machine needs longer than the default. */
 const TIMEOUT_MS = 60_000;
 /** Addresses of the servers by name. */
@@ -90,9 +92,9 @@ function install(names: Iterable<string>, installed = new Set<string>()): void {
 beforeAll(async () => {
   cpSync(await buildPackage(), join(project, "node_modules", "loom-agent"), { recursive: true });
   const { dependencies = {} } = readManifest(packageRoot);
-  install([...Object.keys(dependencies), "ai", "express"]);
-  for (const name of EXAMPLES) cpSync(join(packageRoot, "examples", name), join(project, name), { recursive: true });
-  cpSync(join(project, "hono"), join(project, "short"), { recursive: true });
+  install([...Object.keys(dependencies), "ai", ...(SERVERS.includes("express") ? ["express"] : [])]);
+  for (const name of SERVERS)
+    cpSync(join(packageRoot, "examples", name === "short" ? "hono" : name), join(project, name), { recursive: true });
   writeFileSync(join(project, "short", "server.ts"), SHORT_SERVER);
   await Promise.all(
     SERVERS.map(async (name) => {

@@ -8,7 +8,7 @@ import { createStreamCheck, type DialectName, DIALECTS } from "../src/dialects/i
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { openStream, type StreamFrame } from "../src/log/stream.ts";
 import { nodeArgs } from "./bundle-source.ts";
-import { PROGRAM_SAMPLES } from "./sampling.ts";
+import { PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
 
@@ -124,7 +124,8 @@ function findIssues(dialect: DialectName, texts: readonly string[]): readonly un
   return [...texts.flatMap((text) => check.check(text).issues), ...check.end()];
 }
 
-describe("examples", () => {
+// A busy machine needs longer than the default.
+describe("examples", { timeout: 120_000 }, () => {
   it("receive.ts receives a complete run over a bad connection, and reports a truncated one", async () => {
     const receiver = start("receive.ts");
     expect(await receiver.ended, receiver.errors()).toBe(0);
@@ -201,7 +202,7 @@ describe("examples", () => {
     for (let kills = 0; ; kills++) {
       const follower = follow(store, "loom");
       await follower.waitForLines(1 + (kills % 4));
-      if (kills < 6) follower.process.kill("SIGKILL");
+      if (kills < PROGRAM_SAMPLES.kills) follower.process.kill("SIGKILL");
       const code = await follower.ended;
       // After a kill between printing and saving, a frame is printed again.
       const isRepeated = printed.length > 0 && follower.lines[0] === printed.at(-1);
@@ -267,21 +268,24 @@ describe("examples", () => {
     expect([await late.ended, late.errors()]).toMatchObject([1, /no call is waiting/]);
   });
 
-  it.concurrent.each(["yes", "no"])("react.ts finishes a run that was killed while it waited: %s", async (word) => {
-    const store = newStore();
-    const killed = start("react.ts", store);
-    await killed.waitForError("is waiting for your approval");
-    killed.process.kill("SIGKILL");
-    expect(await killed.ended).toBeNull();
-    const second = start("react.ts", store, word);
-    expect(await second.ended, second.errors()).toBe(0);
-    // The run starts with the frames seen before the kill.
-    expect(second.lines.slice(0, killed.lines.length)).toEqual(killed.lines);
-    expect(findIssues("loom", second.lines)).toEqual([]);
-    const starts = { calculator: 1, current_time: 1, ...(word === "yes" ? { write_file: 1 } : {}) };
-    expect(countStarts(second.lines)).toEqual(starts);
-    expect(existsSync(join(`${store}.files`, "answer.txt"))).toBe(word === "yes");
-  });
+  it.concurrent.each(sampleCases(["yes", "no"]))(
+    "react.ts finishes a run that was killed while it waited: %s",
+    async (word) => {
+      const store = newStore();
+      const killed = start("react.ts", store);
+      await killed.waitForError("is waiting for your approval");
+      killed.process.kill("SIGKILL");
+      expect(await killed.ended).toBeNull();
+      const second = start("react.ts", store, word);
+      expect(await second.ended, second.errors()).toBe(0);
+      // The run starts with the frames seen before the kill.
+      expect(second.lines.slice(0, killed.lines.length)).toEqual(killed.lines);
+      expect(findIssues("loom", second.lines)).toEqual([]);
+      const starts = { calculator: 1, current_time: 1, ...(word === "yes" ? { write_file: 1 } : {}) };
+      expect(countStarts(second.lines)).toEqual(starts);
+      expect(existsSync(join(`${store}.files`, "answer.txt"))).toBe(word === "yes");
+    },
+  );
 
   it("follow.ts rejects an unknown dialect and an invalid cursor", async () => {
     const store = newStore();

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { nodeArgs } from "./bundle-source.ts";
 import { type Block, findBlocks, readBlocks } from "./guide-pages.ts";
-import { PROGRAM_SAMPLES } from "./sampling.ts";
+import { PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
 
 interface Program extends Block {
@@ -57,8 +57,10 @@ describe("programs in the guides", () => {
     ]);
   });
 
-  const chosen = programs.filter((_, index) => index % PROGRAM_SAMPLES.guideStep === 0);
-  it.concurrent.each(chosen)("$name prints the output on the page", async (program) => {
-    expect(await run(program)).toEqual({ code: 0, out: program.output, err: "" });
-  });
+  it.concurrent.each(sampleCases(programs, { perKind: PROGRAM_SAMPLES.guides }))(
+    "$name prints the output on the page",
+    async (program) => {
+      expect(await run(program)).toEqual({ code: 0, out: program.output, err: "" });
+    },
+  );
 });

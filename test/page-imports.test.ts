@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isTestFile, listImports, packageRoot, parseSource, readSourceFiles, walkSyntax } from "./source-files.ts";
+import { isTestFile, packageRoot, parseSource, readSourceFiles, walkSyntax } from "./source-files.ts";
 import type { SourceFile, SyntaxNode } from "./source-files.ts";
 
 const BROWSER_ENTRY_POINTS = ["protocol", "framing", "dialects", "client", "react"];
@@ -13,7 +13,7 @@ function findViolations(files: readonly SourceFile[], packages: ReadonlySet<stri
   return files.flatMap((file) => {
     const parsed = parseSource(file);
     if ("fault" in parsed) return [`${file.path}: ${parsed.fault}`];
-    return listImports(parsed.body).flatMap(({ specifier, isType }) =>
+    return parsed.imports.flatMap(({ specifier, isType }) =>
       isAllowed(file.path, specifier, isType, packages) ? [] : [`${file.path}: ${specifier ?? "?"}`],
     );
   });

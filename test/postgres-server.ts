@@ -20,6 +20,7 @@ import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { buildOnce } from "./build-once.ts";
 
 const NATIVE = join(
   dirname(fileURLToPath(import.meta.url)),
@@ -60,16 +61,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const folder = createFolder();
   const programs = findPrograms(folder);
   const data = join(folder, "data");
-  const flags = [
-    "--auth=trust",
-    "--username=postgres",
-    "--encoding=UTF8",
-    "--locale=C",
-    "--no-sync",
-    // Small files are created faster, but the server then writes checkpoints all the time.
-    ...(options.isDurable === true ? [] : ["--wal-segsize=1"]),
-  ];
-  execFileSync(join(programs, "initdb"), ["-D", data, ...flags], { ...SERVER_USER, cwd: folder, stdio: "ignore" });
+  execFileSync("cp", ["-a", await buildData(options.isDurable === true), data], { stdio: "ignore" });
   for (const [name, text] of Object.entries(options.files ?? {})) {
     writeFileSync(join(data, name), text, { mode: 0o600 });
     if (SERVER_USER.uid !== undefined) chownSync(join(data, name), SERVER_USER.uid, SERVER_USER.uid);
@@ -95,6 +87,29 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Returns a data folder to copy: creating one takes longer than starting the server. */
+function buildData(isDurable: boolean): Promise<string> {
+  const flags = [
+    "--auth=trust",
+    "--username=postgres",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+    // Small files are created faster, but the server then writes checkpoints all the time.
+    ...(isDurable ? [] : ["--wal-segsize=1"]),
+  ];
+  const name = `postgres-${SERVER_USER.uid ?? "own"}${isDurable ? "-durable" : ""}`;
+  const build = async (target: string): Promise<void> => {
+    const folder = createFolder();
+    const data = join(folder, "data");
+    const options = { ...SERVER_USER, cwd: folder, stdio: "ignore" } as const;
+    execFileSync(join(findPrograms(folder), "initdb"), ["-D", data, ...flags], options);
+    execFileSync("cp", ["-a", data, target], { stdio: "ignore" });
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return buildOnce({ name, sources: ["package-lock.json", "test/postgres-server.ts"], build });
 }
 
 async function start(

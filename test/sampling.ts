@@ -37,24 +37,24 @@ function rank(seed: number, index: number): number {
 
 export const SAMPLES = LONG
   ? { sessions: 5000, pairs: 2000, byteStreams: 5000, openThings: 250_000 }
-  : { sessions: 20, pairs: 10, byteStreams: 150, openThings: 8_000 };
+  : { sessions: 10, pairs: 4, byteStreams: 60, openThings: 8_000 };
 
 /** Streams in which nothing ends: their frames, and the heap they must fit in. Fewer frames need a smaller heap. */
 export const BOUNDED_SAMPLES = LONG ? { frames: 250_000, heapMb: 112 } : { frames: 2000, heapMb: 38 };
 
 /** Hostile texts between the frames of a stream: only every `stride`-th before each frame. */
-export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 8 };
+export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 16 };
 
 /** Network faults: test every `step`-th position, `random` random faults, and `singles` bytes sent one at a time. */
-export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 40, random: 1, singles: 300 };
+export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 80, random: 1, singles: 150 };
 
 /** Clients of other protocols: cut the connection after every `step`-th frame. */
-export const CUT_SAMPLES = { step: LONG ? 1 : 9 };
+export const CUT_SAMPLES = { step: LONG ? 1 : 15 };
 
 /** Killed servers: number of kills, sessions, messages whose response is lost, and chats of the AI SDK. */
 export const KILL_SAMPLES = LONG
   ? { kills: 60, sessions: 24, lost: 150, chats: 24 }
-  : { kills: 2, sessions: 5, lost: 6, chats: 2 };
+  : { kills: 2, sessions: 3, lost: 5, chats: 1 };
 
 /** Killed servers of a database: whether tests wait until the lease of a session ends. */
 export const DATABASE_SAMPLES = { waitsForLeases: LONG };
@@ -83,18 +83,18 @@ export const MANY_RUNS_SAMPLES = LONG
   : { runs: 150, sessions: 50, killMs: 700, maxKills: 2, ttlMs: 3000 };
 
 /** Number of readers, and of runs they follow. */
-export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100, runs: 10 };
+export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 60, runs: 6 };
 
 /** Approximate bytes that a run writes to readers that do not read. */
-export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 1024 * 1024 };
+export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 10 * 1024 * 1024 };
 
 /** Endpoints: every n-th dialect per session, in turn, framings per dialect, ways to resume, and disconnects. */
 export const ENDPOINT_SAMPLES = LONG
   ? { dialectStep: 1, framings: 2, ways: 2, cuts: 1000 }
-  : { dialectStep: 3, framings: 1, ways: 1, cuts: 2 };
+  : { dialectStep: 5, framings: 1, ways: 1, cuts: 1 };
 
 /** Ingested runs: every n-th run in dialects other than its own, in turn, and cuts after every n-th frame. */
-export const INGEST_SAMPLES = LONG ? { runStep: 1, cutStep: 1 } : { runStep: 3, cutStep: 3 };
+export const INGEST_SAMPLES = LONG ? { runStep: 1, cutStep: 1 } : { runStep: 5, cutStep: 5 };
 
 /** The page: whether tests wait in real time, and how many hostile texts of each kind they use. */
 export const PAGE_SAMPLES = LONG
@@ -104,21 +104,21 @@ export const PAGE_SAMPLES = LONG
 /** Abuse: repetitions, bytes of a flood, and whether every variant is tested. */
 export const ABUSE_SAMPLES = LONG
   ? { rounds: 300, floodBytes: 256 * 1024 * 1024, isWhole: true }
-  : { rounds: 2, floodBytes: 12 * 1024 * 1024, isWhole: false };
+  : { rounds: 2, floodBytes: 8 * 1024 * 1024, isWhole: false };
 
 /**
- * Child processes: every n-th rejected command line, every n-th program of a guide, and the number of dialects whose
- * follower is killed.
+ * Child processes: every n-th rejected command line, programs of the guides, dialects whose follower is killed, and
+ * kills of one follower.
  */
 export const PROGRAM_SAMPLES = LONG
-  ? { refusedStep: 1, guideStep: 1, killedDialects: 3 }
-  : { refusedStep: 16, guideStep: 5, killedDialects: 1 };
+  ? { refusedStep: 1, guides: Infinity, killedDialects: 3, kills: 6 }
+  : { refusedStep: 16, guides: 8, killedDialects: 1, kills: 2 };
 
 /** States: how many long ones a run has, and whether one larger than a frame is tested with every transport. */
-export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 200 };
+export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 150 };
 
 /** Sources of other frameworks: random ones, and the bytes of one that is faster than the log. */
-export const SOURCE_SAMPLES = LONG ? { runs: 5000, bytes: 100_000_000 } : { runs: 60, bytes: 12_000_000 };
+export const SOURCE_SAMPLES = LONG ? { runs: 5000, bytes: 100_000_000 } : { runs: 30, bytes: 12_000_000 };
 
 /** Forks of a large session: their number, the size of the session, and the memory they may use together. */
 export const FORK_SAMPLES = LONG
@@ -133,4 +133,4 @@ export const WORST_SAMPLES = LONG
 /** Knowledge bases in a database: bases and imported files of the contract, and compared bases, documents and queries. */
 export const KNOWLEDGE_SAMPLES = LONG
   ? { bases: 60, files: 400, compared: 60, documents: 60, queries: 60 }
-  : { bases: 2, files: 160, compared: 2, documents: 20, queries: 30 };
+  : { bases: 1, files: 160, compared: 2, documents: 12, queries: 15 };

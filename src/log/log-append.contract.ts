@@ -4,6 +4,7 @@
 import { describe, expect, test } from "vitest";
 import type { Append } from "./log.ts";
 import {
+  casesOf,
   type RecordDraft,
   drafts,
   draftRun,
@@ -69,7 +70,7 @@ export function describeAppending(store: LogStore): void {
         () => ({ entries: [...makeEntries("s", 4, draftRun("r2")), ...makeEntries("t", 8, [drafts.note("new")])] }),
       ],
     ];
-    test.each(misplaced)("rejects %s as a conflict without changes", (_, change) =>
+    test.each(casesOf(store, misplaced))("rejects %s as a conflict without changes", (_, change) =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         const kept = await writer.write(draftRun("r"));
@@ -126,17 +127,22 @@ export function describeAppending(store: LogStore): void {
         expect(await log.listRuns("s")).toHaveLength(1);
       }));
 
-    test.each([
-      ["its last record differs by one character", [drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "c")]],
-      [
-        "its first record differs by one character",
-        [drafts.start("q"), drafts.chunk("r", "a"), drafts.chunk("r", "b")],
-      ],
-      [
-        "it is longer than the stored records",
-        [drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "b"), drafts.chunk("r")],
-      ],
-    ])("is rejected if %s", (_, list) =>
+    test.each(
+      casesOf(store, [
+        [
+          "its last record differs by one character",
+          [drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "c")],
+        ],
+        [
+          "its first record differs by one character",
+          [drafts.start("q"), drafts.chunk("r", "a"), drafts.chunk("r", "b")],
+        ],
+        [
+          "it is longer than the stored records",
+          [drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "b"), drafts.chunk("r")],
+        ],
+      ]),
+    )("is rejected if %s", (_, list) =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         const kept = await writer.write([drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "b")]);

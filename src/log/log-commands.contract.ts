@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../protocol/index.ts";
 import type { Command, CommandOutcome, Log, Settlement } from "./log.ts";
 import {
+  casesOf,
   drafts,
   draftRun,
   expectRefusal,
@@ -169,7 +170,7 @@ export function describeCommands(store: LogStore): void {
       ["a circular body", { body: circular }, "invalid_command"],
       ["a body with too many bytes", { body: { a: "é".repeat(50) } }, "invalid_command"],
     ];
-    test.each(invalid)("is rejected with %s", (_, change, code) =>
+    test.each(casesOf(store, invalid))("is rejected with %s", (_, change, code) =>
       withLog(
         store,
         async ({ log }) => {
@@ -354,13 +355,15 @@ export function describeCommands(store: LogStore): void {
         expect((await log.getCommand("s", "a"))?.outcome).toEqual(DONE);
       }));
 
-    test.each([
-      ["is already settled", ["a"]],
-      ["does not exist", ["missing"]],
-      ["is listed twice", ["b", "b"]],
-      ["is already settled, next to a pending one", ["b", "a"]],
-      ["does not exist, next to a pending one", ["b", "missing"]],
-    ])("is rejected for a command that %s, and writes neither records nor outcomes", (_, ids) =>
+    test.each(
+      casesOf(store, [
+        ["is already settled", ["a"]],
+        ["does not exist", ["missing"]],
+        ["is listed twice", ["b", "b"]],
+        ["is already settled, next to a pending one", ["b", "a"]],
+        ["does not exist, next to a pending one", ["b", "missing"]],
+      ]),
+    )("is rejected for a command that %s, and writes neither records nor outcomes", (_, ids) =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await log.submit(command("a"));

@@ -1,6 +1,7 @@
 /** Fixtures of the log tests: a log with a manual clock, short record drafts, a writer, and a check of error codes. */
 import { Buffer } from "node:buffer";
 import { expect } from "vitest";
+import { sampleCases } from "../../test/sampling.ts";
 import { type AnyEvent, type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
 import { createEntry } from "./entry.ts";
 import type { Lease, Log, LogEntry, Settlement } from "./log.ts";
@@ -25,6 +26,11 @@ export interface LogFixture {
   /** A second handle on the same store. */
   readonly other: Log;
   readonly clock: { now: number };
+}
+
+/** Cases of a table. A shared log is slow and tests a sample; the log in memory tests all of them. */
+export function casesOf<T>({ isShared = false }: LogStore, cases: readonly T[]): readonly T[] {
+  return isShared ? sampleCases(cases, { perKind: 2 }) : cases;
 }
 
 export const NOON = 1_700_000_000_000;

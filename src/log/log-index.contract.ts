@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunInfo } from "./log.ts";
 import {
+  casesOf,
   type RecordDraft,
   drafts,
   draftRun,
@@ -93,7 +94,7 @@ export function describeIndexes(store: LogStore): void {
   });
 
   describe("a run", () => {
-    test.each(ENDS)("%s", (_, ends, expected) =>
+    test.each(casesOf(store, ENDS))("%s", (_, ends, expected) =>
       withLog(store, async ({ log, other }) => {
         const start = [drafts.start("r"), drafts.chunk("r")];
         const run = {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { ListSessionsOptions } from "./log.ts";
 import {
+  casesOf,
   drafts,
   draftRun,
   expectRefusal,
@@ -68,21 +69,23 @@ export function describeSessions(store: LogStore): void {
         expect(new Set(made.map(({ incarnation }) => incarnation)).size).toBe(1);
       }));
 
-    test.each([
-      "",
-      "n".repeat(257),
-      "\ud800",
-      "a\udc00b",
-      "a\0b",
-      ".",
-      "..",
-      " ",
-      "\u3000",
-      "\u2028",
-      "a\nb",
-      "\u007f",
-      "\u0085",
-    ])("cannot have the ID %j", (name) =>
+    test.each(
+      casesOf(store, [
+        "",
+        "n".repeat(257),
+        "\ud800",
+        "a\udc00b",
+        "a\0b",
+        ".",
+        "..",
+        " ",
+        "\u3000",
+        "\u2028",
+        "a\nb",
+        "\u007f",
+        "\u0085",
+      ]),
+    )("cannot have the ID %j", (name) =>
       withLog(store, async ({ log }) => {
         await expectRefusal(log.createSession(name), "invalid_name");
         await expectRefusal(log.acquire(name, { holder: "h", ttlMs: 1 }), "invalid_name");
@@ -107,11 +110,13 @@ export function describeSessions(store: LogStore): void {
         expect(listed.map(({ sessionId }) => sessionId)).toEqual(ODD_NAMES.toReversed());
       }));
 
-    test.each([0, -1, 1.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY])("cannot start at record %d", (firstId) =>
-      withLog(store, async ({ log }) => {
-        await expectRefusal(log.createSession("s", { firstId }), "conflict");
-        expect(await log.getSession("s")).toBeUndefined();
-      }),
+    test.each(casesOf(store, [0, -1, 1.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY]))(
+      "cannot start at record %d",
+      (firstId) =>
+        withLog(store, async ({ log }) => {
+          await expectRefusal(log.createSession("s", { firstId }), "conflict");
+          expect(await log.getSession("s")).toBeUndefined();
+        }),
     );
 
     test("is updated when it is created and when a run starts or ends", () =>
@@ -327,7 +332,7 @@ export function describeSessions(store: LogStore): void {
         expect(await log.listSessions({ owner: "alice" })).toEqual([]);
       }));
 
-    test.each(["", "o".repeat(201), "\ud800", "a\0b", 7, null])("cannot be %j", (owner) =>
+    test.each(casesOf(store, ["", "o".repeat(201), "\ud800", "a\0b", 7, null]))("cannot be %j", (owner) =>
       withLog(store, async ({ log }) => {
         const named = { owner: owner as string };
         await expectRefusal(log.createSession("s", named), "invalid_name");

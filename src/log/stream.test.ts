@@ -24,7 +24,7 @@ import type { Log } from "./log.ts";
 import { openStream, type StreamFrame, type StreamOptions, type StreamStartInfo } from "./stream.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 5, cuts: 7, records: 10_000 };
+const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 2, cuts: 5, records: 10_000 };
 
 type Form = Pick<StreamOptions, "dialect" | "encoderOptions" | "modes">;
 

@@ -5,6 +5,9 @@ import type { Json } from "./index.ts";
 import { MAX_JSON_DEPTH } from "./json.ts";
 import { PartialJson } from "./partial-json.ts";
 
+/** Share of the random inputs that this run tries. */
+const SHARE = process.env["LOOM_LONG"] === "1" ? 1 : 0.2;
+
 function read(...deltas: string[]): PartialJson {
   const json = new PartialJson();
   for (const delta of deltas) json.push(delta);
@@ -144,7 +147,7 @@ describe("a text in pieces", () => {
         expect(print(json.value)).toBe(print(expected));
         expect(isDeepStrictEqual(json.value, expected)).toBe(true);
       }),
-      { numRuns: 1500 },
+      { numRuns: 1500 * SHARE },
     );
   });
 
@@ -163,7 +166,7 @@ describe("a text in pieces", () => {
         expect(json.state).toBe("complete");
         expect(print(json.value)).toBe(print(source));
       }),
-      { numRuns: 400 },
+      { numRuns: 400 * SHARE },
     );
   });
 
@@ -211,7 +214,7 @@ describe("a text in pieces", () => {
         const whole = read(source);
         expect([json.state, print(json.value)]).toEqual([whole.state, print(whole.value)]);
       }),
-      { numRuns: 6000 },
+      { numRuns: 6000 * SHARE },
     );
   });
 
@@ -229,7 +232,7 @@ describe("a text in pieces", () => {
           isInvalid = json.state === "invalid";
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: 1500 * SHARE },
     );
   });
 });
@@ -370,7 +373,7 @@ describe("snapshots", () => {
         }
         for (const [value, copy] of given) expect(print(value)).toBe(copy);
       }),
-      { numRuns: 400 },
+      { numRuns: 400 * SHARE },
     );
   });
 

@@ -7,12 +7,13 @@ import { SessionFold } from "../../src/client/view/session-fold.ts";
 import { createLog, expectValid } from "../../src/engine/sender.contract.ts";
 import { rebuildTree } from "../../src/agents/tot/tree-script.contract.ts";
 import { countSolutions, findMistake, readNumbers, SOLVABLE, UNSOLVABLE } from "./game-of-24.ts";
+import { sampleCases } from "../sampling.ts";
 import { eventsOf } from "./agent-fixture.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-/** All hundred puzzles in the long mode; otherwise about every sixteenth, and always the three known hard ones. */
-const solvable = LONG ? SOLVABLE : SOLVABLE.filter((_, index) => index < 3 || index % 16 === 0);
-const unsolvable = LONG ? UNSOLVABLE : UNSOLVABLE.filter((_, index) => index % 36 === 0);
+/** All hundred puzzles in the long mode; otherwise one of the three known hard ones, two others, and an unsolvable one. */
+const solvable = sampleCases(SOLVABLE, { kindOf: (_, index) => (index < 3 ? "hard" : `other ${index % 2}`) });
+const unsolvable = sampleCases(UNSOLVABLE);
 
 type Options = Omit<Extract<AgentOptions, { readonly kind: "tot" }>, "kind">;
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { afterAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { KILL_SAMPLES } from "../sampling.ts";
+import { KILL_SAMPLES, sampleCases } from "../sampling.ts";
 import { startFaultProxy } from "../server/fault-proxy.ts";
 import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
 import { renderChat, textOf, toPlain, TRANSPORTS, useDom } from "./chat-fixture.ts";
@@ -30,6 +30,7 @@ const WAYS = [
   { transport: "DefaultChatTransport", isReloaded: false },
   { transport: "WorkflowChatTransport", isReloaded: true },
 ] as const;
+const WAYS_USED = sampleCases(WAYS, { perKind: KILL_SAMPLES.chats });
 
 /** A server at one address and on one store, in one process after the other. */
 async function startKillableServer() {
@@ -62,7 +63,7 @@ it(`shows the messages of the server after each of ${KILL_SAMPLES.chats} kills`,
   const loadMessages = async (id: string): Promise<UIMessage[]> =>
     (await (await fetch(`${api}/${id}/messages`)).json()) as UIMessage[];
   for (let index = 0; index < KILL_SAMPLES.chats; index++) {
-    const { transport, isReloaded } = WAYS[index % WAYS.length] as (typeof WAYS)[number];
+    const { transport, isReloaded } = WAYS_USED[index % WAYS_USED.length] as (typeof WAYS)[number];
     const what = `chat ${index}, ${transport}, ${isReloaded ? "reloaded" : "open"}`;
     const id = `chat-${index}`;
     // `WorkflowChatTransport` does not send the ID of the chat, so another transport starts it.

@@ -6,6 +6,7 @@ import { createReceiver } from "../../src/client/index.ts";
 import type { TransportFixture } from "../../src/client/transport/transport.contract.ts";
 import type { Transport } from "../../src/client/transport.ts";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
+import { sampleCases } from "../sampling.ts";
 import { TRANSPORT_FIXTURES } from "./transport-fixtures.ts";
 
 const reconnect = { initialMs: 1, maxMs: 10 };
@@ -44,7 +45,7 @@ describe.each(TRANSPORT_FIXTURES)("a connection over $name", ({ createFixture })
     return { connection, taken, view, status: () => view()?.state.status };
   }
 
-  it.each(DIALECT_NAMES)("receives what the log has, in %s", async (dialect) => {
+  it.each(sampleCases(DIALECT_NAMES, { perKind: 3 }))("receives what the log has, in %s", async (dialect) => {
     await fixture.write("s");
     const { connection, taken, status } = begin(dialect);
     for (let turn = 0; turn < 5; turn++) {

@@ -17,6 +17,7 @@ import { createEntry } from "../../src/log/entry.ts";
 import { describeHolder } from "../../src/log/holder.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
 import { createEventsHandler } from "../../src/server/index.ts";
+import { sampleCases } from "../sampling.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";
 import { contentOf } from "./streams.ts";
 
@@ -125,28 +126,31 @@ function isBetweenRuns(text = ""): boolean {
   );
 }
 
-describe.each(RUNS)("%s", (run, step) => {
-  describe.each(DIALECT_NAMES)("%s", (dialect) => {
-    it.each(["sse", "ndjson"] as const)(
-      "%s",
-      async (framing) => {
-        const handler = createEventsHandler({ log: await writeLog(run), heartbeatMs: 0 });
-        const whole = await receiveAll(handler, dialect, framing);
-        expect(whole.state.status).toBe("complete");
-        expect(whole.state.verified).toBe(dialect === "loom" || dialect === "engine");
-        const size = await measure(handler, dialect, framing);
-        for (let at = 0; at < size; at += step) {
-          const how = at % 2 === 0 ? "error" : "end";
-          const found = await receiveAll(cutAfter(at, handler, how), dialect, framing);
-          // A normal end between two runs looks like the end of the session.
-          if (how === "end" && found.frames.length < whole.frames.length && isBetweenRuns(found.frames.at(-1))) {
-            expect(found.frames).toEqual(whole.frames.slice(0, found.frames.length));
-            continue;
-          }
-          expect(found, `cut after ${at} of ${size} bytes`).toEqual(whole);
+const CASES = RUNS.flatMap(([run, step]) =>
+  DIALECT_NAMES.flatMap((dialect) => (["sse", "ndjson"] as const).map((framing) => ({ run, dialect, framing, step }))),
+);
+
+describe("a stream that is cut", () => {
+  // The short run takes two runs in each dialect.
+  it.each(sampleCases(CASES, { perKind: 2, kindOf: ({ dialect }) => dialect }))(
+    "$run in $dialect as $framing",
+    async ({ run, dialect, framing, step }) => {
+      const handler = createEventsHandler({ log: await writeLog(run), heartbeatMs: 0 });
+      const whole = await receiveAll(handler, dialect, framing);
+      expect(whole.state.status).toBe("complete");
+      expect(whole.state.verified).toBe(dialect === "loom" || dialect === "engine");
+      const size = await measure(handler, dialect, framing);
+      for (let at = 0; at < size; at += step) {
+        const how = at % 2 === 0 ? "error" : "end";
+        const found = await receiveAll(cutAfter(at, handler, how), dialect, framing);
+        // A normal end between two runs looks like the end of the session.
+        if (how === "end" && found.frames.length < whole.frames.length && isBetweenRuns(found.frames.at(-1))) {
+          expect(found.frames).toEqual(whole.frames.slice(0, found.frames.length));
+          continue;
         }
-      },
-      600_000,
-    );
-  });
+        expect(found, `cut after ${at} of ${size} bytes`).toEqual(whole);
+      }
+    },
+    600_000,
+  );
 });

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DIALECTS } from "../../src/dialects/index.ts";
-import { SAMPLES } from "../sampling.ts";
+import { sampleCases, SAMPLES } from "../sampling.ts";
 import { sessionArbitrary } from "../run-arbitrary.ts";
 import {
   CONTIGUOUS_RUNS,
@@ -41,7 +41,13 @@ function isStart(text: string): boolean {
 /** Forms that do not name the run of each frame cannot separate parallel runs. */
 const INTERLEAVED = ["interleaved-runs", "session-record-mid-run"];
 
+/** Runs of a form. The short run takes those of the numbered forms from a sample. */
 function runsOf(form: string): readonly string[] {
+  const runs = listRuns(form);
+  return NUMBERED.includes(form) ? sampleCases(runs, { perKind: 10 }) : runs;
+}
+
+function listRuns(form: string): readonly string[] {
   if (form === "loom") return CONTIGUOUS_RUNS;
   const runs = (form === "engine" ? ENGINE_RUNS : CONTIGUOUS_RUNS).filter((run) => !INTERLEAVED.includes(run));
   // The strict form differs from `loom` only in single frames, so long runs are tested in `loom` alone.

@@ -8,6 +8,7 @@ import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
 import { type Log, MemoryLog } from "../../src/log/index.ts";
 import { createEventsHandler } from "../../src/server/index.ts";
 import { makeRun, writeRecords } from "../log-sessions.ts";
+import { sampleCases } from "../sampling.ts";
 
 const CLOCK = {
   now: () => performance.now(),
@@ -65,7 +66,7 @@ function show(receiver: Receiver): unknown {
   return [session?.state.status, session?.turns.map(({ messages }) => messages.at(-1)?.mainContent)];
 }
 
-describe.each(DIALECT_NAMES)("%s", (dialect) => {
+describe.each(sampleCases(DIALECT_NAMES, { perKind: 4 }))("%s", (dialect) => {
   it.each(["sse", "ndjson"] as const)("shows only the new session after it was recreated, over %s", async (framing) => {
     const log = new MemoryLog();
     await writeRecords(log, makeRun("old"));

@@ -34,7 +34,7 @@ import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords } from "./known-records.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const ROUNDS = LONG ? 2000 : 40;
+const ROUNDS = LONG ? 2000 : 15;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-damage-"));
 const sample = join(folder, "sample.db");
@@ -366,7 +366,7 @@ describe("a truncated file", () => {
   it("is detected when it is opened or when the missing part is read", async () => {
     const pick = createRandom(LONG ? Date.now() : 7);
     const lengths = [0, 1, 15, 16, 50, 99, 100, 512, 4095, 4096, 4097, 8192, whole.length - 4096, whole.length - 1];
-    for (let i = 0; i < (LONG ? 200 : 20); i++) lengths.push(pick(whole.length));
+    for (let i = 0; i < (LONG ? 200 : 8); i++) lengths.push(pick(whole.length));
     for (const length of lengths) {
       for (const maxCheckBytes of [0, 32 * 1024 * 1024]) {
         const path = copySample(whole.subarray(0, length));
@@ -447,7 +447,7 @@ describe("the store of a killed writer", () => {
     // lost without an error. A gap, a wrong record or a wrong end must never happen.
     const log = readFileSync(`${killed.path}-wal`);
     const pick = createRandom(LONG ? Date.now() : 11);
-    for (let round = 0; round < (LONG ? 300 : 30); round++) {
+    for (let round = 0; round < (LONG ? 300 : 10); round++) {
       const bytes = Buffer.from(log);
       const isCut = round % 3 === 0;
       const what = isCut ? "cut" : corrupt(bytes, pick);

@@ -13,6 +13,7 @@ import type { Log } from "../../src/log/log.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { isLoomError, type LoomError } from "../../src/protocol/index.ts";
 import { createLoomHandler, openBlobStore, SERVER_LIMITS } from "../../src/server/index.ts";
+import { sampleCases } from "../sampling.ts";
 import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords, createKnownEntries } from "./known-records.ts";
 
@@ -243,7 +244,7 @@ describe.skipIf(!canMount)("a full disk (skipped if no disk can be mounted)", ()
 
 describe.skipIf(process.platform === "win32")("a process with a file size limit (ulimit; skipped on Windows)", () => {
   // The system also sends SIGXFSZ, which ends a process that does not handle it.
-  it.each([300, 1000, 4000])("of %i kB reports the error and keeps running", async (kilobytes) => {
+  it.each(sampleCases([300, 1000, 4000]))("of %i kB reports the error and keeps running", async (kilobytes) => {
     const path = join(folder, `ulimit-${kilobytes}.db`);
     const before = ["bash", "-c", `ulimit -f ${kilobytes}; exec "$0" "$@"`];
     const child = startChild("../fixtures/limited-child.ts", [path, "100000"], before);

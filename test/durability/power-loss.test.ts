@@ -12,10 +12,10 @@ import { verifyKnownRecords } from "./known-records.ts";
 import { simulatePowerLoss, readTrace, STRACE, type Step } from "./power-loss-trace.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const ROUNDS = LONG ? 2000 : 25;
+const ROUNDS = LONG ? 2000 : 10;
 const SESSIONS = ["a", "b"];
 /** Enough to move recent rows to chunks and to checkpoint the write-ahead log. */
-const RECORDS = LONG ? "20000" : "2500";
+const RECORDS = LONG ? "20000" : "1500";
 
 const canTrace = spawnSync("strace", ["-f", "true"], { stdio: "ignore" }).status === 0;
 

@@ -14,9 +14,9 @@ import { verifyKnownRecords, createKnownRecord } from "./known-records.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const WRITERS = 10;
-const EVENTS = LONG ? 100_000 : 500;
-const TAKEOVERS = LONG ? 300 : 8;
-const KILLS = LONG ? 300 : 4;
+const EVENTS = LONG ? 100_000 : 300;
+const TAKEOVERS = LONG ? 300 : 4;
+const KILLS = LONG ? 300 : 2;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-processes-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

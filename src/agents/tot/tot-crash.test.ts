@@ -2,6 +2,7 @@
 // again, no tool runs twice and no tree event is repeated.
 import { describe, expect, it } from "vitest";
 import { cutLog } from "../../../test/agents/cut-log.ts";
+import { sampleCases } from "../../../test/sampling.ts";
 import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Session } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
@@ -82,9 +83,6 @@ function describeTree(records: readonly StampedRecord[]): readonly unknown[] {
   return [path, [...thoughts].toSorted(([a], [b]) => (a < b ? -1 : 1))];
 }
 
-/** Every record in the long mode; otherwise every second of the first search, and every fourth of the others. */
-const STRIDES = process.env["LOOM_LONG"] === "1" ? { first: 1, other: 1 } : { first: 2, other: 4 };
-
 const SEARCHES: readonly TotOptions[] = [
   { generate: "sample", candidates: 3, beam: 1 },
   { generate: "sample", candidates: 3, strategy: "depth", concurrency: 1 },
@@ -96,7 +94,11 @@ describe("a search after a crash", () => {
   it.each(SEARCHES)("writes related records in one append: %o", async (options) => {
     // Appends of different sizes end at different records, but never split related ones.
     const ends = new Set<number>();
-    for (let maxBatchRecords = 8; maxBatchRecords < 20; maxBatchRecords++) {
+    const limits = sampleCases(
+      Array.from({ length: 12 }, (_, index) => 8 + index),
+      { perKind: 3 },
+    );
+    for (const maxBatchRecords of limits) {
       const fixture = await live(options, new MemoryLog({ limits: { maxBatchRecords } }));
       const sizes: number[] = [];
       fixture.session.onCommit((entries) => void sizes.push(entries.length));
@@ -113,7 +115,7 @@ describe("a search after a crash", () => {
       }
       await fixture.session.close();
     }
-    expect(ends.size).toBeGreaterThan(40);
+    expect(ends.size).toBeGreaterThan(3 * limits.length);
   });
 
   it.each(SEARCHES)(
@@ -129,9 +131,11 @@ describe("a search after a crash", () => {
       expect(asked).toBe(countAnswers(records) + 1);
       let completed = 0;
 
-      for (let length = 1; length < records.length; length++) {
-        if (isJoined(records, length)) continue;
-        if (length % (options === SEARCHES[0] ? STRIDES.first : STRIDES.other) !== 0) continue;
+      // The short run stops after each type of record, twice in the first search.
+      const lengths = records.map((_, index) => index).filter((length) => length > 0 && !isJoined(records, length));
+      const perKind = options === SEARCHES[0] ? 2 : 1;
+      const kindOf = (length: number): string => records[length - 1]?.event.type ?? "";
+      for (const length of sampleCases(lengths, { perKind, kindOf })) {
         const prefix = records.slice(0, length);
         const fixture = await live(options, await cutLog(prefix));
         await fixture.session.idle();
@@ -153,7 +157,7 @@ describe("a search after a crash", () => {
         if (!unknown) expect([where, fixture.ran.length]).toEqual([where, whole.ran.length - started.size]);
         await fixture.session.close();
       }
-      expect(completed).toBeGreaterThan(15);
+      expect(completed).toBeGreaterThan(8);
     },
     60_000,
   );

@@ -65,6 +65,6 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       isShared: !LONG,
       seesProcesses: false,
     },
-    { numRuns: LONG ? 300 : 5 },
+    { numRuns: LONG ? 300 : 2 },
   );
 });

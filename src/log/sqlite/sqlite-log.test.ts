@@ -44,7 +44,7 @@ describeLog(
     // In the long run each test has a new store.
     isShared: process.env["LOOM_LONG"] !== "1",
   },
-  { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 15 },
+  { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 6 },
 );
 
 test("rejects writes when the queue is full, and continues afterwards", async () => {
