@@ -84,6 +84,8 @@ export async function holdConversation(
     world.count("checked sessions");
   } catch (error) {
     world.violations.push(`${session}: ${String(error)}; ${await describeSession(world, session, keys.at(-1))}`);
+    // It is not deleted: a message that still is on its way would create it again, and its run would be a second one.
+    return;
   } finally {
     stop.abort();
     for (const viewer of viewers) viewer.close();
