@@ -99,9 +99,9 @@ const getSession = defineOperation({
   async handle(core, { caller, params: { id = "" } }) {
     const { log } = core;
     const info = await findSession(log, id);
-    // A share link does not reveal other versions of the conversation.
+    // A share link reveals neither other versions of the conversation nor how its owner sorts it.
     const isOwn = caller.principal.kind !== "share" && canAccess(authorOf(core, caller), info);
-    const shown = isOwn ? info : { ...info, forkedFrom: undefined, rootId: id };
+    const shown = isOwn ? info : { ...info, forkedFrom: undefined, rootId: id, isPinned: false, isArchived: false };
     // Read pending messages before runs: a message that starts in between is then seen at least once, and listed as a
     // run.
     const pending = await log.listPending(id, log.limits.maxPendingCommands);
