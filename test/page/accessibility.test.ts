@@ -44,6 +44,8 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       await response.text();
     }
     model = new OfflineModel({ delayMs: 1 });
+    await fixture.log.updateSession("asking", { isPinned: true });
+    await fixture.log.createSession("old", { title: "An archived session", isArchived: true });
     await fixture.knowledge.addText({ uri: "tides.md", text: "# Tides\n\nThe moon pulls the sea twice a day." });
   });
   afterAll(async () => {
@@ -124,7 +126,8 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       await page.locator(".loom-run-footer").first().waitFor();
       expect(await findFaults(page, rules)).toEqual([]);
       await page.locator(".page-header button").first().click();
-      await page.locator(".page-session").first().waitFor();
+      await page.locator(".page-archive button").click();
+      await page.locator(".page-archive .page-session").waitFor();
       expect(await findFaults(page, rules)).toEqual([]);
       await page
         .locator(".page-sidebar button")

@@ -110,6 +110,8 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
       await page.getByRole("menuitem", { name: action, exact: true }).click();
     };
     await choose("Pin");
+    // The row has moved, and keeps the focus.
+    await expect.poll(() => linksOf(page).evaluate((row) => row === document.activeElement)).toBe(true);
     for (const shown of [page, tab]) await listOf(shown).getByRole("heading", { name: "Pinned" }).waitFor();
     await choose("Archive");
     await linksOf(page).waitFor({ state: "detached" });

@@ -40,7 +40,7 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
   }, [isRenaming]);
   if (isRenaming) return <RenameField session={session} title={row.title ?? ""} />;
   return (
-    <li className="page-session" data-current={isCurrent}>
+    <li className="page-session" data-current={isCurrent} data-root={row.root_id}>
       <a
         ref={link}
         className="page-session-link"

@@ -33,7 +33,11 @@ export const SessionList = memo(function SessionList(): ReactNode {
       isRenaming={row.session_id === renaming}
       query={isSearch ? query : ""}
       onRemove={setRemoving}
-      onMove={(move) => void move().then(restoreFocus)}
+      onMove={(move) => {
+        // The row moves at once, and back if the request fails.
+        void move().then(() => restoreFocus(row));
+        restoreFocus(row);
+      }}
     />
   );
   return (
@@ -77,17 +81,20 @@ export const SessionList = memo(function SessionList(): ReactNode {
         <RemoveDialog
           row={removing}
           onClose={() => setRemoving(undefined)}
-          onRemove={(id) => void page.remove(id).then(restoreFocus)}
+          onRemove={(id) => void page.remove(id).then(() => restoreFocus(removing))}
         />
       )}
     </div>
   );
 });
 
-/** The focused row was removed. */
-function restoreFocus(): void {
+/** The focused row was moved or removed. */
+function restoreFocus({ root_id: root }: SessionListRow): void {
   requestAnimationFrame(() => {
-    if (document.activeElement === document.body) focusConversation();
+    if (document.activeElement !== document.body) return;
+    const row = document.querySelector<HTMLElement>(`[data-root="${CSS.escape(root)}"] > a`);
+    if (row === null) focusConversation();
+    else row.focus();
   });
 }
 
