@@ -29,51 +29,64 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     await page.getByRole("button", { name: "Search with backtracking" }).click();
     const region = page.getByRole("region", { name: "Tree of thoughts" });
     const tree = region.getByRole("tree", { name: "Tree of thoughts" });
-    const facts = region.getByRole("button", { name: /^Tree of thoughts / });
     await tree.getByRole("treeitem").first().waitFor();
     await findRun(page).getByRole("status").getByText("Exploring thoughts").waitFor();
     // Later messages use the same agent.
     await page.getByRole("button", { name: "Agent: Tree of thoughts" }).waitFor();
-    // All thoughts share one line.
-    await findAnswer(page).getByRole("button", { name: "Exploring thoughts…" }).waitFor();
-    const early = await tree.getByRole("treeitem").count();
+    // The drawing takes the place of the answer.
+    expect(await findAnswer(page).count()).toBe(0);
 
     model.resume();
     await waitForEnd(page);
     await findRun(page).getByText("5 * (5 - 1 / 5) = 24").waitFor();
-    await region
-      .getByRole("button", { name: "Tree of thoughts 68 thoughts · depth 3 · best 1 · 5 backtracks" })
-      .waitFor();
-    expect(await tree.getByRole("treeitem").count()).toBeGreaterThan(early);
+    // When the search has ended, the drawing is one line above the answer.
+    const facts = region.getByRole("button", { name: "Explored 68 thoughts · depth 3 · 5 backtracks" });
+    expect(await facts.getAttribute("aria-expanded")).toBe("false");
+    expect(await tree.count()).toBe(0);
+    const [line, answer] = [await facts.boundingBox(), await findAnswer(page).boundingBox()];
+    expect((line?.y ?? 0) + (line?.height ?? 0)).toBeLessThanOrEqual(answer?.y ?? 0);
+    await facts.click();
+    await tree.getByRole("treeitem").first().waitFor();
 
     const path = await tree.getByRole("treeitem", { name: /, (?:On chosen path|Chosen), Score/ }).allInnerTexts();
     expect(path.map((text) => text.split(" (left")[0])).toEqual(["1 / 5 = 1/5", "5 - 1/5 = 24/5", "5 * 24/5 = 24"]);
+    // All thoughts are drawn or counted, and the drawing fits.
+    const counts = await tree.getByRole("treeitem", { name: / pruned$/ }).allInnerTexts();
+    const drawn = (await tree.getByRole("treeitem").count()) - counts.length;
+    expect(drawn + counts.reduce((sum, text) => sum + Number.parseInt(text, 10), 0)).toBe(68);
+    const fit = await region.locator(".loom-drawing-box").evaluate((box) => ({
+      isWhole: box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight,
+      zoom: new DOMMatrix(getComputedStyle(box.querySelector(".loom-drawing-sheet") as Element).transform).a,
+    }));
+    expect(fit).toEqual({ isWhole: true, zoom: 1 });
+    await tree.getByRole("treeitem", { name: "8 pruned" }).click();
+    await tree
+      .getByRole("treeitem", { name: /, Pruned, Score 0$/ })
+      .nth(7)
+      .waitFor();
 
-    const ideas = findAnswer(page).getByRole("button", { name: /^Explored \d+ thoughts in/ });
-    expect(
-      await findAnswer(page)
-        .getByRole("button", { name: /^Thought|^Explored/ })
-        .count(),
-    ).toBe(1);
+    const ideas = region.getByRole("button", { name: /^Model output \(\d+\)/ });
     await ideas.click();
-    await findAnswer(page)
+    await region
       .getByRole("button", { name: /^Explored a thought for/ })
       .first()
       .click();
-    await findAnswer(page)
+    await region
       .getByRole("group", { name: "Thoughts" })
       .getByText(/"score":/)
       .waitFor();
-    // From the frames back to a collapsed thought, which is opened.
-    const row = findAnswer(page).locator(".loom-part-row").nth(3);
+    // From the frames back to a collapsed thought, which is opened, although the drawing is closed.
+    const row = region.locator(".loom-part-row").nth(3);
     await showFrames(row);
     await ideas.click();
+    await facts.click();
+    await ideas.waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Show in conversation" }).click();
-    await findAnswer(page).locator(".loom-part-row[data-marked]").getByRole("group", { name: "Thoughts" }).waitFor();
+    await region.locator(".loom-part-row[data-marked]").getByRole("group", { name: "Thoughts" }).waitFor();
     await page.keyboard.press("Alt+i");
     await ideas.click();
+    await facts.click();
 
-    await region.getByRole("button", { name: "Fit to view" }).click();
     await tree.getByRole("treeitem", { name: /^5 \* 5 = 25 \(left: 1 5 25\)/ }).click();
     const detail = region.getByRole("region", { name: "Thought details" });
     await detail.getByText("Abandoned", { exact: true }).waitFor();
@@ -90,7 +103,7 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     await inspector.getByRole("searchbox", { name: "Search frames" }).fill("reasoning_chunk");
     await inspector.getByRole("listbox", { name: "Frames" }).getByRole("option").nth(3).click();
     await inspector.getByRole("button", { name: "Show in conversation" }).click();
-    await findAnswer(page)
+    await region
       .getByRole("button", { name: /^Explored a thought for|^Thought for/ })
       .first()
       .waitFor();
@@ -103,7 +116,7 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
   });
 
   it("runs a graph, in Chinese and on a phone", async () => {
-    const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
+    const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE, height: 600 });
     model.pauseAt("stream-start", 3);
     await page.getByRole("button", { name: "拆分与汇总" }).click();
     const region = page.getByRole("region", { name: "思维图" });
@@ -114,7 +127,14 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
 
     model.resume();
     await waitForEnd(page, "zh");
-    await region.getByRole("button", { name: "思维图 5 个步骤 · 已完成 5/5" }).waitFor();
+    // The page shows the beginning of the answer.
+    const facts = region.getByRole("button", { name: "执行了 5 个步骤" });
+    const scroller = await page.getByRole("region", { name: "对话" }).boundingBox();
+    await expect
+      .poll(async () => (await facts.boundingBox())?.y ?? -Infinity)
+      .toBeGreaterThanOrEqual(scroller?.y ?? Infinity);
+    expect((await findAnswer(page, "zh").boundingBox())?.height).toBeGreaterThan(scroller?.height ?? Infinity);
+    await facts.click();
     expect(await steps.filter({ hasText: "完成" }).count()).toBe(5);
     await steps.filter({ hasText: "汇总" }).click();
     const detail = region.getByRole("region", { name: "步骤详情" });
@@ -134,9 +154,8 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     await sendMessage(page, "Write a report on electric cars");
     await waitForEnd(page);
     const region = page.getByRole("region", { name: "Graph of thoughts" });
-    // The drawing is folded if the run ended before the page showed it.
-    const header = region.getByRole("button", { name: "Graph of thoughts 12 steps · 12 of 12 done · 1 expansion" });
-    if ((await header.getAttribute("aria-expanded")) === "false") await header.click();
+    const header = region.getByRole("button", { name: "Ran 12 steps · 1 expansion" });
+    await header.click();
     const added = region.getByRole("option", { name: /added by arguments$/ });
     await added.nth(2).waitFor();
     expect(await added.count()).toBe(3);
@@ -150,8 +169,7 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     // After a reload the drawing starts at its beginning, even if only a part fits.
     await page.setViewportSize(PHONE);
     await page.reload();
-    await header.waitFor();
-    if ((await header.getAttribute("aria-expanded")) === "false") await header.click();
+    await header.click();
     await added.first().waitFor();
     const place = await region.locator(".loom-drawing-box").evaluate(async (box) => {
       for (let frame = 0; frame < 3; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));

@@ -5,7 +5,7 @@
  * Invariant: a token re-renders one message. The list re-renders only when runs are added or removed, or other rows
  * become visible.
  */
-import { type ReactNode, type Ref, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
+import { type ReactNode, type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
 import type { Receiver, SessionView } from "../../client/index.ts";
 import { useSession } from "../use-receiver.ts";
 import { IconButton } from "../ui/button.tsx";
@@ -14,7 +14,7 @@ import type { ElementTarget } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { type PendingMessage, PendingItem } from "./pending-item.tsx";
 import { RunItem } from "./run-item.tsx";
-import { findFocusedTurn, holdInPlace, keepFocusedRow, stayAtEnd } from "./scrolling.ts";
+import { END_PX, findFocusedTurn, holdInPlace, keepFocusedRow, releaseBeginning, stayAtEnd } from "./scrolling.ts";
 import { showElement } from "./show-element.ts";
 import { useVirtualizer } from "./use-virtualizer.ts";
 
@@ -57,8 +57,6 @@ const NO_MESSAGE: PendingMessage = { runId: "", text: "", files: [] };
 /** Number of latest runs among which the run of a pending message is. */
 const RECENT_TURNS = 50;
 const ESTIMATED_HEIGHT = 160;
-/** The reader counts as at the end within this distance. */
-const END_PX = 80;
 
 /**
  * Shows the conversation of one session. Scroll position and row heights are reset when the session changes.
@@ -113,20 +111,25 @@ function SessionConversation({
   useLayoutEffect(() => {
     if (isEmpty || scroller.current === null) return undefined;
     virtualizer.scrollToEnd();
-    return stayAtEnd(scroller.current, END_PX, () => virtualizer.scrollToEnd());
+    return stayAtEnd(scroller.current, () => virtualizer.scrollToEnd());
   }, [isEmpty, virtualizer]);
+  const toEnd = useCallback(() => {
+    releaseBeginning(scroller.current);
+    virtualizer.scrollToEnd();
+  }, [virtualizer]);
   useImperativeHandle(
     ref,
     () => ({
       show(target) {
         const index = keys.lastIndexOf(target.turn);
         if (index === -1 || scroller.current === null) return;
+        releaseBeginning(scroller.current);
         virtualizer.scrollToIndex(index, { align: "start" });
         showElement(scroller.current, target);
       },
-      toEnd: () => virtualizer.scrollToEnd(),
+      toEnd,
     }),
-    [keys, virtualizer],
+    [keys, toEnd, virtualizer],
   );
   if (isEmpty) return <div className="loom-conversation loom-conversation-empty">{children}</div>;
   const rows = virtualizer.getVirtualItems();
@@ -178,7 +181,7 @@ function SessionConversation({
             icon="down"
             label={words.toEnd}
             onClick={() => {
-              virtualizer.scrollToEnd();
+              toEnd();
               // The button disappears at the end, so focus moves to the list.
               scroller.current?.focus({ preventScroll: true });
             }}

@@ -36,6 +36,8 @@ export interface MessageItemProps {
   readonly runId: string | undefined;
   /** The run is live. */
   readonly isLive: boolean;
+  /** Leaves out the model's thinking, because the drawing of a search shows it. Default: false. */
+  readonly hidesThinking?: boolean | undefined;
 }
 
 /** Renders one message. A message of the user is a `UserMessage`; an answer is shown part by part. */
@@ -48,13 +50,14 @@ export const MessageItem: NamedExoticComponent<MessageItemProps> = memo(function
   return message.parts.length === 0 ? null : <Answer {...props} />;
 });
 
-function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: MessageItemProps): ReactNode {
+function Answer(props: MessageItemProps): ReactNode {
+  const { receiver, sessionId, message, turnKey, runId, isLive, hidesThinking = false } = props;
   const words = useWords(WORDS);
   const { language } = useUi();
   const [range, setRange] = useState<RowRange>();
   const element = useRef<HTMLDivElement>(null);
   const common = { turnKey, runId, isLive };
-  const rows = groupParts(message.parts);
+  const rows = groupParts(hidesThinking ? message.parts.filter(isNotThinking) : message.parts);
   const chosen = chooseRows(rows.length, range);
   const { first, end } = chosen;
   useRevealRequest(element, "part", (key) => {
@@ -62,6 +65,7 @@ function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: Messag
     const wanted = at === -1 ? undefined : rangeAroundRow(at, chosen, rows.length);
     if (wanted !== undefined) setRange(wanted);
   });
+  if (rows.length === 0) return null;
   return (
     <div
       ref={element}
@@ -113,6 +117,11 @@ function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: Messag
       )}
     </div>
   );
+}
+
+/** Thinking of an interrupted attempt stays with the other parts of that attempt. */
+function isNotThinking(part: MessagePart): boolean {
+  return part.type !== "thinking" || part.supersededBy !== undefined;
 }
 
 interface LinkedTodoProps extends Pick<MessageItemProps, "receiver" | "sessionId" | "turnKey" | "runId" | "isLive"> {

@@ -1,6 +1,18 @@
-/** One run: the user's message, the answer, its tree or graph of thoughts, and the footer. */
-import { memo, type NamedExoticComponent, type ReactNode, useMemo } from "react";
-import type { Receiver, SessionView, StreamState } from "../../client/index.ts";
+/**
+ * One run: the user's message, its tree or graph of thoughts, the answer, and the footer. While a search goes on, its
+ * drawing takes the place of the answer; then it folds to one line above the answer.
+ */
+import {
+  memo,
+  type NamedExoticComponent,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+} from "react";
+import type { MessageView, Receiver, SessionView, StreamState, TurnView } from "../../client/index.ts";
 import { StageLine } from "../thoughts/stage.tsx";
 import { ThoughtGraph } from "../thoughts/thought-graph.tsx";
 import { ThoughtTree } from "../thoughts/thought-tree.tsx";
@@ -9,6 +21,8 @@ import { useRun, useSession } from "../use-receiver.ts";
 import { MessageItem } from "./message-item.tsx";
 import { RunContext, type RunContextValue } from "./run-context.ts";
 import { RunFooter } from "./run-footer.tsx";
+import { holdBeginning } from "./scrolling.ts";
+import { SearchOutput } from "./search-output.tsx";
 
 const WORDS = defineWords({
   en: {
@@ -45,11 +59,35 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
     const session = receiver.session(sessionId);
     return { turnKey, getTurn: () => session.getSnapshot()?.turns.findLast(({ key }) => key === turnKey) };
   }, [receiver, sessionId, turnKey]);
+  const renderOutput = useCallback(
+    (isShown: boolean) => (
+      <SearchOutput receiver={receiver} sessionId={sessionId} turnKey={turnKey} isShown={isShown} />
+    ),
+    [receiver, sessionId, turnKey],
+  );
+  const article = useRef<HTMLElement>(null);
+  const isLive = turn?.status === "running" && !isStreamEnded;
+  const hasDrawing = turn?.tree !== undefined || turn?.graph !== undefined;
+  const isSearching = isLive && !isAnswering(turn);
+  useAnswerLanding(article, isSearching, hasDrawing);
   if (turn === undefined) return null;
-  const isLive = turn.status === "running" && !isStreamEnded;
+  const drawing = { turnKey: turn.key, isLive, isSearching, renderMore: renderOutput };
+  const show = (message: MessageView): ReactNode => (
+    <MessageItem
+      key={message.messageId}
+      receiver={receiver}
+      sessionId={sessionId}
+      message={message}
+      turnKey={turn.key}
+      runId={turn.runId}
+      isLive={isLive}
+      hidesThinking={hasDrawing}
+    />
+  );
   return (
     <RunContext value={context}>
       <article
+        ref={article}
         className="loom-run"
         aria-posinset={position}
         aria-setsize={count}
@@ -58,19 +96,10 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
         tabIndex={-1}
       >
         {turn.isPartial ? <p className="loom-run-note">{words.partial}</p> : null}
-        {turn.messages.map((message) => (
-          <MessageItem
-            key={message.messageId}
-            receiver={receiver}
-            sessionId={sessionId}
-            message={message}
-            turnKey={turn.key}
-            runId={turn.runId}
-            isLive={isLive}
-          />
-        ))}
-        {turn.tree === undefined ? null : <ThoughtTree tree={turn.tree} turnKey={turn.key} isLive={isLive} />}
-        {turn.graph === undefined ? null : <ThoughtGraph graph={turn.graph} turnKey={turn.key} isLive={isLive} />}
+        {turn.messages.filter(({ role }) => role === "user").map(show)}
+        {turn.tree === undefined ? null : <ThoughtTree tree={turn.tree} {...drawing} />}
+        {turn.graph === undefined ? null : <ThoughtGraph graph={turn.graph} {...drawing} />}
+        {turn.messages.filter(({ role }) => role !== "user").map(show)}
         {isLive ? <StageLine turn={turn} state={state} /> : null}
         {turn.omitted > 0 ? <p className="loom-run-note">{words.omitted(turn.omitted)}</p> : null}
         {isLive ? null : <RunFooter turn={turn} state={state} />}
@@ -78,6 +107,26 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
     </RunContext>
   );
 });
+
+/** The last part is text. */
+function isAnswering({ messages }: TurnView): boolean {
+  const part = messages.findLast(({ role }) => role === "assistant")?.parts.at(-1);
+  return part?.type === "text" && part.supersededBy === undefined;
+}
+
+/** When a search ends, the page shows the beginning of the answer and does not follow its end. */
+function useAnswerLanding(article: RefObject<HTMLElement | null>, isSearching: boolean, hasDrawing: boolean): void {
+  const wasSearching = useRef(isSearching);
+  useLayoutEffect(() => {
+    const hasEnded = wasSearching.current && !isSearching;
+    wasSearching.current = isSearching;
+    const scroller = article.current?.closest(".loom-conversation-scroller");
+    const line = article.current?.querySelector(".loom-thoughts");
+    if (!hasEnded || !hasDrawing || !scroller || !line) return undefined;
+    return holdBeginning(scroller, line);
+    // A drawing that arrives later does not end a search.
+  }, [isSearching]);
+}
 
 function selectState(session: SessionView | undefined): StreamState | undefined {
   return session?.state;

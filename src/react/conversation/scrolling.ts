@@ -1,8 +1,11 @@
 /**
- * How the list of runs scrolls: it stays at its end when its size changes, keeps a pressed toggle in position, and
- * renders the focused row even when it is scrolled away.
+ * How the list of runs scrolls: it stays at its end when its size changes, keeps a pressed toggle in position, lands on
+ * the beginning of an answer after a search, and renders the focused row even when it is scrolled away.
  */
 import { defaultRangeExtractor, type Range } from "@tanstack/virtual-core";
+
+/** The reader counts as at the end within this distance. */
+export const END_PX = 80;
 
 /** How long a toggle is kept in position after it was pressed. */
 const HOLD_MS = 300;
@@ -22,6 +25,53 @@ export function holdInPlace(scroller: Element, pressed: Element): void {
   });
   observer.observe(row);
   setTimeout(() => observer.disconnect(), HOLD_MS);
+}
+
+/** Space above the first line that is kept in view. */
+const TOP_PX = 8;
+
+/** Scrollers whose reader is at the end. A size change moves the end, not the reader. */
+const AT_END = new WeakSet<Element>();
+
+/** What stops `holdBeginning`, by scroller. */
+const HELD = new WeakMap<Element, () => void>();
+
+/**
+ * Keeps the line above an answer in view while the answer grows: the list follows its end only until the line reaches
+ * the top. Does nothing if the reader is not at the end. Ends when the reader scrolls, or with `releaseBeginning`.
+ * Returns a function that ends it.
+ */
+export function holdBeginning(scroller: Element, line: Element): (() => void) | undefined {
+  const row = line.closest(".loom-conversation-row");
+  if (row === null || !AT_END.has(scroller)) return undefined;
+  releaseBeginning(scroller);
+  const over = new AbortController();
+  const correct = (): void => {
+    const hidden = scroller.getBoundingClientRect().top + TOP_PX - line.getBoundingClientRect().top;
+    if (line.isConnected && hidden >= 1) scroller.scrollTop -= hidden;
+  };
+  // Runs after the list's own observer and before painting, because the list has observed the row for longer.
+  const observer = new ResizeObserver(correct);
+  observer.observe(row);
+  // The list scrolls once more when it has set its new height.
+  const heights = new MutationObserver(correct);
+  if (row.parentElement !== null) heights.observe(row.parentElement, { attributeFilter: ["style"] });
+  const stop = (): void => {
+    observer.disconnect();
+    heights.disconnect();
+    over.abort();
+    if (HELD.get(scroller) === stop) HELD.delete(scroller);
+  };
+  HELD.set(scroller, stop);
+  const options = { signal: over.signal, passive: true } as const;
+  scroller.addEventListener("scroll", correct, options);
+  for (const type of ["wheel", "touchmove", "pointerdown", "keydown"]) scroller.addEventListener(type, stop, options);
+  return stop;
+}
+
+/** Lets the list scroll freely again. */
+export function releaseBeginning(scroller: Element | null): void {
+  if (scroller !== null) HELD.get(scroller)?.();
 }
 
 /**
@@ -45,14 +95,15 @@ export function findFocusedTurn(scroller: Element | null): string | undefined {
  * Keeps a scroller at its end when its size changes: a virtual keyboard opens, the composer grows, the window narrows.
  * Returns a function that stops it.
  */
-export function stayAtEnd(scroller: Element, endPx: number, goToEnd: () => void): () => void {
-  // Recorded on scroll only: a size change moves the end, not the reader.
-  let isAtEnd = true;
+export function stayAtEnd(scroller: Element, goToEnd: () => void): () => void {
+  AT_END.add(scroller);
   const note = (): void => {
-    isAtEnd = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= endPx;
+    const { scrollHeight, clientHeight, scrollTop } = scroller;
+    if (scrollHeight - clientHeight - scrollTop <= END_PX) AT_END.add(scroller);
+    else AT_END.delete(scroller);
   };
   const observer = new ResizeObserver(() => {
-    if (isAtEnd) goToEnd();
+    if (AT_END.has(scroller)) goToEnd();
   });
   scroller.addEventListener("scroll", note, { passive: true });
   observer.observe(scroller);

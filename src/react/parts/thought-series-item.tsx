@@ -23,6 +23,7 @@ const WORDS = defineWords({
     searched: (count: string) => `Explored ${count} thoughts`,
     thought: (count: string) => `Thought ${count} times`,
     took: (what: string, time: string) => `${what} in ${time}`,
+    output: (count: string) => `Model output (${count})`,
     more: (count: string) => `Show ${count} earlier`,
   },
   zh: {
@@ -31,6 +32,7 @@ const WORDS = defineWords({
     searched: (count: string) => `探索了 ${count} 个想法`,
     thought: (count: string) => `思考了 ${count} 次`,
     took: (what: string, time: string) => `${what}，用时 ${time}`,
+    output: (count: string) => `模型输出（${count}）`,
     more: (count: string) => `显示更早的 ${count} 个`,
   },
 });
@@ -46,11 +48,16 @@ export interface ThoughtSeriesItemProps {
   readonly isLive: boolean;
   /** No other part follows yet, so the series may continue. */
   readonly isLast: boolean;
+  /**
+   * The series belongs to a drawing, which shows the thoughts: its title says only that it is the model's output.
+   * `hidden`: the drawing is closed. Default: there is no drawing.
+   */
+  readonly output?: "shown" | "hidden" | undefined;
 }
 
 export const ThoughtSeriesItem = memo(
   function ThoughtSeriesItem(props: ThoughtSeriesItemProps): ReactNode {
-    const { parts, stateKey, turnKey, isLive, isLast } = props;
+    const { parts, stateKey, turnKey, isLive, isLast, output } = props;
     const words = useWords(WORDS);
     const { language } = useUi();
     const [isOpen, setOpen] = useCachedState(`${stateKey}/open`, false);
@@ -71,16 +78,19 @@ export const ThoughtSeriesItem = memo(
     const count = formatNumber(parts.length, language);
     const what = isSearch ? words.searched(count) : words.thought(count);
     const time = measure(parts);
-    const title = isGoing
-      ? words[isSearch ? "searching" : "thinking"]
-      : time === undefined
-        ? what
-        : words.took(what, formatDuration(time, language));
+    const title =
+      output !== undefined
+        ? words.output(count)
+        : isGoing
+          ? words[isSearch ? "searching" : "thinking"]
+          : time === undefined
+            ? what
+            : words.took(what, formatDuration(time, language));
     const summary = (
       <span className="loom-thinking-head">
-        <Icon name={isSearch ? "tree" : "think"} />
+        <Icon name={output === undefined && isSearch ? "tree" : "think"} />
         <span className="loom-thinking-title">{title}</span>
-        {isOpen ? null : (
+        {isOpen || output !== undefined ? null : (
           <span className="loom-thinking-preview" aria-hidden="true">
             {isGoing && newest !== undefined ? <NewestLine key={newest.key} text={newest.text} /> : null}
           </span>
@@ -89,7 +99,7 @@ export const ThoughtSeriesItem = memo(
     );
     const first = Math.max(0, parts.length - limit);
     return (
-      <div ref={element} className="loom-thinking" data-live={isGoing}>
+      <div ref={element} className="loom-thinking" data-live={isGoing} hidden={output === "hidden" && !isOpen}>
         <Disclosure summary={summary} isOpen={isOpen} onToggle={setOpen}>
           {first === 0 ? null : (
             <button type="button" className="loom-more" onClick={() => setLimit(limit + STEP)}>
@@ -114,6 +124,7 @@ export const ThoughtSeriesItem = memo(
     before.stateKey === now.stateKey &&
     before.isLive === now.isLive &&
     before.isLast === now.isLast &&
+    before.output === now.output &&
     before.parts.length === now.parts.length &&
     before.parts.every((part, index) => part === now.parts[index]),
 );

@@ -1,17 +1,21 @@
 /** Converts a graph layout to boxes and lines in pixels. */
 import type { GraphView } from "../../client/index.ts";
 import type { DrawnBox, DrawnLine } from "./drawing.tsx";
-import { GRID, joinPoints, locate, type Point } from "./grid.ts";
+import { chooseBoxWidth, GRID, joinPoints, locate, type Point } from "./grid.ts";
 import type { GraphLayout } from "./layout-graph.ts";
 
 export interface DrawnGraph {
   readonly boxes: readonly DrawnBox[];
+  readonly boxWidth: number;
   readonly lines: readonly (DrawnLine & { readonly from: number; readonly to: number })[];
   readonly width: number;
   readonly height: number;
 }
 
-export function drawGraph({ index, columns, rows, rowCount, columnCount, lines }: GraphLayout): DrawnGraph {
+/** Draws a layout as wide as the available width allows. */
+export function drawGraph(layout: GraphLayout, available: number): DrawnGraph {
+  const { index, columns, rows, rowCount, columnCount, lines } = layout;
+  const boxWidth = chooseBoxWidth(available, columnCount);
   const before: number[][] = index.ids.map(() => []);
   const after: number[][] = index.ids.map(() => []);
   for (const [from, to] of index.edges) {
@@ -28,17 +32,18 @@ export function drawGraph({ index, columns, rows, rowCount, columnCount, lines }
       before: before[at] ?? [],
       after: after[at] ?? [],
       height: GRID.height,
-      ...locate(column, row),
+      ...locate(column, row, boxWidth),
     };
   });
-  const end = locate(columnCount, rowCount);
+  const end = locate(columnCount, rowCount, boxWidth);
   return {
     boxes,
+    boxWidth,
     lines: lines.map(({ from, to, bends }) => {
       const [left, right] = [boxes[from] as DrawnBox, boxes[to] as DrawnBox];
-      const first: Point = { x: left.x + GRID.width, y: left.y + GRID.height / 2 };
+      const first: Point = { x: left.x + boxWidth, y: left.y + GRID.height / 2 };
       const last: Point = { x: right.x, y: right.y + GRID.height / 2 };
-      const points = bends.flatMap((row, at) => passAt(left.column + 1 + at, row));
+      const points = bends.flatMap((row, at) => passAt(left.column + 1 + at, row, boxWidth));
       return { key: `${from} ${to}`, from, to, className: "", ...joinPoints([first, ...points, last]) };
     }),
     width: end.x - GRID.columnGap + GRID.around,
@@ -47,12 +52,12 @@ export function drawGraph({ index, columns, rows, rowCount, columnCount, lines }
 }
 
 /** A line that passes a column runs straight through it. */
-function passAt(column: number, row: number): Point[] {
-  const { x, y } = locate(column, row);
+function passAt(column: number, row: number, boxWidth: number): Point[] {
+  const { x, y } = locate(column, row, boxWidth);
   const middle = y + GRID.height / 2;
   return [
     { x, y: middle },
-    { x: x + GRID.width, y: middle },
+    { x: x + boxWidth, y: middle },
   ];
 }
 

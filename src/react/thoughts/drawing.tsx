@@ -5,6 +5,7 @@
  * Invariant: only the visible region, a margin around it, the followed box and the focused box are rendered.
  */
 import {
+  type CSSProperties,
   type KeyboardEvent,
   type PointerEvent,
   type ReactNode,
@@ -43,6 +44,12 @@ export interface DrawingProps {
   readonly lines: readonly DrawnLine[];
   readonly width: number;
   readonly height: number;
+  /** Available size as last reported by `onViewport`. */
+  readonly viewport: ViewportSize;
+  /** The available size changed. */
+  readonly onViewport: (size: ViewportSize) => void;
+  /** Restores the initial content; absent if nothing changed. */
+  readonly onFit?: (() => void) | undefined;
   /** Index of the box kept in view. */
   readonly followed: number;
   readonly isLive: boolean;
@@ -58,21 +65,23 @@ export interface DrawingProps {
 
 const MARGIN_PX = 320;
 const REVEAL_PX = 24;
-const MIN_ZOOM = 0.35;
+const MIN_ZOOM = 0.5;
 /** Smallest automatic zoom; text stays readable. */
-const MIN_AUTO_ZOOM = 0.8;
+const MIN_AUTO_ZOOM = 0.9;
+/** Narrower boxes leave out details. */
+const NARROW_BOX_PX = 170;
 const ZOOM_STEP = 1.3;
 /** A scroll within this time after a wheel, touch or pointer event comes from the user. */
 const USER_SCROLL_MS = 400;
 
 export function Drawing(props: DrawingProps): ReactNode {
-  const { label, role, boxes, boxWidth, lines, width, height, followed, isLive, current } = props;
+  const { label, role, boxes, boxWidth, lines, width, height, viewport, onViewport, onFit } = props;
+  const { followed, isLive, current } = props;
   const words = useWords(DRAWING_WORDS);
   const scroller = useRef<HTMLDivElement>(null);
   const [region, setRegion] = useState<Region>(INITIAL_REGION);
-  const [viewport, setViewport] = useState<ViewportSize>();
   const [chosenZoom, setZoom] = useState<number>();
-  const fitting = viewport === undefined ? 1 : Math.min(1, viewport.width / width, viewport.height / height);
+  const fitting = Math.min(1, viewport.width / width, viewport.height / height);
   const zoom = chosenZoom ?? Math.max(MIN_AUTO_ZOOM, fitting);
   const [isFollowing, setFollowing] = useState(true);
   const touchedAt = useRef(-Infinity);
@@ -88,8 +97,8 @@ export function Drawing(props: DrawingProps): ReactNode {
       bottom: (box.scrollTop + box.clientHeight) / zoom,
     };
     setRegion((before) => (contains(before, view) && before !== INITIAL_REGION ? before : widen(view, MARGIN_PX)));
-    setViewport((before) => measureViewport(box, before));
-  }, [zoom]);
+    onViewport(measureViewport(box));
+  }, [zoom, onViewport]);
 
   useLayoutEffect(measure, [measure, width, height]);
   useEffect(() => {
@@ -167,6 +176,12 @@ export function Drawing(props: DrawingProps): ReactNode {
     );
   };
 
+  const sheetStyle: CSSProperties & { readonly "--loom-box-width": string } = {
+    width,
+    height,
+    transform: `scale(${zoom})`,
+    "--loom-box-width": `${boxWidth}px`,
+  };
   const isDrawn = (box: DrawnBox, position: number): boolean =>
     position === current ||
     position === followed ||
@@ -191,7 +206,7 @@ export function Drawing(props: DrawingProps): ReactNode {
         onKeyDown={handleKey}
       >
         <div className="loom-drawing-room" style={{ width: width * zoom, height: height * zoom }}>
-          <div className="loom-drawing-sheet" style={{ width, height, transform: `scale(${zoom})` }}>
+          <div className="loom-drawing-sheet" data-narrow={boxWidth < NARROW_BOX_PX} style={sheetStyle}>
             <svg className="loom-drawing-lines" aria-hidden="true" focusable="false">
               {lines.map(({ key, d, className, region: around }) =>
                 intersects(region, around) ? <path key={key} className={`loom-line ${className}`} d={d} /> : null,
@@ -215,7 +230,7 @@ export function Drawing(props: DrawingProps): ReactNode {
             {words.follow}
           </Button>
         ) : null}
-        {fitting < 1 || zoom < 1 ? (
+        {fitting < 1 || zoom < 1 || onFit !== undefined ? (
           <>
             <IconButton
               icon="less"
@@ -224,7 +239,15 @@ export function Drawing(props: DrawingProps): ReactNode {
               onClick={() => zoomTo(zoom / ZOOM_STEP)}
             />
             <IconButton icon="add" label={words.zoomIn} disabled={zoom >= 1} onClick={() => zoomTo(zoom * ZOOM_STEP)} />
-            <IconButton icon="fit" label={words.fit} onClick={() => zoomTo(fitting)} />
+            <IconButton
+              icon="fit"
+              label={words.fit}
+              onClick={() => {
+                if (onFit === undefined) zoomTo(fitting);
+                else setZoom(undefined);
+                onFit?.();
+              }}
+            />
           </>
         ) : null}
       </div>
@@ -232,16 +255,28 @@ export function Drawing(props: DrawingProps): ReactNode {
   );
 }
 
-interface ViewportSize {
+export interface ViewportSize {
   readonly width: number;
   readonly height: number;
 }
 
+/** Assumed until the first measurement: a wide column on a laptop. */
+const ASSUMED: ViewportSize = { width: 766, height: 464 };
+
+/** Returns the available size of a drawing and the function to report it. */
+export function useViewport(): readonly [ViewportSize, (size: ViewportSize) => void] {
+  const [viewport, setViewport] = useState(ASSUMED);
+  const report = useCallback(
+    (size: ViewportSize) =>
+      setViewport((before) => (before.width === size.width && before.height === size.height ? before : size)),
+    [],
+  );
+  return [viewport, report];
+}
+
 /** Returns the available size: the box grows with its content up to the `max-height` of its style. */
-function measureViewport(box: HTMLElement, before: ViewportSize | undefined): ViewportSize {
-  const width = box.clientWidth;
-  const height = Number.parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight;
-  return before?.width === width && before.height === height ? before : { width, height };
+function measureViewport(box: HTMLElement): ViewportSize {
+  return { width: box.clientWidth, height: Number.parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight };
 }
 
 function readPosition(target: EventTarget): number | undefined {

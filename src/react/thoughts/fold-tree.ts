@@ -1,7 +1,7 @@
 /**
- * Selects the thoughts of a tree to draw. Small trees are drawn whole. In large trees, branches are folded, dead ones
- * first, and of many siblings only some are shown; folded thoughts are counted. The paths to the chosen, newest and
- * selected thoughts are always open.
+ * Selects the thoughts of a tree to draw. Pruned siblings are folded into a count. In large trees, branches are folded,
+ * dead ones first, and of many siblings only some are shown; folded thoughts are counted. The paths to the chosen, newest
+ * and selected thoughts are always open.
  *
  * Invariant: every thought is either drawn or counted in exactly one fold.
  */
@@ -26,6 +26,8 @@ export interface DrawnThought {
   readonly column: number;
   /** Number of thoughts folded here. */
   readonly folded: number;
+  /** All thoughts folded here were pruned; only for placeholders. */
+  readonly isPruned: boolean;
   /** Undefined for a thought without children. */
   readonly isOpen: boolean | undefined;
   /** Position among the siblings, from 1, and their number. */
@@ -33,12 +35,30 @@ export interface DrawnThought {
   readonly count: number;
 }
 
-export const FOLD_LIMITS = {
-  /** Largest tree that is drawn whole. */
-  drawn: 120,
-  /** Siblings drawn before folding, and added per request. */
-  siblings: 24,
-};
+interface FoldLimits {
+  /** Largest number of thoughts drawn without a request. */
+  readonly drawn: number;
+  /** Siblings drawn before folding. */
+  readonly siblings: number;
+  /** The same if they are kept: a search goes on with those. */
+  readonly kept: number;
+}
+
+/** From the most thoughts to the fewest; `fitTree` uses the first with which the tree fits. */
+export const FOLD_LIMITS: readonly [FoldLimits, ...FoldLimits[]] = [
+  { drawn: 120, siblings: 24, kept: 24 },
+  { drawn: 80, siblings: 8, kept: 12 },
+  { drawn: 60, siblings: 6, kept: 10 },
+  { drawn: 50, siblings: 5, kept: 8 },
+  { drawn: 45, siblings: 4, kept: 7 },
+  { drawn: 40, siblings: 3, kept: 6 },
+  { drawn: 30, siblings: 2, kept: 5 },
+  { drawn: 20, siblings: 1, kept: 5 },
+  { drawn: 12, siblings: 1, kept: 2 },
+];
+
+/** Siblings added per request. */
+export const MORE_SIBLINGS = 24;
 
 export const NO_OVERRIDES: FoldOverrides = { toggled: new Map(), more: new Map() };
 
@@ -47,41 +67,44 @@ export function foldTree(
   index: TreeIndex,
   { path }: Pick<TreeView, "path">,
   overrides: FoldOverrides,
-  limits: typeof FOLD_LIMITS = FOLD_LIMITS,
+  limits: FoldLimits = FOLD_LIMITS[0],
 ): DrawnThought[] {
   const needed = collectNeeded(index, path, overrides.selected);
   const picked = new Map<number, readonly number[]>();
-  const pick = (thoughtIndex: number, among: readonly number[]): readonly number[] => {
-    const wanted =
-      limits.siblings + (overrides.more.get(thoughtIndex < 0 ? "" : (index.thoughts[thoughtIndex]?.id ?? "")) ?? 0);
-    return pickSiblings(index, among, needed, wanted);
+  // Returns the siblings to draw, and those of them that are drawn without a request of the user.
+  const pick = (thoughtIndex: number, among: readonly number[]): readonly (readonly number[])[] => {
+    const more = overrides.more.get(thoughtIndex < 0 ? "" : (index.thoughts[thoughtIndex]?.id ?? "")) ?? 0;
+    const chosen = pickSiblings(index, among, needed, limits, more);
+    return [chosen, more === 0 ? chosen : pickSiblings(index, among, needed, limits, 0)];
   };
-  const roots = pick(-1, index.roots);
-  let left = limits.drawn - roots.length;
+  const [roots = [], firstRoots = []] = pick(-1, index.roots);
+  let left = limits.drawn - firstRoots.length;
   // Branches that must be open, then live branches, then dead ones.
   const queues: readonly { readonly thoughtIndexes: number[]; head: number }[] = [0, 1, 2].map(() => ({
     thoughtIndexes: [],
     head: 0,
   }));
-  const enqueue = (thoughtIndexes: readonly number[]): void => {
+  // Siblings that the user requested stay closed, so that they take no space from other branches.
+  const enqueue = (thoughtIndexes: readonly number[], unrequested: readonly number[]): void => {
     for (const thoughtIndex of thoughtIndexes) {
       const children = index.children[thoughtIndex] ?? [];
       const override = overrides.toggled.get(index.thoughts[thoughtIndex]?.id ?? "");
       if (children.length === 0 || override === false) continue;
       const isNeeded = override === true || children.some((child) => needed.has(child));
+      if (!isNeeded && !unrequested.includes(thoughtIndex)) continue;
       queues[isNeeded ? 0 : isAlive(index.thoughts[thoughtIndex]) ? 1 : 2]?.thoughtIndexes.push(thoughtIndex);
     }
   };
-  enqueue(roots);
+  enqueue(roots, firstRoots);
   for (;;) {
     const queue = queues.find(({ thoughtIndexes, head }) => head < thoughtIndexes.length);
     if (queue === undefined) return listDrawn(index, roots, picked);
     const thoughtIndex = queue.thoughtIndexes[queue.head++] as number;
-    const children = pick(thoughtIndex, index.children[thoughtIndex] ?? []);
-    if (queue !== queues[0] && children.length > left) continue;
-    left -= children.length;
+    const [children = [], unrequested = []] = pick(thoughtIndex, index.children[thoughtIndex] ?? []);
+    if (queue !== queues[0] && unrequested.length > left) continue;
+    left -= unrequested.length;
     picked.set(thoughtIndex, children);
-    enqueue(children);
+    enqueue(children, unrequested);
   }
 }
 
@@ -100,22 +123,30 @@ function collectNeeded(index: TreeIndex, path: readonly string[], selected: stri
 }
 
 /**
- * Keeps the order. Prefers required thoughts, then live ones. A single extra sibling is drawn, since its placeholder
- * would take the same space.
+ * Keeps the order. Takes required thoughts, then kept, open and abandoned ones up to the limit; pruned ones only on
+ * request. A single sibling is not folded, since its placeholder would take the same space.
  */
 function pickSiblings(
   { thoughts }: TreeIndex,
   among: readonly number[],
   needed: ReadonlySet<number>,
-  wanted: number,
+  limits: FoldLimits,
+  more: number,
 ): readonly number[] {
-  if (among.length <= wanted + 1) return among;
   const chosen = new Set<number>(among.filter((thoughtIndex) => needed.has(thoughtIndex)));
-  for (const isWanted of [isAlive, () => true])
+  const take = (isWanted: (thought: ThoughtView | undefined) => boolean, most: number): void => {
     for (const thoughtIndex of among) {
-      if (chosen.size >= wanted) break;
+      if (chosen.size >= most) return;
       if (isWanted(thoughts[thoughtIndex])) chosen.add(thoughtIndex);
     }
+  };
+  take((thought) => thought?.status === "kept", limits.kept);
+  take(isAlive, limits.siblings);
+  take((thought) => thought?.status !== "pruned", limits.siblings);
+  const most = chosen.size + more;
+  take((thought) => thought?.status !== "pruned", most);
+  take(() => true, most);
+  if (among.length <= chosen.size + 1) return among;
   return among.filter((thoughtIndex) => chosen.has(thoughtIndex));
 }
 
@@ -137,7 +168,12 @@ function listDrawn(
     if (!isWhole) {
       const shown = new Set(thoughtIndexes);
       let folded = 0;
-      for (const thoughtIndex of all) if (!shown.has(thoughtIndex)) folded += index.sizes[thoughtIndex] as number;
+      let isPruned = true;
+      for (const thoughtIndex of all) {
+        if (shown.has(thoughtIndex)) continue;
+        folded += index.sizes[thoughtIndex] as number;
+        isPruned &&= index.thoughts[thoughtIndex]?.status === "pruned";
+      }
       const name = above < 0 ? "" : (index.thoughts[above]?.id ?? "");
       const column = above < 0 ? 0 : (index.columns[above] as number) + 1;
       stack.push({
@@ -146,6 +182,7 @@ function listDrawn(
         parent,
         column,
         folded,
+        isPruned,
         isOpen: undefined,
         position: count,
         count,
@@ -160,6 +197,7 @@ function listDrawn(
         parent,
         column: index.columns[thoughtIndex] as number,
         folded: isOpen === false ? (index.sizes[thoughtIndex] as number) - 1 : 0,
+        isPruned: false,
         isOpen,
         position: at + 1,
         count,

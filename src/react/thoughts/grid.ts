@@ -7,12 +7,37 @@ export interface Point {
 }
 
 /** Sizes of boxes, gaps and margins in pixels. Keep in sync with `thoughts.css`. */
-export const GRID = { width: 200, height: 58, smallHeight: 26, columnGap: 40, rowGap: 8, left: 28, around: 12 };
+export const GRID = {
+  /** Step of a graph. */
+  height: 58,
+  /** Thoughts: on the chosen path, kept, and those that take a single line. */
+  pathHeight: 58,
+  keptHeight: 42,
+  smallHeight: 26,
+  columnGap: 28,
+  rowGap: 6,
+  left: 20,
+  around: 8,
+};
+
+/** On a phone, the columns do not fit anyway, so that boxes have room for their text. */
+const BOX_WIDTH = { least: 112, leastOnPhone: 160, most: 280 };
+const PHONE_PX = 560;
+/** A drawing with fewer columns leaves room for more, so that its boxes do not shrink with each new column. */
+const MIN_COLUMNS = 3;
+
+/** Returns the width of boxes with which all columns fill the available width, within limits. */
+export function chooseBoxWidth(available: number, columnCount: number): number {
+  const columns = Math.max(MIN_COLUMNS, columnCount);
+  const free = available - GRID.left - GRID.around - (columns - 1) * GRID.columnGap;
+  const least = available < PHONE_PX ? BOX_WIDTH.leastOnPhone : BOX_WIDTH.least;
+  return Math.floor(Math.min(BOX_WIDTH.most, Math.max(least, free / columns)));
+}
 
 /** Returns the top left corner of a box. */
-export function locate(column: number, row: number): Point {
+export function locate(column: number, row: number, boxWidth: number): Point {
   return {
-    x: GRID.left + column * (GRID.width + GRID.columnGap),
+    x: GRID.left + column * (boxWidth + GRID.columnGap),
     y: GRID.around + row * (GRID.height + GRID.rowGap),
   };
 }

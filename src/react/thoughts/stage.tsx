@@ -77,22 +77,11 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
     case "judging":
     case "backtracking":
     case "searching":
-      // Expanding and evaluating alternate quickly, so only the search itself is announced.
-      return {
-        title: words.searching,
-        detail: [
-          ...(stage.kind === "searching" ? [] : [words[stage.kind]]),
-          ...(stage.thoughts === 0 ? [] : [words.depth(stage.depth), words.thoughts(stage.thoughts)]),
-        ].join(" · "),
-      };
+      // Expanding and evaluating alternate quickly, so only the search itself is announced. The tree shows its numbers.
+      return { title: words.searching, detail: stage.kind === "searching" ? "" : words[stage.kind] };
     case "graph": {
       const names = stage.nodes.map((name) => cutText(name, SHOWN_NAME)).join(words.and);
-      return {
-        title: words.graph,
-        detail: [words.done(stage.done, stage.total), names + (stage.more === 0 ? "" : words.more(stage.more))].join(
-          " · ",
-        ),
-      };
+      return { title: words.graph, detail: names + (stage.more === 0 ? "" : words.more(stage.more)) };
     }
     default:
       return { title: words[stage.kind], detail: "" };

@@ -17,10 +17,9 @@ import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
 import { drawGraph, chooseLineClass } from "./draw-graph.ts";
-import { Drawing } from "./drawing.tsx";
+import { Drawing, useViewport } from "./drawing.tsx";
 import { GraphNode } from "./graph-node.tsx";
 import { GraphPanel } from "./graph-panel.tsx";
-import { GRID } from "./grid.ts";
 import { type GraphLayout, layoutGraph } from "./layout-graph.ts";
 import { GRAPH_WORDS } from "./thoughts-words.ts";
 import { type DrawingState, useDrawingState } from "./use-drawing-state.ts";
@@ -32,32 +31,49 @@ export interface ThoughtGraphProps {
   readonly turnKey: string;
   /** The run is live. */
   readonly isLive: boolean;
+  /** The graph is being worked on. Default: while the run is live. */
+  readonly isSearching?: boolean | undefined;
+  /** Renders more below the drawing. */
+  readonly renderMore?: ((isOpen: boolean) => ReactNode) | undefined;
 }
 
-/** Open while the run is live; collapsed for finished runs. */
+/** Open while the graph is being worked on; one line afterwards. */
 export const ThoughtGraph: NamedExoticComponent<ThoughtGraphProps> = memo(function ThoughtGraph({
   graph,
   turnKey,
   isLive,
+  isSearching = isLive,
+  renderMore,
 }: ThoughtGraphProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
-  const { element, isOpen, setOpen, ...selection } = useDrawingState(turnKey, "graph-node", isLive);
+  const { element, isOpen, setOpen, onFocus, ...selection } = useDrawingState(turnKey, "graph-node", isSearching);
   return (
-    <section ref={element} className="loom-thoughts loom-card" aria-label={words.graph}>
-      <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<GraphSummary graph={graph} />}>
-        <GraphBody graph={graph} turnKey={turnKey} isLive={isLive} {...selection} />
+    <section ref={element} className="loom-thoughts" aria-label={words.graph} onFocus={onFocus}>
+      <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<GraphSummary graph={graph} isSearching={isSearching} />}>
+        <GraphBody graph={graph} turnKey={turnKey} isLive={isSearching} {...selection} />
       </Disclosure>
+      {renderMore?.(isOpen)}
     </section>
   );
 });
 
-function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphView }): ReactNode {
+interface GraphSummaryProps {
+  readonly graph: GraphView;
+  readonly isSearching: boolean;
+}
+
+function GraphSummary({ graph: { nodes, expansions }, isSearching }: GraphSummaryProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
   const counts = { planned: 0, running: 0, complete: 0, failed: 0, skipped: 0, interrupted: 0 };
   for (const { status } of nodes) counts[status]++;
+  const { complete } = counts;
+  const title = isSearching
+    ? words.graph
+    : complete === nodes.length
+      ? words.ran(complete)
+      : words.ranSome(complete, nodes.length);
   const facts = [
-    words.nodes(nodes.length),
-    words.done(counts.complete, nodes.length),
+    ...(isSearching ? [words.done(complete, nodes.length)] : []),
     ...(counts.running === 0 ? [] : [words.runningNow(counts.running)]),
     ...(counts.failed === 0 ? [] : [words.failedCount(counts.failed)]),
     ...(counts.skipped === 0 ? [] : [words.skippedCount(counts.skipped)]),
@@ -66,8 +82,8 @@ function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphV
   return (
     <>
       <Icon name="graph" />
-      <span className="loom-thoughts-title">{words.graph}</span>
-      <span className="loom-thoughts-facts">{facts.join(" · ")}</span>
+      <span className="loom-thoughts-title">{title}</span>
+      <span className="loom-thoughts-facts">{facts.map((fact) => ` · ${fact}`).join("")}</span>
     </>
   );
 }
@@ -75,15 +91,17 @@ function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphV
 const MAX_NAMED = 5;
 const SHOWN_NAME = 60;
 
-type GraphBodyProps = ThoughtGraphProps & Pick<DrawingState, "selected" | "select">;
+type GraphBodyProps = Pick<ThoughtGraphProps, "graph" | "turnKey" | "isLive"> &
+  Pick<DrawingState, "selected" | "select">;
 
 function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
   const { nodes } = graph;
   const [moved, setMoved] = useState<number>();
   const layout = useLayout(graph);
-  const drawing = useMemo(() => drawGraph(layout), [layout]);
-  const { boxes, width, height } = drawing;
+  const [viewport, reportViewport] = useViewport();
+  const drawing = useMemo(() => drawGraph(layout, viewport.width), [layout, viewport.width]);
+  const { boxes, boxWidth, width, height } = drawing;
   const lines = useMemo(
     () => drawing.lines.map((line) => ({ ...line, className: chooseLineClass(nodes, line.from, line.to) })),
     [drawing, nodes],
@@ -124,10 +142,12 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
         label={words.graph}
         role="listbox"
         boxes={boxes}
-        boxWidth={GRID.width}
+        boxWidth={boxWidth}
         lines={lines}
         width={width}
         height={height}
+        viewport={viewport}
+        onViewport={reportViewport}
         followed={followed}
         isLive={isLive}
         current={current}

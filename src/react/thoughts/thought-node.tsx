@@ -3,6 +3,7 @@ import { memo, type ReactNode } from "react";
 import type { ThoughtView } from "../../client/index.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
+import type { ThoughtSize } from "./draw-tree.ts";
 import { Score } from "./score.tsx";
 import { TREE_WORDS } from "./thoughts-words.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -13,11 +14,13 @@ export interface ThoughtNodeProps {
   readonly position: number;
   readonly x: number;
   readonly y: number;
-  readonly isSmall: boolean;
+  readonly size: ThoughtSize;
   readonly column: number;
   readonly sibling: number;
   readonly siblings: number;
   readonly folded: number;
+  /** All thoughts folded here were pruned. */
+  readonly isPruned: boolean;
   readonly isOpen: boolean | undefined;
   readonly isOnPath: boolean;
   readonly isChosen: boolean;
@@ -57,8 +60,8 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
   if (thought === undefined)
     return (
       <div {...shared} className="loom-thought loom-thought-rest" aria-selected={false}>
-        <Icon name="more" />
-        {words.folded(folded)}
+        {props.isPruned ? <Icon name="close" /> : <Icon name="more" />}
+        {props.isPruned ? words.prunedCount(folded) : words.folded(folded)}
       </div>
     );
   const { status, score, text } = thought;
@@ -70,9 +73,8 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
       className="loom-thought"
       data-thought={thought.id}
       data-status={status}
-      data-path={isOnPath}
       data-new={props.isNew}
-      data-small={props.isSmall}
+      data-size={props.size}
       aria-selected={props.isSelected}
       aria-expanded={isOpen}
       title={reason === undefined ? undefined : cutText(reason, SHOWN_TEXT)}
@@ -80,22 +82,18 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
       <span className="loom-thought-text">{text.trim() === "" ? words.unnamed : cutText(text, SHOWN_TEXT)}</span>
       <span className="loom-thought-foot">
         {icon === undefined ? null : <Icon name={icon} />}
-        {score === undefined ? (
-          <span>{state}</span>
-        ) : (
-          <>
-            <span className="loom-said">{`${words.pause}${state}${words.pause}${words.score} `}</span>
-            <Score score={score} best={best} />
-          </>
-        )}
-        {reason === undefined ? null : (
-          <>
-            <span className="loom-said">{words.pause}</span>
-            <span className="loom-thought-reason">{cutText(reason, SHOWN_TEXT)}</span>
-          </>
-        )}
-        {folded === 0 ? null : <span className="loom-said">{`${words.pause}${words.foldedBelow(folded)}`}</span>}
+        <span className="loom-said">
+          {words.pause + state + (score === undefined ? "" : `${words.pause}${words.score} `)}
+        </span>
+        {score === undefined ? null : <Score score={score} best={best} />}
       </span>
+      {reason === undefined ? null : (
+        <span className="loom-thought-reason">
+          <span className="loom-said">{words.pause}</span>
+          {cutText(reason, SHOWN_TEXT)}
+        </span>
+      )}
+      {folded === 0 ? null : <span className="loom-said">{`${words.pause}${words.foldedBelow(folded)}`}</span>}
       {folded === 0 ? null : (
         // For pointers only; with the keyboard, Space toggles the branch.
         <span

@@ -1,6 +1,6 @@
 /**
- * The tree of thoughts of a run as it grows: scores, the chosen path, and why branches were dropped. In a large tree,
- * folded thoughts are counted at their position.
+ * The tree of thoughts of a run as it grows: scores, the chosen path, and why branches were dropped. Folded thoughts are
+ * counted at their position. When the search has ended, the tree folds to one line.
  */
 import {
   type KeyboardEvent,
@@ -14,14 +14,12 @@ import {
 import type { TreeView } from "../../client/index.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { useUi } from "../ui/ui-context.tsx";
+import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useWords } from "../ui/words.ts";
-import { drawTree } from "./draw-tree.ts";
-import { Drawing } from "./drawing.tsx";
+import { chooseSize, fitTree } from "./draw-tree.ts";
+import { Drawing, useViewport } from "./drawing.tsx";
 import { countNewest, explainAbandoned, summariseTree, type TreeFacts } from "./explain-thoughts.ts";
-import { FOLD_LIMITS, foldTree, type FoldOverrides, NO_OVERRIDES } from "./fold-tree.ts";
-import { GRID } from "./grid.ts";
-import { formatScore } from "./score.tsx";
+import { type FoldOverrides, MORE_SIBLINGS, NO_OVERRIDES } from "./fold-tree.ts";
 import { ThoughtNode } from "./thought-node.tsx";
 import { ThoughtPanel } from "./thought-panel.tsx";
 import { TREE_WORDS } from "./thoughts-words.ts";
@@ -34,59 +32,70 @@ export interface ThoughtTreeProps {
   readonly turnKey: string;
   /** The run is live. */
   readonly isLive: boolean;
+  /** The search goes on. Default: while the run is live. */
+  readonly isSearching?: boolean | undefined;
+  /** Renders more below the drawing. */
+  readonly renderMore?: ((isOpen: boolean) => ReactNode) | undefined;
 }
 
-/** Open while the run is live; collapsed for finished runs. */
+/** Open while the search goes on; one line afterwards. */
 export const ThoughtTree: NamedExoticComponent<ThoughtTreeProps> = memo(function ThoughtTree({
   tree,
   turnKey,
   isLive,
+  isSearching = isLive,
+  renderMore,
 }: ThoughtTreeProps): ReactNode {
   const words = useWords(TREE_WORDS);
   const facts = useMemo(() => summariseTree(tree), [tree]);
-  const { element, isOpen, setOpen, ...selection } = useDrawingState(turnKey, "thought", isLive);
+  const { element, isOpen, setOpen, onFocus, ...selection } = useDrawingState(turnKey, "thought", isSearching);
   return (
-    <section ref={element} className="loom-thoughts loom-card" aria-label={words.tree}>
-      <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<TreeSummary facts={facts} />}>
-        <TreeBody tree={tree} turnKey={turnKey} isLive={isLive} best={facts.best} {...selection} />
+    <section ref={element} className="loom-thoughts" aria-label={words.tree} onFocus={onFocus}>
+      <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<TreeSummary facts={facts} isSearching={isSearching} />}>
+        <TreeBody tree={tree} turnKey={turnKey} isLive={isSearching} best={facts.best} {...selection} />
       </Disclosure>
+      {renderMore?.(isOpen)}
     </section>
   );
 });
 
-function TreeSummary({ facts: { count, depth, best, backtracks } }: { readonly facts: TreeFacts }): ReactNode {
+interface TreeSummaryProps {
+  readonly facts: TreeFacts;
+  readonly isSearching: boolean;
+}
+
+function TreeSummary({ facts: { count, depth, backtracks }, isSearching }: TreeSummaryProps): ReactNode {
   const words = useWords(TREE_WORDS);
-  const { language } = useUi();
-  const summary = [
-    words.thoughts(count),
+  const facts = [
+    ...(isSearching ? [words.thoughts(count)] : []),
     words.depth(depth),
-    ...(best === undefined ? [] : [words.best(formatScore(best, language))]),
     ...(backtracks === 0 ? [] : [words.backtracks(backtracks)]),
   ];
   return (
     <>
       <Icon name="tree" />
-      <span className="loom-thoughts-title">{words.tree}</span>
-      <span className="loom-thoughts-facts">{summary.join(" · ")}</span>
+      <span className="loom-thoughts-title">{isSearching ? words.tree : words.explored(count)}</span>
+      <span className="loom-thoughts-facts">{` · ${facts.join(" · ")}`}</span>
     </>
   );
 }
 
-interface TreeBodyProps extends ThoughtTreeProps, Pick<DrawingState, "selected" | "select"> {
+interface TreeBodyProps
+  extends Pick<ThoughtTreeProps, "tree" | "turnKey" | "isLive">, Pick<DrawingState, "selected" | "select"> {
   readonly best: number | undefined;
 }
 
 function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyProps): ReactNode {
   const words = useWords(TREE_WORDS);
-  const [overrides, setOverrides] = useState<FoldOverrides>(NO_OVERRIDES);
+  const [overrides, setOverrides] = useCachedState<FoldOverrides>(`${turnKey}/thought/folds`, NO_OVERRIDES);
+  const [viewport, reportViewport] = useViewport();
   const [currentKey, setCurrentKey] = useState<string>();
   const index = useMemo(() => indexTree(tree.thoughts), [tree.thoughts]);
   const reasons = useMemo(() => explainAbandoned(index, tree), [index, tree]);
-  const drawn = useMemo(
-    () => foldTree(index, tree, { ...overrides, selected: selected?.id }),
-    [index, tree, overrides, selected?.id],
+  const { drawn, boxes, boxWidth, lines, width, height } = useMemo(
+    () => fitTree(index, tree, { ...overrides, selected: selected?.id }, viewport),
+    [index, tree, overrides, selected?.id, viewport],
   );
-  const { boxes, lines, width, height } = useMemo(() => drawTree(index, drawn, tree), [index, drawn, tree]);
   const onPath = useMemo(() => new Set(tree.path), [tree.path]);
 
   const last = tree.thoughts.length - 1;
@@ -106,16 +115,14 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
       const { thoughtIndex, isOpen, parent } = drawn[position] ?? {};
       const id = thoughtIndex === undefined ? undefined : index.thoughts[thoughtIndex]?.id;
       if (id !== undefined && isOpen !== undefined)
-        setOverrides((before) => ({ ...before, toggled: new Map(before.toggled).set(id, !isOpen) }));
+        setOverrides({ ...overrides, toggled: new Map(overrides.toggled).set(id, !isOpen) });
       if (thoughtIndex !== undefined) return;
       const above = drawn[parent ?? -1]?.thoughtIndex;
       const name = above === undefined ? "" : (index.thoughts[above]?.id ?? "");
-      setOverrides(({ more, ...before }) => {
-        const wanted = (more.get(name) ?? 0) + FOLD_LIMITS.siblings;
-        return { ...before, more: new Map(more).set(name, wanted) };
-      });
+      const wanted = (overrides.more.get(name) ?? 0) + MORE_SIBLINGS;
+      setOverrides({ ...overrides, more: new Map(overrides.more).set(name, wanted) });
     },
-    [drawn, index],
+    [drawn, index, overrides],
   );
   const choose = useCallback(
     (position: number, byKeyboard = false) => {
@@ -144,10 +151,13 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
         label={words.tree}
         role="tree"
         boxes={boxes}
-        boxWidth={GRID.width}
+        boxWidth={boxWidth}
         lines={lines}
         width={width}
         height={height}
+        viewport={viewport}
+        onViewport={reportViewport}
+        onFit={overrides === NO_OVERRIDES ? undefined : () => setOverrides(NO_OVERRIDES)}
         followed={followed}
         isLive={isLive}
         current={current}
@@ -158,7 +168,7 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
           const entry = drawn[position];
           const box = boxes[position];
           if (entry === undefined || box === undefined) return null;
-          const { thoughtIndex, folded, isOpen, column, position: sibling, count } = entry;
+          const { thoughtIndex, folded, isPruned, isOpen, column, position: sibling, count } = entry;
           const thought = thoughtIndex === undefined ? undefined : tree.thoughts[thoughtIndex];
           return (
             <ThoughtNode
@@ -167,11 +177,12 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
               position={position}
               x={box.x}
               y={box.y}
-              isSmall={box.height < GRID.height}
+              size={chooseSize(thought, thought !== undefined && onPath.has(thought.id))}
               column={column}
               sibling={sibling}
               siblings={count}
               folded={folded}
+              isPruned={isPruned}
               isOpen={isOpen}
               isOnPath={thought !== undefined && onPath.has(thought.id)}
               isChosen={thought !== undefined && thought.id === tree.chosen}

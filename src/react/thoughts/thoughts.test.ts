@@ -26,14 +26,18 @@ const TURNS: TurnView[] = listViews().flatMap(({ vector }) =>
 );
 
 describe("trees and graphs of golden runs", () => {
-  it("show every thought with text and score", () => {
+  it("show every thought, and count pruned siblings", () => {
     const trees = TURNS.flatMap(({ tree }) => tree ?? []);
     expect(trees.length).toBeGreaterThan(2);
     for (const tree of trees)
       for (const language of ["en", "zh"] as const) {
         const html = render(drawTree(tree), language);
-        expect(html.match(/role="treeitem"/g) ?? []).toHaveLength(tree.thoughts.length);
-        for (const { id } of tree.thoughts) expect(html).toContain(`data-thought="${id}"`);
+        const pruned = tree.thoughts.filter(({ status }) => status === "pruned").length;
+        const drawn = html.match(/data-thought=/g)?.length ?? 0;
+        expect(drawn).toBeGreaterThanOrEqual(tree.thoughts.length - pruned);
+        for (const { id, status } of tree.thoughts)
+          if (status !== "pruned") expect(html).toContain(`data-thought="${id}"`);
+        if (drawn < tree.thoughts.length) expect(html).toMatch(/\d pruned|剪枝 \d/);
       }
   });
 
@@ -56,8 +60,8 @@ describe("trees and graphs of golden runs", () => {
     const text = html.replaceAll(/<[^>]*>/g, "");
     expect(text).toContain("Use the lift, Abandoned, Score 0.8, every next step is a dead end");
     expect(text).toContain("Take the books out first, Chosen, Score 1");
-    expect(html.match(/data-path="true"/g)).toHaveLength(3);
-    expect(html).toContain("6 thoughts · depth 3 · best 1 · 1 backtrack");
+    expect(html.match(/data-size="path"/g)).toHaveLength(3);
+    expect(html).toContain(" · 6 thoughts · depth 3 · 1 backtrack");
   });
 });
 
@@ -87,7 +91,7 @@ describe("drawings", () => {
 
   it("handle an empty tree and an empty graph", () => {
     expect(render(drawTree({ thoughts: [], path: [], backtracks: [] }))).toContain("0 thoughts");
-    expect(render(drawGraph({ nodes: [], edges: [], expansions: [] }))).toContain("0 steps");
+    expect(render(drawGraph({ nodes: [], edges: [], expansions: [] }))).toContain("0 of 0 done");
   });
 });
 

@@ -1,8 +1,8 @@
 /**
- * Open state and selection of a drawing. A drawing is open while its run is live or as the user left it; a reveal
- * request opens it.
+ * Open state and selection of a drawing. A drawing is open while its search runs, and folds when the search ends, unless
+ * the user has opened or closed it or works in it. A reveal request opens it.
  */
-import { type RefObject, useRef, useState } from "react";
+import { type FocusEvent, type RefObject, useCallback, useRef, useState } from "react";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useRevealRequest } from "./use-reveal-request.ts";
 
@@ -16,19 +16,26 @@ export interface DrawingState {
   readonly element: RefObject<HTMLElement | null>;
   readonly isOpen: boolean;
   readonly setOpen: (isOpen: boolean) => void;
+  /** Keeps the drawing open while the focus is in it. */
+  readonly onFocus: (event: FocusEvent) => void;
   readonly selected: DrawingSelection | undefined;
   readonly select: (selected: DrawingSelection | undefined) => void;
 }
 
-export function useDrawingState(turnKey: string, kind: "thought" | "graph-node", isLive: boolean): DrawingState {
+export function useDrawingState(turnKey: string, kind: "thought" | "graph-node", isSearching: boolean): DrawingState {
   const element = useRef<HTMLElement>(null);
   const [choice, setChoice] = useCachedState<boolean | undefined>(`${turnKey}/${kind}/open`, undefined);
-  // A drawing that was open while live stays open at the end of the run.
-  const [wasLive] = useState(isLive);
-  const [selected, select] = useState<DrawingSelection>();
-  useRevealRequest(element, kind, (id) => {
-    setChoice(true);
-    select({ id, byKeyboard: false });
-  });
-  return { element, isOpen: choice ?? wasLive, setOpen: setChoice, selected, select };
+  const [selected, setSelected] = useState<DrawingSelection>();
+  const latest = useRef(setChoice);
+  latest.current = setChoice;
+  // Stable, so that the boxes of a drawing do not render with it.
+  const select = useCallback((wanted: DrawingSelection | undefined) => {
+    latest.current(true);
+    setSelected(wanted);
+  }, []);
+  useRevealRequest(element, kind, (id) => select({ id, byKeyboard: false }));
+  const onFocus = ({ target }: FocusEvent): void => {
+    if (target.closest(".loom-drawing, .loom-detail") !== null) setChoice(true);
+  };
+  return { element, isOpen: choice ?? isSearching, setOpen: setChoice, onFocus, selected, select };
 }
