@@ -86,7 +86,7 @@ export const MANY_RUNS_SAMPLES = LONG
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 60, runs: 6 };
 
 /** Approximate bytes that a run writes to readers that do not read. */
-export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 10 * 1024 * 1024 };
+export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 1024 * 1024 };
 
 /** Endpoints: every n-th dialect per session, in turn, framings per dialect, ways to resume, and disconnects. */
 export const ENDPOINT_SAMPLES = LONG
@@ -104,7 +104,7 @@ export const PAGE_SAMPLES = LONG
 /** Abuse: repetitions, bytes of a flood, and whether every variant is tested. */
 export const ABUSE_SAMPLES = LONG
   ? { rounds: 300, floodBytes: 256 * 1024 * 1024, isWhole: true }
-  : { rounds: 2, floodBytes: 8 * 1024 * 1024, isWhole: false };
+  : { rounds: 2, floodBytes: 12 * 1024 * 1024, isWhole: false };
 
 /**
  * Child processes: every n-th rejected command line, programs of the guides, dialects whose follower is killed, and
@@ -115,7 +115,7 @@ export const PROGRAM_SAMPLES = LONG
   : { refusedStep: 16, guides: 8, killedDialects: 1, kills: 2 };
 
 /** States: how many long ones a run has, and whether one larger than a frame is tested with every transport. */
-export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 150 };
+export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 200 };
 
 /** Sources of other frameworks: random ones, and the bytes of one that is faster than the log. */
 export const SOURCE_SAMPLES = LONG ? { runs: 5000, bytes: 100_000_000 } : { runs: 30, bytes: 12_000_000 };

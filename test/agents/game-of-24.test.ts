@@ -17,7 +17,17 @@ const unsolvable = sampleCases(UNSOLVABLE);
 
 type Options = Omit<Extract<AgentOptions, { readonly kind: "tot" }>, "kind">;
 
-async function play(puzzle: string, options: Options = {}) {
+/** Games by their puzzle and options: several tests look at the same ones. */
+const games = new Map<string, ReturnType<typeof playOnce>>();
+
+function play(puzzle: string, options: Options = {}): ReturnType<typeof playOnce> {
+  const key = JSON.stringify([puzzle, options]);
+  const game = games.get(key) ?? playOnce(puzzle, options);
+  games.set(key, game);
+  return game;
+}
+
+async function playOnce(puzzle: string, options: Options) {
   const log = await createLog();
   const player = agent({ provider: "offline", kind: "tot", ...options });
   await using session = await player.openSession(log, "table");

@@ -8,7 +8,7 @@ import type { StreamMode, StreamModes } from "../../src/protocol/index.ts";
 import { RunStates } from "../../src/protocol/run-states.ts";
 import { STREAM_MODES } from "../../src/protocol/stream-modes.ts";
 import { gather, makeGraphRun, makeRun, statefulSessionArbitrary, writeRecords } from "../log-sessions.ts";
-import { STATE_SAMPLES } from "../sampling.ts";
+import { sampleCases, STATE_SAMPLES } from "../sampling.ts";
 import { TRANSPORT_FIXTURES } from "./transport-fixtures.ts";
 
 const STATE = { list: ["item 1", "item 2", "item 3"], n: 3 };
@@ -35,6 +35,9 @@ async function readTexts(log: Log, modes: StreamModes | undefined): Promise<stri
 function statesOf({ nodes, values, checkpoints }: TurnView) {
   return { nodes, values, checkpoints };
 }
+
+/** The transport that receives a state larger than a frame in the short run. */
+const LARGE_STATES = sampleCases(["WebSocket", "fetch ndjson, over HTTP"]);
 
 describe.each(TRANSPORT_FIXTURES)("$name", ({ name, createFixture }) => {
   it.each<[string, StreamModes | undefined, object]>([
@@ -80,7 +83,7 @@ describe.each(TRANSPORT_FIXTURES)("$name", ({ name, createFixture }) => {
     await fixture.close();
   });
 
-  const isTried = STATE_SAMPLES.isWhole || name === "WebSocket" || name === "fetch ndjson, over HTTP";
+  const isTried = STATE_SAMPLES.isWhole || LARGE_STATES.includes(name);
   it.runIf(isTried)(
     "fails with `frame_too_long` at a state beyond the frame limit, after everything before it",
     async () => {

@@ -303,21 +303,25 @@ describe.skipIf(!canDropPrivileges())(
       return child.lines;
     }
 
-    it.concurrent.each([
+    const CASES: readonly (readonly [name: string, file: number, own: number, lines: readonly string[]])[] = [
       ["file", 0o444, 0o755, [`read s ${BATCH}`, "refused write store_read_only", `read s ${BATCH}`, "closed"]],
       ["folder", 0o644, 0o555, ["refused open store_read_only"]],
       ["file and the folder", 0o444, 0o555, ["refused open store_read_only"]],
       ["file, without read permission", 0o000, 0o755, ["refused open store_failed"]],
-    ])("on the %s reports the error, and continues when it is granted", async (name, file, own, lines) => {
-      const path = await create(name.replaceAll(/\W+/g, "-"));
-      chmodSync(path, file);
-      chmodSync(join(path, ".."), own);
-      expect(await run(path)).toEqual(lines);
-      chmodSync(join(path, ".."), 0o755);
-      chmodSync(path, 0o644);
-      const after = 2 * BATCH;
-      expect(await run(path)).toEqual([`read s ${BATCH}`, `ack s ${after}`, `read s ${after}`, "closed"]);
-      expect(existsSync(`${path}-wal`)).toBe(false);
-    });
+    ];
+    it.concurrent.each(sampleCases(CASES, { perKind: 2 }))(
+      "on the %s reports the error, and continues when it is granted",
+      async (name, file, own, lines) => {
+        const path = await create(name.replaceAll(/\W+/g, "-"));
+        chmodSync(path, file);
+        chmodSync(join(path, ".."), own);
+        expect(await run(path)).toEqual(lines);
+        chmodSync(join(path, ".."), 0o755);
+        chmodSync(path, 0o644);
+        const after = 2 * BATCH;
+        expect(await run(path)).toEqual([`read s ${BATCH}`, `ack s ${after}`, `read s ${after}`, "closed"]);
+        expect(existsSync(`${path}-wal`)).toBe(false);
+      },
+    );
   },
 );

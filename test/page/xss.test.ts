@@ -14,7 +14,7 @@ import {
   writeHostileThoughts,
 } from "./hostile-session.ts";
 import { type OpenedPage, type PageFixture, createPageFixture } from "./page-fixture.ts";
-import { XSS_CORPUS, XSS_KINDS } from "./xss-corpus.ts";
+import { XSS_KINDS } from "./xss-corpus.ts";
 
 /** All texts of each kind, or one. */
 const TEXTS = [...XSS_KINDS.values()].flatMap((texts) => texts.slice(0, PAGE_SAMPLES.hostileOfKind));
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
       const given = await writeHostileSession(log, `fields-${index}`, texts, { isMixed });
       expect(texts.filter((text) => (given.get(text) ?? 0) < MIN_FIELDS)).toEqual([]);
     }
-    await writeHostileAnswers(log, "answers", XSS_CORPUS);
+    await writeHostileAnswers(log, "answers", TEXTS);
     await writeHostileThoughts(log, "thoughts", TEXTS);
     await writeHostileQuestion(log, "question", TEXTS);
     // No more documents than a search returns.

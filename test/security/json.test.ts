@@ -76,10 +76,10 @@ const VALUES: { readonly [name: string]: string } = {
   true: "true",
 };
 
-/** Returns all values; in the short run a quarter of them, a different one for each round. */
+/** Returns all values; in the short run an eighth of them, a different one for each round. */
 function pickValues(round: number): readonly (readonly [string, string])[] {
   const all = Object.entries(VALUES);
-  return ABUSE_SAMPLES.isWhole ? all : all.filter((_, index) => index % 4 === round % 4);
+  return ABUSE_SAMPLES.isWhole ? all : all.filter((_, index) => index % 8 === round % 8);
 }
 
 async function send(method: string, path: string, body: string, type = "application/json"): Promise<number> {
@@ -112,8 +112,8 @@ describe("JSON abuse", () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
-  testThreat("json-abuse", "is accepted or refused where any JSON is allowed", async ({ attempt }) => {
-    for (const [name, value] of Object.entries(VALUES))
+  testThreat("json-abuse", "is accepted or refused where any JSON is allowed", async ({ attempt, sample }) => {
+    for (const [name, value] of sample(Object.entries(VALUES), { perKind: 10 }))
       for (const [method, path, body] of [
         ["POST", "/v1/sessions/any/runs", `{"message":"x","input":${value}}`],
         ["POST", "/v1/sessions/any/approvals/c", `{"decision":"approved","arguments":${value}}`],
@@ -130,7 +130,7 @@ describe("JSON abuse", () => {
         });
   });
 
-  testThreat("json-abuse", "is accepted or refused by an ingest in every dialect", async ({ attempt }) => {
+  testThreat("json-abuse", "is accepted or refused by an ingest in every dialect", async ({ attempt, sample }) => {
     let session = 0;
     for (const [index, dialect] of DIALECT_NAMES.entries())
       for (const [name, value] of pickValues(index)) {
@@ -140,7 +140,7 @@ describe("JSON abuse", () => {
           `{"type":"run_start","message":"x","run_id":"r${session}"}\n{"type":"custom","value":${value}}`,
           `{"type":"message_chunk","content":${value},"ext":${value}}`,
         ].map((text) => text.replaceAll("\n\n", "\n"));
-        for (const [at, text] of frames.entries())
+        for (const [at, text] of sample(frames.entries(), { perKind: 2 }))
           await attempt(`${dialect}: ${name} ${at}`, async () => {
             const path = `/v1/sessions/in-${++session}/ingest?dialect=${dialect}`;
             expect(await send("POST", path, `${text}\n`, "application/x-ndjson")).toBeLessThan(500);
@@ -153,12 +153,12 @@ describe("JSON abuse", () => {
       }
   });
 
-  testThreat("json-abuse", "is refused on sockets, which stay open", async ({ attempt }) => {
+  testThreat("json-abuse", "is refused on sockets, which stay open", async ({ attempt, sample }) => {
     for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", "/openai/v1/responses"]) {
       const socket = new WebSocket(`${server.url.replace("http", "ws")}${path}`);
       socket.setMaxListeners(0);
       await once(socket, "open");
-      for (const [name, value] of Object.entries(VALUES)) {
+      for (const [name, value] of sample(Object.entries(VALUES), { perKind: 10 })) {
         const wrapped = ["run", "approve", "subscribe", "cancel", "response.create"].map(
           (type) =>
             `{"type":"${type}","id":"a","session":"s","message":${value},"arguments":${value},"content":${value},"input":${value}}`,
@@ -264,7 +264,7 @@ describe("frame injection", () => {
             count(2);
           }
       }),
-      { numRuns: ABUSE_SAMPLES.isWhole ? 300 : 8 },
+      { numRuns: ABUSE_SAMPLES.isWhole ? 300 : 3 },
     );
   });
 
