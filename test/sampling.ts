@@ -134,3 +134,6 @@ export const WORST_SAMPLES = LONG
 export const KNOWLEDGE_SAMPLES = LONG
   ? { bases: 60, files: 400, compared: 60, documents: 60, queries: 60 }
   : { bases: 1, files: 160, compared: 2, documents: 12, queries: 15 };
+
+/** Receivers in other languages: at how many random positions a response is cut; in the long run at all of them. */
+export const LANGUAGE_SAMPLES = { cuts: LONG ? Infinity : 6 };
