@@ -1,7 +1,7 @@
-/** Every golden view matches the computed one. */
+/** Every golden view and message matches the computed one. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { computeViews, listViews, writeViews } from "./views.ts";
+import { computeMessages, computeViews, listViews, MESSAGES, writeViews } from "./views.ts";
 
 const VIEWS = listViews();
 
@@ -10,4 +10,8 @@ describe("golden views", () => {
     // Compared as text: a field that is undefined differs from a missing field.
     expect(writeViews(computeViews(vector))).toBe(readFileSync(file, "utf8"));
   });
+});
+
+it("computes the golden messages of the runs in the engine dialect", () => {
+  expect(computeMessages()).toBe(readFileSync(MESSAGES, "utf8"));
 });
