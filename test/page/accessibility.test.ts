@@ -259,6 +259,8 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
   it("shows no animation if reduced motion is set", async () => {
     const { page, context, complaints } = await open({ path: "#/s/asking", reducedMotion: false });
     await page.locator(".loom-approval").waitFor();
+    // The list shows the progress of other sessions.
+    await page.getByRole("button", { name: "New session" }).click();
     await page.locator(".page-session-live").waitFor();
     const countMoving = (): Promise<number> =>
       page.evaluate(() => document.getAnimations().filter(({ playState }) => playState === "running").length);
