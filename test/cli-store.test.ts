@@ -54,24 +54,41 @@ async function writeRuns(log: Log, sessionId: string, runs: number, { isLive = f
 async function describeAll(log: Log): Promise<unknown[]> {
   const all: unknown[] = [];
   for (const info of await log.listSessions({ limit: 1000 })) {
+    const { isPinned, isArchived } = info;
     const { sessionId, title, owner, firstId, lastId, bytes, forkedFrom, rootId, updatedAt } = info;
     const pending = (await log.listPending(sessionId)).map(({ commandId, kind, body }) => ({ commandId, kind, body }));
     const texts = (await gather(exportSession(log, sessionId))).join("");
     // A session without runs was updated when it was created.
     const at = lastId > 0 ? updatedAt : 0;
     const runs = await log.listRuns(sessionId);
-    all.push({ sessionId, title, owner, firstId, lastId, bytes, forkedFrom, rootId, at, pending, runs, texts });
+    const marks = { isPinned, isArchived };
+    all.push({
+      ...marks,
+      sessionId,
+      title,
+      owner,
+      firstId,
+      lastId,
+      bytes,
+      forkedFrom,
+      rootId,
+      at,
+      pending,
+      runs,
+      texts,
+    });
   }
   return all;
 }
 
 async function fillStore(log: Log): Promise<void> {
-  await log.createSession("empty", { title: "Nothing\u0000 yet" });
+  await log.createSession("empty", { title: "Nothing\u0000 yet", isArchived: true });
   await log.createSession("a", { title: "First", owner: "alice" });
   await writeRuns(log, "a", 3);
   await log.createSession("branch", {
     owner: "alice",
     rootId: "a",
+    isPinned: true,
     forkedFrom: { sessionId: "a", runId: "run 2", eventId: 2 },
   });
   await writeRuns(log, "branch", 1);

@@ -8,7 +8,7 @@ import { listWords } from "../search-text.ts";
 import { toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** The index changes of one append. */
-export interface SessionChanges {
+export interface SessionIndexChanges {
   readonly session: IndexedSession;
   readonly changes: IndexChanges;
 }
@@ -41,7 +41,7 @@ const SET_TEXTS = `INSERT INTO @.texts (session, event_id, terms)
   ON CONFLICT (session, event_id) DO UPDATE SET terms = excluded.terms`;
 
 /** Stores the changes of appends whose records are stored in the same transaction. */
-export async function writeIndexes(transaction: Transaction, list: readonly SessionChanges[]): Promise<void> {
+export async function writeIndexes(transaction: Transaction, list: readonly SessionIndexChanges[]): Promise<void> {
   const starts = new Map<string, readonly [session: number, start: IndexedRunStart]>();
   const ends = new Map<string, readonly [session: number, end: IndexedRunEnd]>();
   const landmarks = new Map<string, readonly [session: number, landmark: Landmark]>();

@@ -1,7 +1,6 @@
 // Kind and model select one agent.
 import { describe, expect, it } from "vitest";
-import { findAgent, listAgentOptions } from "./agents.ts";
-import type { ListedAgent } from "./page-state.ts";
+import { findAgent, listAgentOptions, type ListedAgent } from "./agents.ts";
 
 const agent = (name: string, kind: string, model?: string, more: Partial<ListedAgent> = {}): ListedAgent => ({
   name,

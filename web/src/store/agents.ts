@@ -2,7 +2,9 @@
  * Agents as two choices: kind and model. The server names an agent of an additional model `react:openai/gpt-5`; the
  * part before the model is the kind.
  */
-import type { ListedAgent } from "./page-state.ts";
+import type { Agents } from "loom-agent/server";
+
+export type ListedAgent = Agents["agents"][number];
 
 /** One kind of agent, with its agents per model. */
 export interface AgentOption {

@@ -5,17 +5,15 @@
  * Invariants: pure, plain data; every list is bounded; slices that an action does not change keep their identity.
  */
 import type { ElementTarget, UiLanguage } from "loom-agent/react";
-import type { Agents, Models } from "loom-agent/server";
+import type { Models } from "loom-agent/server";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
-import type { AgentChoice } from "./agents.ts";
+import type { AgentChoice, ListedAgent } from "./agents.ts";
 import { type ComposingAction, type ComposingState, EMPTY_COMPOSING, reduceComposing } from "./composing.ts";
 import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
 import type { PageSettings, Theme } from "./settings.ts";
 import { reduceSharing, type SharingAction, type SharingState } from "./sharing.ts";
 import { NO_VERSIONS, reduceVersions, type VersionsAction, type VersionsState } from "./versions.ts";
-
-export type ListedAgent = Agents["agents"][number];
 
 /** Task named in a failure notice. */
 export type PageTask =
