@@ -13,7 +13,7 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import { createTools } from "./counted-tools.ts";
 import { findRuleViolation } from "./find-rule-violation.ts";
 
-const TURNS = process.env["LOOM_LONG"] === undefined ? 50 : 10_000;
+const TURNS = process.env["LOOM_LONG"] === undefined ? 30 : 10_000;
 /** Maximum heap growth between the first part of the test and its end. */
 const MAX_GROWTH = 8 * 1024 * 1024;
 

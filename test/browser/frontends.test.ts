@@ -13,6 +13,7 @@ import type { LanguageModel } from "../../src/models/index.ts";
 import { OfflineModel } from "../../src/models/offline-model.ts";
 import { type LoomServer, startLoomServer } from "../../src/server/index.ts";
 import { createBuiltinTools, createKnowledgeTool } from "../../src/tools/index.ts";
+import { sampleCases } from "../sampling.ts";
 import { packageRoot } from "../source-files.ts";
 import { closeContexts, hasChromium, shareChromium } from "./launch.ts";
 
@@ -193,21 +194,24 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
     });
   });
 
-  it.each(["lumine", "engine"] as const)("%s: continues after a reload, which does not stop the run", async (name) => {
-    await play(name, async ({ page, ask }) => {
-      const { asked, release } = model.hold();
-      await say(page, "What is 6*7?");
-      await asked;
-      const session = await readSession(page);
-      await page.reload();
-      expect(await page.locator("main").innerText()).toBe("");
-      release();
-      expect((await ask("What is 6*8?")).at(-1)).toContain("48");
-      await expect.poll(async () => (await log.listRuns(session)).at(-1)?.status).toBe("completed");
-      // The 003 page names its session and continues it; a 004 page starts a new one.
-      expect(await log.listRuns(session)).toHaveLength(name === "engine" ? 2 : 1);
-    });
-  });
+  it.each(sampleCases(["lumine", "engine"] as const))(
+    "%s: continues after a reload, which does not stop the run",
+    async (name) => {
+      await play(name, async ({ page, ask }) => {
+        const { asked, release } = model.hold();
+        await say(page, "What is 6*7?");
+        await asked;
+        const session = await readSession(page);
+        await page.reload();
+        expect(await page.locator("main").innerText()).toBe("");
+        release();
+        expect((await ask("What is 6*8?")).at(-1)).toContain("48");
+        await expect.poll(async () => (await log.listRuns(session)).at(-1)?.status).toBe("completed");
+        // The 003 page names its session and continues it; a 004 page starts a new one.
+        expect(await log.listRuns(session)).toHaveLength(name === "engine" ? 2 : 1);
+      });
+    },
+  );
 });
 
 async function say(page: Page, content: string): Promise<void> {

@@ -35,7 +35,7 @@ const showCut = (pieces: readonly string[]): string => {
   return showDocument(feed.update(pieces.join(""), true));
 };
 
-const RUNS = process.env["LOOM_LONG"] === "1" ? 30_000 : 240;
+const RUNS = process.env["LOOM_LONG"] === "1" ? 30_000 : 120;
 
 const LINES = [
   ..."|- a|- b\n  c|* x|+ y|1. one|2. two|3) three|- [ ] open|- [x] done|  - nested|    - deeper|    code|\tcode|  ".split(

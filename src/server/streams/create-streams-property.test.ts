@@ -195,7 +195,7 @@ describe("readers that disconnect and resume at random", () => {
           await log.close();
         },
       ),
-      { numRuns: LONG ? 3000 : 100, seed: 8 },
+      { numRuns: LONG ? 3000 : 40, seed: 8 },
     );
   }, 600_000);
 
