@@ -12,6 +12,7 @@ export { RunItem } from "./conversation/run-item.tsx";
 export { useVirtualizer } from "./conversation/use-virtualizer.ts";
 export { DataView } from "./data/data-view.tsx";
 export { toVegaLite } from "./data/to-vega-lite.ts";
+export { writeMarkdownTable } from "./data/write-markdown-table.ts";
 export { ApprovalCard } from "./parts/approval-card.tsx";
 export { ErrorBanner } from "./parts/error-banner.tsx";
 export { PartItem } from "./parts/part-item.tsx";
@@ -43,6 +44,7 @@ export {
   type MathProps,
   type RunVersions,
   type TodoChange,
+  type TurnMenuProps,
   type UiActions,
   type UiPlugins,
   UiProvider,

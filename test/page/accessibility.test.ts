@@ -135,6 +135,19 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
         .click();
       await page.locator(".page-documents").waitFor();
       expect(await findFaults(page, rules, "dialog")).toEqual([]);
+      await page.keyboard.press("Escape");
+      for (const [key, mark] of [
+        ["Control+k", ".page-palette"],
+        ["Enter", ".page-settings"],
+      ] as const) {
+        await page.keyboard.press(key);
+        await page.locator(mark).waitFor();
+        expect(await findFaults(page, rules, "dialog")).toEqual([]);
+        if (key === "Control+k")
+          await page
+            .getByRole("combobox")
+            .fill((await page.locator("html").getAttribute("lang"))?.startsWith("en") === true ? "settings" : "设置");
+      }
       expect(complaints).toEqual([]);
       await context.close();
     });
@@ -179,7 +192,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       const element = await button(name).elementHandle();
       await page.waitForFunction((wanted) => document.activeElement === wanted, element);
     };
-    for (const name of ["Knowledge base", "Shortcuts"]) {
+    for (const name of ["Knowledge base", "Settings", "Shortcuts"]) {
       await press(name);
       await page.getByRole("dialog").waitFor();
       await page.keyboard.press("Escape");

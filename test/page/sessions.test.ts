@@ -1,8 +1,9 @@
 // The page around the conversation: session list, knowledge base, agent and model, language and theme.
+import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { findAnswer, openPage, PHONE, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
+import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
 describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)", () => {
@@ -239,6 +240,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     expect(await box.inputValue()).toBe("?");
     await page.keyboard.press("Alt+/");
     const rows = page.getByRole("dialog", { name: title }).locator("dl > div");
+    await rows.first().waitFor();
     const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
     expect(texts).toContain(line);
     for (const keys of ["Alt /", "?", "Ctrl Enter", "↑ ↓ ← →", "+ − 0"])
@@ -272,6 +274,78 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
       expect(await opened.evaluate(() => document.documentElement.lang)).toBe("en");
       expect(await ground(opened)).toBeLessThan(60);
     }
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("rates, copies and exports answers", async () => {
+    const { page, context, complaints, copies } = await openPage(fixture);
+    await sendMessage(page, "What is 6*7?");
+    await waitForEnd(page);
+    const run = findRun(page);
+    await run.getByRole("button", { name: "Bad answer" }).click();
+    await run.getByRole("textbox", { name: "Comment (optional)" }).fill("Show the steps");
+    await run.getByRole("button", { name: "Send", exact: true }).click();
+    await run.getByText("Thanks for your feedback.").waitFor();
+    await page.reload();
+    expect(await run.getByRole("button", { name: "Bad answer" }).getAttribute("aria-pressed")).toBe("true");
+    await page.keyboard.press("Alt+i");
+    await page.getByRole("region", { name: "Run inspector" }).getByText("Rated bad: Show the steps").waitFor();
+    await page.keyboard.press("Alt+i");
+
+    const choose = async (item: string): Promise<void> => {
+      await run.getByRole("button", { name: "More actions" }).click();
+      await page.getByRole("menuitem", { name: item }).click();
+    };
+    await choose("Copy question and answer");
+    await expect.poll(() => copies.join("")).toMatch(/What is 6\\\*7\?[\s\S]*42/);
+    const save = async (item: string): Promise<readonly [name: string, text: string]> => {
+      const [download] = await Promise.all([page.waitForEvent("download"), choose(item)]);
+      return [download.suggestedFilename(), readFileSync(await download.path(), "utf8")];
+    };
+    expect(await save("Export as Markdown")).toEqual(["What is 6-7-.md", expect.stringContaining("42") as string]);
+    const [name, html] = await save("Export as HTML");
+    expect([name, html.includes("42"), /<script|<button/.test(html)]).toEqual(["What is 6-7-.html", true, false]);
+    const events = await readEvents(fixture, readSessionId(page));
+    expect(events.at(-1)).toMatchObject({ type: "feedback", rating: "bad", comment: "Show the steps" });
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("has settings and a command palette", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    const box = page.getByRole("textbox", { name: "Message", exact: true });
+    await box.waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Command palette" }).waitFor();
+    await page.keyboard.type("sett");
+    await page.getByRole("option", { name: "Open settings", selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Settings" });
+    await dialog.getByRole("combobox", { name: "Theme" }).selectOption("Dark");
+    await dialog.getByRole("combobox", { name: "Send messages with" }).selectOption("ctrl-enter");
+    await dialog.getByRole("switch", { name: "Reduce motion" }).check();
+    await dialog.getByRole("textbox", { name: "System prompt" }).fill("Answer in one line.");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    const { theme, motion } = await page.evaluate(() =>
+      structuredClone(Object.assign({}, document.documentElement.dataset)),
+    );
+    expect([theme, motion]).toEqual(["dark", "reduced"]);
+    await page.reload();
+    await box.fill("What is");
+    await box.press("Enter");
+    await page.keyboard.type("6*7?");
+    expect(await box.inputValue()).toBe("What is\n6*7?");
+    await page.keyboard.press("Control+Enter");
+    await waitForEnd(page);
+    const [start] = await readEvents(fixture, readSessionId(page));
+    expect(start).toMatchObject({ type: "run_start", instructions: "Answer in one line." });
+
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search sessions, actions and agents" }).fill("tree");
+    await page.getByRole("option", { name: "Tree of thoughts" }).click();
+    await page.getByRole("button", { name: "Agent: Tree of thoughts" }).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });

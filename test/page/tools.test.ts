@@ -101,7 +101,14 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     const stageLine = findRun(page).getByRole("status").getByText("Calling measure");
     await stageLine.waitFor();
 
+    // The end of a run in the background is shown in the title of the tab.
+    const session = page.url();
+    await page.keyboard.press("Alt+n");
+    await expect.poll(() => page.title()).toBe("New session – Loom");
     measure({ metres: 12 });
+    await expect.poll(() => page.title()).toBe("Answer ready: measure – Loom");
+    await page.goto(session);
+    await expect.poll(() => page.title()).toBe("measure – Loom");
     await waitForEnd(page);
     // A successful call is collapsed to one line.
     const head = card.getByRole("button", { name: /^measure .*Done .*\d s$/ });

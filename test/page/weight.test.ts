@@ -14,6 +14,11 @@ const LATER: { readonly [file: string]: string } = {
   "math-formula": "mathbb",
   inspector: "page-inspector-timeline",
   "knowledge-dialog": "page-knowledge",
+  "settings-dialog": "page-setting-tall",
+  "command-palette": "page-palette-entry",
+  "approval-form": "loom-approval-fields",
+  "feedback-comment": "loom-feedback",
+  "export-conversation": "page-export-note",
 };
 
 /** Namespaces, schemas and links in developer messages, which are never requested. */

@@ -66,10 +66,11 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
 
     await page.route("**/blobs*", (route) => route.abort());
     const dropped = { dataTransfer: await carry("dropped.txt") };
-    const main = page.getByRole("main");
-    await main.dispatchEvent("dragover", dropped);
+    // Anywhere on the page.
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await list.dispatchEvent("dragover", dropped);
     await page.getByText("Drop files to attach").waitFor();
-    await main.dispatchEvent("drop", dropped);
+    await list.dispatchEvent("drop", dropped);
     await page.getByText("Drop files to attach").waitFor({ state: "detached" });
     const again = page.getByRole("button", { name: "Retry upload: dropped.txt" });
     await again.waitFor();

@@ -3,6 +3,7 @@ import { lazy, type ReactNode } from "react";
 import type { CodeProps, MathProps, UiPlugins } from "loom-agent/react";
 import { Chart } from "./plugins/chart-plugin.tsx";
 import { isKnownLanguage } from "./plugins/code-languages.ts";
+import { TurnMenu } from "./shell/turn-menu.tsx";
 
 const HighlightedCode = lazy(async () => ({ default: (await import("./plugins/code-highlight.tsx")).HighlightedCode }));
 
@@ -17,4 +18,4 @@ function MathPlugin(props: MathProps): ReactNode {
   return <Formula {...props} />;
 }
 
-export const PLUGINS: UiPlugins = { Code: CodePlugin, Math: MathPlugin, Chart };
+export const PLUGINS: UiPlugins = { Code: CodePlugin, Math: MathPlugin, Chart, TurnMenu };

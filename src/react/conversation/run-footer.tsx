@@ -1,14 +1,15 @@
 /** The footer of a run: status, duration, token usage, verification and actions. */
 import type { ReactNode } from "react";
-import type { MessageView, StreamState, TurnView } from "../../client/index.ts";
+import type { FeedbackView, MessageView, StreamState, TurnView } from "../../client/index.ts";
 import { InspectButton } from "../parts/inspect-button.tsx";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
-import { formatDuration, formatNumber } from "../ui/format.ts";
+import { formatDuration, formatNumber, formatTime } from "../ui/format.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
+import { FeedbackButtons, FeedbackForm, useFeedback } from "./feedback.tsx";
 import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
@@ -52,12 +53,16 @@ export interface RunFooterProps {
   readonly turn: TurnView;
   /** State of the session's stream, used to explain why a run is not verified. */
   readonly state?: StreamState | undefined;
+  /** The user's rating of the answer. */
+  readonly feedback?: FeedbackView | undefined;
 }
 
 /** Shows how a run ended, with copy, retry and inspect buttons. */
-export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
+export function RunFooter({ turn, state, feedback }: RunFooterProps): ReactNode {
   const words = useWords(WORDS);
-  const { language, actions } = useUi();
+  const { language, actions, plugins } = useUi();
+  const rating = useFeedback({ runId: turn.runId ?? "", feedback });
+  const time = formatTime(turn.endedAt ?? turn.startedAt ?? Number.NaN, language);
   const { status, usage, durationMs } = turn;
   const answer = turn.messages.findLast(({ role }) => role === "assistant");
   const isCodeShown = turn.code === undefined || turn.code === status || showsCode(answer, turn.code);
@@ -88,6 +93,7 @@ export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
           {words[status]}
         </span>
         {code === undefined ? null : <code>{code}</code>}
+        {time === "" ? null : <time>{time}</time>}
         {facts.map((fact) => (
           <span key={fact}>{fact}</span>
         ))}
@@ -95,12 +101,17 @@ export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
           {answer === undefined || answer.mainContent === "" ? null : (
             <CopyButton getText={() => answer.mainContent} label={words.copy} />
           )}
+          {rating === undefined || turn.runId === undefined || answer === undefined ? null : (
+            <FeedbackButtons control={rating} />
+          )}
           {actions.retry === undefined || status === "running" ? null : (
             <IconButton icon="retry" label={words.retry} onClick={() => actions.retry?.(turn)} />
           )}
           <InspectButton target={{ turn: turn.key, kind: "turn", key: "" }} />
+          {plugins.TurnMenu === undefined ? null : <plugins.TurnMenu turn={turn} />}
         </span>
       </div>
+      {rating === undefined ? null : <FeedbackForm control={rating} />}
       {reason === undefined ? null : (
         <p className="loom-run-reason">
           <ShortText text={reason} />

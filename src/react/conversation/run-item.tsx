@@ -102,7 +102,7 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
         {turn.messages.filter(({ role }) => role !== "user").map(show)}
         {isLive ? <StageLine turn={turn} state={state} /> : null}
         {turn.omitted > 0 ? <p className="loom-run-note">{words.omitted(turn.omitted)}</p> : null}
-        {isLive ? null : <RunFooter turn={turn} state={state} />}
+        {isLive ? null : <LinkedFooter receiver={receiver} sessionId={sessionId} turn={turn} state={state} />}
       </article>
     </RunContext>
   );
@@ -126,6 +126,21 @@ function useAnswerLanding(article: RefObject<HTMLElement | null>, isSearching: b
     return holdBeginning(scroller, line);
     // A drawing that arrives later does not end a search.
   }, [isSearching]);
+}
+
+interface LinkedFooterProps extends Pick<RunItemProps, "receiver" | "sessionId"> {
+  readonly turn: TurnView;
+  readonly state: StreamState | undefined;
+}
+
+/** Feedback belongs to the session and changes after its run, so it is selected here. */
+function LinkedFooter({ receiver, sessionId, turn, state }: LinkedFooterProps): ReactNode {
+  const { runId } = turn;
+  const select = useMemo(
+    () => (session: SessionView | undefined) => session?.feedback?.find((one) => one.runId === runId),
+    [runId],
+  );
+  return <RunFooter turn={turn} state={state} feedback={useSession(receiver, sessionId, select)} />;
 }
 
 function selectState(session: SessionView | undefined): StreamState | undefined {

@@ -99,7 +99,7 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
         <div className="loom-message-actions">
           {text === "" ? null : <CopyButton getText={() => text} label={words.copy} />}
           {actions.edit === undefined ? null : (
-            <IconButton ref={editButton} icon="edit" label={words.edit} onClick={edit} />
+            <IconButton ref={editButton} icon="edit" data-action="edit" label={words.edit} onClick={edit} />
           )}
           <InspectButton target={{ turn: run.turnKey, kind: "turn", key: "" }} />
           <VersionSwitcher turnKey={run.turnKey} />

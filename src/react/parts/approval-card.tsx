@@ -2,13 +2,15 @@
  * The approval request of a tool call and its outcome. The decision, actor and reason come from the session, so every
  * page shows the same outcome.
  */
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import type { ApprovalView, CommandResult, ToolCall } from "../../client/index.ts";
 import { Icon } from "../ui/icon.tsx";
+import { Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { ActionSummary } from "./action-summary.tsx";
-import { ApprovalForm, type ApprovalFormProps, RequestedArguments, type SubmitState } from "./approval-form.tsx";
+import type { ApprovalFormProps, SubmitState } from "./approval-form.tsx";
+import { ArgumentsView } from "./arguments-view.tsx";
 import { Countdown } from "./clock-text.tsx";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
 import { ACTION_WORDS, describeAction } from "./describe-action.ts";
@@ -48,6 +50,8 @@ const WORDS = defineWords({
     over: "运行在审批前已结束。",
   },
 });
+
+const ApprovalForm = lazy(async () => ({ default: (await import("./approval-form.tsx")).ApprovalForm }));
 
 const MAX_NAME = 80;
 
@@ -116,16 +120,22 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
           <Countdown until={approval.expiresAt} formatLeft={words.left} expiredText={words.timeUp} />
         )}
       </p>
-      {action === undefined ? <RequestedArguments requested={approval.arguments} /> : <ActionSummary action={action} />}
+      {action === undefined ? (
+        <ArgumentsView arguments={approval.arguments} argumentsText="" argumentsInvalid={false} isStreaming={false} />
+      ) : (
+        <ActionSummary action={action} />
+      )}
       {canAnswer ? (
-        <ApprovalForm
-          requested={approval.arguments}
-          stateKey={stateKey}
-          phase={phase}
-          hasSummary={action !== undefined}
-          canAllowAlways={actions.allowTool !== undefined && call.toolName !== "" && action?.isQuestion !== true}
-          onAnswer={answer}
-        />
+        <Suspense fallback={<Spinner />}>
+          <ApprovalForm
+            requested={approval.arguments}
+            stateKey={stateKey}
+            phase={phase}
+            hasSummary={action !== undefined}
+            canAllowAlways={actions.allowTool !== undefined && call.toolName !== "" && action?.isQuestion !== true}
+            onAnswer={answer}
+          />
+        </Suspense>
       ) : (
         <p className="loom-approval-note">{isLive ? words.readOnly : words.over}</p>
       )}

@@ -1,4 +1,4 @@
-/** Editor of the arguments in an approval request. It is loaded when the user starts to edit. */
+/** Editor of the arguments in an approval request. */
 import { type ReactNode, useEffect, useRef } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
 import { Button } from "../ui/button.tsx";

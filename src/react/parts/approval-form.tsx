@@ -2,9 +2,11 @@
  * The form to answer an approval request: allow once, allow for the session, reject with a reason, or edit the
  * arguments first. Only the buttons submit; Enter in a field does not.
  *
+ * Loaded with the first approval.
+ *
  * Invariant: the row of buttons does not move or change while the form is open. What the user opens appears below it.
  */
-import { lazy, type KeyboardEvent, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { CommandResult } from "../../client/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { Button } from "../ui/button.tsx";
@@ -13,7 +15,7 @@ import { Spinner } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import type { ApprovalResponse } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import type { ApprovalEdit } from "./approval-editor.tsx";
+import { type ApprovalEdit, ApprovalEditor } from "./approval-editor.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
 
@@ -48,9 +50,6 @@ const WORDS = defineWords({
   },
 });
 
-const loadEditor = async () => ({ default: (await import("./approval-editor.tsx")).ApprovalEditor });
-const ApprovalEditor = lazy(loadEditor);
-
 /** Progress of sending the response. */
 export type SubmitState =
   | { readonly kind: "idle" | "sending" | "sent" }
@@ -84,8 +83,6 @@ export function ApprovalForm(props: ApprovalFormProps): ReactNode {
   // A section restored by scrolling back must not take the focus.
   const [isFresh, setFresh] = useState(false);
   const element = useRef<HTMLDivElement>(null);
-  // Loaded before it is needed, so that it opens at once and the button stays under the pointer.
-  useEffect(() => void loadEditor().catch(() => undefined), []);
   const isChanged = edit?.reading.kind === "ready" && edit.reading.isChanged;
   const isFaulty = edit !== undefined && edit.reading.kind !== "ready";
   const isBusy = phase.kind === "sending" || phase.kind === "sent";
@@ -167,30 +164,24 @@ export function ApprovalForm(props: ApprovalFormProps): ReactNode {
           </div>
         </div>
       ) : section === "edit" ? (
-        <Suspense fallback={<Spinner />}>
-          <ApprovalEditor
-            requested={requested}
-            edit={edit}
-            isDisabled={isBusy}
-            isFresh={isFresh}
-            onChange={setEdit}
-            onDiscard={() => {
-              setEdit(undefined);
-              close("edit");
-            }}
-          />
-        </Suspense>
+        <ApprovalEditor
+          requested={requested}
+          edit={edit}
+          isDisabled={isBusy}
+          isFresh={isFresh}
+          onChange={setEdit}
+          onDiscard={() => {
+            setEdit(undefined);
+            close("edit");
+          }}
+        />
       ) : hasSummary ? (
         <Disclosure summary={words.details}>
-          <RequestedArguments requested={requested} />
+          <ArgumentsView arguments={requested} argumentsText="" argumentsInvalid={false} isStreaming={false} />
         </Disclosure>
       ) : null}
     </div>
   );
-}
-
-export function RequestedArguments({ requested }: { readonly requested: JsonObject }): ReactNode {
-  return <ArgumentsView arguments={requested} argumentsText="" argumentsInvalid={false} isStreaming={false} />;
 }
 
 interface RejectReasonProps {

@@ -2,12 +2,11 @@
  * An image of an answer, in a box of fixed size so that the layout does not shift. A click opens the viewer. A blocked
  * or broken image shows its description and URL.
  */
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { findImageSource } from "../text/find-image-source.ts";
-import { ImageViewer } from "./image-viewer.tsx";
 import { cutText, shorten } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
@@ -24,6 +23,8 @@ const WORDS = defineWords({
     withheld: "已阻止加载此地址的图片。",
   },
 });
+
+const ImageViewer = lazy(async () => ({ default: (await import("./image-viewer.tsx")).ImageViewer }));
 
 const MAX_ALT = 500;
 const MAX_ADDRESS = 200;
@@ -84,7 +85,11 @@ export function ImageItem({ url, alt = "", isTrusted = false, size = "part" }: I
         />
       </button>
       {size === "part" && caption !== "" ? <figcaption>{caption}</figcaption> : null}
-      {isViewed ? <ImageViewer url={url} source={source} name={name} onClose={() => setViewed(false)} /> : null}
+      {isViewed ? (
+        <Suspense fallback={null}>
+          <ImageViewer url={url} source={source} name={name} onClose={() => setViewed(false)} />
+        </Suspense>
+      ) : null}
     </figure>
   );
 }

@@ -6,6 +6,7 @@ import type { MessagePart, ThinkingPart, TodoList, ToolCall, ToolCallStatus } fr
 import { type UiLanguage, UiProvider } from "../index.ts";
 import type { Ui } from "../ui/ui-context.tsx";
 import { UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
+import { ApprovalForm } from "./approval-form.tsx";
 import { FailedPart } from "./part-boundary.tsx";
 import { PartItem } from "./part-item.tsx";
 
@@ -112,13 +113,25 @@ describe("ApprovalCard", () => {
 
   it("can be answered only if the page allows it and the run is live", () => {
     const part = tool({ status: "awaiting_approval", approval: pending });
-    expect(render(part, { actions: approve })).toContain("Allow</button>");
+    // The form is loaded later.
+    expect(render(part, { actions: approve })).toContain("loom-spinner");
+    expect(render(part)).not.toContain("loom-spinner");
     expect(render(part)).toContain("Waiting for approval from another user.");
     expect(render(part, { actions: approve, isLive: false })).toContain("The run ended before approval.");
   });
 
   it("is not a form, so that Enter does not submit", () => {
-    const html = render(tool({ status: "awaiting_approval", approval: pending }), { actions: approve });
+    const html = renderToStaticMarkup(
+      createElement(ApprovalForm, {
+        requested: { to: "alice" },
+        stateKey: "t",
+        phase: { kind: "idle" },
+        hasSummary: false,
+        canAllowAlways: true,
+        onAnswer: () => undefined,
+      }),
+    );
+    expect(html).toContain("Always allow in this session");
     expect(html).not.toMatch(/<form|type="submit"|autofocus/i);
   });
 

@@ -29,7 +29,11 @@ export function formatBytes(bytes: number, language: UiLanguage): string {
   return `${new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: digits }).format(value)} ${units[power]}`;
 }
 
-/** Formats a Unix time in milliseconds as date and time in the local time zone. */
+/** Furthest time from 1970 that a date can have, in milliseconds. */
+const MAX_TIME = 8.64e15;
+
+/** Formats a Unix time in milliseconds as date and time in the local time zone. Empty if it is not a date. */
 export function formatTime(ms: number, language: UiLanguage): string {
+  if (!(Math.abs(ms) <= MAX_TIME)) return "";
   return new Intl.DateTimeFormat(LOCALES[language], { dateStyle: "medium", timeStyle: "short" }).format(ms);
 }

@@ -103,6 +103,11 @@ export interface ChartProps {
   onFail?(reason: string): void;
 }
 
+/** Props of a menu with further actions on a run. */
+export interface TurnMenuProps {
+  readonly turn: TurnView;
+}
+
 /** Components loaded on demand. Without a plugin its content is shown as plain text or a table. */
 export interface UiPlugins {
   /** Syntax highlighting. */
@@ -111,6 +116,8 @@ export interface UiPlugins {
   readonly Math?: ComponentType<MathProps>;
   /** Chart drawing. */
   readonly Chart?: ComponentType<ChartProps>;
+  /** Menu with further actions on a run, shown in its footer. */
+  readonly TurnMenu?: ComponentType<TurnMenuProps>;
 }
 
 /** What the page provides to the components inside a `UiProvider`. */

@@ -1,6 +1,6 @@
 /**
- * The composer. Enter sends and Shift+Enter inserts a line, except while an input method is composing. Files come from
- * the button, the clipboard or drag and drop.
+ * The composer. Enter, or Ctrl+Enter as the settings say, sends; other ways to press it insert a line. Nothing is sent
+ * while an input method is composing. Files come from the button, the clipboard or drag and drop.
  */
 import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffect, useMemo, useRef } from "react";
 import type { SessionView } from "loom-agent/client";
@@ -15,6 +15,7 @@ import { COMPOSER_WORDS } from "./composer-words.ts";
 import { Pickers } from "./pickers.tsx";
 import { WaitingList } from "./waiting-list.tsx";
 
+const selectSendKey = ({ settings }: PageState): PageState["settings"]["sendKey"] => settings.sendKey;
 const selectStopping = ({ composing }: PageState): readonly string[] => composing.stopping;
 
 /** Returns the ID of the live run. */
@@ -116,6 +117,7 @@ function MessageBox({ name, text }: { readonly name: string; readonly text: stri
   const words = useWords(COMPOSER_WORDS);
   const page = usePage();
   const mayAttach = useMay("write");
+  const sendKey = usePageState(selectSendKey);
   const box = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     if (box.current !== null) fitHeight(box.current);
@@ -125,6 +127,7 @@ function MessageBox({ name, text }: { readonly name: string; readonly text: stri
     // oxlint-disable-next-line typescript/no-deprecated
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
     if (event.key !== "Enter" || event.shiftKey || isComposing) return;
+    if (sendKey === "ctrl-enter" && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     event.currentTarget.form?.requestSubmit();
   };
@@ -145,7 +148,7 @@ function MessageBox({ name, text }: { readonly name: string; readonly text: stri
       value={text}
       placeholder={words.placeholder}
       aria-label={words.message}
-      enterKeyHint="send"
+      enterKeyHint={sendKey === "ctrl-enter" ? "enter" : "send"}
       onChange={(event) => page.dispatch({ type: "draft/typed", session: name, text: event.target.value })}
       onKeyDown={onKeyDown}
       onPaste={onPaste}

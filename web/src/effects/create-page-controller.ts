@@ -8,11 +8,14 @@ import { createStore, type ReducerStore } from "../store/create-store.ts";
 import { createPageState, type PageAction, type PageState, reducePage } from "../store/page-state.ts";
 import { saveDrafts, readDrafts } from "../store/stored-drafts.ts";
 import { formatRoute, formatSharedRoute, readRoute, readSharedRoute, readShareSecret } from "../store/route.ts";
+import { readInstructions, saveInstructions } from "../store/instructions.ts";
 import { type KeyValueStorage, saveSettings, readSettings } from "../store/settings.ts";
 import { type AccessEffects, createAccessEffects } from "./access-effects.ts";
+import { type AlertEffects, createAlertEffects } from "./alert-effects.ts";
 import { type AttachmentEffects, createAttachmentEffects } from "./attachment-effects.ts";
 import { Connections } from "./connections.ts";
 import { attempt, createId, type EffectContext } from "./effect-context.ts";
+import { createExportEffects, type ExportEffects } from "./export-effects.ts";
 import { createKnowledgeEffects, type KnowledgeEffects } from "./knowledge-effects.ts";
 import { createMessageEffects, type MessageEffects } from "./message-effects.ts";
 import { createSessionEffects, type SessionEffects } from "./session-effects.ts";
@@ -29,6 +32,8 @@ export interface PageController
     AttachmentEffects,
     KnowledgeEffects,
     SharingEffects,
+    AlertEffects,
+    ExportEffects,
     VersionEffects {
   readonly store: ReducerStore<PageState, PageAction>;
   readonly receiver: Receiver;
@@ -50,7 +55,11 @@ export function createPageController(): PageController {
   const drafts = findStorage(() => sessionStorage);
   const store = createStore(
     reducePage,
-    createPageState(readSettings(settings, chooseLanguage(navigator.languages)), readDrafts(drafts)),
+    createPageState(
+      readSettings(settings, chooseLanguage(navigator.languages)),
+      readDrafts(drafts),
+      readInstructions(settings),
+    ),
   );
   const receiver = createLoomReceiver({ limits: { maxSessions: MAX_SESSIONS } });
   const transport = createWebSocketTransport({ url: formatSocketUrl() });
@@ -59,7 +68,10 @@ export function createPageController(): PageController {
     max: MAX_CONNECTIONS,
     isBusy: (session) => findWaiting(store.getSnapshot().composing, session).some(isPending),
     connect(session) {
-      watches.set(session, watchSession(context, session, { sessions, findApproval, onStreamFailure: checkAccess }));
+      watches.set(
+        session,
+        watchSession(context, session, { sessions, findApproval, alerts, onStreamFailure: checkAccess }),
+      );
       return connect(receiver, { transport, session, reconnect: { maxAttempts: MAX_RECONNECTS } });
     },
     onClose(session) {
@@ -101,6 +113,11 @@ export function createPageController(): PageController {
       sessions.refresh(store.getSnapshot().sessions.current);
     }),
   };
+  const alerts = createAlertEffects(context, {
+    isVisible: () => document.visibilityState === "visible",
+    notifications: typeof Notification === "undefined" ? undefined : Notification,
+    focus: () => window.focus(),
+  });
   const versions = createVersionEffects(context);
   const sessions = createSessionEffects(context, (session) => void versions.loadVersions(session));
   const messages = createMessageEffects(context);
@@ -155,6 +172,7 @@ export function createPageController(): PageController {
     sessions.refresh();
     connections.retryAll();
     const { current } = store.getSnapshot().sessions;
+    if (current !== undefined) alerts.clear(current);
     if (current !== undefined && hasTurns(receiver, current)) void sessions.loadDetails(current);
   });
   followSettings(store, settings);
@@ -177,6 +195,8 @@ export function createPageController(): PageController {
     ...createAttachmentEffects(context),
     ...createKnowledgeEffects(context),
     ...createSharingEffects(context),
+    ...createExportEffects(context),
+    setNotifications: (isOn) => alerts.setNotifications(isOn),
   };
 }
 
@@ -204,23 +224,27 @@ async function loadAgents(context: EffectContext): Promise<void> {
   context.store.dispatch({ type: "agents/loaded", agents });
 }
 
-/** Applies settings to the document and stores each change. */
+/** Applies settings to the document and stores each change of them and of system prompts. */
 function followSettings(store: ReducerStore<PageState, PageAction>, storage: KeyValueStorage | undefined): void {
   const apply = (): void => {
-    const { language, theme } = store.getSnapshot().settings;
+    const { language, theme, hasReducedMotion } = store.getSnapshot().settings;
     const { documentElement } = document;
     documentElement.lang = language === "zh" ? "zh-CN" : "en";
     if (theme === "system") delete documentElement.dataset["theme"];
     else documentElement.dataset["theme"] = theme;
+    if (hasReducedMotion === true) documentElement.dataset["motion"] = "reduced";
+    else delete documentElement.dataset["motion"];
   };
-  let { settings } = store.getSnapshot();
+  let { settings, instructions } = store.getSnapshot();
   apply();
   store.subscribe(() => {
-    const now = store.getSnapshot().settings;
-    if (now === settings) return;
-    settings = now;
+    const now = store.getSnapshot();
+    if (now.instructions !== instructions) saveInstructions(storage, now.instructions);
+    instructions = now.instructions;
+    if (now.settings === settings) return;
+    settings = now.settings;
     apply();
-    saveSettings(storage, now);
+    saveSettings(storage, settings);
   });
 }
 

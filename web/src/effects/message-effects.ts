@@ -48,7 +48,7 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
   const { store } = context;
 
   const deliver = async (session: string, message: WaitingMessage): Promise<void> => {
-    const { commandId, runId, text, reasoning, files } = message;
+    const { commandId, runId, text, reasoning, instructions, files } = message;
     const agent = message.agent ?? (await awaitDefaultAgent(store));
     if (agent === UNKNOWN_AGENT) {
       store.dispatch({ type: "message/updated", session, runId, status: "failed", error: NO_AGENTS });
@@ -61,6 +61,7 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       when_busy: "enqueue",
       ...(agent === undefined ? {} : { agent }),
       ...(reasoning === undefined ? {} : { reasoning }),
+      ...(instructions === undefined ? {} : { instructions }),
       ...(files.length === 0 ? {} : { attachments: files }),
     });
     if (outcome.kind === "accepted") store.dispatch({ type: "message/updated", session, runId, status: "queued" });
@@ -83,12 +84,16 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
     { clearsDraft = false }: { readonly clearsDraft?: boolean } = {},
   ): void => {
     const { reasoning } = store.getSnapshot().settings;
+    const from = current() ?? "";
+    if (from !== session) store.dispatch({ type: "instructions/copied", from, to: session });
+    const instructions = store.getSnapshot().instructions.get(session);
     const message: WaitingMessage = {
       commandId: context.createId(),
       runId: context.createId(),
       text,
       ...(agent === undefined ? {} : { agent }),
       ...(reasoning === undefined ? {} : { reasoning }),
+      ...(instructions === undefined ? {} : { instructions }),
       files,
       status: "sending",
     };

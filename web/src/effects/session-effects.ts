@@ -29,6 +29,8 @@ export interface SessionEffects {
   archive(session: string, isArchived: boolean): Promise<void>;
   /** Deletes all versions of the conversation. */
   remove(session: string): Promise<void>;
+  /** Deletes all sessions of the user. Reports how many of a page are left. Resolves to whether all were deleted. */
+  removeAll(onProgress: (left: number) => void): Promise<boolean>;
   /** Duplicates a session under this title and opens the copy. */
   fork(session: string, title: string): Promise<void>;
   /** 1: the next session in the list, -1: the previous one. */
@@ -150,6 +152,33 @@ export function createSessionEffects(
     if (updated !== undefined) context.notifyTabs();
   };
 
+  /** Returns false if it failed, which a notice reports. */
+  const remove = async (session: string): Promise<boolean> => {
+    deleting.add(session);
+    const isDone = await attempt(context, "delete", async () => {
+      try {
+        await api.deleteConversation(session);
+      } catch (error) {
+        // Another client deleted it first.
+        if (!(error instanceof ApiError) || error.code !== "unknown_session") throw error;
+      }
+      return true;
+    });
+    deleting.delete(session);
+    if (isDone !== true) return false;
+    const { sessions } = store.getSnapshot();
+    const versions = listVersions(sessions, session);
+    if (sessions.current !== undefined && versions.includes(sessions.current)) context.open(undefined);
+    for (const version of versions) {
+      changed.delete(version);
+      context.disconnect(version);
+      requests.delete(version);
+      change({ type: "session/deleted", session: version });
+    }
+    context.notifyTabs();
+    return true;
+  };
+
   return {
     refresh,
     async loadMore() {
@@ -190,28 +219,19 @@ export function createSessionEffects(
     pin: (session, isPinned) => update(session, "change", { is_pinned: isPinned }),
     archive: (session, isArchived) => update(session, "change", { is_archived: isArchived }),
     async remove(session) {
-      deleting.add(session);
-      const isDone = await attempt(context, "delete", async () => {
-        try {
-          await api.deleteConversation(session);
-        } catch (error) {
-          // Another client deleted it first.
-          if (!(error instanceof ApiError) || error.code !== "unknown_session") throw error;
+      await remove(session);
+    },
+    async removeAll(onProgress) {
+      for (;;) {
+        const page = await attempt(context, "delete", () => api.listSessions({ limit: PAGE_SIZE }));
+        if (page === undefined) return false;
+        const { sessions, next } = page;
+        for (const [index, { session_id }] of sessions.entries()) {
+          onProgress(sessions.length - index);
+          if (!(await remove(session_id))) return false;
         }
-        return true;
-      });
-      deleting.delete(session);
-      if (isDone !== true) return;
-      const { sessions } = store.getSnapshot();
-      const versions = listVersions(sessions, session);
-      if (sessions.current !== undefined && versions.includes(sessions.current)) context.open(undefined);
-      for (const version of versions) {
-        changed.delete(version);
-        context.disconnect(version);
-        requests.delete(version);
-        change({ type: "session/deleted", session: version });
+        if (next === undefined) return true;
       }
-      context.notifyTabs();
     },
     async fork(session, title) {
       const before = store.getSnapshot().sessions.current;

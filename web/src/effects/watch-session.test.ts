@@ -15,8 +15,13 @@ function setUp() {
     loadDetails: async (session: string) => void loaded.push(session),
   };
   let approval: string | undefined;
+  const alerted: string[] = [];
   const stop = watchSession(context, "s", {
     sessions,
+    alerts: {
+      alert: ({ session, kind, detail }) => void alerted.push([session, kind, detail].join(" ").trim()),
+      clear: (session) => void alerted.push(`${session} cleared`),
+    },
     findApproval: () => approval,
     onStreamFailure: () => void failures++,
   });
@@ -27,6 +32,7 @@ function setUp() {
     context,
     refreshed,
     loaded,
+    alerted,
     countFailures: () => failures,
     stop,
     setApproval,
@@ -97,6 +103,20 @@ describe("watchSession", () => {
     context.show("s", [createTurn({ runId: "r2" })]);
     context.show("s", [createTurn({ runId: "r2", status: "error", reason: "no" })]);
     expect(announced()).toBeUndefined();
+  });
+
+  it("alerts the user about runs of every session, and takes back an approval that was answered", () => {
+    const { context, alerted, setApproval } = setUp();
+    context.open("other");
+    context.show("s", [createTurn({ runId: "r" })]);
+    setApproval("write_file");
+    context.show("s", [createTurn({ runId: "r" })]);
+    expect(alerted).toEqual(["s approval write_file"]);
+    setApproval(undefined);
+    context.show("s", [createTurn({ runId: "r" })]);
+    vi.advanceTimersByTime(1000);
+    context.show("s", [createTurn({ runId: "r", status: "completed" })]);
+    expect(alerted.slice(1)).toEqual(["s cleared", "s complete"]);
   });
 
   it("announces an approval once, and why a run failed", () => {

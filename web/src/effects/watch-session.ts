@@ -6,6 +6,8 @@ import type { SessionView, StreamStatus, TurnView } from "loom-agent/client";
 import { findWaiting } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import { findRow } from "../store/sessions.ts";
+import type { Announcement } from "../store/page-state.ts";
+import type { Alerts } from "./alert-effects.ts";
 import type { EffectContext } from "./effect-context.ts";
 import type { SessionEffects } from "./session-effects.ts";
 
@@ -13,6 +15,8 @@ export interface SessionWatchOptions {
   readonly sessions: Pick<SessionEffects, "refresh" | "loadDetails">;
   /** Returns the tool that waits for approval, if any. */
   readonly findApproval: (turn: TurnView) => string | undefined;
+  /** Alerts the user, unless they look at the session. */
+  readonly alerts: Pick<Alerts, "alert" | "clear">;
   /** Called when the stream breaks or is refused. */
   readonly onStreamFailure: () => void;
 }
@@ -49,7 +53,7 @@ interface TurnChange {
 
 /** Returns a function that stops watching. */
 export function watchSession(context: EffectContext, session: string, options: SessionWatchOptions): () => void {
-  const { sessions, findApproval, onStreamFailure } = options;
+  const { sessions, findApproval, alerts, onStreamFailure } = options;
   const view = context.receiver.session(session);
   let seen: SeenTurn = { key: undefined, status: undefined, approval: undefined, attempt: undefined };
   /** Run that was last requested on this page, and when the latest turn appeared. */
@@ -84,8 +88,12 @@ export function watchSession(context: EffectContext, session: string, options: S
     seen = { key: latest?.key, status, approval, attempt };
     if (before.key !== latest?.key) since = Date.now();
     const isAwaited = (requested !== undefined && requested === latest?.runId) || Date.now() - since >= WATCHED_MS;
-    if (context.store.getSnapshot().sessions.current === session)
-      announce(context, { before, now: seen, isAwaited }, latest);
+    if (before.approval !== undefined && approval === undefined) alerts.clear(session);
+    for (const { kind, detail } of listNews({ before, now: seen, isAwaited }, latest)) {
+      if (context.store.getSnapshot().sessions.current === session)
+        context.store.dispatch({ type: "announced", kind, detail });
+      if (kind === "approval" || kind === "complete" || kind === "error") alerts.alert({ session, kind, detail });
+    }
     if (isSameRun) return;
     context.store.dispatch({ type: "session/live", session, isLive: live !== undefined });
     if (latest?.runId !== undefined && live === undefined)
@@ -116,16 +124,19 @@ function removeStarted({ store }: EffectContext, session: string, view: SessionV
   return runIds;
 }
 
-/** Announces approvals, restarts and ends of runs to screen readers, never the text of a run. */
-function announce({ store }: EffectContext, { before, now, isAwaited }: TurnChange, turn: TurnView | undefined): void {
+type RunNews = Omit<Announcement, "count">;
+
+/** What is announced to screen readers: approvals, restarts and ends of runs, never the text of a run. */
+function listNews({ before, now, isAwaited }: TurnChange, turn: TurnView | undefined): readonly RunNews[] {
+  const news: RunNews[] = [];
   if (now.approval !== undefined && now.approval !== before.approval)
-    store.dispatch({ type: "announced", kind: "approval", detail: now.approval.slice(0, MAX_ANNOUNCED) });
+    news.push({ kind: "approval", detail: now.approval.slice(0, MAX_ANNOUNCED) });
   if (now.attempt !== undefined && now.status === "running" && before.key === now.key && now.attempt !== before.attempt)
-    store.dispatch({ type: "announced", kind: "restarted", detail: "" });
+    news.push({ kind: "restarted", detail: "" });
   const wasOver = before.key === now.key && before.status !== "running";
   // The stream status reports a cut run.
-  if (now.status === "running" || now.status === "cut" || wasOver || !isAwaited) return;
-  if (now.status === "error")
-    store.dispatch({ type: "announced", kind: "error", detail: (turn?.reason ?? "").slice(0, MAX_ANNOUNCED) });
-  else store.dispatch({ type: "announced", kind: now.status === "cancelled" ? "cancelled" : "complete", detail: "" });
+  if (now.status === "running" || now.status === "cut" || wasOver || !isAwaited) return news;
+  if (now.status === "error") news.push({ kind: "error", detail: (turn?.reason ?? "").slice(0, MAX_ANNOUNCED) });
+  else news.push({ kind: now.status === "cancelled" ? "cancelled" : "complete", detail: "" });
+  return news;
 }

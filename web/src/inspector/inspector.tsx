@@ -13,6 +13,7 @@ import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { ReadingNote } from "./reading-note.tsx";
 import { ReplayView } from "./replay-view.tsx";
+import { RunFeedback } from "./run-feedback.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import { StateView } from "./state-view.tsx";
 import { Tabs } from "./tabs.tsx";
@@ -115,6 +116,7 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
           }
         />
       </InspectorHead>
+      <RunFeedback receiver={receiver} session={session} runId={runId} />
       <Scrubber recording={recording} count={count} position={position} onMove={move} playback={playback} />
       <Tabs<InspectorTab>
         label={words.tabs}

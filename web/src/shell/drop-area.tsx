@@ -1,64 +1,49 @@
-/** Attaches files that are dropped on the conversation. */
-import { type DragEvent, type ReactNode, useEffect, useState } from "react";
+/** Attaches files that are dropped anywhere on the page. */
+import { type ReactNode, useEffect, useState } from "react";
 import { Icon, useWords } from "loom-agent/react";
 import { useMay, usePage } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
-export interface DropAreaProps {
-  readonly className: string;
-  readonly children: ReactNode;
-  /** Covered by a panel. */
-  readonly isInert: boolean;
-}
-
-export function DropArea({ className, children, isInert }: DropAreaProps): ReactNode {
+/** Shows where files can be dropped while they are dragged over the page. */
+export function DropArea(): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const [mayWrite, mayRun] = [useMay("write"), useMay("run")];
   const mayAttach = mayWrite && mayRun;
   const [isOver, setOver] = useState(false);
-  // Otherwise the browser would leave the page to open the file.
   useEffect(() => {
-    const refuse = (event: globalThis.DragEvent): void => {
-      if (event.defaultPrevented || event.dataTransfer?.types.includes("Files") !== true) return;
+    const onDrag = (event: DragEvent): void => {
+      const { dataTransfer } = event;
+      // A dialog may take files itself.
+      if (event.defaultPrevented || dataTransfer?.types.includes("Files") !== true) return;
+      // Otherwise the browser would leave the page to open the file.
       event.preventDefault();
-      event.dataTransfer.dropEffect = "none";
+      const isTaken = mayAttach && document.querySelector("dialog[open]") === null;
+      if (!isTaken) dataTransfer.dropEffect = "none";
+      setOver(isTaken && event.type !== "drop");
+      if (isTaken && event.type === "drop") page.attach([...dataTransfer.files]);
     };
-    addEventListener("dragover", refuse);
-    addEventListener("drop", refuse);
+    // Leaving an element for another is not leaving the page.
+    const onLeave = ({ relatedTarget }: DragEvent): void => {
+      if (relatedTarget === null) setOver(false);
+    };
+    const end = (): void => setOver(false);
+    addEventListener("dragover", onDrag);
+    addEventListener("drop", onDrag);
+    addEventListener("dragleave", onLeave);
+    addEventListener("dragend", end);
     return () => {
-      removeEventListener("dragover", refuse);
-      removeEventListener("drop", refuse);
+      removeEventListener("dragover", onDrag);
+      removeEventListener("drop", onDrag);
+      removeEventListener("dragleave", onLeave);
+      removeEventListener("dragend", end);
     };
-  }, []);
-  const hasFiles = (event: DragEvent): boolean => mayAttach && event.dataTransfer.types.includes("Files");
+  }, [page, mayAttach]);
+  if (!isOver) return null;
   return (
-    <main
-      className={className}
-      inert={isInert}
-      onDragOver={(event) => {
-        if (!hasFiles(event)) return;
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={(event) => {
-        // Entering a child element is not leaving.
-        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
-      }}
-      onDrop={(event) => {
-        if (!hasFiles(event)) return;
-        event.preventDefault();
-        setOver(false);
-        page.attach([...event.dataTransfer.files]);
-      }}
-    >
-      {children}
-      {isOver ? (
-        <div className="page-drop">
-          <Icon name="upload" />
-          {words.dropFiles}
-        </div>
-      ) : null}
-    </main>
+    <div className="page-drop">
+      <Icon name="upload" />
+      {words.dropFiles}
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 /** Page header: session title, status, inspector button and settings. */
-import { type ReactNode, useEffect, useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { SessionView, StreamState } from "loom-agent/client";
 import { findRunPhase, IconButton, StreamStatus, useSession, useWords } from "loom-agent/react";
 import { findLiveRun } from "../store/live-run.ts";
@@ -8,6 +8,7 @@ import { findRow } from "../store/sessions.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { LanguageMenu, ThemeMenu } from "./theme-menu.tsx";
+import { useTabTitle } from "./use-tab-title.ts";
 
 export interface HeaderProps {
   readonly session: string | undefined;
@@ -57,7 +58,7 @@ export function Header({ session, isListShown, onToggleList }: HeaderProps): Rea
   );
 }
 
-/** Also sets the document title, with a mark during a run. */
+/** Also sets the title of the tab. */
 function Title({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
@@ -70,9 +71,7 @@ function Title({ session }: { readonly session: string | undefined }): ReactNode
   const mayRun = useMay("run");
   const title = usePageState(select) ?? (session === undefined && !mayRun ? words.sessions : words.untitled);
   const isLive = useSession(page.receiver, session ?? "", selectIsLive);
-  useEffect(() => {
-    document.title = `${isLive ? "● " : ""}${title} – Loom`;
-  }, [title, isLive]);
+  useTabTitle(title, isLive);
   return (
     <h1 className="page-title" title={title}>
       {title}

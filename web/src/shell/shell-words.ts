@@ -1,5 +1,6 @@
 /** UI strings of the page frame: header, notices, announcements and keyboard shortcuts. */
 import { defineWords } from "loom-agent/react";
+import type { SessionAlert } from "../store/alerts.ts";
 import type { PageTask } from "../store/page-state.ts";
 import type { Shortcut } from "./shortcuts.ts";
 
@@ -46,6 +47,7 @@ const EN_KEYS: { readonly [S in Shortcut]: string } = {
   sidebar: "Toggle sessions",
   inspector: "Toggle inspector",
   knowledge: "Knowledge base",
+  palette: "Command palette",
   escape: "Close panel or stop run",
   help: "Keyboard shortcuts",
 };
@@ -59,8 +61,21 @@ const ZH_KEYS: { readonly [S in Shortcut]: string } = {
   sidebar: "显示或隐藏会话列表",
   inspector: "显示或隐藏检查器",
   knowledge: "知识库",
+  palette: "命令面板",
   escape: "关闭面板或停止运行",
   help: "键盘快捷键",
+};
+
+const EN_ALERTS: { readonly [K in SessionAlert["kind"]]: string } = {
+  approval: "Approval needed",
+  complete: "Answer ready",
+  error: "Run failed",
+};
+
+const ZH_ALERTS: { readonly [K in SessionAlert["kind"]]: string } = {
+  approval: "等待审批",
+  complete: "回答已完成",
+  error: "运行失败",
 };
 
 export const SHELL_WORDS = defineWords({
@@ -98,7 +113,15 @@ export const SHELL_WORDS = defineWords({
     again: "Try again",
     startNew: "Start new session",
     loading: "Loading…",
+    moreActions: "More actions",
+    copyBoth: "Copy question and answer",
+    regenerate: "Regenerate",
+    editMessage: "Edit message",
+    exportMarkdown: "Export as Markdown",
+    exportHtml: "Export as HTML",
+    showFrames: "Show frames",
     dropFiles: "Drop files to attach",
+    alertTitle: (kind: SessionAlert["kind"]) => EN_ALERTS[kind],
     failedTitle: "Something went wrong",
     failed: "Your sessions are safe on the server.",
     reload: "Reload page",
@@ -139,7 +162,15 @@ export const SHELL_WORDS = defineWords({
     again: "重试",
     startNew: "开始新会话",
     loading: "正在加载…",
+    moreActions: "更多操作",
+    copyBoth: "复制问题和回答",
+    regenerate: "重新生成",
+    editMessage: "编辑消息",
+    exportMarkdown: "导出为 Markdown",
+    exportHtml: "导出为 HTML",
+    showFrames: "查看数据帧",
     dropFiles: "拖放文件以添加",
+    alertTitle: (kind: SessionAlert["kind"]) => ZH_ALERTS[kind],
     failedTitle: "出错了",
     failed: "会话已安全保存在服务器上。",
     reload: "重新加载页面",

@@ -10,7 +10,6 @@ import {
   useWords,
 } from "loom-agent/react";
 import { ReadOnlyNote } from "../access/read-only-note.tsx";
-import { ShareDialog } from "../access/share-dialog.tsx";
 import { Composer } from "../composer/composer.tsx";
 import { Sidebar } from "../sidebar/sidebar.tsx";
 import type { PageState } from "../store/page-state.ts";
@@ -22,7 +21,6 @@ import { Notices } from "./notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
-import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
 import { NARROW, NO_PANEL, useMedia } from "./use-media.ts";
 import { useRestoreFocus } from "./use-restore-focus.ts";
 import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
@@ -30,6 +28,15 @@ import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
 const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.tsx")).Inspector }));
 const KnowledgeDialog = lazy(async () => ({
   default: (await import("../knowledge/knowledge-dialog.tsx")).KnowledgeDialog,
+}));
+
+const ShareDialog = lazy(async () => ({ default: (await import("../access/share-dialog.tsx")).ShareDialog }));
+const ShortcutsDialog = lazy(async () => ({ default: (await import("./shortcuts-dialog.tsx")).ShortcutsDialog }));
+const CommandPalette = lazy(async () => ({
+  default: (await import("../settings/command-palette.tsx")).CommandPalette,
+}));
+const SettingsDialog = lazy(async () => ({
+  default: (await import("../settings/settings-dialog.tsx")).SettingsDialog,
 }));
 
 const selectIsShared = ({ access }: PageState): boolean => access.phase === "shared";
@@ -89,14 +96,15 @@ export function Shell(): ReactNode {
           <Sidebar />
         </aside>
       )}
-      <DropArea className="page-main" isInert={(isNarrow && isDrawerOpen) || isSheet}>
+      <main className="page-main" inert={(isNarrow && isDrawerOpen) || isSheet}>
         <Header session={session} isListShown={isListShown} onToggleList={isShared ? undefined : toggleList} />
         <ConversationPane session={session} handle={conversation} />
         {mayRun ? <Composer session={session} onSend={() => conversation.current?.toEnd()} /> : <ReadOnlyNote />}
-      </DropArea>
+      </main>
       {inspector === undefined || session === undefined ? null : (
         <InspectorPanel session={session} focus={inspector.focus} isSheet={isSheet} conversation={conversation} />
       )}
+      <DropArea />
       <Dialogs />
       <Notices />
       <Announcer />
@@ -174,22 +182,31 @@ function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPane
   );
 }
 
+const DIALOGS = {
+  knowledge: KnowledgeDialog,
+  shortcuts: ShortcutsDialog,
+  settings: SettingsDialog,
+  palette: CommandPalette,
+} as const;
+
 function Dialogs(): ReactNode {
   const page = usePage();
   const dialog = usePageState(selectDialog);
   const sharing = usePageState(selectSharing);
   const close = (): void => page.dispatch({ type: "dialog/opened", dialog: undefined });
-  if (sharing !== undefined) return <ShareDialog key={sharing.session} sharing={sharing} />;
-  if (dialog === "shortcuts") return <ShortcutsDialog onClose={close} />;
-  if (dialog === "knowledge")
-    return (
-      <PageBoundary onClose={close}>
-        <Suspense fallback={null}>
-          <KnowledgeDialog onClose={close} />
-        </Suspense>
-      </PageBoundary>
+  const Content = dialog === undefined ? undefined : DIALOGS[dialog];
+  const content =
+    sharing !== undefined ? (
+      <ShareDialog key={sharing.session} sharing={sharing} />
+    ) : Content === undefined ? null : (
+      <Content onClose={close} />
     );
-  return null;
+  if (content === null) return null;
+  return (
+    <PageBoundary key={dialog} onClose={close}>
+      <Suspense fallback={null}>{content}</Suspense>
+    </PageBoundary>
+  );
 }
 
 /** Moves focus into the list when it opens, and back when it closes. */

@@ -39,9 +39,13 @@ const LOCAL_KEYS: readonly (readonly [keyof (typeof WORDS)["en"], readonly strin
   ["zoom", ["+", "−", "0"]],
 ];
 
+/** Keys that differ if Ctrl+Enter sends messages. */
+const CTRL_KEYS: { readonly [name: string]: readonly string[] } = { send: ["Ctrl", "Enter"], line: ["Enter"] };
+
 /** Shortcuts that need the scope `run`. */
 const NEEDS_RUN_SCOPE: ReadonlySet<string> = new Set(["send", "line", "resend"]);
 
+const selectSendKey = ({ settings }: PageState): PageState["settings"]["sendKey"] => settings.sendKey;
 const selectAccess = ({ access }: PageState): PageState["access"] => access;
 
 export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
@@ -49,6 +53,7 @@ export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }): 
   const local = useWords(WORDS);
   const access = usePageState(selectAccess);
   const mayWrite = may(access, "run");
+  const sendKey = usePageState(selectSendKey);
   return (
     <Dialog title={words.shortcuts} onClose={onClose}>
       <dl className="page-shortcuts">
@@ -56,7 +61,7 @@ export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }): 
           <Row key={shortcut} label={words.key(shortcut)} keys={keys} />
         ))}
         {LOCAL_KEYS.filter(([name]) => mayWrite || !NEEDS_RUN_SCOPE.has(name)).map(([name, keys]) => (
-          <Row key={name} label={local[name]} keys={keys} />
+          <Row key={name} label={local[name]} keys={sendKey === "ctrl-enter" ? (CTRL_KEYS[name] ?? keys) : keys} />
         ))}
       </dl>
     </Dialog>

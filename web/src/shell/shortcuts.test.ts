@@ -33,6 +33,9 @@ describe("findShortcut", () => {
     expect(findShortcut({ ...PRESS, key: "Escape" })).toBe("escape");
     expect(findShortcut({ ...PRESS, altKey: true, ctrlKey: true, code: "KeyN" })).toBeUndefined();
     expect(findShortcut({ ...PRESS, metaKey: true, key: "?" })).toBeUndefined();
+    for (const more of [{ ctrlKey: true }, { metaKey: true, isTyping: "message" as const }])
+      expect(findShortcut({ ...PRESS, ...more, code: "KeyK" })).toBe("palette");
+    expect(findShortcut({ ...PRESS, ctrlKey: true, shiftKey: true, code: "KeyK" })).toBeUndefined();
   });
 
   it("lists each shortcut once", () => {
@@ -54,7 +57,7 @@ it("shortcuts are available according to scopes", () => {
     SHORTCUT_KEYS.flatMap(([name]) => (isAvailable({ ...UNKNOWN_ACCESS, ...access }, name) ? [name] : [])).join(" ");
   expect(offered({ phase: "open" })).toBe(SHORTCUT_KEYS.map(([name]) => name).join(" "));
   expect(offered({ phase: "signed-in", scopes: ["read"] })).toBe(
-    "search next previous sidebar inspector knowledge escape help",
+    "palette search next previous sidebar inspector knowledge escape help",
   );
-  expect(offered({ phase: "shared" })).toBe("inspector escape help");
+  expect(offered({ phase: "shared" })).toBe("palette inspector escape help");
 });

@@ -16,6 +16,7 @@ export type Shortcut =
   | "next"
   | "previous"
   | "knowledge"
+  | "palette"
   | "escape";
 
 export interface KeyPress {
@@ -44,6 +45,7 @@ const WITH_ALT: { readonly [code: string]: Shortcut } = {
 
 /** In display order. */
 export const SHORTCUT_KEYS: readonly (readonly [Shortcut, readonly string[]])[] = [
+  ["palette", ["Ctrl", "K"]],
   ["new", ["Alt", "N"]],
   ["compose", ["Alt", "C"]],
   ["search", ["Alt", "K"]],
@@ -58,7 +60,10 @@ export const SHORTCUT_KEYS: readonly (readonly [Shortcut, readonly string[]])[] 
 
 export function findShortcut(press: KeyPress): Shortcut | undefined {
   const { key, code, altKey, ctrlKey, metaKey, shiftKey, isComposing, isTyping } = press;
-  if (isComposing || ctrlKey || metaKey) return undefined;
+  if (isComposing) return undefined;
+  // As in other programs. The physical key, so that it also works with other scripts.
+  if (ctrlKey !== metaKey && !altKey && !shiftKey && code === "KeyK") return "palette";
+  if (ctrlKey || metaKey) return undefined;
   if (altKey) return shiftKey || !Object.hasOwn(WITH_ALT, code) ? undefined : WITH_ALT[code];
   if (key === "Escape") return "escape";
   return key === "?" && isTyping === false ? "help" : undefined;
@@ -94,6 +99,7 @@ export function isAvailable(access: AccessState, shortcut: Shortcut): boolean {
     case "sidebar":
       return access.phase !== "shared";
     case "inspector":
+    case "palette":
     case "escape":
     case "help":
       return true;

@@ -69,7 +69,8 @@ function runShortcut(
       page.dispatch({ type: "dialog/opened", dialog: "shortcuts" });
       return;
     case "knowledge":
-      page.dispatch({ type: "dialog/opened", dialog: "knowledge" });
+    case "palette":
+      page.dispatch({ type: "dialog/opened", dialog: shortcut });
       return;
     case "new":
       page.open(undefined);

@@ -42,6 +42,7 @@ export const SIDEBAR_WORDS = defineWords({
     week: "Last 7 days",
     month: "Last 30 days",
     knowledge: "Knowledge base",
+    settings: "Settings",
     shortcuts: "Keyboard shortcuts",
   },
   zh: {
@@ -83,6 +84,7 @@ export const SIDEBAR_WORDS = defineWords({
     week: "最近 7 天",
     month: "最近 30 天",
     knowledge: "知识库",
+    settings: "设置",
     shortcuts: "键盘快捷键",
   },
 });

@@ -55,6 +55,11 @@ export function Sidebar(): ReactNode {
           <ThemeMenu side="above" />
         </span>
         <IconButton
+          icon="settings"
+          label={words.settings}
+          onClick={() => page.dispatch({ type: "dialog/opened", dialog: "settings" })}
+        />
+        <IconButton
           icon="list"
           label={words.shortcuts}
           onClick={() => page.dispatch({ type: "dialog/opened", dialog: "shortcuts" })}

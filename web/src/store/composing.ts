@@ -33,6 +33,8 @@ export interface WaitingMessage {
   readonly text: string;
   readonly agent?: string;
   readonly reasoning?: PageSettings["reasoning"];
+  /** System prompt of the session when the message was sent. */
+  readonly instructions?: string;
   readonly files: readonly MessageFile[];
   /** `sending`: not confirmed; `queued`: waits for a run to end; `failed`: not delivered or refused. */
   readonly status: "sending" | "queued" | "withdrawing" | "failed";

@@ -8,7 +8,14 @@ import type { ElementTarget, UiLanguage } from "loom-agent/react";
 import type { Models } from "loom-agent/server";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
 import type { AgentChoice, ListedAgent } from "./agents.ts";
+import { type AlertsAction, NO_ALERTS, reduceAlerts, type SessionAlert } from "./alerts.ts";
 import { type ComposingAction, type ComposingState, EMPTY_COMPOSING, reduceComposing } from "./composing.ts";
+import {
+  type InstructionsAction,
+  type InstructionsState,
+  NO_INSTRUCTIONS,
+  reduceInstructions,
+} from "./instructions.ts";
 import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
 import type { PageSettings, Theme } from "./settings.ts";
@@ -52,8 +59,10 @@ export interface Announcement {
 export interface PageState {
   readonly access: AccessState;
   readonly sessions: SessionsState;
+  readonly alerts: readonly SessionAlert[];
   readonly versions: VersionsState;
   readonly composing: ComposingState;
+  readonly instructions: InstructionsState;
   readonly knowledge: KnowledgeState;
   /** Undefined: the share dialog is closed. */
   readonly sharing: SharingState | undefined;
@@ -68,15 +77,17 @@ export interface PageState {
   readonly isDrawerOpen: boolean;
   /** Undefined: closed. Without a focus, the inspector shows the latest run. */
   readonly inspector: { readonly focus: ElementTarget | undefined } | undefined;
-  readonly dialog: "knowledge" | "shortcuts" | undefined;
+  readonly dialog: "knowledge" | "shortcuts" | "settings" | "palette" | undefined;
 }
 
 export type PageAction =
   | AccessAction
   | SharingAction
   | SessionsAction
+  | AlertsAction
   | VersionsAction
   | ComposingAction
+  | InstructionsAction
   | KnowledgeAction
   | { readonly type: "agents/loaded"; readonly agents: readonly ListedAgent[] }
   | { readonly type: "models/loaded"; readonly models: Models }
@@ -85,6 +96,7 @@ export type PageAction =
   | { readonly type: "reasoning/chosen"; readonly reasoning: Required<PageSettings>["reasoning"] }
   | { readonly type: "language/chosen"; readonly language: UiLanguage }
   | { readonly type: "theme/chosen"; readonly theme: Theme }
+  | { readonly type: "settings/changed"; readonly settings: Partial<PageSettings> }
   | { readonly type: "sidebar/toggled" }
   | { readonly type: "drawer/toggled"; readonly isOpen: boolean }
   | { readonly type: "inspector/opened"; readonly focus: ElementTarget | undefined }
@@ -103,12 +115,18 @@ export type PageAction =
 const MAX_NOTICES = 4;
 const MAX_CHOICES = 50;
 
-export function createPageState(settings: PageSettings, composing: ComposingState = EMPTY_COMPOSING): PageState {
+export function createPageState(
+  settings: PageSettings,
+  composing: ComposingState = EMPTY_COMPOSING,
+  instructions: InstructionsState = NO_INSTRUCTIONS,
+): PageState {
   return {
     access: UNKNOWN_ACCESS,
     sessions: NO_SESSIONS,
+    alerts: NO_ALERTS,
     versions: NO_VERSIONS,
     composing,
+    instructions,
     knowledge: NO_KNOWLEDGE,
     sharing: undefined,
     agents: [],
@@ -146,6 +164,8 @@ export function reducePage(before: PageState, action: PageAction): PageState {
       return setSettings(state, { language: action.language });
     case "theme/chosen":
       return setSettings(state, { theme: action.theme });
+    case "settings/changed":
+      return setSettings(state, action.settings);
     case "sidebar/toggled":
       return setSettings(state, { hasSidebar: !state.settings.hasSidebar });
     case "drawer/toggled":
@@ -185,8 +205,10 @@ function reduceSlices(state: PageState, action: PageAction): PageState {
   const slices = {
     access: reduceAccess(state.access, action as AccessAction),
     sessions: reduceSessions(state.sessions, action as SessionsAction),
+    alerts: reduceAlerts(state.alerts, action as AlertsAction),
     versions: reduceVersions(state.versions, action as VersionsAction),
     composing: reduceComposing(state.composing, action as ComposingAction),
+    instructions: reduceInstructions(state.instructions, action as InstructionsAction),
     knowledge: reduceKnowledge(state.knowledge, action as KnowledgeAction),
     sharing: reduceSharing(state.sharing, action as SharingAction),
   };

@@ -3,12 +3,19 @@ import type { ReasoningLevel } from "loom-agent/protocol";
 import type { UiLanguage } from "loom-agent/react";
 
 export type Theme = "system" | "light" | "dark";
+export type SendKey = "enter" | "ctrl-enter";
 
 export interface PageSettings {
   readonly language: UiLanguage;
   readonly theme: Theme;
   /** The session list is shown beside the conversation on wide screens. */
   readonly hasSidebar: boolean;
+  /** Notify the user about runs in the background. The browser must have agreed. */
+  readonly hasNotifications?: boolean;
+  /** Key that sends a message. Default: `enter`. */
+  readonly sendKey?: SendKey;
+  /** No animations, whatever the system prefers. */
+  readonly hasReducedMotion?: boolean;
   /** Kind and model of the chosen agent; undefined: the server's default. */
   readonly kind?: string;
   readonly model?: string;
@@ -27,11 +34,15 @@ export type KeyValueStorage = Pick<Storage, "getItem" | "setItem">;
 export function readSettings(storage: KeyValueStorage | undefined, preferred: UiLanguage): PageSettings {
   const stored = readStored(storage);
   const { language, theme, hasSidebar, kind, model, reasoning } = stored;
+  const { hasNotifications, sendKey, hasReducedMotion } = stored;
   const level = REASONING_LEVELS.find((one) => one === reasoning);
   return {
     language: language === "en" || language === "zh" ? language : preferred,
     theme: theme === "light" || theme === "dark" ? theme : "system",
     hasSidebar: hasSidebar !== false,
+    ...(hasNotifications === true ? { hasNotifications } : {}),
+    ...(sendKey === "ctrl-enter" ? { sendKey } : {}),
+    ...(hasReducedMotion === true ? { hasReducedMotion } : {}),
     ...(typeof kind === "string" ? { kind } : {}),
     ...(typeof model === "string" ? { model } : {}),
     ...(level === undefined ? {} : { reasoning: level }),

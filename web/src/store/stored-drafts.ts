@@ -105,12 +105,13 @@ function isFile(value: unknown): value is MessageFile {
 
 function isMessage(value: unknown): value is WaitingMessage {
   if (!isObject(value)) return false;
-  const { commandId, runId, text, agent, files, status, error } = value as {
+  const { commandId, runId, text, agent, instructions, files, status, error } = value as {
     readonly [K in keyof WaitingMessage]: unknown;
   };
   return (
     [commandId, runId, text].every(isText) &&
     isOptionalText(agent) &&
+    isOptionalText(instructions) &&
     isOptionalText(error) &&
     (status === "sending" || status === "failed") &&
     Array.isArray(files) &&

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import type { SessionView } from "loom-agent/client";
+import { describeConversation } from "./describe-conversation.ts";
+import { writeMarkdown } from "./write-markdown.ts";
+
+const at = Date.UTC(2026, 0, 2, 3, 4);
+const metadata = { requestId: "", startTime: at };
+const text = (words: string, more = {}) => ({ type: "text", key: words, text: words, format: "markdown", ...more });
+const turn = (status: string, parts: readonly object[]) => ({
+  key: status,
+  status,
+  messages: [
+    {
+      role: "user",
+      mainContent: "Is *this* 1?\n- yes",
+      parts: [],
+      metadata,
+      attachments: [{ blob_id: "b", name: "a_b.txt" }],
+    },
+    { role: "assistant", mainContent: "", parts, metadata: { ...metadata, endTime: at } },
+  ],
+});
+const view = {
+  earlierTurns: 0,
+  turns: [
+    turn("completed", [
+      text("old", { supersededBy: 2 }),
+      { type: "tool", key: "t", call: { toolName: "calculator" } },
+      { type: "data", key: "d", block: { dataType: "dataframe", data: { columns: ["n"], rows: [[1]] } } },
+      text("# Yes\n\n| a |\n| - |"),
+      { type: "references", key: "r", sources: [{ ref: 1, title: "A <b>" }] },
+    ]),
+    turn("error", [text("<b>", { format: "html" })]),
+  ],
+} as unknown as SessionView;
+
+describe("the export as Markdown", () => {
+  it("keeps answers, escapes other texts, and leaves out what was superseded", () => {
+    const markdown = writeMarkdown(describeConversation(view, { title: "My #1", language: "en", now: at }));
+    expect(markdown).toMatch(/^# My \\#1\n\n\*Exported from Loom on Jan 2, 2026/u);
+    expect(markdown).toContain("Is \\*this\\* 1?  \n\\- yes");
+    expect(markdown).toContain("\n\n| n |\n| --: |\n| 1 |\n\n");
+    expect(markdown).toContain("- a\\_b.txt");
+    expect(markdown).toContain(
+      "\n\n# Yes\n\n| a |\n| - |\n\n**Tools used**\n\n- calculator\n\n**Sources**\n\n- \\[1\\] A \\<b>",
+    );
+    expect(markdown).toContain("```html\n<b>\n```\n\n*The run failed.*");
+    expect(markdown).not.toContain("old");
+  });
+
+  it("can be limited to one run", () => {
+    const one = describeConversation(view, { title: undefined, language: "zh", now: at, turnKey: "error" });
+    expect([one.title, one.messages.length, one.messages[1]?.note]).toEqual(["对话", 2, "运行失败。"]);
+  });
+});

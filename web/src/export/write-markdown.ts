@@ -1,0 +1,38 @@
+/** Writes a conversation as Markdown. */
+import type { ExportedConversation, ExportedMessage, ExportedText } from "./describe-conversation.ts";
+
+export function writeMarkdown({ title, subtitle, note, messages }: ExportedConversation): string {
+  const parts = [`# ${escapeInline(title)}`, `*${escapeInline(subtitle)}*`];
+  if (note !== undefined) parts.push(`*${escapeInline(note)}*`);
+  return `${[...parts, ...messages.map(writeMessage)].join("\n\n")}\n`;
+}
+
+function writeMessage({ heading, time, texts, lists, note }: ExportedMessage): string {
+  const parts = [`## ${heading}${time === undefined ? "" : ` · ${time}`}`, ...texts.map(writeText)];
+  for (const { title, entries } of lists)
+    parts.push(`**${title}**\n\n${entries.map((entry) => `- ${escapeInline(entry)}`).join("\n")}`);
+  if (note !== undefined) parts.push(`*${note}*`);
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** A Markdown answer is kept as it is. Other texts keep their characters and line breaks. */
+function writeText({ text, format }: ExportedText): string {
+  if (format === "markdown") return text.trim();
+  if (format === "html") return fence(text);
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => escapeInline(line).replace(/^(\s*)([-+>]|\d+[.)])/u, "$1\\$2"))
+    .join("  \n");
+}
+
+/** A fence is longer than any run of backticks in the text. */
+function fence(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/gu)].map(([run]) => run.length));
+  const marks = "`".repeat(longest + 1);
+  return `${marks}html\n${text}\n${marks}`;
+}
+
+function escapeInline(text: string): string {
+  return text.replaceAll(/[\\`*_[\]<#|]/gu, String.raw`\$&`).replaceAll(/\s*\n\s*/gu, " ");
+}

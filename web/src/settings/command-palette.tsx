@@ -1,0 +1,180 @@
+/** Command palette: finds sessions, actions and agents as the user types. */
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { Dialog, Icon, type IconName, useSession, useWords } from "loom-agent/react";
+import type { SessionView } from "loom-agent/client";
+import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import type { PageController } from "../effects/create-page-controller.ts";
+import { usePage, usePageState } from "../shell/page-context.tsx";
+import { focusConversation } from "../shell/use-shortcuts.ts";
+import { may, mayShare } from "../store/access.ts";
+import { findAgent, listAgentOptions } from "../store/agents.ts";
+import { findLiveRun } from "../store/live-run.ts";
+import type { PageState } from "../store/page-state.ts";
+import { findCommands, type PaletteEntry } from "./find-commands.ts";
+import { PALETTE_WORDS } from "./palette-words.ts";
+
+interface PaletteCommand extends PaletteEntry {
+  readonly icon: IconName;
+  run(): void;
+}
+
+const selectState = (state: PageState): PageState => state;
+const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
+const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
+
+/** Sessions offered before the user types. */
+const RECENT_SESSIONS = 5;
+
+export function CommandPalette({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const words = useWords(PALETTE_WORDS);
+  const page = usePage();
+  const [query, setQuery] = useState("");
+  const [at, setAt] = useState(0);
+  const list = useRef<HTMLUListElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  // A dialog focuses its first control, which is the close button.
+  useEffect(() => input.current?.focus(), []);
+  const id = useId();
+  const commands = useCommands(page);
+  const shown = useMemo(() => {
+    const sessions = commands.filter(({ group }) => group === words.sessions);
+    const few = new Set(query.trim() === "" ? sessions.slice(RECENT_SESSIONS) : []);
+    return findCommands(
+      commands.filter((command) => !few.has(command)),
+      query,
+    );
+  }, [commands, query, words]);
+  const chosen = shown[Math.min(at, shown.length - 1)];
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  const run = (command: PaletteCommand): void => {
+    onClose();
+    command.run();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.nativeEvent.isComposing) return;
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0 && shown.length > 0) setAt((Math.min(at, shown.length - 1) + step + shown.length) % shown.length);
+    else if (event.key === "Enter" && chosen !== undefined) run(chosen);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title={words.title} onClose={onClose}>
+      <div className="page-palette" onKeyDown={onKeyDown}>
+        <input
+          className="page-field"
+          role="combobox"
+          aria-label={words.search}
+          aria-expanded="true"
+          aria-controls={id}
+          aria-activedescendant={chosen === undefined ? undefined : `${id}-${chosen.key}`}
+          placeholder={words.search}
+          value={query}
+          ref={input}
+          maxLength={200}
+          onChange={(event) => {
+            setQuery(event.target.value);
+            setAt(0);
+          }}
+        />
+        <ul ref={list} id={id} role="listbox" aria-label={words.title}>
+          {shown.map((command, index) => (
+            <li
+              key={command.key}
+              id={`${id}-${command.key}`}
+              role="option"
+              aria-selected={command === chosen}
+              // Scroll positions and pointers at rest must not change the choice.
+              onPointerMove={() => setAt(index)}
+              onClick={() => run(command)}
+            >
+              {command.group === shown[index - 1]?.group ? null : (
+                <span className="page-palette-group">{command.group}</span>
+              )}
+              <span className="page-palette-entry">
+                <Icon name={command.icon} />
+                <span>{command.label}</span>
+                {command.detail === undefined ? null : <span className="page-soft">{command.detail}</span>}
+              </span>
+            </li>
+          ))}
+        </ul>
+        <p className="page-soft" role="status">
+          {shown.length === 0 ? words.none : ""}
+        </p>
+      </div>
+    </Dialog>
+  );
+}
+
+function useCommands(page: PageController): readonly PaletteCommand[] {
+  const words = useWords(PALETTE_WORDS);
+  const composer = useWords(COMPOSER_WORDS);
+  const state = usePageState(selectState);
+  const session = state.sessions.current;
+  const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
+  const isLive = useSession(page.receiver, session ?? "", selectIsLive);
+  return useMemo(() => {
+    const { access, sessions, agents, settings } = state;
+    const action = (key: string, label: string, icon: IconName, run: () => void): PaletteCommand => ({
+      key,
+      label,
+      icon,
+      group: words.actions,
+      run,
+    });
+    const open = (dialog: PageState["dialog"]) => (): void => page.dispatch({ type: "dialog/opened", dialog });
+    const change = (changed: Partial<PageState["settings"]>): void =>
+      page.dispatch({ type: "settings/changed", settings: changed });
+    const options = may(access, "run") ? listAgentOptions(agents) : [];
+    const chosen = findAgent(options, settings.kind, settings.model)?.option;
+    const start = (): void => {
+      page.open(undefined);
+      focusConversation();
+    };
+    return [
+      ...(may(access, "run") ? [action("new", words.create, "add", start)] : []),
+      ...(isLive && may(access, "run") ? [action("stop", words.stop, "stop", () => void page.stop())] : []),
+      ...(hasRun
+        ? [
+            action("markdown", words.markdown, "download", () => void page.exportSession("markdown")),
+            action("html", words.html, "download", () => void page.exportSession("html")),
+            action("copy", words.copy, "copy", () => void page.exportSession("copy")),
+            action("print", words.print, "file", () => void page.exportSession("print")),
+            action("inspector", words.inspector, "inspect", () =>
+              page.dispatch({ type: "inspector/opened", focus: undefined }),
+            ),
+          ]
+        : []),
+      ...(session !== undefined && mayShare(access)
+        ? [action("share", words.share, "link", () => page.openSharing(session))]
+        : []),
+      action("settings", words.settings, "settings", open("settings")),
+      ...(may(access, "read") ? [action("knowledge", words.knowledge, "book", open("knowledge"))] : []),
+      action("shortcuts", words.shortcuts, "list", open("shortcuts")),
+      settings.theme === "dark"
+        ? action("light", words.light, "sun", () => change({ theme: "light" }))
+        : action("dark", words.dark, "moon", () => change({ theme: "dark" })),
+      action("language", words.language, "language", () =>
+        change({ language: settings.language === "en" ? "zh" : "en" }),
+      ),
+      ...sessions.list.rows.map((row): PaletteCommand => ({
+        key: `s-${row.session_id}`,
+        label: row.title ?? words.untitled,
+        icon: "open",
+        group: words.sessions,
+        run: () => page.open(row.session_id),
+      })),
+      ...options.map((option): PaletteCommand => ({
+        key: `a-${option.name}`,
+        label: describeKind(composer, option).label,
+        detail: option === chosen ? words.chosen : undefined,
+        icon: "tree",
+        group: words.agents,
+        run: () => page.dispatch({ type: "agent/chosen", choice: { kind: option.name }, session }),
+      })),
+    ];
+  }, [state, words, composer, page, session, hasRun, isLive]);
+}
