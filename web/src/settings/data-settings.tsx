@@ -77,7 +77,12 @@ function DeleteAll(): ReactNode {
       </div>
     );
   return (
-    <div className="page-setting">
+    <div className="page-setting page-setting-tall">
+      <div className="page-setting-buttons">
+        <Button variant="danger" icon="remove" disabled={typeof phase === "number"} onClick={() => setPhase("sure")}>
+          {words.remove}
+        </Button>
+      </div>
       <p className="page-soft" role="status">
         {typeof phase === "number"
           ? words.removing(formatNumber(phase, language))
@@ -85,9 +90,6 @@ function DeleteAll(): ReactNode {
             ? words.removed
             : ""}
       </p>
-      <Button variant="danger" icon="remove" disabled={typeof phase === "number"} onClick={() => setPhase("sure")}>
-        {words.remove}
-      </Button>
     </div>
   );
 }

@@ -38,7 +38,7 @@ export const SETTINGS_WORDS = defineWords({
     general: "通用",
     language: "语言",
     theme: "主题",
-    sendKey: "发送消息的按键",
+    sendKey: "发送按键",
     enter: "Enter",
     ctrlEnter: "Ctrl+Enter 或 ⌘ Enter",
     motion: "减少动画",
