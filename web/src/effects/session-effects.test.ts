@@ -100,6 +100,22 @@ describe("a session", () => {
     expect([titleOf("a"), context.store.getSnapshot().notices[0]?.task]).toEqual(["old", "delete"]);
   });
 
+  it("is deleted with all others, page by page, until one cannot be deleted", async () => {
+    const pages = [{ sessions: [row("a", ""), row("b", "")], next: "b" }, { sessions: [row("c", "")] }];
+    const { context, effects } = setUp((what) => (what === "listSessions" ? pages.shift() : undefined));
+    const left: number[] = [];
+    expect(await effects.removeAll((count) => left.push(count))).toBe(true);
+    expect(left).toEqual([2, 1, 1]);
+    const deleted = context.calls.filter(([what]) => what === "deleteSession");
+    expect(deleted.map(([, session]) => session)).toEqual(["a", "b", "c"]);
+    const failing = setUp((what) => {
+      if (what === "listSessions") return { sessions: [row("a", ""), row("b", "")] };
+      throw new ApiError("forbidden", "no");
+    });
+    expect(await failing.effects.removeAll(() => undefined)).toBe(false);
+    expect(failing.context.calls.filter(([what]) => what === "deleteSession")).toHaveLength(1);
+  });
+
   it("is duplicated, and the copy is opened", async () => {
     const { context, effects } = setUp(() => row("b", "Copy of old"));
     await effects.fork("a", "Copy of old");
