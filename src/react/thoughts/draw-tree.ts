@@ -31,7 +31,7 @@ export function chooseSize(thought: ThoughtView | undefined, isOnPath: boolean):
   return thought?.status === "kept" || thought?.status === "abandoned" ? "kept" : "small";
 }
 
-export function drawTree(
+function drawTree(
   index: TreeIndex,
   drawn: readonly DrawnThought[],
   { path }: Pick<TreeView, "path">,
