@@ -17,7 +17,7 @@ const origins = new WeakMap<Log, { readonly path: string; readonly options: Sqli
 let count = 0;
 
 async function open(path: string, options: SqliteLogOptions): Promise<Log> {
-  const log = await openSqliteLog(path, { searchTimeoutMs: 60_000, ...options, pollMs: 2 });
+  const log = await openSqliteLog(path, { searchTimeoutMs: 60_000, ...options, pollMs: 10 });
   origins.set(log, { path, options });
   return log;
 }
