@@ -104,7 +104,8 @@ class MessageBuilder:
 
     def on_tool_approval(self, data: Json, metadata: Json) -> None:
         call = self.find_call(data["call_id"], data["name"])
-        call["approval"] = {"decision": "pending", **pick(data, arguments="arguments", expires_at="expiresAt", digest="digest")}
+        details = pick(data, arguments="arguments", expires_at="expiresAt", digest="digest")
+        call["approval"] = {"decision": "pending", **details}
         if call["status"] == "ready":
             call.update(status="awaiting_approval", arguments=data["arguments"])
 

@@ -25,7 +25,11 @@ INVALID = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Cut(Exception):
-    """The stream ended where it must not end."""
+    """The stream ended where it must not end. The server may ask to wait before the next request."""
+
+    def __init__(self, message: str, retry_after: str | None = None) -> None:
+        super().__init__(message)
+        self.wait = float(retry_after) if retry_after and retry_after.isdigit() else 0.0
 
 
 class Refused(Exception):
@@ -167,7 +171,9 @@ def open_url(url: str, token: str | None, last_event_id: str | None) -> Iterator
             return
         if response.status != 200:
             problem = f"HTTP {response.status}: {response.read(65536).decode('utf-8', 'replace')}"
-            raise Cut(problem) if response.status in (408, 429, 500, 502, 503, 504) else Refused(problem)
+            if response.status in (408, 429, 500, 502, 503, 504):
+                raise Cut(problem, response.headers.get("Retry-After"))
+            raise Refused(problem)
         if not response.chunked and response.length is None:
             # http.client accepts a head that was cut off. Without its length, the body would end at any cut.
             raise Cut("the head of the response is not complete")
@@ -193,7 +199,7 @@ def follow(url: str, token: str | None, attempts: int) -> Iterator[str]:
             if failures > attempts:
                 raise Cut(f"gave up after {attempts} attempts: {error!r}") from error
             print(f"{error!r}; resuming after {last_event_id}", file=sys.stderr)
-            time.sleep(random.uniform(0.5, 1) * min(15.0, 0.1 * 2**failures))
+            time.sleep(max(getattr(error, "wait", 0.0), random.uniform(0.5, 1) * min(15.0, 0.1 * 2**failures)))
 
 
 def read_file(path: str) -> Iterator[str]:

@@ -60,7 +60,8 @@ class EngineRun:
     def end(self, status: str, error: str | None) -> None:
         if error:
             self.emit("error", error_type="execution", message=error, recoverable=False)
-        self.emit("session_end", status=status, summary={"duration_ms": now() - self.started_at, "tool_calls": self.tool_calls})
+        summary = {"duration_ms": now() - self.started_at, "tool_calls": self.tool_calls}
+        self.emit("session_end", status=status, summary=summary)
 
 
 class LoomRun:
