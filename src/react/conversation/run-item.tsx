@@ -3,10 +3,12 @@
  * drawing takes the place of the answer; then it folds to one line above the answer.
  */
 import {
+  lazy,
   memo,
   type NamedExoticComponent,
   type ReactNode,
   type RefObject,
+  Suspense,
   useCallback,
   useLayoutEffect,
   useMemo,
@@ -14,8 +16,6 @@ import {
 } from "react";
 import type { MessageView, Receiver, SessionView, StreamState, TurnView } from "../../client/index.ts";
 import { StageLine } from "../thoughts/stage.tsx";
-import { ThoughtGraph } from "../thoughts/thought-graph.tsx";
-import { ThoughtTree } from "../thoughts/thought-tree.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useRun, useSession } from "../use-receiver.ts";
 import { MessageItem } from "./message-item.tsx";
@@ -23,6 +23,10 @@ import { RunContext, type RunContextValue } from "./run-context.ts";
 import { RunFooter } from "./run-footer.tsx";
 import { holdBeginning } from "./scrolling.ts";
 import { SearchOutput } from "./search-output.tsx";
+
+/** Drawings are loaded with the first one. */
+const ThoughtTree = lazy(async () => ({ default: (await import("../thoughts/thought-tree.tsx")).ThoughtTree }));
+const ThoughtGraph = lazy(async () => ({ default: (await import("../thoughts/thought-graph.tsx")).ThoughtGraph }));
 
 const WORDS = defineWords({
   en: {
@@ -97,8 +101,10 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
       >
         {turn.isPartial ? <p className="loom-run-note">{words.partial}</p> : null}
         {turn.messages.filter(({ role }) => role === "user").map(show)}
-        {turn.tree === undefined ? null : <ThoughtTree tree={turn.tree} {...drawing} />}
-        {turn.graph === undefined ? null : <ThoughtGraph graph={turn.graph} {...drawing} />}
+        <Suspense fallback={null}>
+          {turn.tree === undefined ? null : <ThoughtTree tree={turn.tree} {...drawing} />}
+          {turn.graph === undefined ? null : <ThoughtGraph graph={turn.graph} {...drawing} />}
+        </Suspense>
         {turn.messages.filter(({ role }) => role !== "user").map(show)}
         {isLive ? <StageLine turn={turn} state={state} /> : null}
         {turn.omitted > 0 ? <p className="loom-run-note">{words.omitted(turn.omitted)}</p> : null}
