@@ -17,7 +17,7 @@ export async function bundleForBrowser(entry: string, { external = [] }: BundleO
     },
   });
   try {
-    const { output } = await bundle.generate({ format: "esm", minify: true });
+    const { output } = await bundle.generate({ format: "esm", minify: true, codeSplitting: false });
     if (output.length !== 1) throw new Error(`bundling ${entry} gave ${output.length} files`);
     return output[0].code;
   } finally {
