@@ -35,7 +35,7 @@ interface Data {
   readonly options: readonly string[];
 }
 
-const KILL_AFTER_MS = process.env["LOOM_LONG"] === "1" ? [60, 150, 250, 350, 500, 700, 900, 1200] : [400, 800];
+const KILL_AFTER_MS = process.env["LOOM_LONG"] === "1" ? [60, 150, 250, 350, 500, 700, 900, 1200] : [400];
 
 let count = 0;
 function nameData(): Data {

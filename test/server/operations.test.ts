@@ -3,12 +3,12 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Readiness } from "../../src/server/api/shapes.generated.ts";
 import { folder } from "../cli-run.ts";
 import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
 
-afterEach(killServers);
+afterAll(killServers);
 
 const KILL_WRITER = join(import.meta.dirname, "..", "fixtures", "kill-writer.ts");
 /** Generous, because the machine may be busy; the server needs a second. */
@@ -39,7 +39,8 @@ const stop = async (server: ServerProcess, signal: NodeJS.Signals = "SIGTERM") =
   return server.ended;
 };
 
-describe("the writer thread", () => {
+// Concurrent, because the tests mostly wait for the checks that a server makes each second.
+describe.concurrent("the writer thread", () => {
   it("is started again when it ends; the server exits with code 1 when it ends again and again", async () => {
     const server = await startServe(newStore(), [], KILL_WRITER);
     expect((await ask(server, "What is 6*7?")).text).toContain("42");
@@ -56,7 +57,7 @@ describe("the writer thread", () => {
   });
 });
 
-describe("files of the store", () => {
+describe.concurrent("files of the store", () => {
   it("reports a deleted write-ahead log, rejects messages, and loses no stored answer", async () => {
     const store = newStore();
     const server = await startServe(store, []);
@@ -77,19 +78,19 @@ describe("files of the store", () => {
   });
 });
 
-describe("while the server stops", () => {
+describe.concurrent("while the server stops", () => {
   it("`/readyz` answers 503, and other requests work, until it closes", async () => {
     // At the same time, because each waits for its drain period.
     await Promise.all((["SIGTERM", "SIGHUP"] as const).map(expectDrain));
   });
 
   async function expectDrain(signal: NodeJS.Signals): Promise<void> {
-    const server = await startServe(newStore(), ["--drain", "2s"]);
+    const server = await startServe(newStore(), ["--drain", "3s"]);
     expect(await readReadiness(server)).toEqual([200, []]);
     const ended = stop(server, signal);
     await vi.waitFor(
       async () => expect(await readReadiness(server), signal).toEqual([503, ["the server is shutting down"]]),
-      { ...PATIENCE, timeout: 2000 },
+      { ...PATIENCE, timeout: 3000 },
     );
     expect((await ask(server, "What is 6*7?")).text, signal).toContain("42");
     expect((await ended).code, signal).toBe(0);
@@ -113,7 +114,7 @@ function mountDisk(): boolean {
   }
 }
 
-describe.skipIf(!canMount)("a full disk (skipped if no disk can be mounted)", () => {
+describe.skipIf(!canMount).concurrent("a full disk (skipped if no disk can be mounted)", () => {
   it("is reported without any request to the store, and so is its end", async () => {
     mkdirSync(join(disk, "store"));
     const store = join(disk, "store", "loom.db");
