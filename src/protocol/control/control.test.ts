@@ -74,7 +74,15 @@ describe("control frames", () => {
 
   it("recognizes commands", () => {
     const commands = Object.values(UP).filter((frame) => isCommand(frame));
-    expect(commands.map(({ type }) => type)).toEqual(["run", "cancel", "approve", "tool_result", "permission", "feedback", "todo"]);
+    expect(commands.map(({ type }) => type)).toEqual([
+      "run",
+      "cancel",
+      "approve",
+      "tool_result",
+      "permission",
+      "feedback",
+      "todo",
+    ]);
   });
 
   it("keeps the text of frames unchanged, even if it is not JSON", () => {

@@ -132,7 +132,8 @@ async function findGivenTitle(log: Log, from: string, runId: string | undefined)
   const [info, run] = runId === undefined ? [] : await Promise.all([log.getSession(from), log.getRun(from, runId)]);
   if (info?.title === undefined || run === undefined || run.firstId > info.firstId) return undefined;
   const [record] = (await log.read(from, { after: run.firstId - 1, limit: 1 })).records;
-  const { message = "", attachments } = record?.event as EventOf<"run_start">;
+  if (record?.event.type !== "run_start") return info.title;
+  const { message = "", attachments } = record.event as EventOf<"run_start">;
   return deriveTitle(message, attachments) === info.title ? undefined : info.title;
 }
 
