@@ -87,7 +87,28 @@ async function takeEnglish(studio: Studio): Promise<void> {
   });
   await take(studio, "approval", PHONE, async (page) => {
     await press(page, "en", "ask");
-    await page.getByRole("button", { name: "Approve" }).waitFor();
+    await page.getByRole("button", { name: "Allow", exact: true }).waitFor();
+  });
+  await take(studio, "search-ended", PHONE, async (page) => {
+    await press(page, "en", "tree");
+    await waitForEnd(page);
+  });
+  await take(studio, "versions", WIDE, async (page) => {
+    await press(page, "en", "plan");
+    await waitForEnd(page);
+    await page.getByRole("button", { name: "Edit message" }).first().click();
+    await page
+      .getByRole("textbox", { name: "Edited message" })
+      .fill("Make a to-do list: write the release notes, release, tell everyone; and calculate 8 + 20");
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("group", { name: "Version 2 of 2" }).waitFor();
+    await waitForEnd(page);
+    await page.getByRole("article").last().hover();
+  });
+  await take(studio, "palette", { ...WIDE, theme: "dark" }, async (page) => {
+    await page.getByRole("button", { name: PROMPTS.en.plan }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("option").first().waitFor();
   });
   await take(studio, "inspector", { width: 1440, height: 860 }, async (page) => {
     await press(page, "en", "plan");

@@ -198,6 +198,8 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
   it("do nothing in thoughts or the title", async () => {
     const opened = await open("thoughts");
     const { page } = opened;
+    // Drawings are loaded on demand.
+    await page.locator(".loom-thoughts").nth(1).waitFor();
     await openAll(page, "[data-turn]");
     await expectHarmless(page, "[data-turn]");
     expect(await page.getByText(/events? not shown/).count()).toBe(0);

@@ -5,7 +5,7 @@ import { InspectButton } from "../parts/inspect-button.tsx";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
-import { formatDuration, formatNumber, formatTime } from "../ui/format.ts";
+import { formatDuration, formatNumber, formatRecentTime, formatTime } from "../ui/format.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
@@ -62,7 +62,8 @@ export function RunFooter({ turn, state, feedback }: RunFooterProps): ReactNode 
   const words = useWords(WORDS);
   const { language, actions, plugins } = useUi();
   const rating = useFeedback({ runId: turn.runId ?? "", feedback });
-  const time = formatTime(turn.endedAt ?? turn.startedAt ?? Number.NaN, language);
+  const at = turn.endedAt ?? turn.startedAt ?? Number.NaN;
+  const time = formatRecentTime(at, language);
   const { status, usage, durationMs } = turn;
   const answer = turn.messages.findLast(({ role }) => role === "assistant");
   const isCodeShown = turn.code === undefined || turn.code === status || showsCode(answer, turn.code);
@@ -93,7 +94,7 @@ export function RunFooter({ turn, state, feedback }: RunFooterProps): ReactNode 
           {words[status]}
         </span>
         {code === undefined ? null : <code>{code}</code>}
-        {time === "" ? null : <time>{time}</time>}
+        {time === "" ? null : <time title={formatTime(at, language)}>{time}</time>}
         {facts.map((fact) => (
           <span key={fact}>{fact}</span>
         ))}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatBytes, formatDuration } from "./format.ts";
+import { formatBytes, formatDuration, formatRecentTime, formatTime } from "./format.ts";
 
 describe("formatDuration", () => {
   it.each([
@@ -28,5 +28,16 @@ describe("formatBytes", () => {
     [5_000_000_000_000, "5,000 GB"],
   ])("formats %d bytes as %s", (bytes, text) => {
     expect(formatBytes(bytes, "en")).toBe(text);
+  });
+});
+
+describe("a time", () => {
+  it("has a date unless it is today", () => {
+    const noon = new Date(2026, 4, 3, 12, 5).getTime();
+    expect(formatTime(noon, "en")).toMatch(/^May 3, 2026, 12:05\sPM$/);
+    expect(formatRecentTime(noon, "en", noon + 3_600_000)).toMatch(/^12:05\sPM$/);
+    expect(formatRecentTime(noon, "zh", noon)).toBe("12:05");
+    expect(formatRecentTime(noon, "en", noon + 86_400_000)).toBe(formatTime(noon, "en"));
+    expect([formatTime(Number.NaN, "en"), formatRecentTime(Number.NaN, "en")]).toEqual(["", ""]);
   });
 });

@@ -37,3 +37,10 @@ export function formatTime(ms: number, language: UiLanguage): string {
   if (!(Math.abs(ms) <= MAX_TIME)) return "";
   return new Intl.DateTimeFormat(LOCALES[language], { dateStyle: "medium", timeStyle: "short" }).format(ms);
 }
+
+/** Like `formatTime`, without the date if it is today. */
+export function formatRecentTime(ms: number, language: UiLanguage, now: number = Date.now()): string {
+  if (!(Math.abs(ms) <= MAX_TIME) || new Date(ms).toDateString() !== new Date(now).toDateString())
+    return formatTime(ms, language);
+  return new Intl.DateTimeFormat(LOCALES[language], { timeStyle: "short" }).format(ms);
+}

@@ -59,7 +59,7 @@ export interface LumineConnectionOptions {
 }
 
 /** A message that has been submitted and not answered yet. */
-interface PendingMessage {
+interface QueuedLumineMessage {
   readonly session: string;
   readonly commandId: string;
   readonly response: Promise<CommandResponse>;
@@ -77,8 +77,8 @@ export class LumineConnection {
   #isFollowing = false;
   /** Sends frames of more than one run: missed frames, or the whole session. */
   #relay: StreamReader | undefined;
-  #queue: PendingMessage[] = [];
-  #current: PendingMessage | undefined;
+  #queue: QueuedLumineMessage[] = [];
+  #current: QueuedLumineMessage | undefined;
   #isAnswering = false;
   #runReader: StreamReader | undefined;
   /** The cursor of the last frame sent from the log, and its session. */
@@ -224,7 +224,7 @@ export class LumineConnection {
     else this.#refuseAside(this.#describe(why));
   }
 
-  #enqueue(pending: PendingMessage): void {
+  #enqueue(pending: QueuedLumineMessage): void {
     this.#queue.push(pending);
     void this.#answerQueue();
   }
@@ -263,13 +263,13 @@ export class LumineConnection {
     if (this.#queue.length > 0) void this.#answerQueue();
   }
 
-  #refuseMessage({ session }: PendingMessage, refusal: LumineRefusal): void {
+  #refuseMessage({ session }: QueuedLumineMessage, refusal: LumineRefusal): void {
     this.#sender.switchSession(session);
     this.#sender.refuse(refusal);
   }
 
   /** Sends the frames of a message's run that were not sent before. */
-  async #sendRun({ session, commandId }: PendingMessage): Promise<void> {
+  async #sendRun({ session, commandId }: QueuedLumineMessage): Promise<void> {
     const { log } = this.#options.host;
     this.#sender.switchSession(session);
     const sentCursor = this.#cursor?.session === session ? this.#cursor.text : undefined;

@@ -106,14 +106,14 @@ describe("a session", () => {
     const left: number[] = [];
     expect(await effects.removeAll((count) => left.push(count))).toBe(true);
     expect(left).toEqual([2, 1, 1]);
-    const deleted = context.calls.filter(([what]) => what === "deleteSession");
+    const deleted = context.calls.filter(([what]) => what === "deleteConversation");
     expect(deleted.map(([, session]) => session)).toEqual(["a", "b", "c"]);
     const failing = setUp((what) => {
       if (what === "listSessions") return { sessions: [row("a", ""), row("b", "")] };
       throw new ApiError("forbidden", "no");
     });
     expect(await failing.effects.removeAll(() => undefined)).toBe(false);
-    expect(failing.context.calls.filter(([what]) => what === "deleteSession")).toHaveLength(1);
+    expect(failing.context.calls.filter(([what]) => what === "deleteConversation")).toHaveLength(1);
   });
 
   it("is duplicated, and the copy is opened", async () => {

@@ -128,6 +128,8 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
     const open = (dialog: PageState["dialog"]) => (): void => page.dispatch({ type: "dialog/opened", dialog });
     const change = (changed: Partial<PageState["settings"]>): void =>
       page.dispatch({ type: "settings/changed", settings: changed });
+    const isSystemDark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const isDark = settings.theme === "system" ? isSystemDark : settings.theme === "dark";
     const options = may(access, "run") ? listAgentOptions(agents) : [];
     const chosen = findAgent(options, settings.kind, settings.model)?.option;
     const start = (): void => {
@@ -154,7 +156,7 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
       action("settings", words.settings, "settings", open("settings")),
       ...(may(access, "read") ? [action("knowledge", words.knowledge, "book", open("knowledge"))] : []),
       action("shortcuts", words.shortcuts, "list", open("shortcuts")),
-      settings.theme === "dark"
+      isDark
         ? action("light", words.light, "sun", () => change({ theme: "light" }))
         : action("dark", words.dark, "moon", () => change({ theme: "dark" })),
       action("language", words.language, "language", () =>

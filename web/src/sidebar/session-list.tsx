@@ -113,7 +113,7 @@ function Archive({ isOpen, shown, children }: ArchiveProps): ReactNode {
       <h2>
         <button
           type="button"
-          className="page-menu-button"
+          className="loom-menu-button"
           aria-expanded={isOpen}
           onClick={() => page.toggleArchive(!isOpen)}
         >
