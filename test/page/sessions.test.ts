@@ -294,7 +294,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await page.keyboard.press("Alt+i");
 
     const choose = async (item: string): Promise<void> => {
-      await run.getByRole("button", { name: "Actions for this answer" }).click();
+      await run.getByRole("button", { name: "Answer menu" }).click();
       await page.getByRole("menuitem", { name: item }).click();
     };
     await choose("Copy question and answer");
