@@ -289,6 +289,16 @@ describe("a permission for all calls of a tool", () => {
     body: { name: "rm", rule, ...more },
   });
 
+  it("can be given for 100 tools, and again after one is revoked", async () => {
+    const { log } = await setUp();
+    for (let at = 0; at < 100; at++) await sendCommand(log, permit("allow", { name: `tool ${at}` }));
+    const refused = { outcome: { code: "too_many_open" } };
+    expect(await sendCommand(log, permit("allow", { name: "more" }))).toMatchObject(refused);
+    expect(await sendCommand(log, permit("allow", { name: "tool 7" }))).toMatchObject({ outcome: { code: "done" } });
+    await sendCommand(log, permit("ask", { name: "tool 7" }));
+    expect(await sendCommand(log, permit("allow", { name: "more" }))).toMatchObject({ outcome: { code: "done" } });
+  });
+
   it("approves the calls that wait, and asks for no later one, also after a restart", async () => {
     const { log, session, run, node } = await setUp();
     const waiting = run.requestApproval(request, node);

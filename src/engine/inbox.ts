@@ -34,6 +34,8 @@ export interface InboxHost {
   readonly sessionId: string;
   readonly now: () => number;
   liveRun(): Run | undefined;
+  /** Tools that users allowed in the session. */
+  allowedTools(): ReadonlySet<string>;
   /** ID of the next record. */
   nextId(): number;
   push(drafts: readonly EventDraft[], options?: PushOptions): PushResult;
@@ -65,6 +67,7 @@ const COMMAND_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "unknown_todo",
   "unknown_run",
   "run_ended",
+  "too_many_open",
 ]);
 
 const MAX_ANSWERED = 1000;
@@ -258,6 +261,12 @@ export class Inbox {
     if (rule !== "allow" && rule !== "ask") throw invalid("`rule` must be allow or ask");
     if (rule === "allow" && findToolRule([readRules(body)], name) === "deny")
       throw new LoomError("forbidden", `The caller may not use ${name}, so it cannot allow it`);
+    const allowed = this.#host.allowedTools();
+    if (rule === "allow" && !allowed.has(name) && allowed.size >= MAX_ALLOWED)
+      throw new LoomError(
+        "too_many_open",
+        `At most ${MAX_ALLOWED} tools can be allowed in a session; revoke one first`,
+      );
     const durable = this.#record(command, { type: "tool_permission", name, rule, ...readActor(body) });
     const run = rule === "allow" ? this.#host.liveRun() : undefined;
     run?.expireCalls();
@@ -329,6 +338,8 @@ export class Inbox {
   }
 }
 
+/** Maximum tools that are allowed in a session. */
+const MAX_ALLOWED = 100;
 /** Maximum characters of the comment of a user; code `invalid_command`. */
 const MAX_COMMENT = 4000;
 

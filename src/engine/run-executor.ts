@@ -39,13 +39,17 @@ export class RunExecutor {
 }
 
 /**
- * Converts an error to the failure of a run. The message of a `LoomError` is shown to users; any other error is
- * reported, and users see only its ID.
+ * Converts an error to the failure of a run. The message of a `LoomError` is shown to users. Any other error is reported,
+ * and users see only its ID; of an error of the store, which may name a host or a file, they see its code too.
  */
 export function describeFailure(error: unknown, reporter: Pick<ErrorReporter, "report">): RunFailure {
   if (!isLoomError(error)) {
     const error_id = reporter.report(error);
     return { message: "The run failed unexpectedly", code: "run_failed", details: { error_id } };
+  }
+  if (error.code.startsWith("store_")) {
+    const error_id = reporter.report(error);
+    return { message: "The store of the server failed", code: error.code, details: { error_id } };
   }
   const { stage, ...details } = error.details;
   return {

@@ -31,9 +31,9 @@ export class SessionRecords {
     }
   }
 
-  /** True if a user allowed all calls of the tool in the session. */
-  isAllowed(tool: string): boolean {
-    return this.#allowed.has(tool);
+  /** Tools of which users allowed all calls in the session. */
+  get allowedTools(): ReadonlySet<string> {
+    return this.#allowed;
   }
 
   /** Accepts the whole unit, or throws and accepts nothing. */

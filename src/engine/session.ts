@@ -126,7 +126,7 @@ export class Session implements AsyncDisposable {
       onRejected: (error) => this.#reporter.reportRejection(error),
       report: (error) => this.#reporter.report(error),
       onCommit: (listener) => this.onCommit(listener),
-      isAllowed: (tool) => this.#records.isAllowed(tool),
+      isAllowed: (tool) => this.#records.allowedTools.has(tool),
       onEnd: ({ runId }) => this.#onEnd(runId),
     };
     this.#inbox = new Inbox(
@@ -137,6 +137,7 @@ export class Session implements AsyncDisposable {
         push,
         onRejected: (commandId, error) => this.#runQueue.reject(commandId, error),
         liveRun: () => this.#live,
+        allowedTools: () => this.#records.allowedTools,
         nextId: () => this.#sequencer.nextId,
       },
       this.#options,

@@ -43,7 +43,6 @@ CREATE INDEX sessions_by_owner ON @.sessions (owner, key) WHERE session_id IS NO
 CREATE INDEX sessions_by_root ON @.sessions (root_id, owner, key) WHERE session_id IS NOT NULL;
 CREATE INDEX sessions_drafts ON @.sessions (key) WHERE session_id IS NULL;
 
--- By default rows of more than 2 kB are compressed, which takes longer than storing them.
 CREATE TABLE @.records (
   session bigint NOT NULL,
   last_id bigint NOT NULL,
@@ -51,7 +50,7 @@ CREATE TABLE @.records (
   pos bigint NOT NULL,
   text text NOT NULL,
   PRIMARY KEY (session, last_id)
-) WITH (toast_tuple_target = 8160);
+);
 
 CREATE TABLE @.runs (
   session bigint NOT NULL,
@@ -135,11 +134,15 @@ BEGIN
 END $$;
 `;
 
-/** Whether a session is pinned and archived. */
+/**
+ * - Whether a session is pinned and archived.
+ * - Rows of more than 2 kB were compressed, which takes longer than storing them.
+ */
 const VERSION_2 = `
 ALTER TABLE @.sessions ADD COLUMN is_pinned boolean NOT NULL DEFAULT false,
   ADD COLUMN is_archived boolean NOT NULL DEFAULT false;
 CREATE INDEX sessions_marked ON @.sessions (owner, key) WHERE is_pinned OR is_archived;
+ALTER TABLE @.records SET (toast_tuple_target = 8160);
 `;
 
 export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1, VERSION_2] };

@@ -1,39 +1,20 @@
 /** Menus that choose the agent kind, the model and how much it reasons. */
-import { type ReactNode, useMemo } from "react";
-import type { SessionView } from "loom-agent/client";
-import { Icon, Menu, useSession, useWords } from "loom-agent/react";
+import type { ReactNode } from "react";
+import { Icon, Menu, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import { type AgentChoice, chooseAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";
-import { findWaiting } from "../store/composing.ts";
+import type { AgentChoice } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type PageSettings, REASONING_LEVELS } from "../store/settings.ts";
 import { chooseAgentIcon, COMPOSER_WORDS, describeKind } from "./composer-words.ts";
+import { useChosenAgent } from "./use-chosen-agent.ts";
 
-const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
 const selectModels = ({ models }: PageState): PageState["models"] => models;
-const selectSettings = ({ settings }: PageState): PageSettings => settings;
-const selectTurnAgent = (session: SessionView | undefined): string | undefined =>
-  findLatestAgent([], session?.turns ?? []);
 const selectReasoning = ({ settings }: PageState): PageSettings["reasoning"] => settings.reasoning;
 
 export function Pickers({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const page = usePage();
-  const agents = usePageState(selectAgents);
-  const settings = usePageState(selectSettings);
-  const [selectChoice, selectSent] = useMemo(
-    () =>
-      [
-        ({ choices }: PageState): AgentChoice | undefined => choices.get(session ?? ""),
-        ({ composing }: PageState): string | undefined => findLatestAgent(findWaiting(composing, session), []),
-      ] as const,
-    [session],
-  );
-  const choice = usePageState(selectChoice);
-  const sent = usePageState(selectSent);
-  const answered = useSession(page.receiver, session ?? "", selectTurnAgent);
-  const options = useMemo(() => listAgentOptions(agents), [agents]);
-  const chosen = chooseAgent(options, { choice, last: sent ?? answered, settings });
+  const { options, chosen } = useChosenAgent(session);
   if (chosen === undefined) return null;
   const choose = (next: AgentChoice): void => page.dispatch({ type: "agent/chosen", choice: next, session });
   const named = describeKind(words, chosen.option);

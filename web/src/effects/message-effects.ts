@@ -5,6 +5,7 @@
 import type { CommandResult, TurnView } from "loom-agent/client";
 import type { ApprovalResponse, FeedbackResponse, TodoChange } from "loom-agent/react";
 import { may } from "../store/access.ts";
+import { SHELL_WORDS } from "../shell/shell-words.ts";
 import { type AgentSource, chooseAgent, findAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";
 import { findDraft, findWaiting, type MessageFile, type WaitingMessage } from "../store/composing.ts";
 import type { PageTask } from "../store/page-state.ts";
@@ -41,7 +42,6 @@ const SEEN_MS = 3000;
 const FAILED_FILE = "failed_file";
 /** A message waits this long for the agents, if it needs to know them. */
 const AGENTS_MS = 15_000;
-const NO_AGENTS = "Couldn't load agents";
 const NO_SESSION: CommandResult = { kind: "refused", code: "unknown_session", message: "No session is open." };
 
 export function createMessageEffects(context: EffectContext): MessageEffects {
@@ -51,7 +51,8 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
     const { commandId, runId, text, reasoning, instructions, files } = message;
     const agent = message.agent ?? (await awaitDefaultAgent(store));
     if (agent === UNKNOWN_AGENT) {
-      store.dispatch({ type: "message/updated", session, runId, status: "failed", error: NO_AGENTS });
+      const error = SHELL_WORDS[store.getSnapshot().settings.language].task("agents");
+      store.dispatch({ type: "message/updated", session, runId, status: "failed", error });
       return;
     }
     const outcome = await context.connectionTo(session).run({

@@ -3,11 +3,11 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, 
 import { Dialog, Icon, type IconName, useSession, useWords } from "loom-agent/react";
 import type { SessionView } from "loom-agent/client";
 import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import { useChosenAgent } from "../composer/use-chosen-agent.ts";
 import type { PageController } from "../effects/create-page-controller.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import { may, mayShare } from "../store/access.ts";
-import { findAgent, listAgentOptions } from "../store/agents.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findCommands, type PaletteEntry } from "./find-commands.ts";
@@ -116,8 +116,9 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
   const session = state.sessions.current;
   const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
   const isLive = useSession(page.receiver, session ?? "", selectIsLive);
+  const { options, chosen } = useChosenAgent(session);
   return useMemo(() => {
-    const { access, sessions, agents, settings } = state;
+    const { access, sessions, settings } = state;
     const action = (key: string, label: string, icon: IconName, run: () => void): PaletteCommand => ({
       key,
       label,
@@ -130,8 +131,6 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
       page.dispatch({ type: "settings/changed", settings: changed });
     const isSystemDark = matchMedia("(prefers-color-scheme: dark)").matches;
     const isDark = settings.theme === "system" ? isSystemDark : settings.theme === "dark";
-    const options = may(access, "run") ? listAgentOptions(agents) : [];
-    const chosen = findAgent(options, settings.kind, settings.model)?.option;
     const start = (): void => {
       page.open(undefined);
       focusConversation();
@@ -169,14 +168,14 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
         group: words.sessions,
         run: () => page.open(row.session_id),
       })),
-      ...options.map((option): PaletteCommand => ({
+      ...(may(access, "run") ? options : []).map((option): PaletteCommand => ({
         key: `a-${option.name}`,
         label: describeKind(composer, option).label,
-        detail: option === chosen ? words.chosen : undefined,
+        detail: option === chosen?.option ? words.chosen : undefined,
         icon: "tree",
         group: words.agents,
         run: () => page.dispatch({ type: "agent/chosen", choice: { kind: option.name }, session }),
       })),
     ];
-  }, [state, words, composer, page, session, hasRun, isLive]);
+  }, [state, words, composer, page, session, hasRun, isLive, options, chosen?.option]);
 }
