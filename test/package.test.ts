@@ -25,6 +25,7 @@ interface Manifest {
   readonly version: string;
   readonly exports: Readonly<Record<string, unknown>>;
   readonly dependencies: Readonly<Record<string, string>>;
+  readonly scripts: Readonly<Record<string, string>>;
 }
 
 const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as Manifest;
@@ -71,6 +72,23 @@ describe("the installed package", () => {
     expect(existsSync(join(installed, "LICENSE"))).toBe(true);
     expect(existsSync(join(installed, "test"))).toBe(false);
     expect(globSync("{src,dist}/**/*.{test,contract}.*", { cwd: installed })).toEqual([]);
+  });
+
+  it("runs no script when it is installed", () => {
+    const installScripts = ["preinstall", "install", "postinstall", "prepare"];
+    expect(Object.keys(manifest.scripts).filter((name) => installScripts.includes(name))).toEqual([]);
+  });
+
+  it("contains every file that its Markdown files link to", () => {
+    const pages = globSync(["*.md", "{docs,deploy,examples,spec}/**/*.md"], { cwd: installed });
+    const links = pages.flatMap((page) => {
+      const text = readFileSync(join(installed, page), "utf8").replaceAll(/^( *)```.*?^\1```/gms, "");
+      const targets = [...text.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].map(([, target = ""]) => target);
+      return targets.filter((target) => !/^(?:https?|mailto):/.test(target)).map((target) => ({ page, target }));
+    });
+    expect(links.length).toBeGreaterThan(200);
+    const missing = links.filter(({ page, target }) => !existsSync(join(installed, dirname(page), target)));
+    expect(missing).toEqual([]);
   });
 
   it("contains the source that each source map and declaration map names", () => {

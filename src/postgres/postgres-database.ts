@@ -195,7 +195,11 @@ export class PostgresDatabase {
     });
   }
 
-  /** Connects outside the pool, to listen. The caller ends the client. */
+  /**
+   * Connects outside the pool, to listen. The caller ends the client.
+   *
+   * @internal
+   */
   async connectListener(): Promise<Client> {
     const client = new this.#driver.Client(this.#configure(this.settings.listenUrl));
     // Without a listener, a lost connection would end the process.

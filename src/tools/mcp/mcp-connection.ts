@@ -251,7 +251,11 @@ async function importSdk() {
   };
 }
 
-/** Throws `missing_package` if the MCP SDK is not installed. */
+/**
+ * Throws `missing_package` if the MCP SDK is not installed.
+ *
+ * @internal
+ */
 export function loadSdk(): Promise<Sdk> {
   return loadPackage(NAME, "to use MCP servers", importSdk);
 }
