@@ -1,4 +1,4 @@
-// The programs of `examples`, run with the packed package in a project of its own, as a user would run them.
+// The programs of `examples`, run with the packed package in an empty project, as a user would run them.
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
