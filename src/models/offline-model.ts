@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../protocol/index.ts";
 import type { LanguageModel, ModelMessage, ModelTool, ModelTraits } from "./model.ts";
 import { answerPrompt, type OfflineAnswer } from "./offline/answer-prompt.ts";
 import { fillSchema } from "./offline/fill-schema.ts";
-import { listAbilities } from "./offline/find-tasks.ts";
+import { KNOWN_TOOLS } from "./offline/find-tasks.ts";
 import { answerThought } from "./offline/thoughts/answer-thought.ts";
 import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
 import { countUsage, splitText, createBlockParts, createCallParts, createFinishPart } from "./create-parts.ts";
@@ -115,8 +115,9 @@ function answerForced(
   choice: OfflineRequest["toolChoice"],
 ): OfflineAnswer | undefined {
   if (choice?.type !== "tool" && choice?.type !== "required") return undefined;
-  const known = new Set(listAbilities(new Set(offered.map(({ name }) => name))).map(({ tool }) => tool));
-  const forced = offered.find(({ name }) => (choice.type === "tool" ? name === choice.toolName : !known.has(name)));
+  const forced = offered.find(({ name }) =>
+    choice.type === "tool" ? name === choice.toolName : !KNOWN_TOOLS.has(name),
+  );
   // User messages after an answer or a result only repeat the required format; the question comes before them.
   const last = prompt.findLastIndex(({ role }) => role !== "user");
   const asked =
@@ -124,7 +125,7 @@ function answerForced(
   const wanted = answerPrompt(asked, offered);
   const calls = wanted.calls.filter(({ name }) => choice.type === "required" || name === choice.toolName);
   if (calls.length > 0) return { ...wanted, calls };
-  if (forced === undefined || known.has(forced.name)) return undefined;
+  if (forced === undefined || KNOWN_TOOLS.has(forced.name)) return undefined;
   const text = wanted.text === "" ? answerPrompt(asked, []).text : wanted.text;
   const input = fillSchema(forced.inputSchema, text);
   return { reasoning: "", text: "", calls: isJsonObject(input) ? [{ name: forced.name, input }] : [] };

@@ -289,3 +289,35 @@ describe("the offline model, given any message", () => {
     ask(text);
   });
 });
+
+describe("a tool that the message names", () => {
+  const dice = {
+    name: "roll_dice",
+    description: "Rolls a die.",
+    inputSchema: { type: "object", properties: { sides: { type: "integer" } } },
+  };
+  const echo = {
+    name: "echo",
+    description: "Repeats.",
+    inputSchema: { type: "object", properties: { text: { type: "string" } } },
+  };
+  const callsWith = (text: string) => answerPrompt([user(text)], [...TOOLS, dice, echo]).calls;
+
+  it.each([
+    ["Call roll_dice with 20 sides", { name: "roll_dice", input: { sides: 20 } }],
+    ['Please use the tool roll_dice {"sides": 8}', { name: "roll_dice", input: { sides: 8 } }],
+    ["调用 roll_dice，12 面", { name: "roll_dice", input: { sides: 12 } }],
+    ["Use the tool echo: hello there", { name: "echo", input: { text: "hello there" } }],
+  ])("is called: %s", (text, call) => {
+    expect(callsWith(text)).toEqual([call]);
+  });
+
+  it("is not called if it is only mentioned, or another skill knows it", () => {
+    expect(callsWith("How do I call roll_dice?")).toEqual([]);
+    expect(callsWith("Use show_table to make a table of 3 5 8").map(({ name }) => name)).toEqual(["show_table"]);
+  });
+
+  it("is listed as an ability", () => {
+    expect(answerPrompt([user("What can you do?")], [dice]).text).toContain("Call the tool roll_dice");
+  });
+});

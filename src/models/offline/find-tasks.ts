@@ -7,6 +7,7 @@ import type { Ability, OfflineTask, FoundTask, KnownTodoList, Skill } from "./of
 import { files } from "./files.ts";
 import { images } from "./images.ts";
 import { knowledge, markAsSource, SEARCH_TOOL } from "./knowledge.ts";
+import { describeNamedTool, findNamedTools } from "./named-tools.ts";
 import { tables } from "./tables.ts";
 import { todoLists } from "./todo-lists.ts";
 
@@ -18,6 +19,10 @@ export const MAX_TASKS = 8;
 const FACTS: readonly Skill[] = [arithmetic, clock];
 /** Skills that show something made from the words after the request. If two claim the same words, the first wins. */
 const SHOWING: readonly Skill[] = [todoLists, tables, charts, images, knowledge];
+const ABILITIES: readonly Ability[] = [...FACTS, ...SHOWING, consent, files].flatMap(({ abilities }) => abilities);
+/** Tools that a skill knows. Others are called only by their name. */
+export const KNOWN_TOOLS: ReadonlySet<string> = new Set(ABILITIES.map(({ tool }) => tool));
+const MAX_NAMED_ABILITIES = 3;
 
 export interface FoundTasks {
   readonly tasks: readonly OfflineTask[];
@@ -62,7 +67,8 @@ export function parseTasks(message: string, lists: readonly KnownTodoList[]): Fo
 
 function pickTasks(text: string, lists: readonly KnownTodoList[]): readonly FoundTask[] {
   const taken: FoundTask[] = [];
-  const candidates = [...SHOWING, files].flatMap((skill) => skill.find(text, lists));
+  const named = findNamedTools(text).filter(({ tool }) => !KNOWN_TOOLS.has(tool));
+  const candidates = [...named, ...[...SHOWING, files].flatMap((skill) => skill.find(text, lists))];
   for (const one of candidates.sort((a, b) => a.at - b.at)) {
     // "Look up the time in Tokyo": another tool answers this better.
     if (one.tool === SEARCH_TOOL && findFacts(text.slice(one.at, one.end)).length > 0) continue;
@@ -114,8 +120,8 @@ function findFacts(text: string): readonly FoundTask[] {
 
 /** Lists the abilities for these tools. */
 export function listAbilities(tools: ReadonlySet<string>): readonly Ability[] {
-  const skills = [...FACTS, ...SHOWING, consent, files];
-  return skills.flatMap(({ abilities }) => abilities).filter(({ tool }) => tools.has(tool));
+  const others = [...tools].filter((tool) => !KNOWN_TOOLS.has(tool)).slice(0, MAX_NAMED_ABILITIES);
+  return [...ABILITIES.filter(({ tool }) => tools.has(tool)), ...others.map(describeNamedTool)];
 }
 
 /** Replaces words with semicolons, which end the text before them. */
