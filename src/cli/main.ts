@@ -9,6 +9,7 @@ import { runConvert } from "./convert.ts";
 import { runDemo } from "./demo.ts";
 import { CliError, type CliCommand, findSubcommand, listRows, parseCommand, usageOf } from "./command.ts";
 import { BACKUP, RESTORE, VERIFY } from "./backup/backup-commands.ts";
+import { DOCTOR } from "./doctor/doctor-command.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { OWNER } from "./owner/owner-commands.ts";
@@ -46,6 +47,10 @@ const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof ru
   {
     command: OWNER,
     run: async (parsed, terminal) => (await import("./owner/run-owner.ts")).runOwner(parsed, terminal),
+  },
+  {
+    command: DOCTOR,
+    run: async (parsed, terminal) => (await import("./doctor/run-doctor.ts")).runDoctor(parsed, terminal),
   },
   { command: CONVERT, run: runConvert },
   { command: CHECK, run: runCheck },

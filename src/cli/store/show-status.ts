@@ -20,6 +20,11 @@ const ADVICE: { readonly [code: string]: string } = {
   store_failed: "check the user, the password, the name of the database and the permissions",
 };
 
+/** What to do about a store that cannot be used, by its error code. */
+export function adviseOnStore(code: string): string | undefined {
+  return ADVICE[code];
+}
+
 interface Problem {
   readonly code: string;
   readonly message: string;
@@ -33,7 +38,7 @@ export async function showStatus(
 ): Promise<number> {
   const { status, problem } = await readStatus(store, database);
   const kind = isDatabase(store) ? "postgres" : "sqlite";
-  const advice = problem === undefined ? undefined : ADVICE[problem.code];
+  const advice = problem === undefined ? undefined : adviseOnStore(problem.code);
   const where = { kind, store: hideCredentials(store), ...(kind === "postgres" ? { schema: database.schema } : {}) };
   const { counts } = status ?? {};
   const contents =
@@ -70,7 +75,8 @@ export async function showStatus(
   return problem === undefined ? 0 : 1;
 }
 
-async function readStatus(
+/** Reads the status of a store, or why it cannot be used. */
+export async function readStatus(
   store: string,
   database: PostgresOptions,
 ): Promise<{ readonly status?: StoreStatus; readonly problem: Problem | undefined }> {

@@ -1,0 +1,52 @@
+/** Checks whether the server can listen on its port, or already does. */
+import { createServer } from "node:net";
+import type { Finding } from "./finding.ts";
+
+const TIMEOUT_MS = 2000;
+
+export async function checkPort(host: string, port: number): Promise<Finding> {
+  const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const code = await tryToListen(host, port);
+  switch (code) {
+    case undefined:
+      return { check: "port", status: "ok", message: `${where} is free` };
+    case "EADDRINUSE":
+      if (await isLoom(where)) return { check: "port", status: "ok", message: `a Loom server runs on ${where}` };
+      return {
+        check: "port",
+        status: "failed",
+        message: `another program uses ${where}`,
+        advice: "stop it, or choose another port with --port or LOOM_PORT",
+      };
+    default:
+      return {
+        check: "port",
+        status: "failed",
+        message: `cannot listen on ${where} (${code})`,
+        advice:
+          code === "EACCES"
+            ? "choose a port above 1023, or use a proxy (deploy/README.md)"
+            : "choose an address of this machine with --host or LOOM_HOST",
+      };
+  }
+}
+
+/** Returns the error code, or undefined if it worked. */
+function tryToListen(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", ({ code, message }: NodeJS.ErrnoException) => resolve(code ?? message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+async function isLoom(where: string): Promise<boolean> {
+  try {
+    const address = where.replace(/^0\.0\.0\.0:|^\[::\]:/, "127.0.0.1:");
+    const response = await fetch(`http://${address}/healthz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const text = await response.text();
+    return response.ok && text.includes("ok");
+  } catch {
+    return false;
+  }
+}

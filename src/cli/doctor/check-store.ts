@@ -1,0 +1,74 @@
+/** Checks the store: whether it can be used, the space on its disk, and the clock of a database. */
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { openPostgres } from "../../postgres/postgres-database.ts";
+import type { PostgresOptions } from "../../postgres/postgres-options.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { hideCredentials, isDatabase } from "../find-store.ts";
+import { plural } from "../fit-text.ts";
+import { adviseOnStore, readStatus } from "../store/show-status.ts";
+import { compareClocks } from "./compare-clocks.ts";
+import type { Finding } from "./finding.ts";
+
+const LOW_BYTES = 1024 ** 3;
+
+export async function checkStore(store: string, options: PostgresOptions): Promise<readonly Finding[]> {
+  if (!isDatabase(store)) return [await checkFile(resolve(store))];
+  const found = await checkContents(store, options, hideCredentials(store));
+  return found.status === "failed" ? [found] : [found, await checkDatabaseClock(store, options)];
+}
+
+async function checkFile(file: string): Promise<Finding> {
+  const folder = findFolder(file);
+  try {
+    accessSync(existsSync(file) ? file : folder, constants.W_OK);
+  } catch {
+    const advice = `give this user write permission for ${existsSync(file) ? file : folder}, or choose another store with LOOM_STORE`;
+    return { check: "store", status: "failed", message: `${file} cannot be written`, advice };
+  }
+  const { bavail, bsize } = statfsSync(folder);
+  const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GiB free`;
+  const found: Finding = existsSync(file)
+    ? await checkContents(file, {}, file)
+    : { check: "store", status: "ok", message: `${file} does not exist yet; the first run creates it` };
+  const message = `${found.message}; ${free}`;
+  if (found.status !== "ok" || bavail * bsize >= LOW_BYTES) return { ...found, message };
+  return { check: "store", status: "warning", message, advice: "free some space: runs fail when the disk is full" };
+}
+
+/** The next folder upward that exists. */
+function findFolder(file: string): string {
+  const folder = dirname(file);
+  return existsSync(folder) || folder === dirname(folder) ? folder : findFolder(folder);
+}
+
+async function checkContents(store: string, options: PostgresOptions, shown: string): Promise<Finding> {
+  const { status, problem } = await readStatus(store, options);
+  if (problem !== undefined) {
+    const advice = adviseOnStore(problem.code);
+    const message = `${shown}: ${problem.message}`;
+    return { check: "store", status: "failed", message, ...(advice === undefined ? {} : { advice }) };
+  }
+  const { sessions = 0, liveRuns = 0 } = status?.counts ?? {};
+  return {
+    check: "store",
+    status: "ok",
+    message: `${shown}: ${plural(sessions, "session")}, ${plural(liveRuns, "live run")}`,
+  };
+}
+
+async function checkDatabaseClock(store: string, options: PostgresOptions): Promise<Finding> {
+  const db = await openPostgres(store, options);
+  try {
+    const before = Date.now();
+    const [row] = await db.read<{ now: number }>(
+      "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now",
+    );
+    return compareClocks("the database", row?.now ?? Number.NaN, before, Date.now());
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    return { check: "clock", status: "warning", message: `not compared with the database: ${error.message}` };
+  } finally {
+    await db.close();
+  }
+}

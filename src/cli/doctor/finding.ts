@@ -1,0 +1,8 @@
+/** The result of one check of `loom doctor`. */
+export interface Finding {
+  readonly check: string;
+  readonly status: "ok" | "warning" | "failed";
+  readonly message: string;
+  /** What to do. */
+  readonly advice?: string;
+}

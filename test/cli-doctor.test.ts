@@ -1,0 +1,87 @@
+// `loom doctor`: what it finds, what it advises, and that it prints no secret.
+import { createServer } from "node:net";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { compareClocks } from "../src/cli/doctor/compare-clocks.ts";
+import type { Finding } from "../src/cli/doctor/finding.ts";
+import { folder, loom } from "./cli-run.ts";
+import { type ProviderServer, startProviderServer } from "./models/provider-server.ts";
+
+let provider: ProviderServer;
+beforeAll(async () => {
+  provider = await startProviderServer();
+});
+afterAll(() => provider.close());
+
+async function diagnose(env: { readonly [name: string]: string }, ...args: readonly string[]) {
+  const store = join(folder, "doctor", "new.db");
+  const ran = await loom(["doctor", "--json", ...args], {
+    env: { LOOM_STORE: store, LOOM_PORT: "0", OPENAI_API_KEY: "", ANTHROPIC_API_KEY: "", ...env },
+  });
+  const findings = ran.out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Finding);
+  return { ...ran, find: (check: string) => findings.filter((finding) => finding.check === check) };
+}
+
+it("finds nothing wrong on a new machine, and says how to use a real model", async () => {
+  const { code, find } = await diagnose({});
+  expect(find("store")).toMatchObject([
+    { status: "ok", message: expect.stringContaining("does not exist yet") as string },
+  ]);
+  expect(find("port")).toMatchObject([{ status: "ok" }]);
+  expect(find("models")).toMatchObject([
+    { status: "warning", advice: expect.stringContaining("OPENAI_API_KEY") as string },
+  ]);
+  const page = find("page")[0]?.status;
+  expect(code).toBe(page === "ok" ? 0 : 1);
+});
+
+it("asks providers for their models, and prints no key", async () => {
+  provider.models = ["gpt-5"];
+  const env = { OPENAI_BASE_URL: provider.url, LOOM_MODEL: "openai/gpt-4" };
+  const good = await diagnose({ ...env, OPENAI_API_KEY: provider.key });
+  expect(good.find("models")).toMatchObject([
+    { status: "warning", message: "openai answers and has 1 model, but not openai/gpt-4" },
+    { status: "ok" },
+  ]);
+  expect(good.find("clock")).toMatchObject([{ status: "ok", message: "agrees with openai" }]);
+  const bad = await diagnose({ ...env, OPENAI_API_KEY: "sk-wrong" });
+  expect(bad.code).toBe(1);
+  expect(bad.find("models")[0]).toMatchObject({ status: "failed", advice: expect.stringContaining("key") as string });
+  expect(bad.out).not.toContain("sk-wrong");
+});
+
+it("names a used port, a damaged store, a missing module and an invalid setting", async () => {
+  const other = createServer((socket) => socket.end());
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const { port } = other.address() as { port: number };
+  const store = join(folder, "damaged.db");
+  writeFileSync(store, "this is not a database, whatever its name says\n".repeat(99));
+  const { code, find } = await diagnose({ LOOM_STORE: store }, "--port", `${port}`, "--agents", join(folder, "no.ts"));
+  other.close();
+  expect(code).toBe(1);
+  for (const check of ["store", "port", "agents"]) expect(find(check)).toMatchObject([{ status: "failed" }]);
+  expect(find("port")[0]?.advice).toContain("LOOM_PORT");
+  const invalid = await diagnose({ LOOM_PORT: "many" });
+  expect(invalid.find("settings")).toMatchObject([
+    { status: "failed", message: expect.stringContaining("LOOM_PORT") as string },
+  ]);
+});
+
+it("reports a database that is away within seconds, without its password", async () => {
+  const { find, out } = await diagnose({ LOOM_STORE: "postgres://loom:secret@127.0.0.1:1/loom" });
+  expect(find("store")).toMatchObject([{ status: "failed", advice: expect.stringContaining("database") as string }]);
+  expect(out).not.toContain("secret");
+});
+
+it("compares clocks with a tolerance", () => {
+  expect(compareClocks("it", 100_000, 99_000, 101_000)).toMatchObject({ status: "ok" });
+  expect(compareClocks("it", 160_000, 99_000, 100_000)).toMatchObject({ status: "warning", message: "60 s behind it" });
+  expect(compareClocks("it", 40_000, 100_000, 100_001)).toMatchObject({
+    status: "warning",
+    message: "60 s ahead of it",
+  });
+});
