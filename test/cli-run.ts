@@ -83,6 +83,13 @@ const STORING: ReadonlySet<string | undefined> = new Set([
   "restore",
   "verify",
   "store",
+  "sessions",
+  "tail",
+  "replay",
+  "ingest",
+  "runs",
+  "cancel",
+  "approve",
 ]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */

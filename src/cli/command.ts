@@ -1,5 +1,6 @@
 /** Declares commands, parses their arguments and builds their help text. */
 import { parseArgs } from "node:util";
+import { findNearest } from "../protocol/find-nearest.ts";
 import { wrapText } from "./fit-text.ts";
 
 /** An error the user can fix. It is printed without a stack trace, and the exit code is 2. */
@@ -16,6 +17,8 @@ export interface CliOption {
   /** Placeholder of the value in the help text; absent for a switch. */
   readonly value?: string;
   readonly about: string;
+  /** Accepted values, for completion. Commands check the value themselves. */
+  readonly choices?: readonly string[];
   /** Left out of the option list. */
   readonly isUnlisted?: boolean;
 }
@@ -27,6 +30,10 @@ export interface CliCommand {
   readonly argument?: string;
   /** Takes one or more positional arguments. */
   readonly takesMany?: boolean;
+  /** The positional argument must be given. */
+  readonly needsArgument?: boolean;
+  /** Accepted positional arguments, for completion. */
+  readonly argumentChoices?: readonly string[];
   /** Subcommands, each named with its parent: `kb add`. */
   readonly subcommands?: readonly CliCommand[];
   readonly options: { readonly [name: string]: CliOption };
@@ -57,9 +64,12 @@ export function findSubcommand(command: CliCommand, word: string | undefined): C
   const { name, subcommands = [] } = command;
   const found = subcommands.find((one) => one.name === `${name} ${word ?? ""}`);
   if (found !== undefined) return found;
-  const known = subcommands.map((one) => one.name.slice(name.length + 1)).join(", ");
-  const what = word === undefined ? `\`loom ${name}\` needs a command` : `unknown command \`loom ${name} ${word}\``;
-  throw new CliError(what, `choose one of ${known}`);
+  const known = subcommands.map((one) => one.name.slice(name.length + 1));
+  const choose = `choose one of ${known.join(", ")}`;
+  if (word === undefined) throw new CliError(`\`loom ${name}\` needs a command`, choose);
+  const nearest = findNearest(word, known);
+  const hint = nearest === undefined ? choose : `did you mean \`loom ${name} ${nearest}\`?`;
+  throw new CliError(`unknown command \`loom ${name} ${word}\``, hint);
 }
 
 function parseOptions(command: CliCommand, argv: readonly string[]): ParsedCommand {
@@ -71,10 +81,10 @@ function parseOptions(command: CliCommand, argv: readonly string[]): ParsedComma
   const { values, positionals } = parseStrictly(command, argv, declared);
   for (const [name, value] of Object.entries(values))
     if (value === "") throw usageError(command, `\`--${name}\` needs a value`);
-  const { argument, takesMany = false } = command;
+  const { argument, takesMany = false, needsArgument = takesMany } = command;
   const allowed = argument === undefined ? 0 : takesMany ? Number.POSITIVE_INFINITY : 1;
   if (positionals.length > allowed) throw usageError(command, `unexpected argument \`${positionals[allowed]}\``);
-  if (takesMany && positionals.length === 0 && values["help"] !== true)
+  if (needsArgument && positionals.length === 0 && values["help"] !== true)
     throw usageError(command, `\`loom ${command.name}\` needs ${argument ?? ""}`);
   return { command, argument: positionals[0], arguments: positionals, options: values };
 }
@@ -91,7 +101,11 @@ function parseStrictly(
     const message = error instanceof Error ? error.message : "";
     const name = /'(?:-\w, )?(?<name>--?[^' ]+)/.exec(message)?.groups?.["name"];
     if (name === undefined) throw error;
-    if (message.startsWith("Unknown option")) throw usageError(command, `unknown option \`${name}\``);
+    if (message.startsWith("Unknown option")) {
+      const nearest = name.startsWith("--") ? findNearest(name, Object.keys(options)) : undefined;
+      if (nearest === undefined) throw usageError(command, `unknown option \`${name}\``);
+      throw new CliError(`unknown option \`${name}\``, `did you mean \`--${nearest}\`?`);
+    }
     throw usageError(
       command,
       `\`${name}\` ${message.includes("does not take") ? "does not take a value" : "needs a value"}`,
@@ -120,9 +134,9 @@ function usageError(command: CliCommand, message: string): CliError {
 
 /** Returns the help text, wrapped to `width` columns. */
 export function usageOf(command: CliCommand, width: number): string {
-  const { subcommands, takesMany = false } = command;
+  const { subcommands } = command;
   if (subcommands !== undefined) return groupUsage(command, subcommands, width);
-  const argument = command.argument === undefined ? "" : takesMany ? ` ${command.argument}…` : ` [${command.argument}]`;
+  const argument = describeArgument(command);
   const listed = Object.entries(command.options).filter(([, { isUnlisted = false }]) => !isUnlisted);
   const rows = [...listed, ["help", HELP_OPTION] as const].map(([name, { value, about }]) => ({
     name: `--${name}${value === undefined ? "" : ` ${value}`}`,
@@ -133,9 +147,15 @@ export function usageOf(command: CliCommand, width: number): string {
     wrapText(`Usage: loom ${command.name} [OPTIONS]${argument}`, width, "  "),
     listRows(rows, width),
     ...(command.notes ?? []).map((note) => wrapText(note, width, "")),
-    ...(command.examples === undefined ? [] : [`Examples:\n${command.examples.map((line) => `  ${line}`).join("\n")}`]),
+    ...(command.examples === undefined ? [] : [listExamples(command.examples)]),
   ];
   return `${parts.join("\n\n")}\n`;
+}
+
+function describeArgument({ argument, takesMany = false, needsArgument = takesMany }: CliCommand): string {
+  if (argument === undefined) return "";
+  const word = `${argument}${takesMany ? "…" : ""}`;
+  return needsArgument ? ` ${word}` : ` [${word}]`;
 }
 
 function groupUsage(
@@ -149,9 +169,15 @@ function groupUsage(
     `Usage: loom ${name} COMMAND [OPTIONS]`,
     listRows(rows, width),
     ...notes.map((note) => wrapText(note, width, "")),
+    listExamples(subcommands.flatMap(({ examples = [] }) => examples.slice(0, 1))),
     wrapText(`Run \`loom ${name} COMMAND --help\` for details.`, width, ""),
   ];
   return `${parts.join("\n\n")}\n`;
+}
+
+/** Examples are not wrapped, so that they can be copied. */
+function listExamples(examples: readonly string[]): string {
+  return `Examples:\n${examples.map((line) => `  ${line}`).join("\n")}`;
 }
 
 /** Minimum width of the descriptions; in a narrower window they go below the names. */
@@ -174,4 +200,14 @@ export function listRows(rows: readonly { readonly name: string; readonly about:
 export function textOption({ options }: ParsedCommand, name: string): string | undefined {
   const value = options[name];
   return typeof value === "string" ? value : undefined;
+}
+
+/** Quotes an option and its value for a shell. A value that starts with `-` needs `=`. */
+export function quoteOption(name: string, value: string): string {
+  return `--${name}${value.startsWith("-") ? "=" : " "}${quoteWord(value)}`;
+}
+
+/** Quotes a word for a shell. */
+export function quoteWord(value: string): string {
+  return /^[\w@%+:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,11 +6,17 @@ import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
 import { STREAM_MODES } from "../protocol/stream-modes.ts";
 import type { CliCommand } from "./command.ts";
 import { AGENTS_NOTE } from "./load-agents.ts";
+import { SERVICE_OPTIONS } from "./sessions/server-settings.ts";
 
 const INPUT = {
-  framing: { value: "F", about: "framing of the input: ndjson, sse or auto (default: auto)" },
+  framing: {
+    value: "F",
+    about: "framing of the input: ndjson, sse or auto (default: auto)",
+    choices: ["ndjson", "sse", "auto"],
+  },
   "max-line": { value: "BYTES", about: `longest accepted line (default: ${DEFAULT_MAX_LINE_BYTES})` },
 };
+const INPUT_CHOICES = [...DIALECT_NAMES, "auto"];
 const DIALECTS = `Dialects (D): ${DIALECT_NAMES.join(", ")}.`;
 const INPUT_DIALECTS = `${DIALECTS} With auto, the dialect is detected from the first ${DETECTION_FRAMES} frames.`;
 
@@ -19,8 +25,8 @@ export const CONVERT: CliCommand = {
   summary: "Convert a stream from one dialect to another.",
   argument: "FILE",
   options: {
-    from: { value: "D", about: "dialect of the input, or auto (default: auto)" },
-    to: { value: "D", about: "dialect of the output (required)" },
+    from: { value: "D", about: "dialect of the input, or auto (default: auto)", choices: INPUT_CHOICES },
+    to: { value: "D", about: "dialect of the output (required)", choices: DIALECT_NAMES },
     strict: {
       about:
         "with --to loom or export: only the 23 types of the specification; other types become `custom`, and every run ends with a reply",
@@ -43,7 +49,7 @@ export const CHECK: CliCommand = {
   summary: "Check a stream against the specification.",
   argument: "FILE",
   options: {
-    dialect: { value: "D", about: "dialect of the input, or auto (default: auto)" },
+    dialect: { value: "D", about: "dialect of the input, or auto (default: auto)", choices: INPUT_CHOICES },
     frames: { about: "check each frame on its own, not the order of frames" },
     json: { about: "one JSON object per violation; the summary goes to standard error" },
     ...INPUT,
@@ -60,7 +66,7 @@ export const SCHEMA: CliCommand = {
   name: "schema",
   summary: "Print the JSON Schema of a dialect or of one of its types.",
   argument: "TYPE",
-  options: { dialect: { value: "D", about: "dialect (default: loom)" } },
+  options: { dialect: { value: "D", about: "dialect (default: loom)", choices: DIALECT_NAMES } },
   notes: [DIALECTS],
   examples: ["loom schema --dialect engine", "loom schema message_chunk"],
 };
@@ -73,6 +79,7 @@ export const RUN: CliCommand = {
     agent: {
       value: "NAME",
       about: "agent: react, tot, got, agot or one of --agents (default: the first of --agents, or react)",
+      choices: ["react", "tot", "got", "agot"],
     },
     agents: {
       value: "FILE",
@@ -84,6 +91,7 @@ export const RUN: CliCommand = {
     reasoning: {
       value: "LEVEL",
       about: `how much the model reasons: ${REASONING_LEVELS.join(", ")} (default: auto)`,
+      choices: REASONING_LEVELS,
     },
     system: { value: "TEXT", about: "system prompt" },
     "max-iterations": {
@@ -93,6 +101,7 @@ export const RUN: CliCommand = {
     search: {
       value: "HOW",
       about: "tot: search strategy: breadth, level by level, or depth, best thought first (default: breadth)",
+      choices: ["breadth", "depth"],
     },
     generator: {
       value: "HOW",
@@ -131,10 +140,14 @@ export const RUN: CliCommand = {
     },
     retrieve: { about: "search the knowledge base for every message, instead of offering it as a tool" },
     "no-kb": { about: "do not use a knowledge base" },
-    approve: { value: "HOW", about: "decision on tools that need approval: ask, always or never (default: ask)" },
+    approve: {
+      value: "HOW",
+      about: "decision on tools that need approval: ask, always or never (default: ask)",
+      choices: ["ask", "always", "never"],
+    },
     session: { value: "ID", about: "session to continue (default: a new session)" },
     resume: { about: "continue the unfinished run of the session; takes no MESSAGE" },
-    store: { value: "FILE", about: "session store (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)" },
+    ...SERVICE_OPTIONS,
     json: { about: "print the frames and the reply as NDJSON" },
     modes: {
       value: "LIST",
@@ -150,6 +163,7 @@ export const RUN: CliCommand = {
     AGENTS_NOTE,
     "MESSAGE is read from standard input if it is `-`, or if it is absent and standard input is not a terminal. The answer goes to standard output. Progress goes to standard error if that is a terminal.",
     "Every event is stored before it is shown. To continue a run that was killed or waits for approval, use --resume with the same options: model, tools and limits are not stored. If another process holds the session, that process runs the message and this one shows it.",
+    "With --server or LOOM_SERVER, an agent of that server answers, with its own model and tools; only --agent, --reasoning, --system (added to its system prompt), --approve, --session, --resume and the output options apply. The token is read from --token-file, LOOM_TOKEN_FILE or LOOM_TOKEN. If the connection is cut, the run continues, and the command resumes where it was cut.",
     "Approval is requested on the terminal. Without a terminal, the run is left waiting. --approve always and --approve never apply to this run only: if an earlier run of the session waits for approval, the message waits too.",
     "Ctrl-C cancels the run and keeps its output; a second Ctrl-C exits immediately. SIGTERM does the same, but leaves a run that waits for approval waiting. The run is also cancelled when standard output is closed.",
     "Exit codes: 0 completed, 1 failed, 2 could not start, 3 waiting for approval, 130 cancelled, 141 standard output closed.",
@@ -163,6 +177,7 @@ export const RUN: CliCommand = {
     'loom run "How do I deploy Loom?"',
     'loom run --json "What is 6*7?" | loom check',
     "loom run --session ID --resume",
+    'loom run --server https://agents.example.com --token-file token "What is 6*7?"',
   ],
 };
 
@@ -170,4 +185,5 @@ export const DEMO: CliCommand = {
   name: "demo",
   summary: "Show conversion and checking on a small run.",
   options: {},
+  examples: ["loom demo"],
 };

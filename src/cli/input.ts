@@ -91,7 +91,7 @@ async function* readFrames(
   yield framing === "ndjson" ? last.map((frame) => ({ ...frame, unended: true })) : last;
 }
 
-function framingOption(parsed: ParsedCommand): "ndjson" | "sse" | undefined {
+export function framingOption(parsed: ParsedCommand): "ndjson" | "sse" | undefined {
   const name = textOption(parsed, "framing") ?? "auto";
   if (name === "auto") return undefined;
   if (name === "ndjson" || name === "sse") return name;

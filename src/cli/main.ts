@@ -1,33 +1,72 @@
 /**
  * The command line: finds and runs the command, and turns its errors into a message and an exit code.
  *
- * Exit codes: 0 success, 1 invalid input or a failed run, 2 the command could not run, 141 standard output was closed
- * (as for SIGPIPE). `loom run` has further ones.
+ * Exit codes: 0 success, 1 invalid input or a failed run, 2 the command could not run, 130 stopped by a signal, 141
+ * standard output was closed (as for SIGPIPE). `loom run` has further ones.
  */
 import { runCheck } from "./check.ts";
 import { runConvert } from "./convert.ts";
 import { runDemo } from "./demo.ts";
-import { CliError, type CliCommand, findSubcommand, listRows, parseCommand, usageOf } from "./command.ts";
+import {
+  CliError,
+  type CliCommand,
+  findSubcommand,
+  listRows,
+  type ParsedCommand,
+  parseCommand,
+  usageOf,
+} from "./command.ts";
+import { COMPLETION, runCompletion } from "./completion.ts";
 import { BACKUP, RESTORE, VERIFY } from "./backup/backup-commands.ts";
 import { DOCTOR } from "./doctor/doctor-command.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { OWNER } from "./owner/owner-commands.ts";
+import { APPROVE, CANCEL, RUNS } from "./sessions/run-commands.ts";
+import { SESSIONS } from "./sessions/session-commands.ts";
+import { INGEST, REPLAY, TAIL } from "./sessions/stream-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
 import { STORE } from "./store/store-commands.ts";
 import { TOKEN } from "./token/token-commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
+import { findNearest } from "../protocol/find-nearest.ts";
 import { readPackageVersion } from "../server/read-package-version.ts";
 import { runSchema } from "./schema.ts";
 import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 
-const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof runCheck }[] = [
+interface ListedCommand {
+  readonly command: CliCommand;
+  readonly run: (parsed: ParsedCommand, terminal: Terminal) => Promise<number>;
+}
+
+export const COMMANDS: readonly ListedCommand[] = [
   // Loaded on demand: the other commands do not need agents.
   { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
   {
     command: SERVE,
     run: async (parsed, terminal) => (await import("./serve/serve.ts")).serve(parsed, terminal),
   },
+  {
+    command: SESSIONS,
+    run: async (parsed, terminal) => (await import("./sessions/run-sessions.ts")).runSessions(parsed, terminal),
+  },
+  {
+    command: TAIL,
+    run: async (parsed, terminal) => (await import("./sessions/run-tail.ts")).runTail(parsed, terminal),
+  },
+  {
+    command: REPLAY,
+    run: async (parsed, terminal) => (await import("./sessions/run-replay.ts")).runReplay(parsed, terminal),
+  },
+  {
+    command: INGEST,
+    run: async (parsed, terminal) => (await import("./sessions/run-ingest.ts")).runIngest(parsed, terminal),
+  },
+  ...[RUNS, CANCEL, APPROVE].map((command) => ({
+    command,
+    run: async (...args: Parameters<ListedCommand["run"]>) =>
+      (await import("./sessions/run-control.ts")).runControl(...args),
+  })),
   {
     command: KB,
     run: async (parsed, terminal) => (await import("./kb/run-knowledge-base.ts")).runKnowledgeBase(parsed, terminal),
@@ -38,7 +77,8 @@ const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof ru
   },
   ...[BACKUP, RESTORE, VERIFY].map((command) => ({
     command,
-    run: async (...args: Parameters<typeof runCheck>) => (await import("./backup/run-backup.ts")).runBackup(...args),
+    run: async (...args: Parameters<ListedCommand["run"]>) =>
+      (await import("./backup/run-backup.ts")).runBackup(...args),
   })),
   {
     command: STORE,
@@ -56,6 +96,15 @@ const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof ru
   { command: CHECK, run: runCheck },
   { command: SCHEMA, run: runSchema },
   { command: DEMO, run: runDemo },
+  {
+    command: COMPLETION,
+    run: async (parsed, terminal) =>
+      runCompletion(
+        COMMANDS.map(({ command }) => command),
+        parsed,
+        terminal,
+      ),
+  },
 ];
 
 /** Longer lines are hard to read. */
@@ -107,13 +156,16 @@ function findHelp(name: string, word: string | undefined): CliCommand {
   return command.subcommands === undefined || word === undefined ? command : findSubcommand(command, word);
 }
 
-function findCommand(name: string): (typeof COMMANDS)[number] {
+function findCommand(name: string): ListedCommand {
   const found = COMMANDS.find(({ command }) => command.name === name);
   if (found !== undefined) return found;
-  throw new CliError(
-    `unknown ${name.startsWith("-") ? "option" : "command"} \`${name}\``,
-    "run `loom --help` for a list",
+  const list = "run `loom --help` for a list";
+  if (name.startsWith("-")) throw new CliError(`unknown option \`${name}\``, list);
+  const nearest = findNearest(
+    name,
+    COMMANDS.map(({ command }) => command.name),
   );
+  throw new CliError(`unknown command \`${name}\``, nearest === undefined ? list : `did you mean \`loom ${nearest}\`?`);
 }
 
 function describeError({ message, hint }: CliError, terminal: Terminal): string {
@@ -128,6 +180,11 @@ function overview(width: number): string {
   const rows = COMMANDS.map(({ command }) => ({ name: command.name, about: command.summary }));
   const title = wrapText(`loom ${readPackageVersion()}: run agents and stream their events`, width, "");
   const more = wrapText("Run `loom COMMAND --help` for details, `loom --version` for the version.", width, "");
+  const codes = wrapText(
+    "Exit codes: 0 success, 1 a negative result, such as a failed run or invalid input, 2 the command could not run, 130 stopped by a signal, 141 standard output closed. A command with other codes lists them.",
+    width,
+    "",
+  );
   return `${title}
 
 Usage: loom COMMAND [OPTIONS]
@@ -135,5 +192,7 @@ Usage: loom COMMAND [OPTIONS]
 ${listRows(rows, width)}
 
 ${more}
+
+${codes}
 `;
 }

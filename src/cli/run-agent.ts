@@ -6,6 +6,7 @@
  * other.
  */
 import { randomUUID } from "node:crypto";
+import { deriveTitle } from "../agents/derive-title.ts";
 import { LOG_LIMITS, type Log } from "../log/index.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
@@ -19,6 +20,8 @@ import { nameAgent, toFlagNames } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
 import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
+import { LocalService } from "./sessions/local-service.ts";
+import { readServiceAddress } from "./sessions/server-settings.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A message may be larger than other commands, and its JSON encoding is larger still. */
@@ -26,6 +29,8 @@ const LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_M
 
 export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   if (parsed.options["list-models"] === true) return printModels(parsed, terminal);
+  const address = readServiceAddress(parsed);
+  if (address.kind === "server") return (await import("./run/run-on-server.ts")).runOnServer(parsed, address, terminal);
   const file = textOption(parsed, "agents") ?? readVariable(process.env, "LOOM_AGENTS");
   const own = file === undefined ? {} : await loadAgents(file);
   const options = await readRunOptions(parsed, terminal, process.env, own);
@@ -52,7 +57,7 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
     const onHeld = (): void =>
       terminal.warn(`another process holds session \`${cutColumns(sessionId, 100)}\` and runs the message`);
     await using holder = new SessionHolder({ log, sessionId, agent, onError, onHeld });
-    return await new WatchedRun(log, options, target, holder, terminal).watch();
+    return await new WatchedRun(new LocalService(log), options, target, holder, terminal).watch();
   } finally {
     await agent.close();
   }
@@ -69,7 +74,8 @@ function createReporter(terminal: Terminal): (error: unknown, errorId: string) =
 /** Sends the message, or finds the run to resume. */
 async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): Promise<WatchTarget> {
   if (message === undefined) return findUnfinishedRun(log, sessionId, nameAgent(agent));
-  const { lastId } = await log.createSession(sessionId);
+  const title = deriveTitle(message);
+  const { lastId } = await log.createSession(sessionId, title === undefined ? {} : { title });
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
   // A live run may need an approval first.
   const after = latest?.status === "live" ? latest.firstId - 1 : lastId;

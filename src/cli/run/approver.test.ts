@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
+import { LocalService } from "../sessions/local-service.ts";
 import { Approver, type ApproverOptions } from "./approver.ts";
 import type { ToolDecision } from "./prompt-for-approval.ts";
 import type { WaitingCall } from "./pending-approvals.ts";
@@ -29,7 +30,8 @@ async function setUp(callIds: readonly string[], options: Partial<ApproverOption
     onFailed: vi.fn<() => void>(),
   };
   const decide = (): ToolDecision => ({ decision: "approved" });
-  return { answers, callbacks, approver: new Approver({ log, sessionId: "s", decide, ...callbacks, ...options }) };
+  const service = new LocalService(log);
+  return { answers, callbacks, approver: new Approver({ service, sessionId: "s", decide, ...callbacks, ...options }) };
 }
 
 describe("Approver", () => {
@@ -76,7 +78,7 @@ describe("Approver", () => {
     closed.approver.update([waitingCall("a"), waitingCall("b")]);
     await vi.waitFor(() => expect(closed.callbacks.onInputClosed).toHaveBeenCalledOnce());
     const { approver, callbacks } = await setUp(["a"], {});
-    approver.update([{ ...waitingCall("a"), name: "another" }]);
+    approver.update([{ ...waitingCall("a"), digest: "another" }]);
     await vi.waitFor(() => expect(callbacks.onRefused).toHaveBeenCalledOnce());
     const failing = await setUp(["a"], { decide: () => Promise.reject(new Error("tty")) });
     failing.approver.update([waitingCall("a")]);

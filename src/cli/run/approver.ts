@@ -1,15 +1,14 @@
 /**
  * Decides on the tool calls of a run that wait for approval, by asking the user one call at a time or by a fixed rule.
- * Decisions are sent as commands, so any process may run the agent, and other clients may decide too.
+ * Decisions are sent as commands, so any process or server may run the agent, and other clients may decide too.
  */
 import { randomUUID } from "node:crypto";
-import { sendCommand } from "../../engine/index.ts";
-import type { Log } from "../../log/index.ts";
+import type { SessionService } from "../sessions/session-service.ts";
 import type { ToolDecision } from "./prompt-for-approval.ts";
 import type { WaitingCall } from "./pending-approvals.ts";
 
 export interface ApproverOptions {
-  readonly log: Log;
+  readonly service: Pick<SessionService, "send">;
   readonly sessionId: string;
   /** Returns undefined if the user closed the input or the call no longer waits. */
   readonly decide: (call: WaitingCall, signal: AbortSignal) => Promise<ToolDecision | undefined> | ToolDecision;
@@ -20,8 +19,8 @@ export interface ApproverOptions {
   readonly onFailed: (error: unknown) => void;
 }
 
-/** Outcomes that need no message: the decision came too late, which the records of the run show. */
-const IGNORED_OUTCOMES: readonly string[] = ["done", "already_answered", "unknown_call", "run_ended", "unknown_run"];
+/** Refusals that need no message: the decision came too late, which the records of the run show. */
+const IGNORED_CODES: readonly string[] = ["already_answered", "unknown_call", "run_ended", "unknown_run"];
 
 export class Approver {
   readonly #options: ApproverOptions;
@@ -77,8 +76,8 @@ export class Approver {
   }
 
   async #ask(call: WaitingCall, withdrawn: AbortSignal): Promise<void> {
-    const { log, sessionId, decide, onInputClosed, onRefused } = this.#options;
-    const { runId, callId, name, digest } = call;
+    const { service, sessionId, decide, onInputClosed, onRefused } = this.#options;
+    const { runId, callId, digest } = call;
     const decision = await decide(call, withdrawn);
     this.#open.delete(callId);
     if (withdrawn.aborted) return;
@@ -88,9 +87,16 @@ export class Approver {
       return;
     }
     this.#answered.add(callId);
-    const body = { run_id: runId, call_id: callId, name, ...(digest === undefined ? {} : { digest }), ...decision };
-    const { outcome } = await sendCommand(log, { commandId: randomUUID(), sessionId, kind: "approve", body });
-    if (outcome !== undefined && !IGNORED_OUTCOMES.includes(outcome.code))
-      onRefused(call, outcome.message ?? outcome.code);
+    const sent = await service.send({
+      type: "approve",
+      id: randomUUID(),
+      session: sessionId,
+      run_id: runId,
+      call_id: callId,
+      ...(digest === undefined ? {} : { digest }),
+      ...decision,
+    });
+    if (sent.kind !== "done" && sent.kind !== "accepted" && !IGNORED_CODES.includes(sent.code))
+      onRefused(call, sent.message);
   }
 }

@@ -4,10 +4,10 @@
  */
 import { LOOM_DECODING } from "../../dialects/index.ts";
 import { encodeNdjson } from "../../framing/index.ts";
-import { type Log, openStream } from "../../log/index.ts";
 import type { StreamModes } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import { escapeJson } from "../fit-text.ts";
+import type { SessionService } from "../sessions/session-service.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Which frames are printed. */
@@ -27,7 +27,7 @@ export interface PrintFramesOptions extends FrameFormat {
 
 /** Resolves when the last frame is written. Throws `OutputClosed` if standard output was closed. */
 export async function printFrames(
-  log: Log,
+  service: Pick<SessionService, "openFrames">,
   sessionId: string,
   terminal: Terminal,
   { modes, strict, firstId, signal }: PrintFramesOptions,
@@ -39,15 +39,9 @@ export async function printFrames(
   let cursor: string | undefined;
   const findLast = createEndFinder(strict);
   /** Returns true if the last frame was written. */
-  const print = async (waiting: { readonly follow: boolean; readonly signal?: AbortSignal }): Promise<boolean> => {
-    const start = cursor === undefined ? { after: first - 1 } : { cursor };
-    for await (const frames of openStream(log, sessionId, {
-      dialect: "loom",
-      encoderOptions: { strict },
-      modes,
-      ...start,
-      ...waiting,
-    })) {
+  const print = async (waiting: { readonly follow: boolean; readonly signal: AbortSignal }): Promise<boolean> => {
+    const after = cursor ?? String(first - 1);
+    for await (const frames of service.openFrames(sessionId, { dialect: "loom", strict, modes, after, ...waiting })) {
       const last = frames.findIndex(({ text }) => findLast(text));
       const shown = last < 0 ? frames : frames.slice(0, last + 1);
       await terminal.write(shown.map(({ text }) => encodeNdjson(isScreen ? escapeJson(text) : text)).join(""));
@@ -56,7 +50,8 @@ export async function printFrames(
     }
     return false;
   };
-  if (!(await print({ follow: true, signal }))) await print({ follow: false });
+  if (await print({ follow: true, signal })) return;
+  await print({ follow: false, signal: new AbortController().signal });
 }
 
 /** Recognizes the last frame of the run: the reply, or a `run_end` without a reply. In strict form it is always a reply. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { isLoomError, type StreamModes } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import { readStreamModes, STREAM_MODES } from "../../protocol/stream-modes.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteOption, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
@@ -38,6 +38,18 @@ export interface RunOptions {
   readonly describeResume: (missingTools?: readonly string[]) => string;
 }
 
+/** The options that matter once the message is sent. */
+export type WatchOptions = Pick<RunOptions, "sessionId" | "approve" | "frames" | "describeResume">;
+
+/** Options of a run on a server, whose agents have their own models and tools. */
+export interface ServerRunOptions extends WatchOptions, Pick<RunOptions, "message" | "isNewSession"> {
+  /** Default: the default agent of the server. */
+  readonly agent: string | undefined;
+  readonly reasoning: ReasoningLevel | undefined;
+  /** Added to the system prompt of the agent. */
+  readonly instructions: string | undefined;
+}
+
 const APPROVALS: readonly string[] = ["ask", "always", "never"] satisfies readonly ApprovalChoice[];
 /** A message is stored in one record, with some overhead. */
 export const MAX_MESSAGE_BYTES = 1000 * 1000;
@@ -49,35 +61,77 @@ export async function readRunOptions(
   own: LoadedAgents = {},
 ): Promise<RunOptions> {
   const text = (name: string): string | undefined => textOption(parsed, name);
-  const resume = parsed.options["resume"] === true;
-  const session = text("session");
-  if (resume && session === undefined)
-    throw new CliError("`--resume` needs `--session ID`", "the session id was printed when the run started");
-  if (resume && parsed.argument !== undefined) throw new CliError("`--resume` does not take a message");
-  const sessionId = session ?? randomBytes(6).toString("hex");
   const options = {
-    sessionId,
-    isNewSession: session === undefined,
+    ...readSession(parsed),
     agent: readAgentOptions(parsed, own),
     model: text("model") ?? readVariable(env, "LOOM_MODEL") ?? "offline",
     baseURL: text("base-url"),
-    reasoning: readChoice("reasoning", text("reasoning") ?? "auto", REASONING_LEVELS) as ReasoningLevel,
+    reasoning: readReasoning(parsed) ?? "auto",
     system: text("system"),
     workspace: text("workspace"),
     mcp: text("mcp"),
     allowFetch: parsed.options["allow-fetch"] === true,
     knowledge: readKnowledge(parsed, env),
-    approve: readChoice("approve", text("approve") ?? "ask", APPROVALS) as ApprovalChoice,
+    approve: readApproval(parsed),
     store: text("store") ?? findStore(env),
     frames: readFrameFormat(parsed),
-    describeResume: (missingTools: readonly string[] = []) => describeResume(parsed, sessionId, missingTools),
   };
-  return { ...options, message: resume ? undefined : await readMessage(parsed.argument, terminal) };
+  return {
+    ...options,
+    describeResume: (missingTools = []) => describeResume(parsed, options.sessionId, missingTools),
+    message: await readMessage(parsed, terminal),
+  };
+}
+
+/** Options that apply to a run on a server. */
+const SERVER_OPTIONS: ReadonlySet<string> = new Set(
+  "server token-file agent reasoning system approve session resume json modes strict".split(" "),
+);
+
+/** Throws a CliError for an option of local agents. */
+export async function readServerRunOptions(parsed: ParsedCommand, terminal: Terminal): Promise<ServerRunOptions> {
+  for (const [name, value] of Object.entries(parsed.options))
+    if (value !== undefined && !SERVER_OPTIONS.has(name))
+      throw new CliError(
+        `\`--${name}\` does not apply to a run on a server`,
+        "the agents of the server have their own models and tools; use `--store` to run an agent here",
+      );
+  const session = readSession(parsed);
+  return {
+    ...session,
+    agent: textOption(parsed, "agent"),
+    reasoning: readReasoning(parsed),
+    instructions: textOption(parsed, "system"),
+    approve: readApproval(parsed),
+    frames: readFrameFormat(parsed),
+    describeResume: () => describeResume(parsed, session.sessionId, []),
+    message: await readMessage(parsed, terminal),
+  };
+}
+
+function readSession(parsed: ParsedCommand): Pick<RunOptions, "sessionId" | "isNewSession"> {
+  const resume = parsed.options["resume"] === true;
+  const session = textOption(parsed, "session");
+  if (resume && session === undefined)
+    throw new CliError("`--resume` needs `--session ID`", "the session id was printed when the run started");
+  if (resume && parsed.argument !== undefined) throw new CliError("`--resume` does not take a message");
+  return { sessionId: session ?? randomBytes(6).toString("hex"), isNewSession: session === undefined };
+}
+
+function readReasoning(parsed: ParsedCommand): ReasoningLevel | undefined {
+  const given = textOption(parsed, "reasoning");
+  return given === undefined ? undefined : (readChoice("reasoning", given, REASONING_LEVELS) as ReasoningLevel);
+}
+
+function readApproval(parsed: ParsedCommand): ApprovalChoice {
+  return readChoice("approve", textOption(parsed, "approve") ?? "ask", APPROVALS) as ApprovalChoice;
 }
 
 /** Options to repeat when the run is resumed, since they are not stored. */
 const RESUME_OPTIONS = [
   "store",
+  "server",
+  "token-file",
   ...AGENT_OPTIONS,
   "model",
   "base-url",
@@ -112,12 +166,6 @@ function findOptionForTool(tool: string): keyof typeof PLACEHOLDERS {
   return /^(?:read|write|delete|list|search)_files?$/.test(tool) ? "workspace" : "mcp";
 }
 
-/** Quotes a value for a shell. A value that starts with `-` needs `=`. */
-function quoteOption(name: string, value: string): string {
-  const word = /^[\w@%+:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
-  return `--${name}${value.startsWith("-") ? "=" : " "}${word}`;
-}
-
 function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["knowledge"] {
   const given = textOption(parsed, "kb");
   const isAutomatic = parsed.options["retrieve"] === true;
@@ -129,13 +177,15 @@ function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["kno
 
 function readFrameFormat(parsed: ParsedCommand): FrameFormat | undefined {
   const { json, modes, strict } = parsed.options;
-  if (json === true) return { modes: readModes(textOption(parsed, "modes")), strict: strict === true };
+  if (json === true) return { modes: readModes(parsed), strict: strict === true };
   if (modes !== undefined) throw new CliError("`--modes` needs `--json`");
   if (strict === true) throw new CliError("`--strict` needs `--json`");
   return undefined;
 }
 
-function readModes(list: string | undefined): StreamModes | undefined {
+/** Reads `--modes`. Throws a CliError. */
+export function readModes(parsed: ParsedCommand): StreamModes | undefined {
+  const list = textOption(parsed, "modes");
   if (list === undefined) return undefined;
   try {
     return readStreamModes(list.split(",").map((name) => name.trim()));
@@ -145,7 +195,9 @@ function readModes(list: string | undefined): StreamModes | undefined {
   }
 }
 
-async function readMessage(argument: string | undefined, terminal: Terminal): Promise<string> {
+/** Returns undefined if a run is resumed. */
+async function readMessage({ argument, options }: ParsedCommand, terminal: Terminal): Promise<string | undefined> {
+  if (options["resume"] === true) return undefined;
   if (argument === undefined && terminal.stdin.isTTY)
     throw new CliError("no message", 'pass one, for example: `loom run "What is 6*7?"`');
   const message = argument === undefined || argument === "-" ? await readInput(terminal) : argument;

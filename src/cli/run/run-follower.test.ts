@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
+import { LocalService } from "../sessions/local-service.ts";
 import { type FollowOutcome, RunFollower } from "./run-follower.ts";
 import type { WaitingCall } from "./pending-approvals.ts";
 
@@ -27,7 +28,7 @@ async function setUp({
   const seen: string[][] = [];
   const stop = new AbortController();
   const follower = new RunFollower({
-    log,
+    service: new LocalService(log),
     sessionId: "s",
     runId: "r",
     after: 0,
@@ -78,7 +79,7 @@ describe("RunFollower", () => {
     const { log, seen, stop } = await setUp({ canAnswer: true });
     const recovered = Promise.withResolvers<void>();
     const follower = new RunFollower({
-      log,
+      service: new LocalService(log),
       sessionId: "s",
       runId: "r",
       after: 0,
@@ -103,7 +104,7 @@ describe("RunFollower", () => {
   test("stops on abort before the run has started", async () => {
     const { log, stop } = await setUp({ canAnswer: true });
     const other = new RunFollower({
-      log,
+      service: new LocalService(log),
       sessionId: "s",
       runId: "another",
       after: 0,

@@ -2,9 +2,9 @@
  * Follows a session until a run ends or waits for an approval that this process cannot give. It only reads records, so
  * any process may run the agent.
  */
-import { followRecords, type Log } from "../../log/index.ts";
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";
+import type { SessionService } from "../sessions/session-service.ts";
 import { PendingApprovals, type WaitingCall } from "./pending-approvals.ts";
 
 export type FollowOutcome =
@@ -24,7 +24,7 @@ export type FollowOutcome =
   | { readonly kind: "stopped" };
 
 export interface RunFollowerOptions {
-  readonly log: Log;
+  readonly service: Pick<SessionService, "getSession" | "followRecords">;
   readonly sessionId: string;
   readonly runId: string;
   /** The record after which to start. */
@@ -42,6 +42,8 @@ export interface RunFollowerOptions {
   readonly canContinue: (neededTools: readonly string[]) => boolean;
   /** Receives all calls, of any run, that can be decided now. Returns false if no decision is made here. */
   readonly onApprovals: (calls: readonly WaitingCall[]) => boolean;
+  /** Receives why the connection was lost, and undefined when it is back. */
+  readonly onInterruption?: (message: string | undefined) => void;
 }
 
 export class RunFollower {
@@ -83,7 +85,7 @@ export class RunFollower {
    * Returns true if so: the run is left waiting.
    */
   async checkApprovals(): Promise<boolean> {
-    const { log, sessionId, recovered, onApprovals } = this.#options;
+    const { service, sessionId, recovered, onApprovals } = this.#options;
     // Until then it is unknown which process continues the run.
     if (this.#approvals.waiting.length > 0) await recovered;
     const { canContinue } = this;
@@ -91,18 +93,18 @@ export class RunFollower {
     if (onApprovals(canContinue ? waiting : []) && canContinue) return false;
     // If this process cannot continue the run, nothing else will happen.
     const calls = canContinue ? this.#approvals.listBlocking(Date.now()) : waiting;
-    const info = await log.getSession(sessionId);
-    if (calls.length === 0 || info?.lastId !== this.#readTo) return false;
+    if (calls.length === 0 || (await service.getSession(sessionId))?.last_event_id !== this.#readTo) return false;
     this.#blocked.resolve({ kind: "waiting", calls, neededTools });
     return true;
   }
 
   async #read(): Promise<FollowOutcome> {
-    const { log, sessionId, after, signal } = this.#options;
+    const { service, sessionId, after, signal, onInterruption } = this.#options;
     // A later record may contain the decision on an earlier call.
-    const { lastId: caughtUp = 0 } = (await log.getSession(sessionId)) ?? {};
+    const { last_event_id: caughtUp = 0 } = (await service.getSession(sessionId)) ?? {};
+    const request = { after: String(after), follow: true, signal, onInterruption };
     let end: EventOf<"run_end"> | undefined;
-    for await (const page of followRecords(log, sessionId, { after, follow: true, signal })) {
+    for await (const page of service.followRecords(sessionId, request)) {
       for (const record of page.records) {
         this.#approvals.add(record);
         await this.#deliver(record);

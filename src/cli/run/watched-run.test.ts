@@ -8,6 +8,7 @@ import { ScriptedModel } from "../../models/testing.ts";
 import { defineTool } from "../../tools/index.ts";
 import { parseCommand } from "../command.ts";
 import { RUN } from "../commands.ts";
+import { LocalService } from "../sessions/local-service.ts";
 import { createTerminal } from "../terminal.ts";
 import type { PromptTerminal } from "./prompt-for-approval.ts";
 import { readRunOptions } from "./read-run-options.ts";
@@ -55,7 +56,7 @@ async function startShell(log: Log, tools: readonly (typeof tool)[], message?: s
   const onHeld = (): void => undefined;
   const holder = new SessionHolder({ log, sessionId: "s", agent: helper, onError: () => undefined, onHeld });
   const target = { runId: "r", after: 0 };
-  const code = new WatchedRun(log, options, target, holder, terminal, promptTerminal).watch();
+  const code = new WatchedRun(new LocalService(log), options, target, holder, terminal, promptTerminal).watch();
   return {
     code,
     holder,

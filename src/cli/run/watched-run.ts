@@ -1,19 +1,19 @@
 /**
- * Shows a run, asks for approvals and cancels it from this process, whichever process runs it.
+ * Shows a run, asks for approvals and cancels it from this process, whichever process or server runs it.
  *
  * Invariant: it returns an exit code and removes its signal listeners.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Log } from "../../log/index.ts";
 import { CliError } from "../command.ts";
 import { cutColumns, wrapText } from "../fit-text.ts";
+import type { SessionService } from "../sessions/session-service.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
 import { promptForApproval, findPromptTerminal, type PromptTerminal } from "./prompt-for-approval.ts";
 import type { WaitingCall } from "./pending-approvals.ts";
 import { printFrames } from "./print-frames.ts";
-import type { RunOptions } from "./read-run-options.ts";
+import type { WatchOptions } from "./read-run-options.ts";
 import { type FollowOutcome, RunFollower } from "./run-follower.ts";
 import { RunScreen } from "./run-screen.ts";
 import type { SessionHolder } from "./session-holder.ts";
@@ -29,20 +29,36 @@ export interface WatchTarget {
   readonly commandId?: string;
 }
 
+/** Whether this process runs the messages of the session. */
+export type RunHolder = Pick<SessionHolder, "ready" | "finished" | "isHolding" | "onHolding" | "findMissing" | "idle">;
+
+/** A server runs the messages. */
+export const SERVER_HOLDER: RunHolder = {
+  ready: Promise.resolve(),
+  finished: new Promise(() => undefined),
+  isHolding: false,
+  onHolding: () => undefined,
+  findMissing: () => [],
+  idle: async () => undefined,
+};
+
 const EXIT_CODES = { completed: 0, error: 1, waiting: 3, cancelled: 130 };
 const OUTPUT_CLOSED = 141;
 /** Columns of the reason of a failed run, over several lines. */
 const MAX_REASON = 4000;
 /** Interval of checks whether a queued message was rejected, in milliseconds. */
 const POLL_MS = 500;
+const REMOTE_POLL_MS = 5000;
+/** Longest wait for the result of a cancel, in milliseconds. */
+const CANCEL_WAIT_MS = 1000;
 /** Delay before a notice about waiting is shown, in milliseconds. */
 const NOTICE_DELAY_MS = 500;
 
 export class WatchedRun {
-  readonly #log: Log;
-  readonly #options: RunOptions;
+  readonly #service: SessionService;
+  readonly #options: WatchOptions;
   readonly #target: WatchTarget;
-  readonly #holder: SessionHolder;
+  readonly #holder: RunHolder;
   readonly #terminal: Terminal;
   readonly #stop = new AbortController();
   readonly #failed = Promise.withResolvers<never>();
@@ -58,15 +74,15 @@ export class WatchedRun {
   #other: string | undefined;
 
   constructor(
-    log: Log,
-    options: RunOptions,
+    service: SessionService,
+    options: WatchOptions,
     target: WatchTarget,
-    holder: SessionHolder,
+    holder: RunHolder,
     terminal: Terminal,
     promptTerminal = options.approve === "ask" ? findPromptTerminal() : undefined,
   ) {
     const { sessionId, frames } = options;
-    this.#log = log;
+    this.#service = service;
     this.#options = options;
     this.#target = target;
     this.#holder = holder;
@@ -75,7 +91,7 @@ export class WatchedRun {
     this.#screen = new RunScreen(terminal, target.storedTo);
     this.#promptTerminal = promptTerminal;
     this.#approver = new Approver({
-      log,
+      service,
       sessionId,
       decide: (call, signal) => this.#decide(call, signal),
       onInputClosed: () => {
@@ -86,7 +102,7 @@ export class WatchedRun {
       onFailed: this.#failed.reject,
     });
     this.#follower = new RunFollower({
-      log,
+      service,
       sessionId,
       ...target,
       signal: this.#stop.signal,
@@ -99,6 +115,8 @@ export class WatchedRun {
         this.#say("waiting for an earlier run of this session");
       },
       canContinue: (neededTools) => !holder.isHolding || holder.findMissing(neededTools).length === 0,
+      onInterruption: (message) =>
+        this.#say(message === undefined ? "connected again" : `connection lost (${message}); connecting again`),
       onApprovals: (calls) => {
         const isAnswered = this.#mayAnswer(calls);
         this.#approver.update(isAnswered ? calls : []);
@@ -171,7 +189,7 @@ export class WatchedRun {
     const { frames, sessionId } = this.#options;
     if (frames === undefined) return;
     await this.#guard(async () =>
-      printFrames(this.#log, sessionId, this.#terminal, {
+      printFrames(this.#service, sessionId, this.#terminal, {
         ...frames,
         firstId: this.#follower.firstId,
         signal: this.#stop.signal,
@@ -237,22 +255,30 @@ export class WatchedRun {
   }
 
   async #cancel(reason: string): Promise<void> {
-    const { sessionId } = this.#options;
-    const body = { run_id: this.#target.runId, reason };
-    await this.#log.submit({ commandId: randomUUID(), sessionId, kind: "cancel", body });
+    const { sessionId: session } = this.#options;
+    const sending = this.#service.send({
+      type: "cancel",
+      id: randomUUID(),
+      session,
+      run_id: this.#target.runId,
+      reason,
+    });
+    // The command is stored by then. Its result may have to wait until the run starts.
+    const result = await Promise.race([sending, pause(CANCEL_WAIT_MS, undefined, { ref: false })]);
+    if (result?.kind === "lost") this.#say(`the run was not cancelled: ${result.message}`);
   }
 
   /** Rejects if the message was rejected, so that no run will start. */
   async #waitForRejection(): Promise<never> {
-    const { commandId } = this.#target;
+    const { runId, commandId } = this.#target;
     const { sessionId } = this.#options;
     if (commandId === undefined) return this.#failed.promise;
     while (!this.#follower.hasStarted && !this.#stop.signal.aborted) {
-      const { outcome } = (await this.#log.getCommand(sessionId, commandId)) ?? {};
-      if (outcome !== undefined && outcome.code !== "done")
-        throw new CliError(`the message was rejected: ${outcome.message ?? outcome.code}`);
+      const why = await this.#service.findRejection(sessionId, { runId, commandId });
+      if (why !== undefined && !this.#follower.hasStarted) throw new CliError(`the message was rejected: ${why}`);
+      const ms = this.#service.isRemote ? REMOTE_POLL_MS : POLL_MS;
       // The timer must not keep the process alive.
-      await pause(POLL_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await pause(ms, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
     return this.#failed.promise;
   }

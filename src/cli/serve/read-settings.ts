@@ -11,6 +11,7 @@ import { isJsonObject } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
+import { CLIENT_VARIABLES } from "../sessions/server-settings.ts";
 import { describeGivenValue, type Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
 
@@ -121,9 +122,10 @@ function findLine(content: string, error: unknown): string | undefined {
   return position === undefined ? undefined : String(content.slice(0, Number(position)).split("\n").length);
 }
 
-/** Variables that are not settings: the name of the file, and variables of the tests. */
+/** Variables that are not settings of a server: the name of the file, and those of other commands and the tests. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set([
   "LOOM_CONFIG",
+  ...CLIENT_VARIABLES,
   "LOOM_NODE_RERUN",
   "LOOM_LONG",
   "LOOM_LOG",

@@ -103,9 +103,11 @@ async function admitLatestRun({ log, runs }: ServerCore, { admitRun }: CommandAu
   if (latest !== undefined) await admitRun({ agent: runs.resolveAgent(latest.agent), session, run: latest.runId });
 }
 
+type ForkStore = Pick<ServerCore, "log" | "blobs">;
+
 /** Deletes a new fork if it cannot be completed. */
-async function deleteForkOnError(
-  { log, blobs }: ServerCore,
+export async function deleteForkOnError(
+  { log, blobs }: ForkStore,
   { sessionId }: SessionInfo,
   isNew: boolean,
   work: () => Promise<void>,
@@ -121,7 +123,7 @@ async function deleteForkOnError(
 }
 
 /** The records of the fork refer to these blobs. */
-async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string): Promise<void> {
+export async function copyBlobs({ log, blobs }: ForkStore, from: string, to: string): Promise<void> {
   if (blobs === undefined) return;
   // The fork would refer to a blob that it does not have.
   const refuseDamaged = (blobId: string): never => {

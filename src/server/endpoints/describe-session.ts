@@ -1,8 +1,9 @@
 /** Converts sessions, runs and checkpoints of the log to API responses, and handles the pages of lists. */
-import type { CheckpointInfo, CommandState, ForkOrigin, RunInfo, SessionInfo } from "../../log/index.ts";
+import type { CheckpointInfo, CommandState, ForkOrigin, Log, RunInfo, SessionInfo } from "../../log/index.ts";
 import { formatCursor } from "../../log/cursor.ts";
+import type { FoundSession } from "../../log/log.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { Run, Session, SessionDetails } from "../api/shapes.generated.ts";
+import type { Run, Session, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 
 export function describeSession(info: SessionInfo): Session {
   const { isPinned, isArchived } = info;
@@ -21,6 +22,38 @@ export function describeSession(info: SessionInfo): Session {
     cursor: formatCursor(incarnation, lastId),
     ...(forkedFrom === undefined ? {} : { forked_from: describeOrigin(forkedFrom) }),
     root_id: rootId,
+  };
+}
+
+/** Describes a session of a list, with the match if it was found by a search. */
+export function describeFound(info: SessionInfo | FoundSession): SessionList["sessions"][number] {
+  if (!("match" in info)) return describeSession(info);
+  const { where, snippet, runId } = info.match;
+  const match = { where, snippet, ...(runId === undefined ? {} : { run_id: runId }) };
+  return { ...describeSession(info), match };
+}
+
+/** Runs and queued messages in the details of a session. */
+const LATEST_RUNS = 20;
+const MAX_QUEUED = 20;
+
+/** Reads the latest runs and the queued messages of a session. */
+export async function readSessionDetails(log: Log, info: SessionInfo): Promise<SessionDetails> {
+  const { sessionId } = info;
+  // Read pending messages before runs: a message that starts in between is then seen at least once, and listed as a
+  // run.
+  const pending = await log.listPending(sessionId, log.limits.maxPendingCommands);
+  const runs = await log.listRuns(sessionId, { limit: LATEST_RUNS });
+  const started = new Set(runs.map(({ runId }) => runId));
+  const waiting = pending
+    .filter(({ kind }) => kind === "enqueue")
+    .map(describeQueued)
+    .filter(({ run_id }) => !started.has(run_id));
+  return {
+    ...describeSession(info),
+    runs: runs.map(describeRun),
+    is_busy: runs[0]?.status === "live" || waiting.length > 0,
+    queued: waiting.slice(0, MAX_QUEUED),
   };
 }
 
@@ -53,7 +86,7 @@ export function describeRun({
 }
 
 /** Describes a pending `enqueue` command. Its fields may be missing if another program wrote it. */
-export function describeQueued({ commandId, body, createdAt }: CommandState): SessionDetails["queued"][number] {
+function describeQueued({ commandId, body, createdAt }: CommandState): SessionDetails["queued"][number] {
   const { run_id: runId, message, agent, attachments } = body;
   return {
     command_id: commandId,

@@ -119,7 +119,7 @@ function readFraming({ query, request }: ApiCall<"IngestQuery", "Empty">): Frami
   return FRAMINGS[mediaType.trim().toLowerCase()];
 }
 
-function describeIngested(
+export function describeIngested(
   session_id: string,
   { dialect, frames, runs, warnings, warningCount }: IngestSummary,
 ): ApiShapeMap["IngestResult"] {

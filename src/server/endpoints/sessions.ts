@@ -3,7 +3,7 @@ import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import type { ForkedSession, SessionBranches, SessionDetails, SessionList } from "../api/shapes.generated.ts";
+import type { ForkedSession, SessionBranches } from "../api/shapes.generated.ts";
 import { findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
 import { authorOf, commandHostFor } from "../commands/command-host.ts";
 import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
@@ -15,11 +15,7 @@ import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { createFork } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
-import { cutPage, describeQueued, describeRun, describeSession, readPageQuery } from "./describe-session.ts";
-
-/** Runs and queued messages in the details of a session. */
-const LATEST_RUNS = 20;
-const MAX_QUEUED = 20;
+import { cutPage, describeFound, describeSession, readPageQuery, readSessionDetails } from "./describe-session.ts";
 
 const ID = { id: "Id of the session" } as const;
 
@@ -80,13 +76,6 @@ const listSessions = defineOperation<"ListSessions">({
   },
 });
 
-function describeFound(info: SessionInfo | FoundSession): SessionList["sessions"][number] {
-  if (!("match" in info)) return describeSession(info);
-  const { where, snippet, runId } = info.match;
-  const match = { where, snippet, ...(runId === undefined ? {} : { run_id: runId }) };
-  return { ...describeSession(info), match };
-}
-
 const getSession = defineOperation({
   id: "getSession",
   method: "GET",
@@ -102,22 +91,7 @@ const getSession = defineOperation({
     // A share link reveals neither other versions of the conversation nor how its owner sorts it.
     const isOwn = caller.principal.kind !== "share" && canAccess(authorOf(core, caller), info);
     const shown = isOwn ? info : { ...info, forkedFrom: undefined, rootId: id, isPinned: false, isArchived: false };
-    // Read pending messages before runs: a message that starts in between is then seen at least once, and listed as a
-    // run.
-    const pending = await log.listPending(id, log.limits.maxPendingCommands);
-    const runs = await log.listRuns(id, { limit: LATEST_RUNS });
-    const started = new Set(runs.map(({ runId }) => runId));
-    const waiting = pending
-      .filter(({ kind }) => kind === "enqueue")
-      .map(describeQueued)
-      .filter(({ run_id }) => !started.has(run_id));
-    const answer: SessionDetails = {
-      ...describeSession(shown),
-      runs: runs.map(describeRun),
-      is_busy: runs[0]?.status === "live" || waiting.length > 0,
-      queued: waiting.slice(0, MAX_QUEUED),
-    };
-    return Response.json(answer);
+    return Response.json(await readSessionDetails(log, shown));
   },
 });
 

@@ -1,0 +1,56 @@
+// The script for bash is run in bash. Those for zsh and fish are parsed by their shells, if they are installed.
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { createCompletion } from "./completion.ts";
+import { COMMANDS } from "./main.ts";
+
+const LISTED = COMMANDS.map(({ command }) => command);
+const hasShell = (name: string): boolean => spawnSync(name, ["-c", "true"]).status === 0;
+
+/** Completes the last word of each line in one bash. */
+function completeInBash(lines: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const calls = lines.map((words) => {
+    const quoted = words.map((word) => `'${word}'`).join(" ");
+    return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _loom; echo "\${COMPREPLY[*]}"`;
+  });
+  const input = [createCompletion("bash", LISTED), "IFS=' '", ...calls].join("\n");
+  const { stdout, stderr, status } = spawnSync("bash", ["--norc"], { input, encoding: "utf8" });
+  expect([status, stderr]).toEqual([0, ""]);
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(/\s+/).filter((word) => word !== ""));
+}
+
+describe("completion", () => {
+  test.skipIf(!hasShell("bash"))("bash completes commands, options and values", () => {
+    const [commands, started, subcommands, options, values, shells, none, after, files] = completeInBash([
+      ["loom", ""],
+      ["loom", "re"],
+      ["loom", "sessions", "e"],
+      ["loom", "sessions", "fork", "--"],
+      ["loom", "run", "--approve", ""],
+      ["loom", "completion", ""],
+      ["loom", "run", "--session", ""],
+      ["loom", "tail", "abc", "--dialect", "a"],
+      ["loom", "check", "/etc/host"],
+    ]);
+    expect(commands).toEqual(expect.arrayContaining(LISTED.map(({ name }) => name)));
+    expect(started).toEqual(["replay", "restore"]);
+    expect(subcommands).toEqual(["export"]);
+    expect(options).toEqual(expect.arrayContaining(["--before", "--checkpoint", "--server", "--help"]));
+    expect(values).toEqual(["ask", "always", "never"]);
+    expect(shells).toEqual(["bash", "zsh", "fish"]);
+    expect(none).toEqual([]);
+    expect(after).toEqual(["ai-sdk", "ag-ui"]);
+    expect(files).toContain("/etc/hosts");
+  });
+
+  test.each(["bash", "zsh", "fish"] as const)("%s accepts the script", (shell) => {
+    const script = createCompletion(shell, LISTED);
+    for (const { name } of LISTED) expect(script).toContain(name);
+    if (!hasShell(shell)) return;
+    const { status, stderr } = spawnSync(shell, ["-n"], { input: script, encoding: "utf8" });
+    expect([status, stderr]).toEqual([0, ""]);
+  });
+});

@@ -1,0 +1,214 @@
+/** `loom completion`: prints a script that completes commands, options and their values in a shell. */
+import { CliError, type CliCommand, type CliOption, type ParsedCommand } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
+
+const SHELLS = ["bash", "zsh", "fish"] as const;
+type Shell = (typeof SHELLS)[number];
+
+export const COMPLETION: CliCommand = {
+  name: "completion",
+  summary: "Print a script that completes commands and options in a shell.",
+  argument: "SHELL",
+  needsArgument: true,
+  argumentChoices: SHELLS,
+  options: {},
+  notes: [
+    `SHELL is ${SHELLS.join(", ")}. Load the script when the shell starts: in bash from ~/.bashrc, in zsh from a file \`_loom\` in a folder of $fpath, in fish from ~/.config/fish/completions/loom.fish. Print it again after an update of Loom.`,
+    "Exit codes: 0 printed, 2 unknown shell.",
+  ],
+  examples: [
+    "source <(loom completion bash)",
+    "loom completion zsh > ~/.zsh/completions/_loom",
+    "loom completion fish > ~/.config/fish/completions/loom.fish",
+  ],
+};
+
+export async function runCompletion(
+  commands: readonly CliCommand[],
+  { argument = "" }: ParsedCommand,
+  terminal: Terminal,
+): Promise<number> {
+  const shell = SHELLS.find((name) => name === argument);
+  if (shell === undefined) throw new CliError(`unknown shell \`${argument}\``, `choose one of ${SHELLS.join(", ")}`);
+  await terminal.write(createCompletion(shell, commands));
+  return 0;
+}
+
+/** Returns the script for a shell. */
+export function createCompletion(shell: Shell, commands: readonly CliCommand[]): string {
+  return WRITERS[shell](commands);
+}
+
+const WRITERS: { readonly [S in Shell]: (commands: readonly CliCommand[]) => string } = {
+  bash: createBashScript,
+  zsh: createZshScript,
+  fish: createFishScript,
+};
+
+/** What a value is completed with: given words, names of files, or nothing. */
+type CompletedValues = readonly string[] | "files" | "none";
+
+const FILE_PLACEHOLDER = /\b(?:FILE|DIR|FOLDER|PATH|STORE)\b/;
+
+/** Returns undefined for a switch. */
+function valuesOf({ value, choices }: CliOption): CompletedValues | undefined {
+  if (value === undefined) return undefined;
+  return choices ?? (FILE_PLACEHOLDER.test(value) ? "files" : "none");
+}
+
+function argumentValuesOf({ argument = "", argumentChoices }: CliCommand): CompletedValues {
+  return argumentChoices ?? (FILE_PLACEHOLDER.test(argument) ? "files" : "none");
+}
+
+function optionsOf({ options }: CliCommand): readonly (readonly [name: string, option: CliOption])[] {
+  return [...Object.entries(options), ["help", { about: "show the help" }]];
+}
+
+function listLeaves(commands: readonly CliCommand[]): readonly CliCommand[] {
+  return commands.flatMap(({ subcommands, ...command }) => subcommands ?? [command]);
+}
+
+function listGroups(commands: readonly CliCommand[]): readonly Required<Pick<CliCommand, "name" | "subcommands">>[] {
+  return commands.flatMap(({ name, subcommands }) => (subcommands === undefined ? [] : [{ name, subcommands }]));
+}
+
+/** The name without that of its group. */
+function lastWord({ name }: CliCommand): string {
+  return name.split(" ").at(-1) ?? "";
+}
+
+function createBashScript(commands: readonly CliCommand[]): string {
+  const groups = listGroups(commands);
+  const leaves = listLeaves(commands);
+  const names = commands.map(({ name }) => name).join(" ");
+  const groupCases = groups.map(
+    ({ name, subcommands }) =>
+      `    ${name})\n      [[ $COMP_CWORD -eq 2 ]] && words="${subcommands.map(lastWord).join(" ")}"\n      cmd="${name} \${COMP_WORDS[2]}"\n      ;;`,
+  );
+  const valueCases = leaves.flatMap((command) =>
+    Object.entries(command.options).flatMap(([name, option]) => {
+      const values = valuesOf(option);
+      return values === undefined ? [] : [`    "${command.name} --${name}") ${bashWords(values)} ;;`];
+    }),
+  );
+  const optionCases = leaves.map((command) => {
+    const options = optionsOf(command).map(([name]) => `--${name}`);
+    return `    "${command.name}") if [[ $cur == -* ]]; then words="${options.join(" ")}"; else ${bashWords(argumentValuesOf(command))}; fi ;;`;
+  });
+  return `# Completion of loom for bash. Load it with: source <(loom completion bash)
+_loom() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} cmd=\${COMP_WORDS[1]} words="" files=""
+  COMPREPLY=()
+  if [[ $COMP_CWORD -eq 1 ]]; then words="${names} help --help --version"; fi
+  case "$cmd" in
+${groupCases.join("\n")}
+  esac
+  if [[ $COMP_CWORD -gt 1 && -z $words ]]; then
+    case "$cmd $prev" in
+${valueCases.join("\n")}
+    *)
+      case "$cmd" in
+${optionCases.join("\n")}
+      esac
+      ;;
+    esac
+  fi
+  local IFS=$'\\n'
+  if [[ -n $files ]]; then
+    compopt -o filenames 2>/dev/null
+    COMPREPLY=($(compgen -f -- "$cur"))
+  elif [[ -n $words ]]; then
+    COMPREPLY=($(IFS=' '; compgen -W "$words" -- "$cur"))
+  fi
+}
+complete -F _loom loom
+`;
+}
+
+function bashWords(values: CompletedValues): string {
+  if (values === "none") return ":";
+  return values === "files" ? "files=1" : `words="${values.join(" ")}"`;
+}
+
+function createZshScript(commands: readonly CliCommand[]): string {
+  const describe = (listed: readonly CliCommand[], indent: string): string =>
+    `${indent}choices=(\n${listed.map((one) => `${indent}  ${quote(`${lastWord(one)}:${one.summary.replaceAll(":", "\\:")}`)}`).join("\n")}\n${indent})\n${indent}_describe command choices`;
+  const groupCases = listGroups(commands).map(
+    ({ name, subcommands }) =>
+      `    ${name})\n      if (( CURRENT == 3 )); then\n${describe(subcommands, "        ")}\n        return\n      fi\n      cmd="$cmd $words[3]"\n      shift words\n      (( CURRENT-- ))\n      ;;`,
+  );
+  const cases = listLeaves(commands).map((command) => {
+    const specs = optionsOf(command).map(([name, option]) => {
+      const about = option.about.replaceAll(/[[\]\\]/g, "\\$&");
+      const values = valuesOf(option);
+      return quote(`--${name}[${about}]${values === undefined ? "" : `:${option.value ?? ""}:${zshWords(values)}`}`);
+    });
+    const { argument } = command;
+    if (argument !== undefined) specs.push(quote(`*:${argument}:${zshWords(argumentValuesOf(command))}`));
+    return `    ${quote(command.name)})\n      _arguments \\\n        ${specs.join(" \\\n        ")}\n      ;;`;
+  });
+  return `#compdef loom
+# Completion of loom for zsh. Save it as _loom in a folder of $fpath.
+_loom() {
+  local cmd=$words[2]
+  local -a choices
+  if (( CURRENT == 2 )); then
+${describe(commands, "    ")}
+    return
+  fi
+  case $cmd in
+${groupCases.join("\n")}
+  esac
+  shift words
+  (( CURRENT-- ))
+  case $cmd in
+${cases.join("\n")}
+  esac
+}
+if [[ $funcstack[1] == _loom ]]; then _loom "$@"; else compdef _loom loom; fi
+`;
+}
+
+function zshWords(values: CompletedValues): string {
+  if (values === "none") return " ";
+  return values === "files" ? "_files" : `(${values.join(" ")})`;
+}
+
+function createFishScript(commands: readonly CliCommand[]): string {
+  const lines = ["# Completion of loom for fish.", "complete -c loom -f"];
+  for (const { name, summary } of commands)
+    lines.push(`complete -c loom -n __fish_use_subcommand -a ${name} -d ${quoteFish(summary)}`);
+  for (const { name, subcommands } of listGroups(commands)) {
+    const words = subcommands.map(lastWord).join(" ");
+    const isOpen = `__fish_seen_subcommand_from ${name}; and not __fish_seen_subcommand_from ${words}`;
+    for (const one of subcommands)
+      lines.push(`complete -c loom -n ${quoteFish(isOpen)} -a ${lastWord(one)} -d ${quoteFish(one.summary)}`);
+  }
+  for (const command of listLeaves(commands)) {
+    const isHere = command.name
+      .split(" ")
+      .map((word) => `__fish_seen_subcommand_from ${word}`)
+      .join("; and ");
+    const start = `complete -c loom -n ${quoteFish(isHere)}`;
+    for (const [name, option] of optionsOf(command))
+      lines.push(`${start} -l ${name} -d ${quoteFish(option.about)}${fishWords(valuesOf(option))}`);
+    const values = argumentValuesOf(command);
+    if (values === "files") lines.push(`${start} -F`);
+    else if (values !== "none") lines.push(`${start} -a ${quoteFish(values.join(" "))}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function fishWords(values: CompletedValues | undefined): string {
+  if (values === undefined) return "";
+  if (values === "none") return " -x";
+  return values === "files" ? " -r -F" : ` -x -a ${quoteFish(values.join(" "))}`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function quoteFish(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}

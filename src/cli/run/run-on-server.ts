@@ -1,0 +1,61 @@
+/** `loom run --server`: sends a message to a server, and shows the run like one of this machine. */
+import { randomUUID } from "node:crypto";
+import type { SessionDetails } from "../../server/api/shapes.generated.ts";
+import { CliError, type ParsedCommand } from "../command.ts";
+import { explainErrors } from "../sessions/explain-error.ts";
+import { openRemoteService } from "../sessions/open-service.ts";
+import type { SessionService } from "../sessions/session-service.ts";
+import type { ServiceAddress } from "../sessions/server-settings.ts";
+import type { Terminal } from "../terminal.ts";
+import { readServerRunOptions, type ServerRunOptions } from "./read-run-options.ts";
+import { SERVER_HOLDER, type WatchTarget, WatchedRun } from "./watched-run.ts";
+
+export async function runOnServer(
+  parsed: ParsedCommand,
+  address: Extract<ServiceAddress, { kind: "server" }>,
+  terminal: Terminal,
+): Promise<number> {
+  const options = await readServerRunOptions(parsed, terminal);
+  await using service = openRemoteService(address, terminal);
+  return await explainErrors(async () => {
+    const target = await findTarget(service, options);
+    if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${options.sessionId}`));
+    return new WatchedRun(service, options, target, SERVER_HOLDER, terminal).watch();
+  });
+}
+
+/** Sends the message, or finds the run to continue watching. */
+async function findTarget(service: SessionService, options: ServerRunOptions): Promise<WatchTarget> {
+  const { sessionId, message, agent, reasoning, instructions } = options;
+  const before = await service.getSession(sessionId);
+  if (message === undefined) return findUnfinishedRun(sessionId, before);
+  const [runId, commandId] = [randomUUID(), randomUUID()];
+  const sent = await service.send({
+    type: "run",
+    id: commandId,
+    session: sessionId,
+    message,
+    run_id: runId,
+    ...(agent === undefined ? {} : { agent }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(instructions === undefined ? {} : { instructions }),
+  });
+  if (sent.kind !== "done" && sent.kind !== "accepted")
+    throw new CliError(`the message was not accepted: ${sent.message}`);
+  const [latest] = before?.runs ?? [];
+  // A live run may need an approval first.
+  const after = latest?.status === "live" ? latest.first_event_id - 1 : (before?.last_event_id ?? 0);
+  return { runId, after, commandId };
+}
+
+function findUnfinishedRun(sessionId: string, session: SessionDetails | undefined): WatchTarget {
+  if (session === undefined)
+    throw new CliError(`no session \`${sessionId}\` on the server`, "list them with `loom sessions list`");
+  const [latest] = session.runs;
+  const { last_event_id: storedTo } = session;
+  if (latest?.status === "live") return { runId: latest.run_id, after: latest.first_event_id - 1, storedTo };
+  const [queued] = session.queued;
+  if (queued !== undefined) return { runId: queued.run_id, after: storedTo, commandId: queued.command_id };
+  const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
+  throw new CliError(`session \`${sessionId}\` has no run to resume (${how})`, "send a message instead");
+}

@@ -1,0 +1,36 @@
+/** Turns the errors of stores and servers into messages that say what to do next. */
+import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
+import { CliError } from "../command.ts";
+
+const ADVICE: { readonly [C in ErrorCode]?: string } = {
+  unknown_session: "list the sessions with `loom sessions list`",
+  unknown_run: "list the runs with `loom runs --session ID`",
+  unknown_checkpoint: "the checkpoints are in the records: `loom tail SESSION --after 0 --json --modes checkpoints`",
+  session_exists: "choose another ID with `--session ID`",
+  unauthorized: "create a token on the server with `loom token create NAME`, and pass it with --token-file",
+  forbidden: "use a token with this scope",
+  connection_lost: "check that the server runs and that --server or LOOM_SERVER is its address",
+  connection_refused: "check that --server or LOOM_SERVER is the address of a Loom server",
+  reconnect_limit: "check that the server runs, and run the command again",
+  cursor_stale: "read the session from the start: `--after 0`",
+  cursor_invalid: "pass a cursor that `loom tail` printed, or the ID of a record",
+  cursor_ahead: "pass a cursor that `loom tail` printed, or the ID of a record",
+  evicted: "older records were pruned; start at a later one",
+  run_live: "wait for the run to end, or cancel it with `loom cancel SESSION`",
+  lease_held: "another process writes the session; wait until it ends, or use another session",
+  store_newer: "upgrade Loom",
+  store_unavailable: "start the database, and check host and port of the URL",
+  store_corrupt: "`loom verify` names what is damaged; restore a backup",
+  import_invalid: "import a file that `loom sessions export` wrote; other streams can be recorded with `loom ingest`",
+  ingest_invalid: "`loom check` lists everything that is wrong with the stream",
+};
+
+/** Runs `work`. A LoomError becomes a CliError with a hint. */
+export async function explainErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(error.message, ADVICE[error.code]);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Finds the live and queued runs of all sessions, and what waits for approval in them, from the list of sessions and the
+ * details of each.
+ */
+import type { ListedSession, PendingDecision, SessionService } from "./session-service.ts";
+
+/** A run that is live, or a message that waits. */
+export interface ActiveRun {
+  readonly session_id: string;
+  readonly title?: string;
+  readonly run_id: string;
+  readonly status: "live" | "queued";
+  readonly agent?: string;
+  /** Start of the run, or time of the message, in milliseconds since 1970. */
+  readonly since: number;
+  /** Tool calls that wait for approval. */
+  readonly approvals: readonly PendingDecision[];
+}
+
+export interface ActiveRuns {
+  readonly runs: readonly ActiveRun[];
+  /** Number of sessions that were not checked, because others changed later. */
+  readonly unchecked: number;
+}
+
+const PAGE = 500;
+/** Sessions that are checked, those that changed last first. A server limits requests. */
+const MAX_CHECKED = { local: 5000, remote: 200 };
+const MAX_CONCURRENT = 4;
+
+export async function listActiveRuns(service: SessionService): Promise<ActiveRuns> {
+  const sessions: ListedSession[] = [];
+  let after: string | undefined;
+  do {
+    const page = await service.listSessions({ limit: PAGE, after });
+    sessions.push(...page.items);
+    after = page.next;
+  } while (after !== undefined);
+  sessions.sort((a, b) => b.updated_at - a.updated_at);
+  const checked = sessions.slice(0, service.isRemote ? MAX_CHECKED.remote : MAX_CHECKED.local);
+  const found: (readonly ActiveRun[])[] = [];
+  const waiting = checked.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, { session_id }] of waiting) found[index] = await readActiveRuns(service, session_id);
+  };
+  await Promise.all(Array.from({ length: MAX_CONCURRENT }, work));
+  return { runs: found.flat(), unchecked: sessions.length - checked.length };
+}
+
+/** Returns the live run of a session and its queued messages; none if the session was deleted. */
+async function readActiveRuns(service: SessionService, session_id: string): Promise<readonly ActiveRun[]> {
+  const session = await service.getSession(session_id);
+  if (session?.is_busy !== true) return [];
+  const about = { session_id, ...(session.title === undefined ? {} : { title: session.title }) };
+  const live = session.runs.filter(({ status }) => status === "live");
+  const approvals = live.length === 0 ? [] : await service.listApprovals(session_id);
+  return [
+    ...live.map(({ run_id, started_at, agent }) => ({
+      ...about,
+      run_id,
+      status: "live" as const,
+      ...(agent === undefined ? {} : { agent }),
+      since: started_at,
+      approvals: approvals.filter((call) => call.run_id === run_id),
+    })),
+    ...session.queued.map(({ run_id, created_at, agent }) => ({
+      ...about,
+      run_id,
+      status: "queued" as const,
+      ...(agent === undefined ? {} : { agent }),
+      since: created_at,
+      approvals: [],
+    })),
+  ];
+}

@@ -1,0 +1,210 @@
+/** Sessions in a store on this machine, or in its database. */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { Readable } from "node:stream";
+import type { ClientCommand, CommandResult } from "../../client/index.ts";
+import { readCommandResult } from "../../client/transport/command-frames.ts";
+import {
+  exportSession,
+  followRecords,
+  importSession,
+  type Log,
+  LOG_LIMITS,
+  openStream,
+  type StreamFrame,
+} from "../../log/index.ts";
+import { unknownSession } from "../../log/rules.ts";
+import { LoomError } from "../../protocol/index.ts";
+import type {
+  ForkedSession,
+  ForkSession,
+  IngestResult,
+  Session,
+  SessionDetails,
+} from "../../server/api/shapes.generated.ts";
+import type { BlobStore } from "../../server/blobs/blob-store.ts";
+import { deleteSessionAndBlobs } from "../../server/commands/delete-session.ts";
+import { executeCommand } from "../../server/commands/execute-command.ts";
+import { copyBlobs, deleteForkOnError } from "../../server/endpoints/create-fork.ts";
+import {
+  cutPage,
+  describeFound,
+  describeRun,
+  describeSession,
+  readSessionDetails,
+} from "../../server/endpoints/describe-session.ts";
+import { findSession } from "../../server/endpoints/find-session.ts";
+import { forkOnce } from "../../server/endpoints/fork-once.ts";
+import { describeIngested } from "../../server/endpoints/ingest.ts";
+import { listApprovals } from "../../server/endpoints/list-approvals.ts";
+import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
+import { ingestStream } from "../../server/ingest/ingest-stream.ts";
+import { CliError } from "../command.ts";
+import { hideCredentials, isDatabase } from "../find-store.ts";
+import { openStore } from "../open-store.ts";
+import type { StoreParts } from "../store-parts.ts";
+import type {
+  FollowRequest,
+  FramesRequest,
+  ImportRequest,
+  IngestRequest,
+  ListedPage,
+  ListedSession,
+  ListSessionsRequest,
+  ListPageRequest,
+  PendingDecision,
+  RecordBatch,
+  SubmittedMessage,
+  SessionService,
+} from "./session-service.ts";
+
+/** Time to wait for a process that holds the session, in milliseconds. */
+const HOLDER_WAIT_MS = 10_000;
+
+/** Opens the store. A file that does not exist is created only if `create` is set. */
+export async function openLocalService(store: string, { create }: { readonly create: boolean }): Promise<LocalService> {
+  if (!create && !isDatabase(store) && !existsSync(store))
+    throw new CliError(
+      `there is no store \`${hideCredentials(store)}\``,
+      "run an agent first (`loom run`), or choose another store with --store, or a server with --server",
+    );
+  const parts = await openStore(store);
+  try {
+    return new LocalService(await parts.openLog({}), parts);
+  } catch (error) {
+    await parts[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+export class LocalService implements SessionService {
+  readonly isRemote = false;
+  readonly #log: Log;
+  readonly #parts: StoreParts | undefined;
+  #blobs: Promise<BlobStore> | undefined;
+
+  /** `parts` are disposed with the service. Without them, sessions have no images and files. */
+  constructor(log: Log, parts?: StoreParts) {
+    this.#log = log;
+    this.#parts = parts;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts?.[Symbol.asyncDispose]();
+  }
+
+  async listSessions(request: ListSessionsRequest): Promise<ListedPage<ListedSession>> {
+    const { limit, after, query, isArchived } = request;
+    // One more than asked for tells whether there is a next page.
+    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const found =
+      query === undefined
+        ? await this.#log.listSessions({ ...page, ...(isArchived === undefined ? {} : { isArchived }) })
+        : await this.#log.searchSessions({ ...page, query });
+    const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
+    return { items: items.map(describeFound), ...next };
+  }
+
+  async getSession(sessionId: string): Promise<SessionDetails | undefined> {
+    const info = await this.#log.getSession(sessionId);
+    return info === undefined ? undefined : readSessionDetails(this.#log, info);
+  }
+
+  async listRuns(sessionId: string, { limit, after }: ListPageRequest) {
+    await findSession(this.#log, sessionId);
+    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const { items, ...next } = cutPage(await this.#log.listRuns(sessionId, page), limit, ({ runId }) => runId);
+    return { items: items.map(describeRun), ...next };
+  }
+
+  async listApprovals(sessionId: string): Promise<readonly PendingDecision[]> {
+    return listApprovals(this.#log, sessionId);
+  }
+
+  exportSession(sessionId: string): AsyncIterable<string> {
+    return exportSession(this.#log, sessionId);
+  }
+
+  async importSession({ body, sessionId, title }: ImportRequest): Promise<Session> {
+    const options = { ...(sessionId === undefined ? {} : { sessionId }), ...(title === undefined ? {} : { title }) };
+    return describeSession(await importSession(this.#log, body, options));
+  }
+
+  async forkSession(from: string, options: ForkSession): Promise<ForkedSession> {
+    const to = options.session_id ?? randomBytes(6).toString("hex");
+    const { owner } = await findSession(this.#log, from);
+    const [oldPath, newPath] = [from, to].map((id) => `/v1/sessions/${encodeURIComponent(id)}/blobs/`) as [
+      string,
+      string,
+    ];
+    // A server may add a base path.
+    const moveImage = (url: string): string => url.replace(oldPath, newPath);
+    const store = { log: this.#log, blobs: await this.#openBlobs() };
+    const { fork, isNew } = await forkOnce(store.log, { from, to, options, isKeyed: false, owner, moveImage });
+    await deleteForkOnError(store, fork, isNew, () => copyBlobs(store, from, to));
+    const { checkpointId } = fork;
+    return { ...describeSession(fork), ...(checkpointId === undefined ? {} : { checkpoint_id: checkpointId }) };
+  }
+
+  async deleteSession(sessionId: string): Promise<boolean> {
+    return deleteSessionAndBlobs({ log: this.#log }, await this.#openBlobs(), sessionId);
+  }
+
+  async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {
+    const ingested = await ingestStream({
+      log: this.#log,
+      sessionId,
+      body: Readable.toWeb(Readable.from(body, { objectMode: false })) as ReadableStream<Uint8Array>,
+      dialect,
+      framing,
+      // The input is this user's own, so only the size of a frame is limited.
+      maxBytes: Number.MAX_SAFE_INTEGER,
+      maxFrameBytes: LOG_LIMITS.maxEventBytes,
+      idleMs: MAX_IDLE_MS,
+      waitMs: HOLDER_WAIT_MS,
+      signal,
+    });
+    return describeIngested(sessionId, ingested);
+  }
+
+  async send(command: ClientCommand): Promise<CommandResult> {
+    return readCommandResult(
+      await executeCommand({ log: this.#log, commands: { timeoutMs: HOLDER_WAIT_MS } }, command),
+    );
+  }
+
+  openFrames(sessionId: string, request: FramesRequest): AsyncIterable<readonly StreamFrame[]> {
+    const { dialect, strict = false, modes, after, follow, signal } = request;
+    const isNumber = after !== undefined && /^\d+$/.test(after);
+    const start = after === undefined ? {} : isNumber ? { after: Number(after) } : { cursor: after };
+    return openStream(this.#log, sessionId, {
+      dialect,
+      encoderOptions: { strict },
+      modes,
+      ...start,
+      follow,
+      signal,
+    });
+  }
+
+  async *followRecords(sessionId: string, { after, follow, signal }: FollowRequest): AsyncGenerator<RecordBatch> {
+    const info = await this.#log.getSession(sessionId);
+    if (info === undefined) throw unknownSession(sessionId);
+    const from = after === undefined ? info.firstId - 1 : Number(after);
+    if (!Number.isSafeInteger(from)) throw new LoomError("cursor_invalid", "Records are counted, not named by cursors");
+    yield* followRecords(this.#log, sessionId, { after: from, follow, signal });
+  }
+
+  async findRejection(sessionId: string, { commandId }: SubmittedMessage): Promise<string | undefined> {
+    const { outcome } = (await this.#log.getCommand(sessionId, commandId)) ?? {};
+    return outcome === undefined || outcome.code === "done" ? undefined : (outcome.message ?? outcome.code);
+  }
+
+  async #openBlobs(): Promise<BlobStore | undefined> {
+    this.#blobs ??= this.#parts?.openBlobs(SERVER_LIMITS);
+    return this.#blobs;
+  }
+}
+
+/** A program that is piped in may think for long; Ctrl-C ends it. */
+const MAX_IDLE_MS = 24 * 3_600_000;

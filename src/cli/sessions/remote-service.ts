@@ -1,0 +1,199 @@
+/** Sessions on a server, through its HTTP API and the client of this package. */
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { type ClientCommand, type CommandResult, createFetchTransport, type Transport } from "../../client/index.ts";
+import { DEFAULT_RECONNECT } from "../../client/connection/backoff.ts";
+import { SYSTEM_CLOCK } from "../../client/connection/clock.ts";
+import { CommandSender } from "../../client/connection/command-sender.ts";
+import { LOOM_DECODING } from "../../dialects/index.ts";
+import type { StreamFrame } from "../../log/index.ts";
+import { isLoomError, LoomError, type StampedRecord } from "../../protocol/index.ts";
+import type {
+  Approvals,
+  ForkedSession,
+  ForkSession,
+  IngestResult,
+  Run,
+  Session,
+  SessionDetails,
+  SessionList,
+} from "../../server/api/shapes.generated.ts";
+import { readSessionName } from "./read-session-name.ts";
+import { readRemoteFrames } from "./remote-frames.ts";
+import { ServerApi } from "./server-api.ts";
+import type {
+  FollowRequest,
+  FramesRequest,
+  ImportRequest,
+  IngestRequest,
+  ListedPage,
+  ListedSession,
+  ListSessionsRequest,
+  ListPageRequest,
+  PendingDecision,
+  RecordBatch,
+  SubmittedMessage,
+  SessionService,
+} from "./session-service.ts";
+
+/** How long a command is repeated while the server cannot be reached, in milliseconds. */
+const COMMAND_LIMIT_MS = 30_000;
+/** Long messages are left to the limits of the server. */
+const MAX_COMMAND_LENGTH = 8 * 1024 * 1024;
+
+export interface RemoteServiceOptions {
+  readonly url: string;
+  readonly token: (() => string) | undefined;
+}
+
+export class RemoteService implements SessionService {
+  readonly isRemote = true;
+  readonly #api: ServerApi;
+  readonly #transport: Transport;
+  readonly #strictTransport: Transport;
+  readonly #commands: CommandSender;
+
+  constructor({ url, token }: RemoteServiceOptions) {
+    this.#api = new ServerApi({ url, token });
+    const options = { url, maxCommandLength: MAX_COMMAND_LENGTH, ...(token === undefined ? {} : { token }) };
+    this.#transport = createFetchTransport(options);
+    this.#strictTransport = createFetchTransport({ ...options, fetch: (request) => fetch(askForStrict(request)) });
+    this.#commands = new CommandSender({
+      transport: this.#transport,
+      reconnect: DEFAULT_RECONNECT,
+      commandLimitMs: COMMAND_LIMIT_MS,
+      clock: SYSTEM_CLOCK,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#commands.close();
+    this.#transport.close();
+    this.#strictTransport.close();
+  }
+
+  async listSessions({ query, isArchived, ...page }: ListSessionsRequest): Promise<ListedPage<ListedSession>> {
+    const path = `/v1/sessions${toQuery({ ...page, q: query, archived: isArchived })}`;
+    const { sessions, next } = await this.#api.getJson<SessionList>({ path });
+    return { items: sessions, ...(next === undefined ? {} : { next }) };
+  }
+
+  async getSession(sessionId: string): Promise<SessionDetails | undefined> {
+    try {
+      return await this.#api.getJson<SessionDetails>({ path: pathOf(sessionId) });
+    } catch (error) {
+      if (isLoomError(error, "unknown_session")) return undefined;
+      throw error;
+    }
+  }
+
+  async listRuns(sessionId: string, page: ListPageRequest): Promise<ListedPage<Run>> {
+    const path = `${pathOf(sessionId)}/runs${toQuery({ ...page })}`;
+    const { runs, next } = await this.#api.getJson<{ readonly runs: readonly Run[]; readonly next?: string }>({ path });
+    return { items: runs, ...(next === undefined ? {} : { next }) };
+  }
+
+  async listApprovals(sessionId: string): Promise<readonly PendingDecision[]> {
+    return (await this.#api.getJson<Approvals>({ path: `${pathOf(sessionId)}/approvals` })).approvals;
+  }
+
+  async *exportSession(sessionId: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const headers = { accept: "application/x-ndjson" };
+    const { body } = await this.#api.send({ path: `${pathOf(sessionId)}/export`, headers, signal });
+    try {
+      for await (const chunk of body ?? []) yield chunk;
+    } catch {
+      signal.throwIfAborted();
+      throw new LoomError("connection_lost", "The connection was lost before the end of the export");
+    }
+  }
+
+  /** Servers take records of others only as a recorded run, which cannot grant permissions. */
+  async importSession({ body, sessionId, title, signal }: ImportRequest): Promise<Session> {
+    const named = await readSessionName(body);
+    const id = sessionId ?? named.sessionId;
+    const existing = await this.getSession(id);
+    if (existing !== undefined && existing.last_event_id > 0)
+      throw new LoomError("session_exists", `Session "${id}" exists on the server`, { session_id: id });
+    if (title !== undefined)
+      await this.#api.send({ method: "POST", path: "/v1/sessions", body: { session_id: id, title }, signal });
+    await this.#postStream(id, named.body, { dialect: "loom", framing: "ndjson" }, signal);
+    return this.#api.getJson<Session>({ path: pathOf(id) });
+  }
+
+  async forkSession(sessionId: string, options: ForkSession): Promise<ForkedSession> {
+    const headers = { "idempotency-key": randomUUID() };
+    return this.#api.getJson({ method: "POST", path: `${pathOf(sessionId)}/fork`, body: options, headers });
+  }
+
+  async deleteSession(sessionId: string): Promise<boolean> {
+    try {
+      await this.#api.send({ method: "DELETE", path: pathOf(sessionId) });
+      return true;
+    } catch (error) {
+      if (isLoomError(error, "unknown_session")) return false;
+      throw error;
+    }
+  }
+
+  async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {
+    return this.#postStream(sessionId, body, { dialect: dialect?.name ?? "auto", framing: framing ?? "auto" }, signal);
+  }
+
+  async #postStream(
+    sessionId: string,
+    body: AsyncIterable<Uint8Array>,
+    query: { readonly dialect: string; readonly framing: string },
+    signal: AbortSignal,
+  ): Promise<IngestResult> {
+    const stream = Readable.toWeb(Readable.from(body, { objectMode: false })) as ReadableStream<Uint8Array>;
+    const path = `${pathOf(sessionId)}/ingest${toQuery(query)}`;
+    return this.#api.getJson({ method: "POST", path, stream, signal });
+  }
+
+  async send(command: ClientCommand): Promise<CommandResult> {
+    return this.#commands.send(command);
+  }
+
+  openFrames(sessionId: string, request: FramesRequest): AsyncIterable<readonly StreamFrame[]> {
+    const { strict = false, ...asked } = request;
+    return readRemoteFrames(strict ? this.#strictTransport : this.#transport, sessionId, asked);
+  }
+
+  async *followRecords(sessionId: string, request: FollowRequest): AsyncGenerator<RecordBatch> {
+    const decoder = LOOM_DECODING.createDecoder();
+    let lastId = Number(request.after ?? 0);
+    // Every record has a frame then, so that the last ID can be compared with that of the session.
+    for await (const frames of this.openFrames(sessionId, { ...request, dialect: "loom", modes: "all" })) {
+      const records = frames.flatMap(({ text }) => decoder.decode(text).records as readonly StampedRecord[]);
+      lastId = records.at(-1)?.envelope.event_id ?? lastId;
+      yield { records, lastId };
+    }
+  }
+
+  async findRejection(sessionId: string, { runId }: SubmittedMessage): Promise<string | undefined> {
+    const details = await this.getSession(sessionId);
+    const isKnown = [...(details?.runs ?? []), ...(details?.queued ?? [])].some(({ run_id }) => run_id === runId);
+    return isKnown ? undefined : "it was cancelled, or its session was deleted";
+  }
+}
+
+function pathOf(sessionId: string): string {
+  if (sessionId === "." || sessionId === "..")
+    throw new LoomError("invalid_name", `The session name "${sessionId}" cannot be used in a URL`);
+  return `/v1/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+function toQuery(fields: { readonly [name: string]: string | number | boolean | undefined }): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return given.length === 0
+    ? ""
+    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+}
+
+/** The client does not know the strict form, which is for programs of other vendors. */
+function askForStrict(request: Request): Request {
+  const url = new URL(request.url);
+  if (url.pathname.endsWith("/events")) url.searchParams.set("strict", "1");
+  return new Request(url, request);
+}

@@ -1,0 +1,230 @@
+/** `loom runs`, `loom cancel` and `loom approve`. */
+import { randomUUID } from "node:crypto";
+import type { CommandResult } from "../../client/index.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { cleanText, plural } from "../fit-text.ts";
+import { formatAge, formatTable } from "../format-table.ts";
+import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
+import type { Terminal } from "../terminal.ts";
+import { explainErrors } from "./explain-error.ts";
+import { type ActiveRuns, listActiveRuns } from "./list-active-runs.ts";
+import { openService } from "./open-service.ts";
+import { CANCEL, RUNS } from "./run-commands.ts";
+import { findSession, printJson, readLimit } from "./run-sessions.ts";
+import type { PendingDecision, SessionService } from "./session-service.ts";
+
+interface ControlCall {
+  readonly parsed: ParsedCommand;
+  readonly terminal: Terminal;
+  readonly service: SessionService;
+  readonly isJson: boolean;
+}
+
+export async function runControl(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  return explainErrors(async () => {
+    await using service = await openService(parsed, terminal);
+    const call = { parsed, terminal, service, isJson: parsed.options["json"] === true };
+    if (parsed.command === RUNS)
+      return await (textOption(parsed, "session") === undefined ? showActive(call) : showRuns(call));
+    return await (parsed.command === CANCEL ? cancelRun(call) : approveCalls(call));
+  });
+}
+
+async function showActive({ terminal, service, isJson }: ControlCall): Promise<number> {
+  const { runs, unchecked } = await listActiveRuns(service);
+  reportUnchecked(unchecked, terminal);
+  if (isJson) for (const run of runs) await printJson(terminal, run);
+  else {
+    const rows = runs.map(({ status, approvals, since, agent = "", run_id, session_id }) => [
+      approvals.length > 0 ? "waits" : status,
+      formatAge(since),
+      agent,
+      session_id,
+      run_id,
+    ]);
+    await terminal.write(formatTable(["STATUS", "AGE", "AGENT", "SESSION", "RUN"], rows, terminal));
+    if (rows.length === 0) terminal.warn("no run is live or queued");
+    else if (runs.some(({ approvals }) => approvals.length > 0))
+      terminal.warn(terminal.styleError("dim", "runs that wait need a decision: `loom approve`"));
+  }
+  return 0;
+}
+
+function reportUnchecked(unchecked: number, terminal: Terminal): void {
+  if (unchecked > 0) terminal.warn(`${plural(unchecked, "older session")} not checked`);
+}
+
+async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
+  const sessionId = textOption(parsed, "session") ?? "";
+  const limit = Math.min(500, readLimit(parsed));
+  const { queued } = await findSession(service, sessionId);
+  const { items, next } = await service.listRuns(sessionId, { limit });
+  if (isJson) {
+    for (const { run_id, created_at, agent } of queued)
+      await printJson(terminal, { run_id, status: "queued", created_at, ...(agent === undefined ? {} : { agent }) });
+    for (const run of items) await printJson(terminal, run);
+    return 0;
+  }
+  const rows = [
+    ...queued.map(({ run_id, created_at, agent = "" }) => ["queued", formatAge(created_at), agent, run_id]),
+    ...items.map(({ run_id, status, started_at, agent = "" }) => [status, formatAge(started_at), agent, run_id]),
+  ];
+  await terminal.write(formatTable(["STATUS", "AGE", "AGENT", "RUN"], rows, terminal));
+  if (rows.length === 0) terminal.warn("the session has no runs");
+  if (next !== undefined) terminal.warn(terminal.styleError("dim", "there are more; use --limit N"));
+  return 0;
+}
+
+async function cancelRun({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
+  const session = parsed.argument ?? "";
+  const { runs, queued } = await findSession(service, session);
+  const live = runs.find(({ status }) => status === "live");
+  const run_id = textOption(parsed, "run") ?? live?.run_id ?? queued[0]?.run_id;
+  if (run_id === undefined) {
+    terminal.warn(`nothing to cancel: no run of session \`${cleanText(session)}\` is live or queued`);
+    return 1;
+  }
+  const reason = textOption(parsed, "reason");
+  const given = reason === undefined ? {} : { reason };
+  const result = await service.send({ type: "cancel", id: randomUUID(), session, run_id, ...given });
+  assertSent(result);
+  const isDone = result.kind === "done";
+  if (isJson) await printJson(terminal, { session_id: session, run_id, result: result.kind, ...describe(result) });
+  else if (result.kind === "refused") terminal.warn(`not cancelled: ${cleanText(result.message)}`);
+  else
+    await terminal.write(
+      `${isDone ? "cancelled" : "will be cancelled when its process answers"}: ${cleanText(run_id)}\n`,
+    );
+  return result.kind === "refused" ? 1 : 0;
+}
+
+/** Throws a CliError if it is unknown whether the command arrived. */
+function assertSent(result: CommandResult): asserts result is Exclude<CommandResult, { kind: "lost" }> {
+  if (result.kind === "lost")
+    throw new CliError(result.message, "check that the server runs, and run the command again");
+}
+
+function describe(result: CommandResult): object {
+  return result.kind === "refused" ? { code: result.code, message: result.message } : {};
+}
+
+async function approveCalls(call: ControlCall): Promise<number> {
+  const { parsed, terminal, service, isJson } = call;
+  const { argument: session, options } = parsed;
+  const decision = readDecision(parsed);
+  if (session === undefined) {
+    if (decision !== undefined || options["call"] !== undefined)
+      throw new CliError("`--allow`, `--deny` and `--call` need a SESSION", "list what waits with `loom approve`");
+    return listWaiting(await listActiveRuns(service), terminal, isJson);
+  }
+  await findSession(service, session);
+  const waiting = (await service.listApprovals(session)).filter(
+    ({ call_id }) => options["call"] === undefined || call_id === options["call"],
+  );
+  if (waiting.length === 0) {
+    terminal.warn(`nothing waits for approval in session \`${cleanText(session)}\``);
+    return 1;
+  }
+  if (decision === undefined && !isJson) {
+    const prompt = findPromptTerminal();
+    if (prompt !== undefined) {
+      try {
+        return await decideAll(call, session, waiting, (asked) =>
+          promptForApproval(prompt, toWaitingCall(asked), {
+            signal: new AbortController().signal,
+            onInterrupt: () => process.kill(process.pid, "SIGINT"),
+          }),
+        );
+      } finally {
+        prompt.close();
+      }
+    }
+  }
+  if (decision === undefined) return printWaiting(session, waiting, terminal, isJson);
+  if (waiting.length > 1 && options["all"] !== true) {
+    await printWaiting(session, waiting, terminal, isJson);
+    throw new CliError(`${waiting.length} calls wait for approval`, "choose one with `--call ID`, or add --all");
+  }
+  return decideAll(call, session, waiting, () => Promise.resolve(decision));
+}
+
+function readDecision(parsed: ParsedCommand): ToolDecision | undefined {
+  const { allow, deny } = parsed.options;
+  const reason = textOption(parsed, "reason");
+  if (allow === true && deny === true) throw new CliError("`--allow` and `--deny` cannot be used together");
+  if (reason !== undefined && deny !== true) throw new CliError("`--reason` needs `--deny`");
+  if (allow === true) return { decision: "approved" };
+  return deny === true ? { decision: "rejected", ...(reason === undefined ? {} : { reason }) } : undefined;
+}
+
+function toWaitingCall({ run_id, call_id, name, arguments: given, expires_at, digest }: PendingDecision) {
+  return { runId: run_id, callId: call_id, name, arguments: given, expiresAt: expires_at, digest };
+}
+
+async function listWaiting({ runs, unchecked }: ActiveRuns, terminal: Terminal, isJson: boolean): Promise<number> {
+  reportUnchecked(unchecked, terminal);
+  const waiting = runs.flatMap(({ session_id, approvals }) => approvals.map((call) => ({ session_id, ...call })));
+  if (isJson) for (const call of waiting) await printJson(terminal, call);
+  else await terminal.write(formatCalls(waiting, terminal));
+  if (waiting.length === 0) terminal.warn("nothing waits for approval");
+  else if (!isJson) terminal.warn(terminal.styleError("dim", "to decide: loom approve SESSION --allow, or --deny"));
+  return waiting.length === 0 ? 1 : 0;
+}
+
+async function printWaiting(
+  session_id: string,
+  waiting: readonly PendingDecision[],
+  terminal: Terminal,
+  isJson: boolean,
+): Promise<number> {
+  const calls = waiting.map((call) => ({ session_id, ...call }));
+  if (isJson) for (const call of calls) await printJson(terminal, call);
+  else await terminal.write(formatCalls(calls, terminal));
+  return 0;
+}
+
+function formatCalls(
+  calls: readonly (PendingDecision & { readonly session_id: string })[],
+  terminal: Terminal,
+): string {
+  const rows = calls.map(({ session_id, call_id, name, arguments: given }) => [
+    session_id,
+    call_id,
+    `${name} ${JSON.stringify(given)}`,
+  ]);
+  return formatTable(["SESSION", "CALL", "TOOL"], rows, terminal);
+}
+
+/** Sends a decision on each call, until the user closes the prompt. */
+async function decideAll(
+  { terminal, service, isJson }: ControlCall,
+  session: string,
+  waiting: readonly PendingDecision[],
+  decide: (call: PendingDecision) => Promise<ToolDecision | undefined>,
+): Promise<number> {
+  let isRefused = false;
+  for (const call of waiting) {
+    const decision = await decide(call);
+    if (decision === undefined) return 1;
+    const { run_id, call_id, digest, name } = call;
+    const shown = digest === undefined ? {} : { digest };
+    const command = { type: "approve", id: randomUUID(), session, run_id, call_id, ...shown, ...decision } as const;
+    const result = await service.send(command);
+    assertSent(result);
+    isRefused ||= result.kind === "refused";
+    const word = decision.decision === "approved" ? "allowed" : "denied";
+    if (isJson)
+      await printJson(terminal, {
+        session_id: session,
+        call_id,
+        decision: word,
+        result: result.kind,
+        ...describe(result),
+      });
+    else if (result.kind === "refused") terminal.warn(`${cleanText(name)}: not decided: ${cleanText(result.message)}`);
+    else await terminal.write(`${word}: ${cleanText(name)} (call ${cleanText(call_id)})\n`);
+  }
+  if (!service.isRemote && !isRefused)
+    terminal.warn(`if no process continues the run: loom run --session ${cleanText(session)} --resume`);
+  return isRefused ? 1 : 0;
+}

@@ -1,0 +1,251 @@
+/** `loom sessions`: lists, shows, searches, exports, imports, forks and deletes sessions. */
+import { createWriteStream } from "node:fs";
+import { finished } from "node:stream/promises";
+import { createInterface } from "node:readline/promises";
+import type { ForkedSession, Session, SessionDetails } from "../../server/api/shapes.generated.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
+import { formatAge, formatTable } from "../format-table.ts";
+import { readChunks } from "../read-chunks.ts";
+import { findPromptTerminal } from "../run/prompt-for-approval.ts";
+import type { Terminal } from "../terminal.ts";
+import { explainErrors } from "./explain-error.ts";
+import { openService } from "./open-service.ts";
+import {
+  SESSIONS_DELETE,
+  SESSIONS_EXPORT,
+  SESSIONS_FORK,
+  SESSIONS_IMPORT,
+  SESSIONS_LIST,
+  SESSIONS_SEARCH,
+} from "./session-commands.ts";
+import type { ListedSession, SessionService } from "./session-service.ts";
+
+interface SessionsCall {
+  readonly parsed: ParsedCommand;
+  readonly terminal: Terminal;
+  readonly service: SessionService;
+  readonly isJson: boolean;
+  /** The SESSION of the command. */
+  readonly sessionId: string;
+}
+
+export async function runSessions(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const { command, argument = "" } = parsed;
+  return explainErrors(async () => {
+    await using service = await openService(parsed, terminal, { create: command === SESSIONS_IMPORT });
+    const call = { parsed, terminal, service, isJson: parsed.options["json"] === true, sessionId: argument };
+    switch (command) {
+      case SESSIONS_LIST:
+      case SESSIONS_SEARCH:
+        return await listSessions(call);
+      case SESSIONS_EXPORT:
+        return await exportSession(call);
+      case SESSIONS_IMPORT:
+        return await importSession(call);
+      case SESSIONS_FORK:
+        return await forkSession(call);
+      case SESSIONS_DELETE:
+        return await deleteSessions(call);
+      default:
+        return await showSession(call);
+    }
+  });
+}
+
+const DEFAULT_LIMIT = 20;
+const PAGE = 200;
+
+/** Reads `--limit`. */
+export function readLimit(parsed: ParsedCommand): number {
+  const given = textOption(parsed, "limit");
+  if (given === undefined) return DEFAULT_LIMIT;
+  const limit = /^\d{1,9}$/.test(given) ? Number(given) : 0;
+  if (limit >= 1) return limit;
+  throw new CliError(`\`--limit ${given}\` is not a number of at least 1`);
+}
+
+async function listSessions({ parsed, terminal, service, isJson }: SessionsCall): Promise<number> {
+  const { options } = parsed;
+  const isSearch = parsed.command === SESSIONS_SEARCH;
+  const query = isSearch ? parsed.arguments.join(" ") : undefined;
+  if (options["all"] === true && options["limit"] !== undefined)
+    throw new CliError("`--all` and `--limit` cannot be used together");
+  const wanted = options["all"] === true ? Number.POSITIVE_INFINITY : readLimit(parsed);
+  const rows: (readonly string[])[] = [];
+  let count = 0;
+  let after: string | undefined;
+  do {
+    const limit = Math.min(PAGE, wanted - count);
+    const isArchived = isSearch ? undefined : options["archived"] === true;
+    const page = await service.listSessions({ limit, after, query, isArchived });
+    count += page.items.length;
+    after = page.next;
+    if (isJson) for (const item of page.items) await printJson(terminal, item);
+    else rows.push(...page.items.map(describeRow));
+  } while (after !== undefined && count < wanted);
+  if (isJson) return count === 0 && isSearch ? 1 : 0;
+  await terminal.write(formatTable(["SESSION", "AGE", isSearch ? "MATCH" : "TITLE"], rows, terminal));
+  if (count === 0) terminal.warn(isSearch ? "nothing found" : "no sessions; create one with `loom run MESSAGE`");
+  else if (after !== undefined) terminal.warn(terminal.styleError("dim", "there are more; use --limit N or --all"));
+  return count === 0 && isSearch ? 1 : 0;
+}
+
+function describeRow({ session_id, updated_at, title = "", match }: ListedSession): readonly string[] {
+  return [session_id, formatAge(updated_at), match === undefined ? title : `${match.where}: ${match.snippet}`];
+}
+
+async function showSession({ service, terminal, isJson, sessionId }: SessionsCall): Promise<number> {
+  const details = await findSession(service, sessionId);
+  const approvals = details.is_busy ? await service.listApprovals(sessionId) : [];
+  if (isJson) {
+    await printJson(terminal, { ...details, approvals });
+    return 0;
+  }
+  const { title = "", created_at, updated_at, bytes, first_event_id, last_event_id, forked_from, cursor } = details;
+  const rows: readonly (readonly [name: string, value: string])[] = [
+    ["session", sessionId],
+    ["title", title],
+    ["created", formatTime(created_at)],
+    ["changed", formatTime(updated_at)],
+    ["records", `${last_event_id - first_event_id + 1} (${bytes} bytes)`],
+    ["cursor", cursor],
+    ...(forked_from === undefined ? [] : [["forked from", forked_from.session_id] as const]),
+    ...approvals.map(({ name, call_id }) => ["waits", `for approval of ${name}, call ${call_id}`] as const),
+    ...details.queued.map(({ run_id, message }) => ["queued", `${run_id} ${cutColumns(message, 60)}`] as const),
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  for (const [name, value] of rows) await terminal.write(`${name.padEnd(width)}  ${cleanText(value)}\n`);
+  if (details.runs.length === 0) return 0;
+  const runs = details.runs.map((run) => [
+    run.code === undefined || run.code === run.status ? run.status : `${run.status} (${run.code})`,
+    formatAge(run.started_at),
+    run.agent ?? "",
+    run.run_id,
+  ]);
+  await terminal.write(`\n${formatTable(["STATUS", "AGE", "AGENT", "RUN"], runs, terminal)}`);
+  return 0;
+}
+
+/** Throws a CliError if the session does not exist. */
+export async function findSession(service: SessionService, sessionId: string): Promise<SessionDetails> {
+  const details = await service.getSession(sessionId);
+  if (details !== undefined) return details;
+  throw new CliError(
+    `no session \`${sessionId}\` ${service.isRemote ? "on the server" : "in this store"}`,
+    "list the sessions with `loom sessions list`",
+  );
+}
+
+function formatTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+async function exportSession({ parsed, service, terminal, sessionId }: SessionsCall): Promise<number> {
+  const file = textOption(parsed, "output");
+  const { signal } = new AbortController();
+  if (file === undefined) {
+    for await (const chunk of service.exportSession(sessionId, signal)) await terminal.write(toText(chunk));
+    return 0;
+  }
+  await findSession(service, sessionId);
+  const output = createWriteStream(file, { flags: "wx", mode: 0o600 });
+  let bytes = 0;
+  try {
+    for await (const chunk of service.exportSession(sessionId, signal)) {
+      bytes += Buffer.byteLength(chunk);
+      if (!output.write(chunk)) await new Promise((resolve) => output.once("drain", resolve).once("error", resolve));
+      if (output.errored !== null) throw output.errored;
+    }
+    output.end();
+    await finished(output);
+  } catch (error) {
+    output.destroy();
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    const why = code === "EEXIST" ? "exists already" : `cannot be written (${code ?? "?"})`;
+    throw new CliError(`\`${file}\` ${why}`, code === "EEXIST" ? "choose another file" : undefined);
+  }
+  terminal.warn(`exported ${bytes} bytes to ${cleanText(file)}`);
+  return 0;
+}
+
+const decoder = new TextDecoder();
+
+function toText(chunk: string | Uint8Array): string {
+  return typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+}
+
+async function importSession({ parsed, service, terminal, isJson }: SessionsCall): Promise<number> {
+  const body = readChunks(parsed.argument ?? "-", terminal);
+  const { signal } = new AbortController();
+  const session = await service.importSession({
+    body,
+    sessionId: textOption(parsed, "session"),
+    title: textOption(parsed, "title"),
+    signal,
+  });
+  await printSession(session, terminal, isJson);
+  terminal.warn(`imported ${plural(session.last_event_id - session.first_event_id + 1, "record")}`);
+  return 0;
+}
+
+async function forkSession({ parsed, service, terminal, isJson, sessionId }: SessionsCall): Promise<number> {
+  const [before, checkpoint] = [textOption(parsed, "before"), textOption(parsed, "checkpoint")];
+  if (before !== undefined && checkpoint !== undefined)
+    throw new CliError("`--before` and `--checkpoint` cannot be used together");
+  const fields = {
+    before_run: before,
+    checkpoint_id: checkpoint,
+    session_id: textOption(parsed, "session"),
+    title: textOption(parsed, "title"),
+  };
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const fork = await service.forkSession(sessionId, given);
+  await printSession(fork, terminal, isJson);
+  if (fork.checkpoint_id !== undefined && !service.isRemote)
+    terminal.warn(`to continue its run: loom run --session ${cleanText(fork.session_id)} --resume`);
+  return 0;
+}
+
+async function printSession(session: Session | ForkedSession, terminal: Terminal, isJson: boolean): Promise<void> {
+  if (isJson) await printJson(terminal, session);
+  else await terminal.write(`${cleanText(session.session_id)}\n`);
+}
+
+async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCall): Promise<number> {
+  const ids = [...new Set(parsed.arguments)];
+  if (parsed.options["yes"] !== true) await confirmDeletion(ids);
+  let deleted = 0;
+  for (const session_id of ids) {
+    const isDeleted = await service.deleteSession(session_id);
+    if (isDeleted) deleted++;
+    if (isJson) await printJson(terminal, { session_id, deleted: isDeleted });
+    else if (isDeleted) await terminal.write(`deleted: ${cleanText(session_id)}\n`);
+    else terminal.warn(`no session \`${cleanText(session_id)}\``);
+  }
+  if (deleted === ids.length) return 0;
+  return deleted > 0 ? 1 : 2;
+}
+
+async function confirmDeletion(ids: readonly string[]): Promise<void> {
+  const what = ids.length === 1 ? `session \`${cleanText(ids[0] ?? "")}\`` : plural(ids.length, "session");
+  const prompt = findPromptTerminal();
+  if (prompt === undefined) throw new CliError(`this deletes ${what} and cannot be undone`, "add --yes to delete");
+  const lines = createInterface({ input: prompt.input, output: prompt.output, terminal: true });
+  const closed = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+  try {
+    const asked = lines.question(`Delete ${what}? This cannot be undone. [y]es, [n]o: `);
+    const answer = await Promise.race([asked, closed]);
+    if (!/^(?:y|yes|是)$/i.test(answer.trim())) throw new CliError("nothing was deleted");
+  } finally {
+    lines.close();
+    prompt.close();
+  }
+}
+
+/** Prints one object as a line. */
+export async function printJson(terminal: Terminal, value: object): Promise<void> {
+  const text = JSON.stringify(value);
+  await terminal.write(`${terminal.columns === undefined ? text : escapeJson(text)}\n`);
+}

@@ -1,0 +1,66 @@
+/** `loom tail`: follows a session, as text or as frames. */
+import { type Dialect, DIALECTS, LOOM_DECODING } from "../../dialects/index.ts";
+import { encodeNdjson } from "../../framing/index.ts";
+import { CliError, type ParsedCommand, quoteOption, quoteWord, textOption } from "../command.ts";
+import { dialectOption } from "../dialect-option.ts";
+import { escapeJson } from "../fit-text.ts";
+import { readModes } from "../run/read-run-options.ts";
+import type { Terminal } from "../terminal.ts";
+import { explainErrors } from "./explain-error.ts";
+import { openService } from "./open-service.ts";
+import { findSession } from "./run-sessions.ts";
+import { SessionScreen } from "./session-screen.ts";
+import { STOPPED, untilStopped } from "./until-stopped.ts";
+
+export async function runTail(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const sessionId = parsed.argument ?? "";
+  const dialect = readOutputDialect(parsed);
+  const modes = readModes(parsed);
+  if (modes !== undefined && dialect === undefined) throw new CliError("`--modes` needs `--json` or `--dialect D`");
+  return explainErrors(async () => {
+    await using service = await openService(parsed, terminal);
+    const session = await findSession(service, sessionId);
+    const [latest] = session.runs;
+    const begin = latest?.status === "live" ? latest.first_event_id - 1 : session.last_event_id;
+    let cursor = textOption(parsed, "after") ?? String(begin);
+    const screen = dialect === undefined ? new SessionScreen(terminal) : undefined;
+    const say = (text: string): void => (screen === undefined ? terminal.warn(text) : screen.line(text));
+    const onInterruption = (message: string | undefined): void =>
+      say(message === undefined ? "connected again" : `connection lost (${message}); connecting again`);
+    await untilStopped(async (signal) => {
+      const decoder = LOOM_DECODING.createDecoder();
+      const request = { dialect: dialect?.name ?? "loom", modes, after: cursor, follow: true, signal, onInterruption };
+      for await (const frames of service.openFrames(sessionId, request)) {
+        if (screen === undefined) await terminal.write(frames.map(({ text }) => encodeFrame(text, terminal)).join(""));
+        else
+          for (const { text } of frames) for (const record of decoder.decode(text).records) await screen.show(record);
+        cursor = frames.at(-1)?.cursor ?? cursor;
+      }
+    });
+    await screen?.end();
+    terminal.warn(`to continue: ${describeTail(parsed, cursor)}`);
+    return STOPPED;
+  });
+}
+
+/** On a terminal, unsafe characters are escaped. */
+export function encodeFrame(text: string, { columns }: Terminal): string {
+  return encodeNdjson(columns === undefined ? text : escapeJson(text));
+}
+
+/** Returns undefined for text. */
+export function readOutputDialect(parsed: ParsedCommand): Dialect | undefined {
+  const dialect = dialectOption(parsed, "dialect");
+  const isJson = parsed.options["json"] === true;
+  if (dialect === "auto") throw new CliError("`--dialect auto` is only for input");
+  if (dialect !== undefined && isJson) throw new CliError("`--dialect` and `--json` cannot be used together");
+  return isJson ? DIALECTS.loom : dialect;
+}
+
+function describeTail({ argument = "", options }: ParsedCommand, cursor: string): string {
+  const kept = Object.entries(options).flatMap(([name, value]) => {
+    if (name === "after" || value === undefined || value === false) return [];
+    return value === true ? [`--${name}`] : [quoteOption(name, value)];
+  });
+  return ["loom tail", quoteWord(argument), quoteOption("after", cursor), ...kept].join(" ");
+}

@@ -1,0 +1,141 @@
+/** Declares `loom sessions`. */
+import type { CliCommand, CliOption } from "../command.ts";
+import { SERVICE_NOTE, SERVICE_OPTIONS } from "./server-settings.ts";
+
+const JSON_LINES: CliOption = { about: "print NDJSON" };
+const LIMIT: CliOption = { value: "N", about: "maximum number of sessions (default: 20)" };
+const FOUND = "Exit codes: 0 found, 1 nothing found, 2 could not be read.";
+
+export const SESSIONS_LIST: CliCommand = {
+  name: "sessions list",
+  summary: "List sessions, newest first.",
+  options: {
+    limit: LIMIT,
+    archived: { about: "only archived sessions (default: only others)" },
+    all: { about: "no limit" },
+    ...SERVICE_OPTIONS,
+    json: JSON_LINES,
+  },
+  notes: [SERVICE_NOTE, "Exit codes: 0 listed, 2 could not be read."],
+  examples: [
+    "loom sessions list",
+    "loom sessions list --all --json",
+    "loom sessions list --server https://agents.example.com --token-file token",
+  ],
+};
+
+export const SESSIONS_SHOW: CliCommand = {
+  name: "sessions show",
+  summary: "Show a session, its latest runs, and what waits in it.",
+  argument: "SESSION",
+  needsArgument: true,
+  options: { ...SERVICE_OPTIONS, json: { about: "print JSON" } },
+  notes: [
+    "To read the conversation, use `loom replay SESSION --speed max`.",
+    SERVICE_NOTE,
+    "Exit codes: 0 shown, 2 no such session.",
+  ],
+  examples: ["loom sessions show 3f2a9c81d4e0", "loom sessions show 3f2a9c81d4e0 --json"],
+};
+
+export const SESSIONS_SEARCH: CliCommand = {
+  name: "sessions search",
+  summary: "Search titles, messages and answers.",
+  argument: "WORDS",
+  takesMany: true,
+  options: { limit: LIMIT, ...SERVICE_OPTIONS, json: JSON_LINES },
+  notes: ["All words must occur in one text.", SERVICE_NOTE, FOUND],
+  examples: ["loom sessions search deploy", 'loom sessions search "rate limit" --json'],
+};
+
+export const SESSIONS_EXPORT: CliCommand = {
+  name: "sessions export",
+  summary: "Write all records of a session as NDJSON.",
+  argument: "SESSION",
+  needsArgument: true,
+  options: {
+    output: { value: "FILE", about: "file to write; it must not exist (default: standard output)" },
+    ...SERVICE_OPTIONS,
+  },
+  notes: [
+    "The records are in the `loom` dialect, as stored. `loom convert` writes other dialects. Uploaded images and files are not part of it; `loom backup` and `loom store copy` copy them.",
+    SERVICE_NOTE,
+    "Exit codes: 0 complete, 2 not complete.",
+  ],
+  examples: [
+    "loom sessions export 3f2a9c81d4e0 --output session.ndjson",
+    "loom sessions export 3f2a9c81d4e0 | loom convert --to ai-sdk",
+  ],
+};
+
+export const SESSIONS_IMPORT: CliCommand = {
+  name: "sessions import",
+  summary: "Read a session that `loom sessions export` wrote.",
+  argument: "FILE",
+  options: {
+    session: { value: "ID", about: "ID of the session (default: the one in the file)" },
+    title: { value: "TEXT", about: "title of the session (default: none)" },
+    ...SERVICE_OPTIONS,
+    json: { about: "print JSON" },
+  },
+  notes: [
+    "Reads FILE, or standard input. In a store, an interrupted import continues when it is repeated, and nothing is overwritten. A server records the file as runs of another program, with new record IDs, as `loom ingest` does; that needs a token with the scope `ingest`.",
+    SERVICE_NOTE,
+    "Exit codes: 0 imported, 2 not imported.",
+  ],
+  examples: ["loom sessions import session.ndjson", "loom sessions import --session copy session.ndjson"],
+};
+
+export const SESSIONS_FORK: CliCommand = {
+  name: "sessions fork",
+  summary: "Create a session that starts as a copy of another.",
+  argument: "SESSION",
+  needsArgument: true,
+  options: {
+    before: { value: "RUN", about: "copy only what is before this run (default: everything that has ended)" },
+    checkpoint: { value: "ID", about: "copy up to this checkpoint, and continue its run" },
+    session: { value: "ID", about: "ID of the new session (default: generated)" },
+    title: { value: "TEXT", about: "title of the new session (default: that of the original)" },
+    ...SERVICE_OPTIONS,
+    json: { about: "print JSON" },
+  },
+  notes: [
+    "The original does not change. Prints the ID of the new session. With --checkpoint, a server continues the run; in a store, `loom run --session ID --resume` does.",
+    SERVICE_NOTE,
+    "Exit codes: 0 created, 2 not created.",
+  ],
+  examples: ["loom sessions fork 3f2a9c81d4e0", "loom sessions fork 3f2a9c81d4e0 --before RUN --title Again"],
+};
+
+export const SESSIONS_DELETE: CliCommand = {
+  name: "sessions delete",
+  summary: "Cancel the runs of sessions, and delete them with their files.",
+  argument: "SESSION",
+  takesMany: true,
+  options: {
+    yes: { about: "delete without asking; required if there is no terminal" },
+    ...SERVICE_OPTIONS,
+    json: JSON_LINES,
+  },
+  notes: [
+    "This cannot be undone. Other versions of the conversation stay.",
+    SERVICE_NOTE,
+    "Exit codes: 0 all deleted, 1 some not found, 2 none deleted.",
+  ],
+  examples: ["loom sessions delete 3f2a9c81d4e0", "loom sessions delete 3f2a9c81d4e0 9d1e22ab07c3 --yes"],
+};
+
+export const SESSIONS: CliCommand = {
+  name: "sessions",
+  summary: "List, read, copy and delete sessions.",
+  options: {},
+  subcommands: [
+    SESSIONS_LIST,
+    SESSIONS_SHOW,
+    SESSIONS_SEARCH,
+    SESSIONS_EXPORT,
+    SESSIONS_IMPORT,
+    SESSIONS_FORK,
+    SESSIONS_DELETE,
+  ],
+};

@@ -1,0 +1,361 @@
+/**
+ * Commands on sessions, in a store and on a server: `loom sessions`, `replay`, `tail`, `ingest`, `runs`, `cancel`,
+ * `approve`, and `loom run --server`. The services behind them are tested in src/cli/sessions.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { agent } from "../src/agents/index.ts";
+import { openSession } from "../src/engine/index.ts";
+import { MemoryLog, openSqliteLog } from "../src/log/index.ts";
+import { ScriptedModel } from "../src/models/testing.ts";
+import { openCredentials } from "../src/server/auth/credentials/open-credentials.ts";
+import { startLoomServer } from "../src/server/index.ts";
+import { defineTool } from "../src/tools/index.ts";
+import { nodeArgs } from "./bundle-source.ts";
+import { COMMAND, environment, folder, loom, parseLines, writeInput } from "./cli-run.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+
+beforeAll(async () => {
+  // Loaded here, because they take longer than a test may on a busy machine.
+  await Promise.all([import("../src/cli/run-agent.ts"), import("../src/cli/sessions/run-control.ts")]);
+});
+
+const store = join(folder, "sessions.db");
+const inStore = (...args: readonly string[]) => loom(args, { env: { LOOM_STORE: store } });
+
+describe("sessions of a store", () => {
+  test("are listed, shown, searched, copied, replayed and deleted", async () => {
+    const missing = await inStore("sessions", "list");
+    expect([missing.code, missing.err]).toEqual([
+      2,
+      expect.stringMatching(/there is no store .*\n +run an agent first/s),
+    ]);
+    const ran = await inStore("run", "--no-kb", "--session", "first", "What is 6*7?");
+    expect([ran.code, ran.out]).toEqual([0, "Offline model: 6*7 = 42.\n"]);
+    expect((await inStore("sessions", "list")).out).toMatch(/^first +\d+ s +What is 6\*7\?\n$/);
+    const [listed] = parseLines((await inStore("sessions", "list", "--json")).out);
+    expect(listed).toMatchObject({ session_id: "first", title: "What is 6*7?" });
+    const shown = await inStore("sessions", "show", "first");
+    expect(shown.out).toMatch(/^session +first\ntitle +What is 6\*7\?\n.*\n\ncompleted +\d+ s +react +[\w-]{36}\n$/s);
+    const found = await inStore("sessions", "search", "offline", "42");
+    expect([found.code, found.out]).toEqual([0, expect.stringContaining("answer: Offline model: 6*7 = 42.")]);
+    expect((await inStore("sessions", "search", "nothing")).code).toBe(1);
+
+    const file = join(folder, "first.ndjson");
+    expect((await inStore("sessions", "export", "first", "--output", file)).code).toBe(0);
+    const piped = await inStore("sessions", "export", "first");
+    expect(piped.out).toBe(readFileSync(file, "utf8"));
+    const again = await inStore("sessions", "export", "first", "--output", file);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists already")]);
+    expect(await inStore("sessions", "import", file, "--session", "second")).toMatchObject({
+      code: 0,
+      out: "second\n",
+    });
+    const fork = await inStore("sessions", "fork", "second", "--title", "Fork", "--json");
+    expect(JSON.parse(fork.out)).toMatchObject({ title: "Fork", forked_from: { session_id: "second" } });
+
+    const text = "› What is 6*7?\nOffline model: 6*7 = 42.\n";
+    expect(await inStore("replay", "second", "--speed", "max")).toEqual({ code: 0, out: text, err: "" });
+    expect(await inStore("replay", file, "--speed", "max")).toEqual({ code: 0, out: text, err: "" });
+    const frames = await inStore("replay", "first", "--speed", "max", "--dialect", "ag-ui");
+    // A session is read without graph states; the file has them.
+    const converted = (await loom(["convert", "--to", "ag-ui", file])).out.replaceAll(/^.*"STATE_.*\n/gm, "");
+    expect(frames.out).toBe(converted);
+    const runs = await inStore("runs", "--session", "first", "--json");
+    expect(parseLines(runs.out)).toMatchObject([{ status: "completed", agent: "react" }]);
+
+    const unsure = await inStore("sessions", "delete", "second");
+    expect([unsure.code, unsure.err]).toEqual([2, expect.stringContaining("add --yes")]);
+    const deleted = await inStore("sessions", "delete", "second", "none", "--yes", "--json");
+    expect([deleted.code, parseLines(deleted.out)]).toEqual([
+      1,
+      [
+        { session_id: "second", deleted: true },
+        { session_id: "none", deleted: false },
+      ],
+    ]);
+  });
+
+  test("take the output of other agents, and name the frame that is wrong", async () => {
+    const stream = [
+      { type: "session_start", data: { session_id: "x", request_id: "q" } },
+      { type: "content", data: { content: "Hello.", is_complete: true } },
+      { type: "session_end", data: { status: "completed", summary: {} } },
+    ].map((frame, sequence) =>
+      JSON.stringify({ ...frame, metadata: { request_id: "q", timestamp: 1_700_000_000_000 + sequence, sequence } }),
+    );
+    const env = { LOOM_STORE: store };
+    const input = `${stream.join("\n")}\n`;
+    const recorded = await loom(["ingest", "--dialect", "engine", "--session", "other"], { input, env });
+    expect(recorded).toEqual({
+      code: 0,
+      out: "other\n",
+      err: "session other\nrecorded 1 run from 3 frames (engine)\n",
+    });
+    const broken = await loom(["ingest", "--session", "broken"], { input: `${stream[0]}\n{"type":"content"}\n`, env });
+    expect([broken.code, broken.err]).toEqual([1, expect.stringContaining("what was before it is recorded")]);
+    const empty = await loom(["ingest"], { input: "what\n", env });
+    expect([empty.code, empty.err]).toEqual([2, expect.stringContaining("`loom check` lists")]);
+    const last = await inStore("replay", "other", "--speed", "max");
+    expect(last.out).toBe("Hello.\n");
+  });
+
+  test("a run without a process can be decided on and cancelled", async () => {
+    const log = await openSqliteLog(store);
+    const session = await openSession(log, "waiting");
+    const run = await session.startRun({ message: "Send" });
+    for (const callId of ["a", "b"])
+      void run.requestApproval({ callId, name: "send", arguments: { to: callId } }).catch(() => undefined);
+    await run.settled();
+    await session.close({ run: "leave" });
+    await log.close();
+    expect((await inStore("approve")).out).toBe('waiting  a  send {"to":"a"}\nwaiting  b  send {"to":"b"}\n');
+    expect((await inStore("runs")).out).toMatch(/^waits +\d+ s +waiting +[\w-]{36}\n$/);
+    const unclear = await inStore("approve", "waiting", "--allow");
+    expect([unclear.code, unclear.err]).toEqual([2, expect.stringMatching(/2 calls wait .*\n.*--call ID/s)]);
+    const denied = await inStore("approve", "waiting", "--call", "a", "--deny", "--reason", "not now");
+    expect([denied.code, denied.out]).toEqual([0, "denied: send (call a)\n"]);
+    expect(parseLines((await inStore("approve", "waiting", "--json")).out)).toMatchObject([{ call_id: "b" }]);
+    const cancelled = await inStore("cancel", "waiting", "--reason", "enough");
+    expect([cancelled.code, cancelled.out]).toEqual([0, `cancelled: ${run.runId}\n`]);
+    expect((await inStore("cancel", "waiting")).code).toBe(1);
+    expect((await inStore("approve", "waiting")).code).toBe(1);
+  });
+
+  test("errors say what to do next", async () => {
+    const hints: readonly (readonly [args: readonly string[], code: number, text: RegExp])[] = [
+      [["sessions", "show", "none"], 2, /no session `none` in this store\n +list the sessions with/],
+      [["sessions", "list", "--limit", "0"], 2, /`--limit 0` is not a number/],
+      [["replay", "none"], 2, /no session `none`/],
+      [["replay", "none", "--from", "loom"], 2, /there is no file `none`/],
+      [["replay", "none", "--speed", "fast"], 2, /`--speed fast` is not a number from 0.01, or max/],
+      [["replay", "none", "--step"], 2, /`--step` needs a terminal/],
+      [["tail", "other", "--modes", "tools"], 2, /`--modes` needs `--json`/],
+      [["tail", "other", "--after", "1.x.y", "--json"], 2, /\n +pass a cursor that `loom tail` printed/],
+      [["tail", "other", "--json", "--dialect", "loom"], 2, /cannot be used together/],
+      [["sessions", "fork", "other", "--before", "x"], 2, /\n +list the runs with `loom runs/],
+      [["approve", "--allow"], 2, /need a SESSION/],
+      [["approve", "other", "--reason", "x"], 2, /`--reason` needs `--deny`/],
+      [["sessions", "list", "--token-file", "t"], 2, /`--token-file` needs `--server URL`/],
+      [["sessions", "list", "--server", "ftp://x"], 2, /--server: ftp:\/\/x is not an http/],
+      [["sessions", "list", "--server", "http://a:b@x"], 2, /use `--token-file FILE`/],
+      [["sessions", "list", "--server", "http://x", "--store", store], 2, /cannot be used together/],
+    ];
+    for (const [args, code, text] of hints) {
+      const { err, ...ran } = await inStore(...args);
+      expect([args, ran.code]).toEqual([args, code]);
+      expect(err).toMatch(text);
+    }
+  });
+});
+
+describe("sessions of a server", () => {
+  const tool = defineTool({
+    name: "send",
+    description: "Sends.",
+    input: z.object({ to: z.string() }),
+    approval: "always",
+    execute: () => "sent",
+  });
+  /** Words of the answer that are sent while the gate is open. */
+  let gate = Promise.withResolvers<void>();
+  const log = new MemoryLog();
+  const closing: (() => Promise<unknown>)[] = [];
+  const tokenFile = join(folder, "token");
+  let proxy: TcpProxy;
+  let env: { readonly [name: string]: string };
+  const onServer = (...args: readonly string[]) => loom(args, { env });
+
+  beforeAll(async () => {
+    const credentials = openCredentials(":memory:");
+    const { secret } = await credentials.createToken({
+      name: "me",
+      owner: "me",
+      scopes: ["read", "write", "run", "approve", "ingest"],
+    });
+    const model = new ScriptedModel(
+      ({ prompt }) => {
+        const asked = JSON.stringify(prompt.at(-1));
+        if (asked.includes("send") && !asked.includes("tool-result"))
+          return { calls: [{ name: "send", input: { to: "Ann" } }] };
+        return { text: asked.includes("wait") ? "one two three" : "Done, 完成." };
+      },
+      { chunk: 4 },
+    );
+    const slow = agent({
+      model: {
+        ...pick(model),
+        async doStream(request: Parameters<typeof model.doStream>[0]) {
+          const { stream } = await model.doStream(request);
+          const isSlow = JSON.stringify(request.prompt.at(-1)).includes("wait");
+          const paced = new TransformStream({
+            async transform(part: { readonly type: string }, controller) {
+              controller.enqueue(part);
+              if (isSlow && part.type === "text-delta") await gate.promise;
+            },
+          });
+          return { stream: stream.pipeThrough(paced) };
+        },
+      },
+      tools: [tool],
+    });
+    const options = { log, agents: { main: slow }, auth: { credentials } };
+    // The server must know the address of the proxy, and the proxy that of the server.
+    const first = await startLoomServer({ ...options, port: 0 });
+    const port = Number(new URL(first.url).port);
+    await first.close({ graceMs: 0 });
+    proxy = await startTcpProxy(port);
+    const server = await startLoomServer({ ...options, port, hosts: [`127.0.0.1:${proxy.port}`] });
+    closing.push(
+      () => proxy.close(),
+      () => server.close({ graceMs: 0 }),
+      () => credentials.close(),
+    );
+    writeFileSync(tokenFile, `${secret}\n`);
+    chmodSync(tokenFile, 0o600);
+    env = {
+      LOOM_SERVER: `http://127.0.0.1:${proxy.port}`,
+      LOOM_TOKEN_FILE: tokenFile,
+      LOOM_STORE: join(folder, "unused.db"),
+    };
+  });
+  afterAll(async () => {
+    for (const close of closing) await close();
+  });
+
+  const pick = ({ specificationVersion, provider, modelId }: ScriptedModel) => ({
+    specificationVersion,
+    provider,
+    modelId,
+  });
+
+  test("run, list, read, record and delete as in a store", async () => {
+    expect(await onServer("run", "--session", "s", "Hello")).toMatchObject({ code: 0, out: "Done, 完成.\n" });
+    const frames = await onServer("run", "--session", "s", "--json", "--strict", "Hello again");
+    expect(parseLines(frames.out).at(-1)).toMatchObject({ reply: "Done, 完成." });
+    expect((await onServer("sessions", "list")).out).toMatch(/^s +\d+ s +Hello\n$/);
+    const exported = await onServer("sessions", "export", "s");
+    const file = writeInput("remote.ndjson", exported.out);
+    expect(await onServer("sessions", "import", file, "--session", "t")).toMatchObject({ code: 0, out: "t\n" });
+    expect((await onServer("replay", "t", "--speed", "max")).out).toBe(
+      "› Hello\nDone, 完成.\n\n› Hello again\nDone, 完成.\n",
+    );
+    expect((await onServer("sessions", "import", file)).err).toMatch(/exists on the server\n +choose another ID/);
+    expect(await onServer("sessions", "delete", "t", "--yes")).toMatchObject({ code: 0, out: "deleted: t\n" });
+    const local = await onServer("sessions", "list", "--store", store, "--json");
+    expect(parseLines(local.out).map(({ session_id }) => session_id)).toContain("first");
+  });
+
+  test("calls that wait are listed, denied and allowed, and runs are cancelled", async () => {
+    const waits = await onServer("run", "--session", "w", "send it");
+    expect([waits.code, waits.err]).toEqual([3, expect.stringContaining("loom run --session w --resume")]);
+    expect((await onServer("approve")).out).toMatch(/^w +\S+ +send \{"to":"Ann"\}\n$/);
+    expect(await onServer("approve", "w", "--allow")).toMatchObject({ code: 0, err: "" });
+    await vi.waitFor(async () => expect((await log.listRuns("w"))[0]?.status).toBe("completed"));
+    const never = await onServer("run", "--session", "w", "--approve", "never", "send it");
+    expect([never.code, never.out]).toEqual([0, "Done, 完成.\n"]);
+    gate = Promise.withResolvers();
+    const running = onServer("run", "--session", "w", "please wait");
+    await vi.waitFor(async () => expect((await log.listRuns("w"))[0]?.status).toBe("live"));
+    const cancel = await loom(["cancel", "w"], { env, isChild: true });
+    gate.resolve();
+    expect([cancel.code, cancel.out]).toEqual([0, expect.stringContaining("cancelled: ")]);
+    expect((await running).code).toBe(130);
+  });
+
+  test("a run and a tail continue after the connection was cut", async () => {
+    gate = Promise.withResolvers();
+    const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "tail", "s", "--after", "0"], {
+      cwd: folder,
+      env: environment(env),
+    });
+    const output = { out: "", err: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output.out += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output.err += text));
+    const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+    const running = onServer("run", "--session", "s", "please wait");
+    await vi.waitFor(() => expect(output.out).toContain("› please wait\none"));
+    proxy.setUp(false);
+    gate.resolve();
+    await vi.waitFor(async () => expect((await log.listRuns("s"))[0]?.status).toBe("completed"));
+    proxy.setUp(true);
+    const ran = await running;
+    expect([ran.code, ran.out]).toEqual([0, "one two three\n"]);
+    expect(ran.err).toContain("connection lost");
+    await vi.waitFor(() => expect(output.out).toMatch(/› Hello\nDone, 完成\.\n[^]*› please wait\none two three\n$/));
+    child.kill("SIGINT");
+    expect(await ended).toBe(130);
+    const [, cursor = ""] = /to continue: loom tail s --after (\S+)\n$/.exec(output.err) ?? [];
+    expect(cursor).toMatch(/^\d+\./);
+  });
+
+  test("a wrong token, address or option is explained", async () => {
+    const wrong = await loom(["sessions", "list"], { env: { ...env, LOOM_TOKEN_FILE: writeInput("wrong", "x\n") } });
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringMatching(/\n +create a token on the server/)]);
+    expect(wrong.err).toContain("is readable by other users; run chmod 600");
+    const none = await loom(["runs"], { env: { ...env, LOOM_TOKEN_FILE: join(folder, "no-token") } });
+    expect(none.err).toContain("cannot read the token");
+    const away = await loom(["runs"], { env: { ...env, LOOM_SERVER: "http://127.0.0.1:2" } });
+    expect(away.err).toMatch(/Cannot reach http:\/\/127\.0\.0\.1:2: connection refused\n +check that the server runs/);
+    const option = await onServer("run", "--workspace", "w", "x");
+    expect(option.err).toContain("`--workspace` does not apply to a run on a server");
+    const agents = await onServer("run", "--agent", "none", "x");
+    expect([agents.code, agents.err]).toEqual([2, expect.stringContaining("the message was not accepted")]);
+    expect((await onServer("tail", "none")).err).toContain("no session `none` on the server");
+  });
+});
+
+const hasPty = process.platform !== "win32" && spawnSync("script", ["--version"]).status === 0;
+
+describe("on a terminal of 80 columns", () => {
+  test.skipIf(!hasPty)("shows tables with a head, steps, asks before it deletes, and obeys NO_COLOR", async () => {
+    const own = join(folder, "terminal.db");
+    const log = await openSqliteLog(own);
+    const session = await openSession(log, "first");
+    const run = await session.startRun({ message: "What is 6*7?" });
+    await run.finish({ reply: "It is 42." });
+    await session.close();
+    await log.close();
+    const quoted = [process.execPath, ...nodeArgs(), COMMAND].map((word) => `'${word}'`).join(" ");
+    const commands = [
+      "stty cols 80 rows 24",
+      `${quoted} sessions list`,
+      "echo plain",
+      `NO_COLOR=1 ${quoted} sessions list`,
+      `${quoted} replay first --step`,
+      "echo code $?",
+      `${quoted} sessions delete first`,
+      "echo code $?",
+    ];
+    const child = spawn("script", ["-qec", commands.join("; "), "/dev/null"], {
+      cwd: folder,
+      env: environment({ LOOM_STORE: own, TERM: "xterm-256color", SHELL: "/bin/sh" }),
+    });
+    let shown = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    await vi.waitFor(() => expect(shown.split("plain")[1]).toContain("first"), { timeout: 25_000 });
+    // Each key shows one event, and q ends.
+    await vi.waitFor(() => expect(shown).toContain("press q to end"), { timeout: 25_000 });
+    expect(shown).not.toContain("›");
+    child.stdin.write(" ");
+    await vi.waitFor(() => expect(shown).toContain("› What is 6*7?"));
+    child.stdin.write("q");
+    await vi.waitFor(() => expect(shown).toContain("code 130"), { timeout: 25_000 });
+    await vi.waitFor(() => expect(shown).toContain("cannot be undone. [y]es, [n]o:"), { timeout: 25_000 });
+    child.stdin.write("n\r");
+    await ended;
+    expect(shown).toContain("nothing was deleted");
+    expect(shown).not.toContain("It is 42.");
+    expect(shown).toContain("code 2");
+    const [coloured = "", plain = ""] = shown.split("plain");
+    expect(coloured).toContain("\u001B[2mSESSION");
+    expect(plain.slice(0, plain.indexOf("first"))).not.toContain("\u001B[2m");
+    for (const line of stripVTControlCharacters(coloured).split("\n"))
+      expect(line.trimEnd().length).toBeLessThanOrEqual(80);
+  });
+});
