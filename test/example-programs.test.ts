@@ -1,6 +1,18 @@
 // The programs of `examples`, run with the packed package in an empty project, as a user would run them.
-import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -82,5 +94,58 @@ describe("examples", { timeout: 120_000 }, () => {
     } finally {
       await provider.close();
     }
+  });
+});
+
+describe("loom init", { timeout: 120_000 }, () => {
+  const command = join(modules, "loom-agent", "bin", "loom.js");
+
+  it("creates a project whose agent answers with its tool", async () => {
+    const created = await run(command, ["init", "my-agent"]);
+    expect(created).toMatch(/^created package.json\n[^]*\nNext:\n {2}cd my-agent\n {2}npm install\n {2}npm start\n$/);
+    const folder = join(project, "my-agent");
+    const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      readonly scripts: { readonly start: string };
+    };
+    const [program = "", ...args] = manifest.scripts.start.split(" ");
+    expect([program, existsSync(join(folder, ".gitignore"))]).toEqual(["loom", true]);
+    const server = spawn(process.execPath, [command, ...args, "--port", "0"], {
+      cwd: folder,
+      env: { ...process.env, LOOM_STORE: join(folder, "loom.db") },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        let printed = "";
+        const read = (chunk: Buffer): void => {
+          printed += chunk.toString();
+          const [, found] = /listening on (\S+)/.exec(printed) ?? [];
+          if (found !== undefined) resolve(found);
+        };
+        server.stdout.on("data", read);
+        server.stderr.on("data", read);
+        server.once("exit", () => reject(new Error(printed)));
+      });
+      const response = await fetch(`${url}/api/chat`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ session_id: "first", content: "Call roll_dice with 20 sides" }),
+      });
+      expect(await response.text()).toMatch(/"status":"success","result":{"content":"\d+"}/);
+    } finally {
+      server.kill();
+      await once(server, "exit");
+    }
+  });
+
+  it("keeps what a package.json has, and overwrites no other file", async () => {
+    const folder = join(project, "mine");
+    mkdirSync(folder);
+    const own = { name: "mine", scripts: { start: "node x.js" }, dependencies: { "loom-agent": "file:x.tgz" } };
+    writeFileSync(join(folder, "package.json"), JSON.stringify(own));
+    await run(command, ["init", "mine"]);
+    const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    expect(manifest).toMatchObject({ ...own, type: "module", dependencies: { ...own.dependencies, zod: "^4.0.0" } });
+    await expect(run(command, ["init", "mine"])).rejects.toThrow("already exists; nothing was created");
   });
 });

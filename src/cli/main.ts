@@ -19,6 +19,7 @@ import {
 import { COMPLETION, runCompletion } from "./completion.ts";
 import { BACKUP, RESTORE, VERIFY } from "./backup/backup-commands.ts";
 import { DOCTOR } from "./doctor/doctor-command.ts";
+import { INIT } from "./init/init-command.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { OWNER } from "./owner/owner-commands.ts";
@@ -92,6 +93,7 @@ export const COMMANDS: readonly ListedCommand[] = [
     command: DOCTOR,
     run: async (parsed, terminal) => (await import("./doctor/run-doctor.ts")).runDoctor(parsed, terminal),
   },
+  { command: INIT, run: async (parsed, terminal) => (await import("./init/run-init.ts")).runInit(parsed, terminal) },
   { command: CONVERT, run: runConvert },
   { command: CHECK, run: runCheck },
   { command: SCHEMA, run: runSchema },

@@ -1,0 +1,16 @@
+/** Declares `loom init`. */
+import type { CliCommand } from "../command.ts";
+
+export const INIT: CliCommand = {
+  name: "init",
+  summary: "Create a project with an agent, a tool, a server and a page.",
+  argument: "FOLDER",
+  options: {
+    package: { value: "SPEC", about: "version, file or URL of loom-agent to install (default: this version)" },
+  },
+  notes: [
+    "Creates the files in FOLDER, or in the current folder. A package.json that is already there is extended; no other file is overwritten.",
+    "Exit codes: 0 created, 2 not created.",
+  ],
+  examples: ["loom init my-agent", "cd my-agent && npm install && npm start"],
+};

@@ -1,0 +1,86 @@
+/** `loom init`: copies `examples/starter` of this package into a folder. */
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
+import { cleanText } from "../fit-text.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** In a checkout and in the installed package, where this file is in `dist`. */
+const STARTER = fileURLToPath(new URL("../../../examples/starter", import.meta.url));
+const MANIFEST = "package.json";
+/** npm does not publish a file with this name. */
+const IGNORE_FILE = ".gitignore";
+const IGNORED = "node_modules/\n";
+
+export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const folder = resolve(parsed.argument ?? ".");
+  const files = globSync("**/*.*", { cwd: STARTER }).filter((file) => statSync(join(STARTER, file)).isFile());
+  const copied = files.filter((file) => file !== MANIFEST).toSorted();
+  const existing = copied.find((file) => existsSync(join(folder, file)));
+  if (existing !== undefined)
+    throw new CliError(
+      `\`${cleanText(join(folder, existing))}\` already exists; nothing was created`,
+      "choose another folder: loom init FOLDER",
+    );
+  const manifest = createManifest(folder, textOption(parsed, "package"));
+  try {
+    for (const file of copied) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      cpSync(join(STARTER, file), join(folder, file));
+    }
+    writeFileSync(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+    if (!existsSync(join(folder, IGNORE_FILE))) writeFileSync(join(folder, IGNORE_FILE), IGNORED);
+  } catch (error) {
+    throw new CliError(`cannot create the project: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  for (const file of [MANIFEST, ...copied]) await terminal.write(`created ${cleanText(file)}\n`);
+  const path = relative(process.cwd(), folder);
+  const commands = [...(path === "" ? [] : [`cd ${quoteWord(path)}`]), "npm install", "npm start"];
+  await terminal.write(`\nNext:\n${commands.map((command) => `  ${cleanText(command)}\n`).join("")}`);
+  return 0;
+}
+
+/** The manifest of the starter, on top of which everything is kept that the folder already has. */
+function createManifest(folder: string, given: string | undefined): JsonObject {
+  const starter = readManifest(join(STARTER, MANIFEST));
+  const own = existsSync(join(folder, MANIFEST)) ? readManifest(join(folder, MANIFEST)) : {};
+  const merge = (key: string, added: JsonObject = {}): JsonObject => ({
+    ...asObject(starter[key]),
+    ...asObject(own[key]),
+    ...added,
+  });
+  return {
+    ...starter,
+    name: createName(folder),
+    ...own,
+    // The files are modules.
+    type: "module",
+    scripts: merge("scripts"),
+    dependencies: merge("dependencies", given === undefined ? {} : { "loom-agent": given }),
+  };
+}
+
+function readManifest(file: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    throw new CliError(`cannot read \`${cleanText(file)}\`: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  throw new CliError(`\`${cleanText(file)}\` is not a JSON object`);
+}
+
+function asObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** A name that npm accepts. */
+function createName(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z\d-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  return name === "" || name === "loom-agent" ? "my-agent" : name;
+}
