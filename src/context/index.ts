@@ -2,6 +2,7 @@
 export type { CompressionOptions } from "./compression/compression-options.ts";
 export { loadTokenCounter, type TokenCounter } from "./compression/token-counter.ts";
 export type { ImportOutcome } from "./knowledge-base/import-documents.ts";
+export type { DocumentPassage } from "./knowledge-base/join-passages.ts";
 export type { KnowledgeBaseOptions } from "./knowledge-base/knowledge-base-options.ts";
 export {
   type AddedDocument,
@@ -9,9 +10,11 @@ export {
   type AddReport,
   type ByteDocument,
   type DocumentInfo,
+  type DocumentText,
   type KnowledgeBase,
   type KnowledgeBaseStats,
   openKnowledgeBase,
+  type ReadDocumentOptions,
   type SearchOptions,
   type TextDocument,
 } from "./knowledge-base/knowledge-base.ts";

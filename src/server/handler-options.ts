@@ -124,7 +124,7 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   defaultAgent: [isText, "the name of an agent"],
   basePath: [isText, 'a path like "/agents"'],
   blobs: [(value) => hasMethods(value, "put", "read"), "a blob store"],
-  knowledge: [(value) => hasMethods(value, "list", "search", "addBytes", "removeDocument"), "a knowledge base"],
+  knowledge: [(value) => hasMethods(value, "list", "search", "read", "addBytes", "removeDocument"), "a knowledge base"],
   limits: [isObject, "an object of limits by name"],
   origins: [(value) => isListOf(value, isOrigin), 'a list of exact origins like "https://app.example.com"'],
   devOrigins: [isBoolean, "true or false"],

@@ -370,6 +370,7 @@ describe("the server", () => {
       list: rejected,
       stats: rejected,
       search: rejected,
+      read: rejected,
       addBytes: rejected,
       removeDocument: rejected,
     };
@@ -377,6 +378,7 @@ describe("the server", () => {
     for (const [path, init] of [
       ["/v1/knowledge", {}],
       ["/v1/knowledge/search?query=x", {}],
+      ["/v1/knowledge/x/text", {}],
       ["/v1/knowledge?uri=x", { method: "POST", headers: { "content-type": "text/plain" }, body: "x" }],
       ["/v1/knowledge/x", { method: "DELETE" }],
       ["/readyz", {}],

@@ -243,6 +243,7 @@ export const WITHOUT_SESSION: { readonly [operation: string]: Example } = {
   listKnowledge: { path: "/v1/knowledge" },
   addDocument: post("/v1/knowledge?name=x.md"),
   searchKnowledge: { path: "/v1/knowledge/search?q=x" },
+  readDocument: { path: "/v1/knowledge/none/text" },
   removeDocument: { path: "/v1/knowledge/none", method: "DELETE" },
   getMetrics: { path: "/metrics" },
   getVersion: { path: "/version" },

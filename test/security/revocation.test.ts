@@ -290,7 +290,14 @@ testThreat("revoked-credentials", "does not execute requests whose body was stil
   };
   const blobs = createMemoryBlobStore(SERVER_LIMITS);
   const none = async (): Promise<never> => Promise.reject(new Error("not expected in this test"));
-  const knowledge: ServedKnowledge = { addBytes, list: none, stats: none, search: none, removeDocument: none };
+  const knowledge: ServedKnowledge = {
+    addBytes,
+    list: none,
+    stats: none,
+    search: none,
+    read: none,
+    removeDocument: none,
+  };
   const fixture = await createAuthServerFixture({ server: { blobs, knowledge } });
   const { secret, info } = await fixture.issue({ scopes: ["read", "write", "run", "approve", "knowledge"] });
   const sends: readonly (readonly [path: string, type: string, first: string, rest: string])[] = [

@@ -3,9 +3,11 @@ import type {
   AddedDocument,
   ByteDocument,
   DocumentInfo,
+  DocumentText,
   KnowledgeBase,
   KnowledgeBaseStats,
   Passage,
+  ReadDocumentOptions,
   RetrieveOptions,
   SearchHit,
   SearchOptions,
@@ -43,6 +45,10 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
 
   async list(options?: Parameters<KnowledgeBase["list"]>[0]): Promise<readonly DocumentInfo[]> {
     return (await this.#open()).list(options);
+  }
+
+  async read(uri: string, options?: ReadDocumentOptions): Promise<DocumentText | undefined> {
+    return (await this.#open()).read(uri, options);
   }
 
   async stats(): Promise<KnowledgeBaseStats> {

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { KnowledgeBaseOptions } from "./knowledge-base-options.ts";
 import type { KnowledgeBase } from "./knowledge-base.ts";
+import { testReading } from "./read-passages.contract.ts";
 
 /** `open` opens a new, empty base. `bases` is the number of those of the property test, `files` of an import. */
 export function testKnowledgeBase(
@@ -36,6 +37,8 @@ export function testKnowledgeBase(
 
   const urisOf = async (query: string, collection?: string): Promise<string[]> =>
     (await base.search(query, collection === undefined ? {} : { collection })).map(({ uri }) => uri);
+
+  testReading(open);
 
   describe("add", () => {
     it("imports a folder, reports progress and finds its documents", async () => {

@@ -20,6 +20,7 @@ import {
   type ImportOutcome,
   writeBatch,
 } from "./import-documents.ts";
+import type { DocumentPassage } from "./join-passages.ts";
 import { type KnowledgeBaseLimits, type KnowledgeBaseOptions, resolveLimits } from "./knowledge-base-options.ts";
 import type { KnowledgeStore, KnowledgeTotals, StoredDocument } from "./knowledge-store.ts";
 import { MIN_SCORE, type SearchHit } from "./rank-passages.ts";
@@ -32,6 +33,7 @@ import {
   readDocument,
   readText,
 } from "./read-document.ts";
+import { readPassages } from "./read-passages.ts";
 import { PdfReader } from "./read-pdf.ts";
 import { openSqliteKnowledgeStore } from "./sqlite/sqlite-knowledge-store.ts";
 import { walkFolder } from "./walk-folder.ts";
@@ -105,6 +107,25 @@ export interface AddedDocument {
 /** Metadata of a stored document. Times are in milliseconds since 1970. */
 export type DocumentInfo = Omit<StoredDocument, "key" | "hash" | "root" | "stamp">;
 
+/** Options of `KnowledgeBase.read`. */
+export interface ReadDocumentOptions {
+  /** Position of the first passage, from 0. Default: 0. */
+  readonly from?: number;
+  /** Starts a few passages before the one with this line, counted from 1, instead of at `from`. */
+  readonly line?: number;
+  /** Maximum number of passages, at most 200. Default: 50. */
+  readonly limit?: number;
+}
+
+/** Part of the text of a document, from `KnowledgeBase.read`. */
+export interface DocumentText {
+  readonly document: DocumentInfo;
+  /** Position of the first passage, from 0. */
+  readonly from: number;
+  /** Empty after the last passage. May be fewer than the limit, if passages are long. */
+  readonly passages: readonly DocumentPassage[];
+}
+
 /** Number of documents, passages and bytes, and the collections. */
 export interface KnowledgeBaseStats extends KnowledgeTotals {
   readonly collections: readonly { readonly name: string; readonly documents: number }[];
@@ -122,7 +143,11 @@ export interface SearchOptions {
 
 const DEFAULT_HITS = 5;
 const MAX_HITS = 50;
+const DEFAULT_READ = 50;
+const MAX_READ = 200;
 const TEXT_FORMATS: ReadonlySet<string> = new Set(["markdown", "text", "html"]);
+/** The largest number of a line that every store accepts. */
+const MAX_LINE = 2 ** 31 - 1;
 const MAX_FAILED = 100;
 const MAX_LISTED = 1000;
 const MAX_NAME = 1000;
@@ -258,6 +283,19 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   async get(uri: string): Promise<DocumentInfo | undefined> {
     const found = (await this.#store.find(checkText(uri, "uri"))) ?? (await this.#store.find(resolve(uri)));
     return found === undefined ? undefined : toInfo(found);
+  }
+
+  /**
+   * Reads the text of a document in parts: the passages as they were indexed, without what they repeat. Returns undefined
+   * if there is no document with exactly this uri.
+   */
+  async read(uri: string, options: ReadDocumentOptions = {}): Promise<DocumentText | undefined> {
+    const found = await readPassages(this.#store, checkText(uri, "uri"), {
+      from: checkLimit(options.from ?? 0, Number.MAX_SAFE_INTEGER),
+      line: options.line === undefined ? undefined : checkLimit(options.line, MAX_LINE),
+      limit: Math.max(1, checkLimit(options.limit ?? DEFAULT_READ, MAX_READ)),
+    });
+    return found === undefined ? undefined : { ...found, document: toInfo(found.document) };
   }
 
   /** Removes a document and all documents below it, as in a folder. Returns the number removed. */

@@ -5,6 +5,7 @@
  * Invariants: a document is found completely or not at all; the old version is found until the new one is complete; a
  * passage is searched if and only if its document is stored.
  */
+import type { PassageText } from "./join-passages.ts";
 import type { PassageQuery, SearchHit } from "./rank-passages.ts";
 
 export interface StoredDocument {
@@ -84,6 +85,10 @@ export interface KnowledgeStore {
   remove(keys: readonly number[]): Promise<void>;
   /** Removes the document with this uri, also if it was just replaced. Returns false if there is none. */
   removeUri(uri: string): Promise<boolean>;
+  /** Reads passages of a document in their order, starting at position `from`. None if the document was replaced. */
+  readPassages(key: number, from: number, limit: number): Promise<readonly PassageText[]>;
+  /** Number of passages of a document that end before this line. */
+  countPassagesBefore(key: number, line: number): Promise<number>;
   /** Throws `search_timeout` and `too_many_searches`. */
   search(query: PassageQuery, signal: AbortSignal | undefined): Promise<readonly SearchHit[]>;
   /** Further calls throw `store_closed`. */

@@ -92,6 +92,39 @@ export const KNOWLEDGE_SHAPES = {
       "所属集合；默认不变，新文档为 default",
     ),
   }),
+  ReadDocument: declareShape("Part of a document to read", "要读取的文档部分", {
+    from: optional(count, "Position of the first passage, from 0; default: 0", "首个段落的位置，从 0 开始；默认 0"),
+    line: optional(
+      count,
+      "Starts a few passages before the one with this line, instead of at `from`",
+      "从包含此行的段落之前几个段落开始，代替 from",
+    ),
+    limit: optional(count, "Maximum number of passages, 1 to 200; default: 50", "最多返回的段落数，1 到 200；默认 50"),
+  }),
+  DocumentText: declareShape("Part of the text of a document", "文档的部分文本", {
+    ...DOCUMENT_FIELDS,
+    from: required(count, "Position of the first passage, from 0", "首个段落的位置，从 0 开始"),
+    parts: required(
+      listOf(
+        objectOf({
+          first_line: required(count, "First line in the document, from 1", "首行行号，从 1 开始"),
+          last_line: required(count, "Last line in the document", "末行行号"),
+          text: required(
+            string,
+            "Text that follows the text of the previous passage, with the line breaks between them",
+            "紧接上一段落文本之后的文本，含两者之间的换行",
+          ),
+          overlap: required(
+            count,
+            "Characters before `text` that the passage repeats from the previous one",
+            "text 之前、与上一段落重复的字符数",
+          ),
+        }),
+      ),
+      "Passages in their order; empty after the last one",
+      "按顺序排列的段落；末尾之后为空",
+    ),
+  }),
   SearchKnowledge: declareShape("Search query", "搜索条件", {
     q: required(string, "Question or keywords", "问题或关键词"),
     limit: optional(count, "Maximum number of passages, 1 to 50; default: 10", "最多返回的段落数，1 到 50；默认 10"),

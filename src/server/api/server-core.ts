@@ -13,7 +13,7 @@ import type { ServerLimits } from "../guard/server-limits.ts";
 import type { Streams } from "../streams/stream-reader.ts";
 
 /** The methods of a knowledge base that the server uses. An implementation may open its file on the first call. */
-export type ServedKnowledge = Pick<KnowledgeBase, "list" | "stats" | "search" | "addBytes" | "removeDocument">;
+export type ServedKnowledge = Pick<KnowledgeBase, "list" | "stats" | "search" | "read" | "addBytes" | "removeDocument">;
 
 export interface ServerCore {
   readonly log: Log;

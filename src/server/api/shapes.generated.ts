@@ -679,6 +679,40 @@ export interface AddDocument {
   readonly collection?: string;
 }
 
+/** Part of a document to read (HTTP). */
+export interface ReadDocument {
+  /** Position of the first passage, from 0; default: 0 */
+  readonly from?: number;
+  /** Starts a few passages before the one with this line, instead of at `from` */
+  readonly line?: number;
+  /** Maximum number of passages, 1 to 200; default: 50 */
+  readonly limit?: number;
+}
+
+/** Part of the text of a document (HTTP). */
+export interface DocumentText {
+  /** Id of the document: a name, a path or a URL */
+  readonly document_id: string;
+  /** Last segment of the id */
+  readonly name: string;
+  /** Title */
+  readonly title: string;
+  /** Collection of the document */
+  readonly collection: string;
+  /** Format of the document */
+  readonly format: "markdown" | "text" | "html" | "pdf";
+  /** Size in bytes */
+  readonly bytes: number;
+  /** Number of passages */
+  readonly passages: number;
+  /** Time of indexing, Unix time in milliseconds */
+  readonly indexed_at: number;
+  /** Position of the first passage, from 0 */
+  readonly from: number;
+  /** Passages in their order; empty after the last one */
+  readonly parts: readonly { readonly first_line: number; readonly last_line: number; readonly text: string; readonly overlap: number }[];
+}
+
 /** Search query (HTTP). */
 export interface SearchKnowledge {
   /** Question or keywords */
@@ -990,6 +1024,8 @@ export interface ApiShapeMap {
   readonly ListKnowledge: ListKnowledge;
   readonly AddedDocument: AddedDocument;
   readonly AddDocument: AddDocument;
+  readonly ReadDocument: ReadDocument;
+  readonly DocumentText: DocumentText;
   readonly SearchKnowledge: SearchKnowledge;
   readonly KnowledgeHits: KnowledgeHits;
   readonly ErasedOwner: ErasedOwner;
@@ -1069,6 +1105,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ListKnowledge: parseForm("HTTP#limit?i0 after?s collection?s"),
   AddedDocument: parseForm("HTTP#document_id:s name:s title:s collection:s format:=markdown|text|html|pdf bytes:i0 passages:i0 indexed_at:i0 outcome:=added|updated|unchanged"),
   AddDocument: parseForm("HTTP#name:s collection?s"),
+  ReadDocument: parseForm("HTTP#from?i0 line?i0 limit?i0"),
+  DocumentText: parseForm("HTTP#document_id:s name:s title:s collection:s format:=markdown|text|html|pdf bytes:i0 passages:i0 indexed_at:i0 from:i0 parts:[{first_line:i0 last_line:i0 text:s overlap:i0}"),
   SearchKnowledge: parseForm("HTTP#q:s limit?i0 collection?s"),
   KnowledgeHits: parseForm("HTTP#hits:[{document_id:s name:s title:s collection:s score:n snippet:s content:s first_line:i0 last_line:i0 headings:[s}"),
   ErasedOwner: parseForm("HTTP#owner:s sessions:i0 blobs:i0 tokens:i0 shares:i0 sign_ins:i0 usage_records:i0"),

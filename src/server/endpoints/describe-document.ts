@@ -1,7 +1,7 @@
 /** Converts documents and passages of the knowledge base to API responses. */
 import { basename } from "node:path/posix";
-import type { DocumentInfo, SearchHit } from "../../context/index.ts";
-import type { AddedDocument, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
+import type { DocumentInfo, DocumentPassage, SearchHit } from "../../context/index.ts";
+import type { AddedDocument, DocumentText, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
 
 export function describeDocument(info: DocumentInfo): KnowledgeDocuments["documents"][number] {
   const { uri, title, collection, format, bytes, chunks, indexedAt } = info;
@@ -31,6 +31,11 @@ export function describeHit(hit: SearchHit): KnowledgeHits["hits"][number] {
     last_line: lastLine,
     headings,
   };
+}
+
+export function describePart(passage: DocumentPassage): DocumentText["parts"][number] {
+  const { firstLine, lastLine, text, overlap } = passage;
+  return { first_line: firstLine, last_line: lastLine, text, overlap };
 }
 
 /** Handles paths of all platforms and URLs. */

@@ -9,7 +9,7 @@ import { agent } from "../../agents/index.ts";
 import { type KnowledgeBase, type KnowledgeBaseOptions, openKnowledgeBase } from "../../context/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { AddedDocument, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
+import type { AddedDocument, DocumentText, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
 import type { Action } from "../auth/scopes.ts";
 import { createLoomHandler } from "../loom-handler.ts";
 
@@ -65,6 +65,25 @@ describe("the knowledge base over HTTP", () => {
     expect([documents, totals]).toEqual([[], { documents: 0, passages: 0, bytes: 0 }]);
     expect(accepts).toContain(".pdf");
     expect(max_document_bytes).toBe(10 * 1024 * 1024);
+  });
+
+  it("returns the text of a document in parts", async () => {
+    const { add, ask, fetch } = await open({}, { maxChunkCharacters: 100, overlapCharacters: 0 });
+    const text = Array.from({ length: 9 }, (_, index) => `Paragraph ${index} ${"of the text ".repeat(5)}.`).join(
+      "\n\n",
+    );
+    await add("a b.md", text);
+    const read = async (query: string) =>
+      (await ask("GET", `/v1/knowledge/a%20b.md/text${query}`)) as unknown as DocumentText;
+    const { parts, ...about } = await read("");
+    expect(about).toMatchObject({ document_id: "a b.md", format: "markdown", passages: 9, from: 0 });
+    expect(parts.map((part) => part.text).join("")).toBe(text);
+    expect((await read("?from=2&limit=3")).parts).toEqual(parts.slice(2, 5));
+    expect(await read(`?line=${parts[6]?.first_line}`)).toMatchObject({ from: 2, parts: parts.slice(2) });
+    expect((await read("?from=9")).parts).toEqual([]);
+    for (const query of ["?from=-1", "?limit=x", "?line=1.5"])
+      expect(await codeOf(await fetch(`/v1/knowledge/a%20b.md/text${query}`))).toEqual([400, "invalid_request"]);
+    expect(await codeOf(await fetch("/v1/knowledge/none/text"))).toEqual([404, "unknown_document"]);
   });
 
   it("lists pages ordered by id, with totals", async () => {

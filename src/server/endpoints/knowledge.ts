@@ -1,10 +1,10 @@
-/** Endpoints that list, search and remove documents of the knowledge base. */
+/** Endpoints that list, search, read and remove documents of the knowledge base. */
 import { DOCUMENT_EXTENSIONS } from "../../context/knowledge-base/read-document.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import type { KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
+import type { DocumentText, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
 import { withKnowledge } from "./with-knowledge.ts";
-import { describeDocument, describeHit } from "./describe-document.ts";
+import { describeDocument, describeHit, describePart } from "./describe-document.ts";
 import { cutPage, readPageQuery } from "./describe-session.ts";
 import { addDocument } from "./knowledge-upload.ts";
 
@@ -66,6 +66,34 @@ const searchKnowledge = defineOperation<"SearchKnowledge">({
   },
 });
 
+const readDocument = defineOperation<"ReadDocument">({
+  id: "readDocument",
+  method: "GET",
+  path: "/v1/knowledge/{document}/text",
+  tag: "knowledge",
+  summary: "Read the text of a document in parts",
+  description:
+    "The text is read from the passages that were indexed: empty lines and front matter may be missing. A part is smaller " +
+    "than `limit` if its passages are long; the next one starts at `from` plus the number of `parts`.",
+  params: { document: "Id of the document" },
+  query: "ReadDocument",
+  action: "knowledge.read",
+  responses: {
+    200: { description: "Part of the document", shape: "DocumentText" },
+    404: { description: "No such document: `unknown_document`", shape: "Problem" },
+  },
+  async handle(core, { params: { document = "" }, query }) {
+    const found = await withKnowledge(core, (base) => base.read(document, query));
+    if (found === undefined) throw createUnknownError(document);
+    const answer: DocumentText = {
+      ...describeDocument(found.document),
+      from: found.from,
+      parts: found.passages.map((passage) => describePart(passage)),
+    };
+    return Response.json(answer, { headers: NO_STORE });
+  },
+});
+
 const removeDocument = defineOperation({
   id: "removeDocument",
   method: "DELETE",
@@ -82,15 +110,19 @@ const removeDocument = defineOperation({
   },
   async handle(core, { params: { document = "" } }) {
     const isRemoved = await withKnowledge(core, (base) => base.removeDocument(document));
-    if (!isRemoved)
-      throw new LoomError("unknown_document", "The knowledge base has no such document", { document_id: document });
+    if (!isRemoved) throw createUnknownError(document);
     return new Response(null, { status: 204 });
   },
 });
+
+function createUnknownError(document: string): LoomError {
+  return new LoomError("unknown_document", "The knowledge base has no such document", { document_id: document });
+}
 
 export const KNOWLEDGE_OPERATIONS: readonly AnyOperation[] = [
   listKnowledge,
   addDocument,
   searchKnowledge,
+  readDocument,
   removeDocument,
 ];

@@ -21,6 +21,7 @@ import type {
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
+import type { PassageText } from "../join-passages.ts";
 import type { PassageQuery, SearchHit } from "../rank-passages.ts";
 import { assertNotAborted, changeDocuments, type KeyedDocument, writePassages } from "./document-rows.ts";
 import { markCollection } from "./index-passage.ts";
@@ -202,6 +203,22 @@ class PostgresKnowledgeStore implements KnowledgeStore {
       isRemoved = true;
       return true;
     });
+  }
+
+  async readPassages(key: number, from: number, limit: number): Promise<readonly PassageText[]> {
+    return this.#db.read(
+      `SELECT content, first_line AS "firstLine", last_line AS "lastLine" FROM @.knowledge_passages
+      WHERE document = $1 ORDER BY key LIMIT $3 OFFSET $2`,
+      [key, from, limit],
+    );
+  }
+
+  async countPassagesBefore(key: number, line: number): Promise<number> {
+    const [row] = await this.#db.read<{ readonly count: number }>(
+      "SELECT count(*) AS count FROM @.knowledge_passages WHERE document = $1 AND last_line < $2",
+      [key, line],
+    );
+    return row?.count ?? 0;
   }
 
   async search(query: PassageQuery, signal: AbortSignal | undefined): Promise<readonly SearchHit[]> {

@@ -18,6 +18,7 @@ import type {
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
+import type { PassageText } from "../join-passages.ts";
 import type { PassageCandidate, StoredPassage } from "../rank-passages.ts";
 import type { TermCount } from "../weigh-query.ts";
 import { STATEMENTS, WRITES } from "./statements.ts";
@@ -215,6 +216,15 @@ export class KnowledgeRows {
 
   findPassage(key: number): StoredPassage | undefined {
     return this.#read(({ passage }) => passage.get(key) as StoredPassage | undefined);
+  }
+
+  readPassages(document: number, from: number, limit: number): readonly PassageText[] {
+    return this.#read(({ passagesOf }) => passagesOf.all(document, limit, from) as unknown as PassageText[]);
+  }
+
+  /** Number of passages of a document that end before this line. */
+  countPassagesBefore(document: number, line: number): number {
+    return this.#read(({ passagesBefore }) => Number(passagesBefore.get(document, line)?.["count"]));
   }
 
   /** Returns the term that every passage of the collection has; undefined if there is no such collection. */

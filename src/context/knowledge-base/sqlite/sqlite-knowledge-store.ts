@@ -16,6 +16,7 @@ import type {
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
+import type { PassageText } from "../join-passages.ts";
 import type { PassageQuery, SearchHit } from "../rank-passages.ts";
 import { CHUNK_BATCH, KnowledgeRows } from "./knowledge-rows.ts";
 import { openKnowledgeDatabase } from "./knowledge-schema.ts";
@@ -123,6 +124,14 @@ class SqliteKnowledgeStore implements KnowledgeStore {
     });
     await sweep(this.#rows);
     return isRemoved;
+  }
+
+  async readPassages(key: number, from: number, limit: number): Promise<readonly PassageText[]> {
+    return this.#rows.readPassages(key, from, limit);
+  }
+
+  async countPassagesBefore(key: number, line: number): Promise<number> {
+    return this.#rows.countPassagesBefore(key, line);
   }
 
   async search(query: PassageQuery, signal: AbortSignal | undefined): Promise<readonly SearchHit[]> {

@@ -39,6 +39,9 @@ export const STATEMENTS = {
   beginning: "SELECT term, doc AS count FROM vocabulary WHERE term >= ? AND term < ?",
   match: `SELECT rowid AS key, -rank AS weight FROM terms WHERE terms MATCH ? AND ${IS_PUBLISHED} ORDER BY rank LIMIT ?`,
   matchSome: `SELECT rowid AS key, -bm25(terms, 4.0, 3.0, 1.0, 0.0) AS weight FROM terms WHERE terms MATCH ? AND ${IS_PUBLISHED} LIMIT ?`,
+  passagesOf:
+    "SELECT content, first_line AS firstLine, last_line AS lastLine FROM chunks WHERE document = ? ORDER BY key LIMIT ? OFFSET ?",
+  passagesBefore: "SELECT count(*) AS count FROM chunks WHERE document = ? AND last_line < ?",
   passage:
     "SELECT p.key, p.document, d.uri, d.title, c.name AS collection, p.first_line AS firstLine, p.last_line AS lastLine, " +
     "p.headings, p.content FROM chunks p JOIN documents d ON d.key = p.document JOIN collections c ON c.key = d.collection " +
