@@ -19,6 +19,8 @@ export { PartItem } from "./parts/part-item.tsx";
 export { ThinkingItem } from "./parts/thinking-item.tsx";
 export { TodoCard } from "./parts/todo-card.tsx";
 export { ToolCard } from "./parts/tool-card.tsx";
+export { CitationProvider, listCitedSources } from "./text/citation.tsx";
+export { HighlightedText } from "./text/highlighted-text.tsx";
 export { RichText } from "./text/rich-text.tsx";
 export { findRunPhase, type RunPhase } from "./thoughts/describe-stream.ts";
 export { findStage } from "./thoughts/find-stage.ts";

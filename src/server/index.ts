@@ -30,6 +30,7 @@ export type {
   Agents,
   Auth,
   Blob,
+  DocumentText,
   ForkedSession,
   KnowledgeDocuments,
   KnowledgeHits,

@@ -19,10 +19,11 @@ const RUNS = [
   ["talk", "react", "Make a table: name, age; Ann, 31; Bob, 29"],
   ["talk", "tot", "Game of 24: 1 5 5 5"],
   ["talk", "got", "Compare cats and dogs as pets"],
+  ["talk", "react", "What pulls the sea?"],
   ["talk", "react", "Cause an error"],
   ["asking", "react", "Ask me for approval, then calculate 1234 * 5678"],
 ] as const;
-const TURNS = 5;
+const TURNS = 6;
 
 type Tested = typeof globalThis & { readonly axe: typeof axe };
 
@@ -34,6 +35,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     const { specificationVersion, provider, modelId, traits } = model;
     const doStream: OfflineModel["doStream"] = (request) => model.doStream(request);
     fixture = await createPageFixture({ model: { specificationVersion, provider, modelId, traits, doStream } });
+    await fixture.knowledge.addText({ uri: "tides.md", text: "# Tides\n\nThe moon pulls the sea twice a day." });
     for (const [session, agent, message] of RUNS) {
       const accept = session === "asking" ? "application/json" : "application/x-ndjson";
       const response = await fetch(`${fixture.url}/v1/sessions/${session}/runs`, {
@@ -46,7 +48,6 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     model = new OfflineModel({ delayMs: 1 });
     await fixture.log.updateSession("asking", { isPinned: true });
     await fixture.log.createSession("old", { title: "An archived session", isArchived: true });
-    await fixture.knowledge.addText({ uri: "tides.md", text: "# Tides\n\nThe moon pulls the sea twice a day." });
   });
   afterAll(async () => {
     await fixture.close();
@@ -108,6 +109,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       await page.locator('a[href="#/s/talk"]').click();
       await page.waitForFunction((count) => document.querySelectorAll(".loom-run-footer").length === count, TURNS);
       await openMost(page);
+      await page.locator(".loom-cited").waitFor();
       expect(await findFaults(page, rules)).toEqual([]);
       await page.locator(".page-header button[aria-pressed]").click();
       const tabs = page.locator(".page-inspector [role=tab]");
@@ -135,7 +137,13 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
         .click();
       await page.locator(".page-documents").waitFor();
       expect(await findFaults(page, rules, "dialog")).toEqual([]);
-      await page.keyboard.press("Escape");
+      await page.locator(".page-document-open").first().click();
+      await page.locator(".page-document .loom-text").waitFor();
+      expect(await findFaults(page, rules, "dialog:has(.page-document)")).toEqual([]);
+      for (const open of [".page-document", ".page-documents"]) {
+        await page.keyboard.press("Escape");
+        await page.locator(open).waitFor({ state: "detached" });
+      }
       for (const [key, mark] of [
         ["Control+k", ".page-palette"],
         ["Enter", ".page-settings"],

@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("uploads, searches and deletes documents that agents can search", async () => {
+  it("uploads, opens, cites and deletes documents that agents can search", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
     const open = async (): Promise<void> => {
       await page.getByRole("button", { name: "显示会话列表" }).click();
@@ -173,6 +173,15 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await uploads.filter({ hasText: "film.mp4" }).getByText("失败").waitFor();
     await dialog.getByText(/^zoo\.md · \d+ B/).waitFor();
 
+    const document = page.getByRole("dialog", { name: "动物园" });
+    const title = dialog.getByRole("button", { name: "打开 动物园" });
+    await title.click();
+    await document.getByRole("heading", { name: "动物园", level: 2 }).nth(1).waitFor();
+    await document.getByText("大象住在四号馆。").waitFor();
+    await page.keyboard.press("Escape");
+    await document.waitFor({ state: "detached" });
+    expect(await title.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+
     await dialog.getByRole("searchbox", { name: "搜索文档" }).fill("大象");
     await dialog.getByText("1 个段落", { exact: true }).waitFor();
     await dialog.getByText(/大象住在四号馆/).waitFor();
@@ -190,10 +199,33 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
       .first()
       .waitFor();
 
+    // By pointer, and after a reload by keyboard.
+    const citation = findAnswer(page, "zh").getByRole("button", { name: "来源 1：动物园" }).first();
+    const passage = document.getByRole("region", { name: "引用的段落" });
+    await citation.click();
+    await passage.getByText("大象住在四号馆。").waitFor();
+    await page.keyboard.press("Escape");
+    await document.waitFor({ state: "detached" });
+    await page.reload();
+    await citation.focus();
+    await page.keyboard.press("Enter");
+    await passage.getByText("大象住在四号馆。").waitFor();
+    expect(await passage.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await page.keyboard.press("Escape");
+    await document.waitFor({ state: "detached" });
+    expect(await citation.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    const cited = findAnswer(page, "zh").getByRole("group", { name: "来源", exact: true }).getByRole("button");
+    expect(await cited.allInnerTexts()).toEqual([expect.stringMatching(/^1\s*动物园\s*第 1–3 行$/)]);
+
     await open();
     await dialog.getByRole("button", { name: "删除 动物园" }).click();
     await dialog.getByRole("group", { name: "删除“动物园”？" }).getByRole("button", { name: "删除" }).click();
     await dialog.getByText("暂无文档").waitFor();
+    await dialog.getByRole("button", { name: "关闭" }).click();
+    await page.keyboard.press("Escape");
+    await cited.click();
+    await document.getByText("知识库中没有此文档，可能已被删除。").waitFor();
+    await passage.getByText(/大象住在四号馆/).waitFor();
     expect(complaints.filter((text) => !/the server responded with a status of 4\d\d/.test(text))).toEqual([]);
     await context.close();
   });

@@ -14,6 +14,7 @@ const LATER: { readonly [file: string]: string } = {
   "math-formula": "mathbb",
   inspector: "page-inspector-timeline",
   "knowledge-dialog": "page-knowledge",
+  "document-dialog": "page-document-excerpt",
   "settings-dialog": "page-setting-tall",
   "command-palette": "page-palette-entry",
   "approval-form": "loom-approval-fields",

@@ -231,6 +231,9 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
     await page.getByRole("searchbox", { name: "Search documents" }).fill("window");
     await page.locator(".page-hits li").first().waitFor();
     await expectHarmless(page, "dialog");
+    await page.locator(".page-hits .page-document-open").first().click();
+    await page.locator(".loom-highlight").waitFor();
+    await expectHarmless(page, "dialog:has(.page-document)");
     await leave(opened);
   });
 });

@@ -67,6 +67,7 @@ function createActions(page: PageController, access: AccessState): UiActions {
     // Editing creates a session and starts a run in it.
     ...(mayRun && may(access, "write") ? { edit: (turn, text) => page.editTurn(turn, text) } : {}),
     openVersion: (session, turnKey) => page.openVersion(session, turnKey),
+    openSource: (source) => page.dispatch({ type: "source/opened", source }),
     inspect: (place) => page.dispatch({ type: "inspector/opened", focus: { ...place } }),
   };
 }

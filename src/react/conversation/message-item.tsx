@@ -4,12 +4,14 @@ import type { MessagePart, MessageView, Receiver, SessionView } from "../../clie
 import { PartItem } from "../parts/part-item.tsx";
 import { SupersededItem } from "../parts/superseded-item.tsx";
 import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
+import { CitationProvider, createSourceFinder } from "../text/citation.tsx";
 import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useSession } from "../use-receiver.ts";
 import { chooseRows, type RowRange, extendToEarlierRows, rangeAroundRow } from "./choose-rows.ts";
+import { CitedList } from "./cited-list.tsx";
 import { groupParts, hasPart } from "./group-parts.ts";
 import { UserMessage } from "./user-message.tsx";
 
@@ -58,6 +60,7 @@ function Answer(props: MessageItemProps): ReactNode {
   const element = useRef<HTMLDivElement>(null);
   const common = { turnKey, runId, isLive };
   const rows = groupParts(hidesThinking ? message.parts.filter(isNotThinking) : message.parts);
+  const findSources = useMemo(() => createSourceFinder(), []);
   const chosen = chooseRows(rows.length, range);
   const { first, end } = chosen;
   useRevealRequest(element, "part", (key) => {
@@ -74,42 +77,49 @@ function Answer(props: MessageItemProps): ReactNode {
       aria-label={words.answer}
       data-message={message.messageId}
     >
-      {first === 0 ? null : (
-        <button type="button" className="loom-more" onClick={() => setRange(extendToEarlierRows(chosen, rows.length))}>
-          {words.earlier(formatNumber(first, language))}
-        </button>
-      )}
-      {rows.slice(first, end).map((part, index) =>
-        part.type === "thoughts" ? (
-          <div key={part.key} className="loom-part loom-part-thinking">
-            <ThoughtSeriesItem
-              parts={part.parts}
-              stateKey={`${turnKey}/${part.key}`}
-              turnKey={turnKey}
-              isLive={isLive}
-              isLast={first + index === rows.length - 1}
-            />
-          </div>
-        ) : part.type === "superseded" ? (
-          <div key={part.key} className="loom-part loom-part-thinking">
-            <SupersededItem
-              parts={part.parts}
-              stateKey={`${turnKey}/${part.key}`}
-              turnKey={turnKey}
-              runId={runId}
-              outcome={isLive ? "answering" : message.hasError ? "failed" : "answered"}
-            />
-          </div>
-        ) : (
-          <div key={part.key} className={`loom-part loom-part-${part.type}`} data-part={part.key}>
-            {part.type === "todo" ? (
-              <LinkedTodo {...common} receiver={receiver} sessionId={sessionId} part={part} />
-            ) : (
-              <PartItem {...common} part={part} todoList={undefined} />
-            )}
-          </div>
-        ),
-      )}
+      <CitationProvider sources={findSources(message.parts)}>
+        {first === 0 ? null : (
+          <button
+            type="button"
+            className="loom-more"
+            onClick={() => setRange(extendToEarlierRows(chosen, rows.length))}
+          >
+            {words.earlier(formatNumber(first, language))}
+          </button>
+        )}
+        {rows.slice(first, end).map((part, index) =>
+          part.type === "thoughts" ? (
+            <div key={part.key} className="loom-part loom-part-thinking">
+              <ThoughtSeriesItem
+                parts={part.parts}
+                stateKey={`${turnKey}/${part.key}`}
+                turnKey={turnKey}
+                isLive={isLive}
+                isLast={first + index === rows.length - 1}
+              />
+            </div>
+          ) : part.type === "superseded" ? (
+            <div key={part.key} className="loom-part loom-part-thinking">
+              <SupersededItem
+                parts={part.parts}
+                stateKey={`${turnKey}/${part.key}`}
+                turnKey={turnKey}
+                runId={runId}
+                outcome={isLive ? "answering" : message.hasError ? "failed" : "answered"}
+              />
+            </div>
+          ) : (
+            <div key={part.key} className={`loom-part loom-part-${part.type}`} data-part={part.key}>
+              {part.type === "todo" ? (
+                <LinkedTodo {...common} receiver={receiver} sessionId={sessionId} part={part} />
+              ) : (
+                <PartItem {...common} part={part} todoList={undefined} />
+              )}
+            </div>
+          ),
+        )}
+      </CitationProvider>
+      {isLive || end < rows.length ? null : <CitedList parts={message.parts} />}
       {end === rows.length ? null : (
         <button type="button" className="loom-more" onClick={() => setRange(undefined)}>
           {words.later(formatNumber(rows.length - end, language))}

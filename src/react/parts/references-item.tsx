@@ -86,6 +86,7 @@ export function ReferencesItem({ part, turnKey }: ReferencesItemProps): ReactNod
 
 function SourceEntry({ source, position }: { readonly source: Reference; readonly position: number }): ReactNode {
   const words = useWords(WORDS);
+  const { actions } = useUi();
   const { uri, snippet, score, ref = position, firstLine, lastLine } = source;
   const title = cutText(source.title === "" ? (uri ?? "") : source.title, MAX_TITLE);
   const href = uri === undefined ? undefined : sanitizeLink(uri);
@@ -97,7 +98,11 @@ function SourceEntry({ source, position }: { readonly source: Reference; readonl
     <li className="loom-source" data-ref={ref}>
       <span className="loom-source-number">{ref}</span>
       <div className="loom-source-body">
-        {href === undefined ? (
+        {actions.openSource !== undefined ? (
+          <button type="button" className="loom-source-title" onClick={() => actions.openSource?.(source)}>
+            {title}
+          </button>
+        ) : href === undefined ? (
           <span className="loom-source-title">{title}</span>
         ) : (
           <a className="loom-source-title" href={href} target="_blank" rel="noreferrer noopener">

@@ -3,6 +3,7 @@
  * whose meaning is still open. It affects only the preview, never the complete text.
  */
 
+import { OPEN_CITATION } from "./find-citations.ts";
 import { findOpenMath } from "./find-math.ts";
 
 /** Longer lines are left unchanged. */
@@ -27,7 +28,7 @@ export function closeInline(text: string): string {
   if (line !== "" && MARKS_ALONE.test(line) && !isTableLine(line)) return source.slice(0, at);
   const tableStart = findTableStart(source, at, line);
   if (tableStart !== undefined) return source.slice(0, tableStart);
-  return source.slice(0, at) + closeLine(line.replace(TAG, "").replace(FOOTNOTE, ""));
+  return source.slice(0, at) + closeLine(line.replace(TAG, "").replace(FOOTNOTE, "").replace(OPEN_CITATION, ""));
 }
 
 function isTableLine(line: string): boolean {

@@ -2,9 +2,11 @@
  * Renders inline Markdown tokens as React elements. Inline HTML passes the same allowlist as HTML answers; unpaired
  * tags are ignored.
  */
-import { createElement, type ReactNode } from "react";
+import { createElement, Fragment, type ReactNode } from "react";
 import type { Token, Tokens } from "marked";
+import { Citation } from "./citation.tsx";
 import { decodeEntities } from "./entities.ts";
+import { isLiteralTag, readCitationLink, splitCitations } from "./find-citations.ts";
 import { isInlineTag, filterAttributes, classifyTag } from "./html-tags.ts";
 import { FootnoteLink } from "./footnote.tsx";
 import type { FootnoteToken, MathToken } from "./lex-markdown.ts";
@@ -22,34 +24,37 @@ interface OpenElement {
   readonly nodes: ReactNode[];
 }
 
-export function buildInline(tokens: readonly Token[], depth = 0): ReactNode[] {
+/** `isLiteral`: citations stay text, as in a link. */
+export function buildInline(tokens: readonly Token[], depth = 0, isLiteral = false): ReactNode[] {
   const open: OpenElement[] = [{ name: "", attributes: "", nodes: [] }];
   for (const token of tokens) {
     const nodes = open.at(-1)?.nodes ?? [];
     if (token.type === "html") readTag(token.raw, open);
-    else nodes.push(buildToken(token, nodes.length, depth));
+    else nodes.push(buildToken(token, nodes.length, depth, isLiteral || open.some(({ name }) => isLiteralTag(name))));
   }
   while (open.length > 1) unwrap(open);
   return open[0]?.nodes ?? [];
 }
 
-function buildToken(token: Token, key: number, depth: number): ReactNode {
+function buildToken(token: Token, key: number, depth: number, isLiteral: boolean): ReactNode {
   if (depth > MAX_DEPTH) return token.raw;
   switch (token.type) {
     case "text":
       return "tokens" in token && token.tokens !== undefined ? (
-        <span key={key}>{buildInline(token.tokens, depth + 1)}</span>
-      ) : (
+        <span key={key}>{buildInline(token.tokens, depth + 1, isLiteral)}</span>
+      ) : isLiteral ? (
         decodeEntities(token.raw)
+      ) : (
+        buildText(token.raw, key)
       );
     case "escape":
       return (token as Tokens.Escape).text;
     case "strong":
-      return <strong key={key}>{buildInline((token as Tokens.Strong).tokens, depth + 1)}</strong>;
+      return <strong key={key}>{buildInline((token as Tokens.Strong).tokens, depth + 1, isLiteral)}</strong>;
     case "em":
-      return <em key={key}>{buildInline((token as Tokens.Em).tokens, depth + 1)}</em>;
+      return <em key={key}>{buildInline((token as Tokens.Em).tokens, depth + 1, isLiteral)}</em>;
     case "del":
-      return <del key={key}>{buildInline((token as Tokens.Del).tokens, depth + 1)}</del>;
+      return <del key={key}>{buildInline((token as Tokens.Del).tokens, depth + 1, isLiteral)}</del>;
     case "codespan":
       return <code key={key}>{(token as Tokens.Codespan).text}</code>;
     case "br":
@@ -74,10 +79,26 @@ function buildToken(token: Token, key: number, depth: number): ReactNode {
   }
 }
 
-function buildLink({ href, title, text, tokens, autolink }: Tokens.Link, key: number, depth: number): ReactNode {
+/** Text with citations. Most texts have none. */
+function buildText(raw: string, key: number): ReactNode {
+  const pieces = raw.includes("[") ? splitCitations(raw) : [raw];
+  if (pieces.every((piece) => typeof piece === "string")) return decodeEntities(raw);
+  return (
+    <Fragment key={key}>
+      {pieces.map((piece, index) =>
+        typeof piece === "string" ? decodeEntities(piece) : <Citation key={index} mark={piece} />,
+      )}
+    </Fragment>
+  );
+}
+
+function buildLink(token: Tokens.Link, key: number, depth: number): ReactNode {
+  const mark = readCitationLink(token);
+  if (mark !== undefined) return <Citation key={key} mark={mark} />;
+  const { href, title, text, tokens, autolink } = token;
   return (
     <TextLink key={key} href={autolink === true ? href : decodeEntities(href)} title={decodeTitle(title)}>
-      {autolink === true ? text : buildInline(tokens, depth + 1)}
+      {autolink === true ? text : buildInline(tokens, depth + 1, true)}
     </TextLink>
   );
 }

@@ -15,6 +15,9 @@ export const TEXT_WORDS = defineWords({
     noFormula: "Formula couldn't be rendered. Reload the page to retry.",
     footnote: (label: string) => `Footnote ${label}`,
     toText: "Back to the text",
+    source: (ref: number, title: string) => `Source ${ref}: ${title}`,
+    sources: "Sources",
+    lines: (first: number, last: number) => (first === last ? `line ${first}` : `lines ${first}–${last}`),
     cut: "Content truncated: too long to show.",
   },
   zh: {
@@ -30,6 +33,9 @@ export const TEXT_WORDS = defineWords({
     noFormula: "公式渲染失败，请刷新页面。",
     footnote: (label: string) => `脚注 ${label}`,
     toText: "返回正文",
+    source: (ref: number, title: string) => `来源 ${ref}：${title}`,
+    sources: "来源",
+    lines: (first: number, last: number) => (first === last ? `第 ${first} 行` : `第 ${first}–${last} 行`),
     cut: "内容过长，已截断。",
   },
 });

@@ -3,7 +3,7 @@
  * on demand. Components fetch nothing themselves.
  */
 import { type ComponentType, createContext, type ReactNode, use, useMemo } from "react";
-import type { CommandResult, TurnView } from "../../client/index.ts";
+import type { CommandResult, Reference, TurnView } from "../../client/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 
 /** A supported UI language. */
@@ -72,6 +72,8 @@ export interface UiActions {
   edit?(turn: TurnView, text: string): Promise<boolean>;
   /** Opens the session with another version of the conversation, at the run where they differ. */
   openVersion?(sessionId: string, turnKey: string): void;
+  /** Opens a source that an answer cites: its document, at the passage. */
+  openSource?(source: Reference): void;
   /** Shows the frames an element came from. */
   inspect?(target: ElementTarget): void;
 }

@@ -3,6 +3,7 @@ import type {
   Agents,
   Auth,
   Blob as BlobInfo,
+  DocumentText,
   ForkedSession,
   KnowledgeDocuments,
   KnowledgeHits,
@@ -31,6 +32,12 @@ export interface SessionListRequest {
   readonly pinned?: boolean;
   readonly archived?: boolean;
   readonly signal?: AbortSignal;
+}
+
+export interface DocumentRange {
+  readonly from?: number | undefined;
+  readonly line?: number | undefined;
+  readonly limit: number;
 }
 
 export interface Api extends InspectorApi {
@@ -64,6 +71,8 @@ export interface Api extends InspectorApi {
   listKnowledge(after?: string): Promise<KnowledgeDocuments>;
   addKnowledge(file: File, options: UploadOptions): Promise<unknown>;
   searchKnowledge(query: string, signal?: AbortSignal): Promise<KnowledgeHits>;
+  /** Reads passages of a document, from a position or before a line. */
+  readDocument(document: string, range: DocumentRange, signal?: AbortSignal): Promise<DocumentText>;
   deleteKnowledge(document: string): Promise<void>;
 }
 
@@ -117,6 +126,8 @@ export function createApi(onUnauthorized: () => void = () => undefined): Api {
     addKnowledge: (file, options) =>
       upload("/v1/knowledge", { name: file.name }, file, options).catch(reportUnauthorized),
     searchKnowledge: (query, signal) => request("/v1/knowledge/search", { query: { q: query, limit: 20 }, signal }),
+    readDocument: (document, range, signal) =>
+      request(`/v1/knowledge/${encodeURIComponent(document)}/text`, { query: { ...range }, signal }),
     deleteKnowledge: (document) => request(`/v1/knowledge/${encodeURIComponent(document)}`, { method: "DELETE" }),
   };
 }

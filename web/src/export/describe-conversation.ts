@@ -1,6 +1,6 @@
 /** The content of a conversation for export: questions and answers with their time, files, tools and sources. */
-import type { MessagePart, MessageView, SessionView, TurnView } from "loom-agent/client";
-import { formatTime, type UiLanguage, writeMarkdownTable } from "loom-agent/react";
+import type { MessagePart, MessageView, Reference, SessionView, TurnView } from "loom-agent/client";
+import { formatTime, listCitedSources, type UiLanguage, writeMarkdownTable } from "loom-agent/react";
 import { EXPORT_WORDS } from "./export-words.ts";
 
 /** As a file, to the clipboard, or to the printer. */
@@ -21,6 +21,8 @@ export interface ExportedMessage {
   readonly texts: readonly ExportedText[];
   /** Lists below the text, each with a title. */
   readonly lists: readonly { readonly title: string; readonly entries: readonly string[] }[];
+  /** What the text cites; what was found, if it cites nothing. */
+  readonly sources: readonly Reference[];
   /** Why the answer is not complete. */
   readonly note: string | undefined;
 }
@@ -69,6 +71,13 @@ function describePart(part: MessagePart): readonly ExportedText[] {
   return table === undefined ? caption : [...caption, { text: table, format: "markdown" }];
 }
 
+/** One line: number, title, address and lines. */
+export function describeSource({ ref, title, uri, firstLine, lastLine }: Reference, language: UiLanguage): string {
+  const lines = firstLine === undefined ? [] : [EXPORT_WORDS[language].lines(firstLine, lastLine ?? firstLine)];
+  const where = [...(uri === undefined ? [] : [uri]), ...lines].join(", ");
+  return `${ref === undefined ? "" : `[${ref}] `}${title}${where === "" ? "" : ` (${where})`}`;
+}
+
 function describeMessage(turn: TurnView, message: MessageView, language: UiLanguage): ExportedMessage {
   const words = EXPORT_WORDS[language];
   const { role, parts, metadata, attachments = [] } = message;
@@ -77,17 +86,10 @@ function describeMessage(turn: TurnView, message: MessageView, language: UiLangu
   const kept = parts.filter(({ supersededBy }) => supersededBy === undefined);
   const texts = isUser ? [{ text: message.mainContent, format: "text" }] : kept.flatMap(describePart);
   const tools = new Set(kept.flatMap((part) => (part.type === "tool" ? [part.call.toolName] : [])));
-  const sources = kept.flatMap((part) => (part.type === "references" ? part.sources : []));
+  const cited = listCitedSources(kept);
   const lists = [
     { title: words.files, entries: attachments.map(({ name, blob_id }) => name ?? blob_id.slice(0, 12)) },
     { title: words.tools, entries: [...tools].filter((name) => name !== "") },
-    {
-      title: words.sources,
-      entries: sources.map(
-        ({ ref, title, uri }) =>
-          `${ref === undefined ? "" : `[${ref}] `}${title}${uri === undefined ? "" : ` (${uri})`}`,
-      ),
-    },
   ].filter(({ entries }) => entries.length > 0);
   return {
     role,
@@ -95,6 +97,7 @@ function describeMessage(turn: TurnView, message: MessageView, language: UiLangu
     time: at === 0 ? undefined : formatTime(at, language),
     texts: texts.map(({ text, format }) => ({ text, format })),
     lists,
+    sources: cited.length > 0 ? cited : kept.flatMap((part) => (part.type === "references" ? part.sources : [])),
     note: isUser || turn.status === "completed" ? undefined : words[turn.status],
   };
 }

@@ -9,13 +9,13 @@ export async function exportConversation(form: ExportForm, view: SessionView, op
   const conversation = describeConversation(view, options);
   switch (form) {
     case "markdown":
-      save(writeMarkdown(conversation), "text/markdown", `${conversation.title}.md`);
+      save(writeMarkdown(conversation, options.language), "text/markdown", `${conversation.title}.md`);
       return;
     case "html":
       save(writeHtml(conversation, options.language), "text/html", `${conversation.title}.html`);
       return;
     case "copy":
-      await navigator.clipboard.writeText(writeMarkdown(conversation));
+      await navigator.clipboard.writeText(writeMarkdown(conversation, options.language));
       return;
     case "print": {
       const target = document.createElement("div");

@@ -2,11 +2,12 @@
  * Renders a conversation as elements: for a file of HTML, and for printing. The page shows only the visible rows of a
  * conversation, so its own elements cannot be used.
  */
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
-import { RichText, type UiLanguage, UiProvider } from "loom-agent/react";
-import type { ExportedConversation, ExportedMessage } from "./describe-conversation.ts";
+import { CitationProvider, RichText, type UiLanguage, UiProvider, useUi } from "loom-agent/react";
+import { describeSource, type ExportedConversation, type ExportedMessage } from "./describe-conversation.ts";
+import { EXPORT_WORDS } from "./export-words.ts";
 
 /** Renders into an element and returns a function that removes it again. */
 export function renderConversation(
@@ -33,22 +34,33 @@ function Conversation({ conversation }: { readonly conversation: ExportedConvers
       <p className="page-export-note">{subtitle}</p>
       {note === undefined ? null : <p className="page-export-note">{note}</p>}
       {messages.map((message, index) => (
-        <Message key={index} message={message} />
+        <Message key={index} message={message} position={index + 1} />
       ))}
     </main>
   );
 }
 
-function Message({ message }: { readonly message: ExportedMessage }): ReactNode {
-  const { role, heading, time, texts, lists, note } = message;
+interface MessageProps {
+  readonly message: ExportedMessage;
+  /** Makes the ids of sources unique in the document. */
+  readonly position: number;
+}
+
+function Message({ message, position }: MessageProps): ReactNode {
+  const { role, heading, time, texts, lists, sources, note } = message;
+  const cited = useMemo(() => new Map(sources.map((source) => [source.ref ?? 0, source])), [sources]);
+  const idOf = (ref: number): string => `source-${position}-${ref}`;
+  const { language } = useUi();
   return (
     <section data-role={role}>
       <h2>
         {heading} {time === undefined ? null : <small>{time}</small>}
       </h2>
-      {texts.map(({ text, format }, index) => (
-        <RichText key={index} text={text} format={format} isComplete />
-      ))}
+      <CitationProvider sources={cited} hrefOf={(ref) => `#${idOf(ref)}`}>
+        {texts.map(({ text, format }, index) => (
+          <RichText key={index} text={text} format={format} isComplete />
+        ))}
+      </CitationProvider>
       {lists.map(({ title, entries }) => (
         <div key={title} className="page-export-list">
           <h3>{title}</h3>
@@ -59,6 +71,18 @@ function Message({ message }: { readonly message: ExportedMessage }): ReactNode 
           </ul>
         </div>
       ))}
+      {sources.length === 0 ? null : (
+        <div className="page-export-list">
+          <h3>{EXPORT_WORDS[language].sources}</h3>
+          <ul>
+            {sources.map((source, index) => (
+              <li key={index} id={source.ref === undefined ? undefined : idOf(source.ref)}>
+                {describeSource(source, language)}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
       {note === undefined ? null : <p className="page-export-note">{note}</p>}
     </section>
   );

@@ -29,6 +29,7 @@ const view = {
       { type: "data", key: "d", block: { dataType: "dataframe", data: { columns: ["n"], rows: [[1]] } } },
       text("# Yes\n\n| a |\n| - |"),
       { type: "references", key: "r", sources: [{ ref: 1, title: "A <b>" }] },
+      { type: "references", key: "s", sources: [{ ref: 2, title: "B", uri: "b.md", firstLine: 3, lastLine: 9 }] },
     ]),
     turn("error", [text("<b>", { format: "html" })]),
   ],
@@ -36,16 +37,25 @@ const view = {
 
 describe("the export as Markdown", () => {
   it("keeps answers, escapes other texts, and leaves out what was superseded", () => {
-    const markdown = writeMarkdown(describeConversation(view, { title: "My #1", language: "en", now: at }));
+    const markdown = writeMarkdown(describeConversation(view, { title: "My #1", language: "en", now: at }), "en");
     expect(markdown).toMatch(/^# My \\#1\n\n\*Exported from Loom on Jan 2, 2026/u);
     expect(markdown).toContain("Is \\*this\\* 1?  \n\\- yes");
     expect(markdown).toContain("\n\n| n |\n| --: |\n| 1 |\n\n");
     expect(markdown).toContain("- a\\_b.txt");
     expect(markdown).toContain(
-      "\n\n# Yes\n\n| a |\n| - |\n\n**Tools used**\n\n- calculator\n\n**Sources**\n\n- \\[1\\] A \\<b>",
+      "\n\n# Yes\n\n| a |\n| - |\n\n**Tools used**\n\n- calculator\n\n**Sources**\n\n- \\[1\\] A \\<b>\n- \\[2\\] B (b.md, lines 3–9)",
     );
     expect(markdown).toContain("```html\n<b>\n```\n\n*The run failed.*");
     expect(markdown).not.toContain("old");
+  });
+
+  it("lists only the sources that the answer cites", () => {
+    const sources = [1, 2, 3].map((ref) => ({ ref, title: `T${ref}`, firstLine: ref }));
+    const answer = turn("completed", [{ type: "references", key: "r", sources }, text("Said [3] and [1].")]);
+    const cited = { ...view, turns: [answer] } as unknown as SessionView;
+    const markdown = writeMarkdown(describeConversation(cited, { title: "", language: "zh", now: at }), "zh");
+    expect(markdown).toContain("Said [3] and [1].\n\n**来源**\n\n- \\[3\\] T3 (第 3 行)\n- \\[1\\] T1 (第 1 行)\n");
+    expect(markdown).not.toContain("T2");
   });
 
   it("can be limited to one run", () => {

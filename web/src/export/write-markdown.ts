@@ -1,15 +1,26 @@
 /** Writes a conversation as Markdown. */
-import type { ExportedConversation, ExportedMessage, ExportedText } from "./describe-conversation.ts";
+import type { UiLanguage } from "loom-agent/react";
+import {
+  describeSource,
+  type ExportedConversation,
+  type ExportedMessage,
+  type ExportedText,
+} from "./describe-conversation.ts";
+import { EXPORT_WORDS } from "./export-words.ts";
 
-export function writeMarkdown({ title, subtitle, note, messages }: ExportedConversation): string {
+export function writeMarkdown({ title, subtitle, note, messages }: ExportedConversation, language: UiLanguage): string {
   const parts = [`# ${escapeInline(title)}`, `*${escapeInline(subtitle)}*`];
   if (note !== undefined) parts.push(`*${escapeInline(note)}*`);
-  return `${[...parts, ...messages.map(writeMessage)].join("\n\n")}\n`;
+  return `${[...parts, ...messages.map((message) => writeMessage(message, language))].join("\n\n")}\n`;
 }
 
-function writeMessage({ heading, time, texts, lists, note }: ExportedMessage): string {
+function writeMessage({ heading, time, texts, lists, sources, note }: ExportedMessage, language: UiLanguage): string {
   const parts = [`## ${heading}${time === undefined ? "" : ` · ${time}`}`, ...texts.map(writeText)];
-  for (const { title, entries } of lists)
+  const cited = {
+    title: EXPORT_WORDS[language].sources,
+    entries: sources.map((source) => describeSource(source, language)),
+  };
+  for (const { title, entries } of [...lists, ...(sources.length === 0 ? [] : [cited])])
     parts.push(`**${title}**\n\n${entries.map((entry) => `- ${escapeInline(entry)}`).join("\n")}`);
   if (note !== undefined) parts.push(`*${note}*`);
   return parts.filter((part) => part !== "").join("\n\n");

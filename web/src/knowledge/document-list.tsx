@@ -66,7 +66,15 @@ const DocumentItem = memo(function DocumentItem({ document }: { readonly documen
     <li>
       <Icon name="file" />
       <span className="page-document-text">
-        <span title={id}>{title}</span>
+        <button
+          type="button"
+          className="page-document-open"
+          title={id}
+          aria-label={words.open(title)}
+          onClick={() => page.dispatch({ type: "source/opened", source: { title, uri: id } })}
+        >
+          {title}
+        </button>
         <span className="page-soft">
           {[
             ...(title === name ? [] : [name]),

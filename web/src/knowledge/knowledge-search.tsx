@@ -1,9 +1,15 @@
 /** Searches the documents as an agent does. */
 import type { ReactNode } from "react";
+import type { Reference } from "loom-agent/client";
 import { Icon, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";
 import type { KnowledgeState } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
+
+function describeHit(hit: KnowledgeState["hits"][number]): Reference {
+  const { title, document_id: uri, snippet, first_line: firstLine, last_line: lastLine } = hit;
+  return { title, uri, snippet, firstLine, lastLine };
+}
 
 export function KnowledgeSearch({ knowledge }: { readonly knowledge: KnowledgeState }): ReactNode {
   const words = useWords(KNOWLEDGE_WORDS);
@@ -34,7 +40,15 @@ export function KnowledgeSearch({ knowledge }: { readonly knowledge: KnowledgeSt
         {hits.map((hit) => (
           <li key={`${hit.document_id}:${hit.first_line}`}>
             <span className="page-hit-title">
-              {hit.title} <span className="page-soft">{words.lines(hit.first_line, hit.last_line)}</span>
+              <button
+                type="button"
+                className="page-document-open"
+                aria-label={words.open(hit.title)}
+                onClick={() => page.dispatch({ type: "source/opened", source: describeHit(hit) })}
+              >
+                {hit.title}
+              </button>{" "}
+              <span className="page-soft">{words.lines(hit.first_line, hit.last_line)}</span>
             </span>
             <span className="page-hit-text">{hit.snippet}</span>
           </li>

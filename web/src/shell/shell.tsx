@@ -30,6 +30,10 @@ const KnowledgeDialog = lazy(async () => ({
   default: (await import("../knowledge/knowledge-dialog.tsx")).KnowledgeDialog,
 }));
 
+const DocumentDialog = lazy(async () => ({
+  default: (await import("../knowledge/document-dialog.tsx")).DocumentDialog,
+}));
+
 const ShareDialog = lazy(async () => ({ default: (await import("../access/share-dialog.tsx")).ShareDialog }));
 const ShortcutsDialog = lazy(async () => ({ default: (await import("./shortcuts-dialog.tsx")).ShortcutsDialog }));
 const CommandPalette = lazy(async () => ({
@@ -46,6 +50,7 @@ const selectHasSidebar = ({ settings }: PageState): boolean => settings.hasSideb
 const selectDrawer = ({ isDrawerOpen }: PageState): boolean => isDrawerOpen;
 const selectInspector = ({ inspector }: PageState): PageState["inspector"] => inspector;
 const selectLatest = (session: SessionView | undefined): TurnView | undefined => session?.turns.at(-1);
+const selectSource = ({ source }: PageState): PageState["source"] => source;
 const selectDialog = ({ dialog }: PageState): PageState["dialog"] => dialog;
 
 export function Shell(): ReactNode {
@@ -106,6 +111,7 @@ export function Shell(): ReactNode {
       )}
       <DropArea />
       <Dialogs />
+      <OpenedSource />
       <Notices />
       <Announcer />
     </div>
@@ -205,6 +211,21 @@ function Dialogs(): ReactNode {
   return (
     <PageBoundary key={dialog} onClose={close}>
       <Suspense fallback={null}>{content}</Suspense>
+    </PageBoundary>
+  );
+}
+
+/** A document, above the dialog that it was opened from. */
+function OpenedSource(): ReactNode {
+  const page = usePage();
+  const source = usePageState(selectSource);
+  const close = (): void => page.dispatch({ type: "source/opened", source: undefined });
+  if (source === undefined) return null;
+  return (
+    <PageBoundary onClose={close}>
+      <Suspense fallback={null}>
+        <DocumentDialog source={source} onClose={close} />
+      </Suspense>
     </PageBoundary>
   );
 }

@@ -4,6 +4,7 @@
  *
  * Invariants: pure, plain data; every list is bounded; slices that an action does not change keep their identity.
  */
+import type { Reference } from "loom-agent/client";
 import type { ElementTarget, UiLanguage } from "loom-agent/react";
 import type { Models } from "loom-agent/server";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
@@ -77,6 +78,8 @@ export interface PageState {
   readonly isDrawerOpen: boolean;
   /** Undefined: closed. Without a focus, the inspector shows the latest run. */
   readonly inspector: { readonly focus: ElementTarget | undefined } | undefined;
+  /** The document that is open, at a passage. It may be open above a dialog. */
+  readonly source: Reference | undefined;
   readonly dialog: "knowledge" | "shortcuts" | "settings" | "palette" | undefined;
 }
 
@@ -101,6 +104,7 @@ export type PageAction =
   | { readonly type: "drawer/toggled"; readonly isOpen: boolean }
   | { readonly type: "inspector/opened"; readonly focus: ElementTarget | undefined }
   | { readonly type: "inspector/closed" }
+  | { readonly type: "source/opened"; readonly source: Reference | undefined }
   | { readonly type: "dialog/opened"; readonly dialog: PageState["dialog"] }
   | {
       readonly type: "notice/raised";
@@ -137,6 +141,7 @@ export function createPageState(
     announcement: undefined,
     isDrawerOpen: false,
     inspector: undefined,
+    source: undefined,
     dialog: undefined,
   };
 }
@@ -174,6 +179,8 @@ export function reducePage(before: PageState, action: PageAction): PageState {
       return { ...state, inspector: { focus: action.focus } };
     case "inspector/closed":
       return { ...state, inspector: undefined };
+    case "source/opened":
+      return { ...state, source: action.source };
     case "dialog/opened":
       return { ...state, dialog: action.dialog };
     case "notice/raised":
