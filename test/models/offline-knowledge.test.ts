@@ -128,7 +128,7 @@ describe("a list item of a document", () => {
 
   it("includes its continuation lines", () => {
     const text = "1. Stop\n   the process\n2. Wait\n\n3. Go";
-    const found = findSteps("x", [{ ref: "1", title: "T", where: "", score: 1, text }], "en");
+    const found = findSteps("x", [{ ref: "1", title: "T", score: 1, text }], "en");
     expect(found?.items).toEqual(["Stop the process", "Wait", "Go"]);
   });
 });
@@ -146,14 +146,14 @@ function afterSearch(question: string, result: string, type: "text" | "error-tex
 describe("the offline model reports", () => {
   const found = `Passages:\n\n[3] Tides (sea.md, lines 2 to 4)\nThe moon pulls the sea.\n\n[4] 潮汐 (chao.md, lines 1 to 2)\n月亮吸引海水。`;
 
-  it("a passage with its number and source", () => {
+  it("a passage with its number", () => {
     const { text } = afterSearch("Why does the moon pull the sea?", found);
-    expect(text).toContain("“Tides” [3]:\n\nThe moon pulls the sea.\n\nSources:\n[3] Tides (sea.md, lines 2 to 4)\n");
+    expect(text).toMatch(/From “Tides” \[3\]:\n\nThe moon pulls the sea\.$/);
   });
 
   it("a passage in the language of the question, if there is one", () => {
     const { text } = afterSearch("月亮为什么吸引海水？", found);
-    expect(text).toContain("来自“潮汐”[4]：\n\n月亮吸引海水。\n\n来源：\n[4] 潮汐（chao.md，第 1–2 行）");
+    expect(text).toMatch(/来自“潮汐”\[4\]：\n\n月亮吸引海水。$/);
   });
 
   it("that nothing was found, or only a weak match", () => {
@@ -274,7 +274,7 @@ describe("the offline model with a knowledge base", () => {
       8,
     ]);
     const reply = eventsOf(records, "reply")[0]?.reply ?? "";
-    expect(reply).toMatch(new RegExp(`(?:Sources|来源)[:：]\\n\\[\\d\\] ${document}`));
+    expect(reply).toMatch(new RegExp(`(?:Source: |来源：)“${document}” ?\\[\\d\\]`));
     expect(eventsOf(records, "retrieval_complete")).toHaveLength(1);
   });
 
@@ -309,8 +309,10 @@ describe("the offline model with a knowledge base", () => {
       const { records } = await play(question, options);
       const reply = eventsOf(records, "reply")[0]?.reply ?? "";
       expect(reply).toContain(words);
-      expect(reply).toMatch(new RegExp(`(?:Sources|来源)[:：]\\n\\[\\d\\] .*${source}`));
-      expect(eventsOf(records, "retrieval_complete")).toHaveLength(1);
+      const [found, ...others] = eventsOf(records, "retrieval_complete");
+      const cited = /(?:From |来自)“[^”]*” ?\[(\d)\]/.exec(reply)?.[1];
+      expect(found?.sources?.find(({ ref }) => String(ref) === cited)?.uri).toContain(source);
+      expect(others).toEqual([]);
     }
   });
 
@@ -339,7 +341,7 @@ describe("the offline model with a knowledge base", () => {
   it("makes a list from passages that came with the question", async () => {
     const { records } = await play("Search the deployment docs and make a checklist", GIVEN());
     expect(eventsOf(records, "todo_list")[0]?.items).toHaveLength(8);
-    expect(eventsOf(records, "reply")[0]?.reply).toMatch(/Sources:\n\[1\] Deployment guide \(/);
+    expect(eventsOf(records, "reply")[0]?.reply).toMatch(/Source: “Deployment guide” \[1\]\.$/);
   });
 
   it.each([
@@ -370,7 +372,7 @@ describe("the offline model with a knowledge base", () => {
     const { records: given } = await play(question, GIVEN());
     const made = eventsOf(given, "todo_list").map(({ items }) => items.length);
     expect([made, eventsOf(given, "reply")[0]?.reply]).toEqual(
-      made.length > 0 ? [[8], expect.stringMatching(/(?:Sources|来源)[:：]\n/)] : [[], expect.stringContaining("合适")],
+      made.length > 0 ? [[8], expect.stringMatching(/(?:Source: |来源：)“/)] : [[], expect.stringContaining("合适")],
     );
   });
 
@@ -395,7 +397,7 @@ describe("the offline model with a knowledge base", () => {
 
   it("keeps numbered lines as tot", async () => {
     const { records } = await play("How do I deploy it?", { kind: "tot" });
-    expect(eventsOf(records, "reply")[0]?.reply).toMatch(/\n1\. Install.*\n8\. .*Sources:\n\[1\] Deployment guide/s);
+    expect(eventsOf(records, "reply")[0]?.reply).toMatch(/From “Deployment guide” \[1\]:.*\n1\. Install.*\n8\. /s);
   });
 
   it.each(["tot", "got"] as const)("searches as %s, too", async (kind) => {

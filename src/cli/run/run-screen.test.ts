@@ -46,6 +46,40 @@ describe("RunScreen", () => {
     ]);
   });
 
+  test("lists the sources that the answer cites", async () => {
+    const sources = [1, 2, 3].map((ref) => ({
+      title: `T${ref}`,
+      ref,
+      uri: `${ref}.md`,
+      first_line: 2,
+      last_line: ref,
+    }));
+    const run = [
+      { type: "retrieval_complete", doc_count: 3, sources },
+      say("Said [3"),
+      say("] and [1, 9] and [3]."),
+      { type: "run_end", status: "completed" },
+      { type: "reply", reply: "Said [3] and [1, 9] and [3].", at: "think-1" },
+    ];
+    const list = "\nSources:\n[3] T3 (3.md, lines 2 to 3)\n[1] T1 (1.md, lines 2 to 1)\n";
+    for (const shown of [run, run.filter(({ type }) => type !== "message_chunk")]) {
+      const { screen, written } = createScreen({});
+      await show(screen, ...shown);
+      await screen.end();
+      expect(written.out).toBe(`Said [3] and [1, 9] and [3].\n${list}`);
+    }
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    await show(screen, ...run);
+    expect(readVisibleLines(written.all).slice(-6)).toEqual([
+      "",
+      "Sources:",
+      "[3] T3 (3.md, lines 2 to 3)",
+      "[1] T1 (1.md, lines 2 to 1)",
+      "completed",
+      "",
+    ]);
+  });
+
   test("says that a call waits for the client", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     const call = { call_id: "c", name: "locate" };

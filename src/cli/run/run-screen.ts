@@ -6,6 +6,7 @@
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { cleanText, cutColumns, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
+import { SourceLines } from "./source-lines.ts";
 import { describeContent } from "./describe-content.ts";
 import { formatNote, type Note } from "./format-note.ts";
 import { describeEnd, describeTransient, type StepPosition, StepLines } from "./step-lines.ts";
@@ -25,6 +26,7 @@ export class RunScreen {
   #unsure = { nodeId: undefined as string | undefined, text: "" };
   readonly #thoughts: ThoughtScreen;
   readonly #steps = new StepLines();
+  readonly #sources = new SourceLines();
   /** The node run whose text was written last, and the end of that text. */
   #lastNodeId: string | undefined;
   #lastText = "";
@@ -139,9 +141,17 @@ export class RunScreen {
         const { reply } = event as EventOf<"reply">;
         const isSpoken =
           this.#lastText !== "" && this.#lastNodeId === envelope.node_id && reply.endsWith(this.#lastText);
-        if (!isSpoken) await this.#reply(reply, envelope.node_id);
-        return;
+        if (isSpoken) return;
+        await this.#reply(reply, envelope.node_id);
+        return this.#writeSources();
       }
+      case "retrieval_complete":
+        this.#sources.add(event as EventOf<"retrieval_complete">);
+        break;
+      case "run_end":
+        await this.#settle();
+        await this.#writeSources();
+        break;
       default:
     }
     if (this.#terminal.errorColumns !== undefined) this.#describe(event, this.#thoughts.locate(envelope.node_id));
@@ -176,6 +186,14 @@ export class RunScreen {
     await this.#writeAnswer(`${lines.join("\n")}\n\n`);
   }
 
+  /** Lists the sources that the answer cites. */
+  async #writeSources(): Promise<void> {
+    const lines = this.#sources.take();
+    if (lines.length === 0) return;
+    if (this.#isAnswerOpen) await this.#writeAnswer("\n");
+    await this.#writeAnswer(`\nSources:\n${lines.join("\n")}\n`);
+  }
+
   async #speak(text: string, nodeId: string | undefined): Promise<void> {
     if (text === "") return;
     this.#endThought();
@@ -184,6 +202,7 @@ export class RunScreen {
       this.#lastText = "";
     }
     this.#lastNodeId = nodeId;
+    this.#sources.read(text);
     this.#lastText = (this.#lastText + text).slice(-KEPT_CHARACTERS);
     await this.#writeAnswer(this.#terminal.columns === undefined ? text : cleanLines(text));
   }

@@ -1,6 +1,6 @@
 /**
- * Answers a question from search results: quotes the best passage with its number and lists the sources. Adds no words
- * to the quotation.
+ * Answers a question from search results: quotes the best passage with its number. Adds no words to the quotation. Where
+ * passages come from is not said: clients show it for the numbers that are cited.
  */
 import { isRelevant, orderByLanguage } from "./choose-passage.ts";
 import { countHits, listTerms } from "./content-words.ts";
@@ -28,41 +28,25 @@ export function answerFromPassages(
   if (best !== undefined) {
     const { title, text, ref } = best;
     const opening = language === "zh" ? `来自“${title}”[${ref}]：` : `From “${title}” [${ref}]:`;
-    return `${opening}\n\n${pickBlocks(question, text)}\n\n${listSources([best], passages, language)}`;
+    return `${opening}\n\n${pickBlocks(question, text)}${nameOthers(best, passages, language)}`;
   }
   const [nearest] = ordered;
   if (nearest === undefined) return NOTHING_FOUND[language];
   const { title, ref } = nearest;
-  const said =
-    language === "zh"
-      ? `知识库中没有很匹配的内容，最接近的是“${title}”[${ref}]。`
-      : `The knowledge base has no exact match. The closest is “${title}” [${ref}].`;
-  return `${said}\n\n${listSources([nearest], [], language)}`;
+  return language === "zh"
+    ? `知识库中没有很匹配的内容，最接近的是“${title}”[${ref}]。`
+    : `The knowledge base has no exact match. The closest is “${title}” [${ref}].`;
 }
 
-/** Lists the sources of the answer and other passages that were found. */
-export function listSources(
-  used: readonly FoundPassage[],
-  passages: readonly FoundPassage[],
-  language: OfflineLanguage,
-): string {
-  const lines = used.map((one) => `[${one.ref}] ${one.title}${describeLocation(one, language)}`);
+/** Names other passages that were found, in the language of the answer. */
+function nameOthers(used: FoundPassage, passages: readonly FoundPassage[], language: OfflineLanguage): string {
   const others = passages.filter(
-    ({ title }, index) =>
-      used.every((one) => one.title !== title) && passages.findIndex((one) => one.title === title) === index,
+    ({ title }, index) => used.title !== title && passages.findIndex((one) => one.title === title) === index,
   );
   const alike = others.filter(({ text }) => isChinese(text) === (language === "zh")).slice(0, MAX_MORE);
-  const more = alike.map(({ ref, title }) => `[${ref}] ${title}`);
-  if (language === "zh")
-    return `来源：\n${lines.join("\n")}\n${more.length === 0 ? "" : `另见：${more.join("，")}。\n`}`;
-  return `Sources:\n${lines.join("\n")}\n${more.length === 0 ? "" : `See also: ${more.join(", ")}.\n`}`;
-}
-
-function describeLocation({ where }: FoundPassage, language: OfflineLanguage): string {
-  if (where === "") return "";
-  if (language === "en") return ` (${where})`;
-  const lines = /, lines? (\d+)(?: to (\d+))?$/;
-  return `（${where.replace(lines, (_, first: string, last?: string) => `，第 ${first}${last === undefined || last === first ? "" : `–${last}`} 行`)}）`;
+  if (alike.length === 0) return "";
+  const names = alike.map(({ ref, title }) => `${title} [${ref}]`);
+  return language === "zh" ? `\n\n另见：${names.join("，")}。` : `\n\nSee also: ${names.join(", ")}.`;
 }
 
 /**

@@ -2,7 +2,7 @@
  * Knowledge base searches, for the tool `search_knowledge_base`: on request, and for questions that no other skill can
  * answer. Results are quoted verbatim.
  */
-import { answerFromPassages, listSources } from "./answer-passages.ts";
+import { answerFromPassages } from "./answer-passages.ts";
 import { hasContent } from "./content-words.ts";
 import type { FoundTask, OfflineLanguage, Skill } from "./offline-task.ts";
 import { findSteps, type FoundSteps } from "./find-steps.ts";
@@ -112,7 +112,7 @@ function createSearch(query: string, place: { readonly at: number; readonly end:
   };
 }
 
-/** Returns the same search for use by another task: the answer then lists only the sources. */
+/** Returns the same search for use by another task: the answer then names only the source. */
 export function markAsSource(search: FoundTask): FoundTask {
   const { query = "" } = search;
   const name = (result: string, language: OfflineLanguage): string => {
@@ -127,7 +127,8 @@ export function markAsSource(search: FoundTask): FoundTask {
 }
 
 export function nameSource({ passage }: FoundSteps, language: OfflineLanguage): string {
-  return `\n\n${listSources([passage], [], language)}`;
+  const { title, ref } = passage;
+  return language === "zh" ? `\n\n来源：“${title}”[${ref}]。` : `\n\nSource: “${title}” [${ref}].`;
 }
 
 /** Finds the steps for a list in search results; undefined if nothing is relevant. */

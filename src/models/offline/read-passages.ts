@@ -6,8 +6,6 @@
 export interface FoundPassage {
   readonly ref: string;
   readonly title: string;
-  /** Address and lines of the document. */
-  readonly where: string;
   /** Relevance from 0 to 1, if the search reported one. */
   readonly score?: number;
   readonly text: string;
@@ -42,10 +40,10 @@ export function readPassages(result: string): readonly FoundPassage[] {
   });
 }
 
-function readHead(about: string): Pick<FoundPassage, "title" | "where" | "score"> {
+function readHead(about: string): Pick<FoundPassage, "title" | "score"> {
   const { title = about, where = "" } = (QUOTED.exec(about) ?? PLAIN.exec(about))?.groups ?? {};
   const { score } = SCORE.exec(where)?.groups ?? {};
-  return { title, where: where.replace(SCORE, ""), ...(score === undefined ? {} : { score: Number(score) }) };
+  return { title, ...(score === undefined ? {} : { score: Number(score) }) };
 }
 
 // The words with which agents introduce search results in the system message, or say that there are none.
