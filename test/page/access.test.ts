@@ -207,6 +207,16 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await owner.page.getByRole("button", { name: "Allow", exact: true }).click();
     await waitForEnd(page);
     await findAnswer(page).getByText("7006652").first().waitFor();
+    // A cited passage is part of the session, its document is not.
+    await fixture.knowledge.addText({ uri: "tides.md", text: "# Tides\n\nThe moon pulls the sea." });
+    await sendMessage(owner.page, "What pulls the sea?");
+    await findAnswer(page).getByRole("button", { name: "Source 1: Tides" }).click();
+    const source = page.getByRole("dialog", { name: "Tides" });
+    await source.getByText("You don't have permission to open this document.").waitFor();
+    await source.getByRole("region", { name: "Cited passage" }).getByText("The moon pulls the sea.").waitFor();
+    await page.keyboard.press("Escape");
+    await waitForEnd(owner.page, "en", 2);
+    await fixture.knowledge.remove("tides.md");
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();
     await owner.page.getByRole("menuitem", { name: "Share…" }).click();
     expect(await dialog.getByLabel("New link").count()).toBe(0);

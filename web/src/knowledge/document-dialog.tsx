@@ -113,7 +113,7 @@ function DocumentContent({ source, document }: DocumentContentProps): ReactNode 
           text={text}
           format={loaded.about.format === "markdown" ? "markdown" : "text"}
           range={range}
-          label={words.passage}
+          label={source.ref === undefined ? words.match : words.passage}
         />
       )}
       {error === undefined ? null : <Failure message={error.message} onRetry={document.retry} />}
