@@ -7,6 +7,7 @@ import type { PageState } from "../store/page-state.ts";
 import { findPassage, joinParts } from "./document-parts.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
 import { type DocumentControl, useDocument } from "./use-document.ts";
+import { useReadingPosition } from "./use-reading-position.ts";
 
 export interface DocumentDialogProps {
   /** The document, and the passage if one is cited. */
@@ -24,6 +25,8 @@ export function DocumentDialog({ source, onClose }: DocumentDialogProps): ReactN
   const isDenied = usePageState(selectIsShared);
   const document = useDocument(page.api, isDenied ? undefined : source.uri, source.firstLine);
   const { loaded, error } = document;
+  const content = useRef<HTMLDivElement>(null);
+  useReadingPosition(content, loaded);
   const { ref, firstLine, lastLine = firstLine } = source;
   const facts = [
     ...(ref === undefined ? [] : [words.source(ref)]),
@@ -35,7 +38,7 @@ export function DocumentDialog({ source, onClose }: DocumentDialogProps): ReactN
   const reason = isDenied || error?.code === "forbidden" ? words.denied : isMissing ? words.missing : undefined;
   return (
     <Dialog title={source.title} onClose={onClose} size="wide">
-      <div className="page-document">
+      <div ref={content} className="page-document" tabIndex={-1}>
         {facts.length === 0 ? null : <p className="page-soft">{facts.join(" · ")}</p>}
         {reason !== undefined ? (
           <Unavailable source={source} reason={reason} />
@@ -82,26 +85,27 @@ function DocumentContent({ source, document }: DocumentContentProps): ReactNode 
   const range = useMemo(() => findPassage(loaded?.parts ?? [], source), [loaded, source]);
   const highlight = useRef<HTMLElement>(null);
   const isFound = range !== undefined;
+  /** Remembered, because the passage may be gone from the page when the user reads on. */
+  const wasFound = useRef(false);
   useEffect(() => {
+    if (!isFound || wasFound.current) return;
+    wasFound.current = true;
     highlight.current?.scrollIntoView({ block: "start" });
     highlight.current?.focus({ preventScroll: true });
   }, [isFound]);
-  /** Remembered, because the passage may be dropped when the user reads on. */
-  const wasFound = useRef(false);
-  wasFound.current ||= isFound;
   if (loaded === undefined)
     return error === undefined ? <Spinner /> : <Failure message={error.message} onRetry={document.retry} />;
   const isCited = source.snippet !== undefined && source.snippet !== "";
   return (
     <>
-      {isCited && !wasFound.current ? (
+      {isCited && !isFound && !wasFound.current ? (
         <>
           <p role="status">{source.firstLine === undefined ? words.passage : words.changed}</p>
           <Excerpt source={source} />
         </>
       ) : null}
       {hasEarlier ? (
-        <Button disabled={isLoading} onClick={document.loadEarlier}>
+        <Button aria-busy={isLoading} onClick={document.loadEarlier}>
           {words.earlier}
         </Button>
       ) : null}
@@ -118,7 +122,7 @@ function DocumentContent({ source, document }: DocumentContentProps): ReactNode 
       )}
       {error === undefined ? null : <Failure message={error.message} onRetry={document.retry} />}
       {hasLater ? (
-        <Button disabled={isLoading} onClick={document.loadLater}>
+        <Button aria-busy={isLoading} onClick={document.loadLater}>
           {words.more}
         </Button>
       ) : null}

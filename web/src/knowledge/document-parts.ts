@@ -19,16 +19,16 @@ export interface CitedPassage {
 /** Parts shown at the same time. A document can have 10,000. */
 const MAX_PARTS = 400;
 
-/** Adds parts before or after the loaded ones. Parts at the other end are dropped if there are too many. */
+/** Adds parts before or after the loaded ones. If these are too many, only the new ones are kept. */
 export function addParts(loaded: LoadedText | undefined, page: DocumentText): LoadedText {
   const { parts, from, ...about } = page;
   // Parts of another version do not fit together.
   if (loaded === undefined || loaded.about.indexed_at !== about.indexed_at) return { about, from, parts };
-  if (from + parts.length === loaded.from)
-    return { about, from, parts: [...parts, ...loaded.parts].slice(0, MAX_PARTS) };
-  if (from !== loaded.from + loaded.parts.length) return { about, from, parts };
-  const all = [...loaded.parts, ...parts];
-  return { about, from: loaded.from + Math.max(0, all.length - MAX_PARTS), parts: all.slice(-MAX_PARTS) };
+  const isFull = loaded.parts.length + parts.length > MAX_PARTS;
+  if (from + parts.length === loaded.from && !isFull) return { about, from, parts: [...parts, ...loaded.parts] };
+  if (from === loaded.from + loaded.parts.length && !isFull)
+    return { about, from: loaded.from, parts: [...loaded.parts, ...parts] };
+  return { about, from, parts };
 }
 
 /** Line breaks before the first part belong to the part before it. */

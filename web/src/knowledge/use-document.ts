@@ -17,7 +17,7 @@ export interface DocumentControl extends DocumentState {
   readonly hasLater: boolean;
   readonly loadEarlier: () => void;
   readonly loadLater: () => void;
-  /** Repeats the first request. */
+  /** Repeats the last request. */
   readonly retry: () => void;
 }
 
@@ -27,10 +27,12 @@ const PAGE = 50;
 export function useDocument(api: Api, id: string | undefined, line: number | undefined): DocumentControl {
   const [state, setState] = useState<DocumentState>({ loaded: undefined, isLoading: true, error: undefined });
   const pending = useRef<AbortController>(undefined);
+  const last = useRef<DocumentRange>({ limit: PAGE });
   const load = useCallback(
     (range: DocumentRange): void => {
       if (id === undefined) return;
       pending.current?.abort();
+      last.current = range;
       const { signal } = (pending.current = new AbortController());
       setState((before) => ({ ...before, isLoading: true, error: undefined }));
       const finish = (page: DocumentText): void =>
@@ -44,22 +46,24 @@ export function useDocument(api: Api, id: string | undefined, line: number | und
     },
     [api, id],
   );
-  const start = useCallback(() => load({ line, limit: PAGE }), [load, line]);
   useEffect(() => {
-    start();
+    load({ line, limit: PAGE });
     return () => pending.current?.abort();
-  }, [start]);
-  const { loaded } = state;
+  }, [load, line]);
+  const { loaded, isLoading } = state;
   const end = loaded === undefined ? 0 : loaded.from + loaded.parts.length;
   return {
     ...state,
     hasEarlier: loaded !== undefined && loaded.from > 0,
     hasLater: loaded !== undefined && end < loaded.about.passages,
     loadEarlier: () => {
+      if (isLoading) return;
       const from = Math.max(0, (loaded?.from ?? 0) - PAGE);
       load({ from, limit: Math.max(1, (loaded?.from ?? 0) - from) });
     },
-    loadLater: () => load({ from: end, limit: PAGE }),
-    retry: start,
+    loadLater: () => {
+      if (!isLoading) load({ from: end, limit: PAGE });
+    },
+    retry: () => load(last.current),
   };
 }
