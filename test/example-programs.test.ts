@@ -44,7 +44,7 @@ function run(program: string, args: readonly string[] = [], input = "", variable
   const options = { cwd: project, env: { ...process.env, ...variables } };
   return new Promise((resolve, reject) => {
     const child = execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) => {
-      if (error) reject(error);
+      if (error) reject(new Error(stderr, { cause: error }));
       else resolve(stdout + stderr);
     });
     child.stdin?.end(input);

@@ -71,8 +71,7 @@ async function checkPage(): Promise<Finding> {
 
 function* describeSettings({ file, warnings }: ReadSettings): Generator<Finding> {
   for (const message of warnings) yield { check: "settings", status: "warning", message };
-  if (warnings.length === 0)
-    yield { check: "settings", status: "ok", message: file === undefined ? "environment and defaults" : file };
+  if (warnings.length === 0) yield { check: "settings", status: "ok", message: file ?? "environment and defaults" };
 }
 
 async function checkAgents(file: string): Promise<Finding> {
