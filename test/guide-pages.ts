@@ -1,5 +1,5 @@
 // The pages whose programs are tested, and their code blocks.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "./source-files.ts";
 
@@ -11,11 +11,14 @@ export interface Block {
 }
 
 const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
-const quickstarts = ["quickstart.md", "quickstart.zh.md"].map((name) => join("docs", name));
+const starts = ["quickstart", "what-and-why", "concepts", "comparison"]
+  .flatMap((name) => [`${name}.md`, `${name}.zh.md`])
+  .map((name) => join("docs", name))
+  .filter((page) => existsSync(join(packageRoot, page)));
 
 /** Code blocks of each page. */
 export function readBlocks(): Block[][] {
-  return ["README.md", "README.zh-CN.md", ...quickstarts, ...guides].map((page) =>
+  return ["README.md", "README.zh-CN.md", ...starts, ...guides].map((page) =>
     findBlocks(page, readFileSync(join(packageRoot, page), "utf8")),
   );
 }
