@@ -6,7 +6,7 @@ import { findLanguageFaults, type TextFile } from "./find-language-faults.ts";
 
 const root = join(import.meta.dirname, "..");
 
-const CHECKED = [".ci", "bench", "bin", "docs", "examples", "scripts", "src", "test", "web"];
+const CHECKED = [".ci", "bench", "bin", "docs", "examples", "scripts", "site", "src", "test", "web"];
 const EXTENSIONS = /\.(?:ts|tsx|js|md|css|html)$/;
 const SKIPPED = /(?:^|\/)(?:node_modules|dist)\/|\.generated\.ts$|(?:^|\/)(?:find-language-faults|language\.test)\.ts$/;
 

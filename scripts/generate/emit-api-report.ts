@@ -5,7 +5,7 @@
 import { format } from "oxfmt";
 import type { ApiDeclaration, ApiKind, EntryPoint, PublicName } from "./read-public-api.ts";
 
-const SECTIONS: readonly (readonly [kind: ApiKind, title: string])[] = [
+export const API_SECTIONS: readonly (readonly [kind: ApiKind, title: string])[] = [
   ["function", "Functions"],
   ["class", "Classes"],
   ["constant", "Constants"],
@@ -17,14 +17,7 @@ const SECTIONS: readonly (readonly [kind: ApiKind, title: string])[] = [
  * specific one. Types without a public name that a signature refers to are included, because users depend on them.
  */
 export async function emitApiReports(entryPoints: readonly EntryPoint[]): Promise<ReadonlyMap<string, string>> {
-  const owners = new Map<ApiDeclaration, EntryPoint>();
-  // The root comes first and only re-exports, so it is replaced by the others.
-  for (const [index, entryPoint] of entryPoints.entries()) {
-    for (const { declaration } of entryPoint.names) {
-      const owner = owners.get(declaration);
-      if (owner === undefined || (owner === entryPoints[0] && index > 0)) owners.set(declaration, entryPoint);
-    }
-  }
+  const owners = findOwners(entryPoints);
   const hidden = listHidden(owners, entryPoints);
   const reports = new Map<string, string>();
   for (const entryPoint of entryPoints) {
@@ -39,22 +32,40 @@ export async function emitApiReports(entryPoints: readonly EntryPoint[]): Promis
       const lines = others.map((name) => describeForeign(name, owners.get(name.declaration)?.path ?? ""));
       sections.push("## Names of other entry points", lines.join("\n"));
     }
-    for (const [kind, title] of SECTIONS) {
+    for (const [kind, title] of API_SECTIONS) {
       const members = own.filter(({ declaration }) => declaration.kind === kind);
       if (members.length > 0) sections.push(`## ${title}`, await emitBlock(members.map(codeOf)));
     }
     const unnamed = hidden.filter(([, owner]) => owner === entryPoint).map(([{ code }]) => code);
     if (unnamed.length > 0) sections.push("## Used in signatures, without a public name", await emitBlock(unnamed));
-    reports.set(path.split("/")[1] ?? "index", `${sections.join("\n\n")}\n`);
+    reports.set(shortNameOf(path), `${sections.join("\n\n")}\n`);
   }
   return reports;
+}
+
+/** `client` for `loom-agent/client`, `index` for the root. */
+export function shortNameOf(path: string): string {
+  return path.split("/")[1] ?? "index";
+}
+
+/** The entry point that a declaration belongs to. */
+export function findOwners(entryPoints: readonly EntryPoint[]): ReadonlyMap<ApiDeclaration, EntryPoint> {
+  const owners = new Map<ApiDeclaration, EntryPoint>();
+  // The root comes first and only re-exports, so it is replaced by the others.
+  for (const [index, entryPoint] of entryPoints.entries()) {
+    for (const { declaration } of entryPoint.names) {
+      const owner = owners.get(declaration);
+      if (owner === undefined || (owner === entryPoints[0] && index > 0)) owners.set(declaration, entryPoint);
+    }
+  }
+  return owners;
 }
 
 /**
  * Declarations that public ones refer to, directly or not, and that no entry point exports. Each belongs to the entry
  * point of its folder, or to the first that refers to it. Sorted by name.
  */
-function listHidden(
+export function listHidden(
   owners: ReadonlyMap<ApiDeclaration, EntryPoint>,
   entryPoints: readonly EntryPoint[],
 ): readonly (readonly [ApiDeclaration, EntryPoint])[] {
@@ -80,9 +91,19 @@ function codeOf({ name, declaration }: PublicName): string {
   return `${declaration.code}${alias}`;
 }
 
-async function emitBlock(codes: readonly string[]): Promise<string> {
-  const { code, errors } = await format("api.d.ts", codes.join("\n\n"), { printWidth: 120 });
+interface BlockOptions {
+  /** Text after the language. */
+  readonly info?: string;
+  readonly printWidth?: number;
+}
+
+/** A formatted code block. */
+export async function emitBlock(
+  codes: readonly string[],
+  { info = "", printWidth = 120 }: BlockOptions = {},
+): Promise<string> {
+  const { code, errors } = await format("api.d.ts", codes.join("\n\n"), { printWidth });
   const [error] = errors;
   if (error !== undefined) throw new Error(`The API report cannot be formatted: ${error.message}`);
-  return `\`\`\`ts\n${code.trim()}\n\`\`\``;
+  return `\`\`\`ts${info}\n${code.trim()}\n\`\`\``;
 }

@@ -24,6 +24,8 @@ export interface ApiDeclaration {
   readonly kind: ApiKind;
   /** The declaration without bodies, comments, and private and `@internal` members. */
   readonly code: string;
+  /** The same with the comments of its members. */
+  readonly documentedCode: string;
   /** Text of the doc comment, without its markers. */
   readonly comment: string | undefined;
   /** Declarations of the package that the code refers to. */
@@ -99,8 +101,8 @@ export class PublicApi {
     const known = this.#declarations.get(key);
     if (known !== undefined) return known;
     const references: ApiDeclaration[] = [];
-    const { kind, code, referredNames } = found;
-    const declaration = { file, name, kind, code, comment: findComment(name), references };
+    const { kind, code, documentedCode, referredNames } = found;
+    const declaration = { file, name, kind, code, documentedCode, comment: findComment(name), references };
     // Before its references, because types may refer to each other.
     this.#declarations.set(key, declaration);
     for (const referred of referredNames) {
@@ -120,6 +122,7 @@ interface Origin {
 interface Statement {
   readonly kind: ApiKind;
   readonly code: string;
+  readonly documentedCode: string;
   readonly referredNames: ReadonlySet<string>;
 }
 
@@ -150,7 +153,9 @@ function readModule(file: string, text: string): Module {
       if (node.type === "ExportNamedDeclaration") exports.set(name, { source: undefined, name });
       if (!faults.some((at) => at >= node.start && at < node.end)) continue;
       if (isTable(node)) {
-        tables.set(name, { kind: "constant", code: cutOut(text, node, source.comments), referredNames: new Set() });
+        const documentedCode = cutOut(text, node, []);
+        const code = cutOut(text, node, source.comments);
+        tables.set(name, { kind: "constant", code, documentedCode, referredNames: new Set() });
       } else untyped.add(name);
     }
     if (node.type !== "ExportNamedDeclaration") continue;
@@ -171,9 +176,18 @@ function readModule(file: string, text: string): Module {
       const earlier = statements.get(name);
       const referredNames = new Set(earlier?.referredNames);
       collectReferences(node, referredNames);
-      const piece = cutOut(code, node, [...declarations.comments, ...listPrivateMembers(node)]);
-      const whole = earlier === undefined ? piece : `${earlier.code}\n${piece}`;
-      statements.set(name, { kind: kindOf(node), code: whole, referredNames });
+      const hidden = listPrivateMembers(node);
+      const pieces = {
+        code: cutOut(code, node, [...declarations.comments, ...hidden]),
+        documentedCode: cutOut(code, node, [...hidden, ...listCommentsOf(hidden, declarations.comments, code)]),
+      };
+      statements.set(name, {
+        kind: kindOf(node),
+        code: earlier === undefined ? pieces.code : `${earlier.code}\n${pieces.code}`,
+        documentedCode:
+          earlier === undefined ? pieces.documentedCode : `${earlier.documentedCode}\n${pieces.documentedCode}`,
+        referredNames,
+      });
     }
   }
 
@@ -264,6 +278,13 @@ function listPrivateMembers(statement: ESTree.Statement): Span[] {
     if (member.type === "StaticBlock" || member.type === "TSIndexSignature") return false;
     return member.key.type === "PrivateIdentifier" || member.accessibility === "private";
   });
+}
+
+/** The comment before each of these members. */
+function listCommentsOf(members: readonly Span[], comments: readonly Span[], text: string): Span[] {
+  return comments.filter(({ end }) =>
+    members.some(({ start }) => end <= start && text.slice(end, start).trim() === ""),
+  );
 }
 
 /** The text of a declaration without some spans, `export` and `declare`. */
