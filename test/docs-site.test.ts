@@ -31,7 +31,7 @@ function textOfLeaf(token: Token): string {
 function readMarkdown(markdown: string): MarkdownPage {
   const anchors = new Set<string>();
   const links: string[] = [];
-  walkTokens(lexer(markdown), (token) => {
+  void walkTokens(lexer(markdown), (token) => {
     if (token.type === "heading") {
       // A title can have its own anchor, as in the API reference.
       const text = textOf(token.tokens ?? []);
@@ -92,7 +92,7 @@ describe("the sidebar", () => {
 });
 
 describe("links", () => {
-  it("lead to pages, headings and files that exist, also in the API reference", async () => {
+  it("lead to pages, headings and files that exist, also in the API reference", { timeout: 120_000 }, async () => {
     const { pages: apiPages } = await readApiPages();
     const pages = new Map(
       sources.map((source) => [source, readMarkdown(readFileSync(join(packageRoot, source), "utf8"))]),

@@ -1,6 +1,7 @@
 // The public API: how many names the root has, and a doc comment on every public name. The planted violations prove that
 // each rule can fail.
 import { describe, expect, it } from "vitest";
+import { type ApiExample, emitApiPages } from "../scripts/generate/emit-api-pages.ts";
 import { emitApiReports } from "../scripts/generate/emit-api-report.ts";
 import { type EntryPoint, PublicApi, readEntryPoints } from "../scripts/generate/read-public-api.ts";
 
@@ -92,5 +93,44 @@ describe("the API report", () => {
 
   it("rejects a public declaration that does not state its types", () => {
     expect(() => plant({ "src/index.ts": "export function f() { return g(); }" })).toThrow("State the types of f");
+  });
+});
+
+describe("the page of an entry point", () => {
+  const emit = async (files: Readonly<Record<string, string>>, example?: ApiExample): Promise<string> => {
+    const describe = (): string => "What it is for.";
+    const { pages } = await emitApiPages([plant(files)], { describe, findExample: () => example });
+    return [...pages.values()].join("");
+  };
+
+  it("has comments of members, and neither private nor internal members nor their comments", async () => {
+    const text = await emit({
+      "src/index.ts":
+        "/** Counts. */\nexport class Counter {\n  /** How far it steps. */\n  private step = 1;\n" +
+        "  /** Adds one. */\n  add(): number { return this.step; }\n  /** @internal Resets. */\n  reset(): void {}\n}\n",
+    });
+    expect(text).toContain("# planted\n\nWhat it is for.\n\n## Classes\n\n### Counter {#counter}\n\nCounts.\n");
+    expect(text).toContain("class Counter {\n  /** Adds one. */\n  add(): number;\n}");
+  });
+
+  it("gives each declaration an anchor, also if names are equal or differ only in case", async () => {
+    const text = await emit({
+      "src/index.ts": 'export { Agent } from "./a.ts";\nexport { agent } from "./b.ts";\n',
+      "src/a.ts": "interface Part { a: 1 }\nexport interface Agent { part: Part }\n",
+      "src/b.ts": "interface Part { b: 2 }\nexport function agent(part: Part): void {}\n",
+    });
+    const anchors = [...text.matchAll(/\{#(.*)\}$/gm)].map(([, anchor]) => anchor);
+    expect(anchors).toEqual(["agent", "agent-2", "part", "part-2"]);
+    expect(text).toContain("```ts api agent= Part=/api/index.md#part-2\n");
+  });
+
+  it("shows a short example, and links to a long one", async () => {
+    const files = { "src/index.ts": "/** Runs `a<b>` or a<b>. */\nexport function run(): void {}\n" };
+    const example = { title: "Run it", link: "/guides/run.md#now", code: "run();\n" };
+    const short = await emit(files, example);
+    expect(short).toContain("Runs `a<b>` or a&lt;b>.");
+    expect(short).toContain("```ts\nrun();\n```\n\nFrom [Run it](/guides/run.md#now).");
+    const long = await emit(files, { ...example, code: "run();\n".repeat(60) });
+    expect(long).toContain("\nExample: [Run it](/guides/run.md#now)\n");
   });
 });
