@@ -89,7 +89,12 @@ export default defineConfig<SiteTheme>({
   ignoreDeadLinks: "localhostLinks",
   rewrites: (page) => sitePathOf(page) ?? page,
   head: [["link", { rel: "icon", href: icon }]],
-  vite: { publicDir: false, build: { chunkSizeWarningLimit: 2000 } },
+  vite: {
+    publicDir: false,
+    build: { chunkSizeWarningLimit: 2000 },
+    // Otherwise the development server would read all HTML files of the repository.
+    optimizeDeps: { entries: [] },
+  },
   markdown: {
     theme: { light: "github-light-high-contrast", dark: "github-dark" },
     anchor: { slugify },
