@@ -37,8 +37,16 @@ function readTitle(source: string): string {
   return /^# (.+)$/m.exec(readText(source))?.[1]?.replaceAll("`", "") ?? source;
 }
 
-function writeSidebar(groups: readonly SidebarGroup[]): DefaultTheme.SidebarItem[] {
-  return groups.map(({ title, items }) => ({ text: title, collapsed: false, items: items.map(writeItem) }));
+/** `open` is the number of groups that are open at first. The group of the current page always is. */
+function writeSidebar(
+  groups: readonly SidebarGroup[],
+  { open }: { readonly open: number },
+): DefaultTheme.SidebarItem[] {
+  return groups.map(({ title, items }, index) => ({
+    text: title,
+    collapsed: index >= open,
+    items: items.map(writeItem),
+  }));
 }
 
 const decisions = readdirSync(join(ROOT, "docs", "decisions"))
@@ -115,7 +123,7 @@ export default defineConfig<SiteTheme>({
           { text: "英文文档", link: "/guides/build-an-agent.md" },
           { text: `v${version}`, link: "/project/changelog.md" },
         ],
-        sidebar: { "/zh/": writeSidebar(CHINESE_SIDEBAR) },
+        sidebar: { "/zh/": writeSidebar(CHINESE_SIDEBAR, { open: CHINESE_SIDEBAR.length }) },
         outline: { label: "本页内容" },
         docFooter: { prev: "上一页", next: "下一页" },
         darkModeSwitchLabel: "主题",
@@ -144,10 +152,16 @@ export default defineConfig<SiteTheme>({
       { text: `v${version}`, link: "/project/changelog.md" },
     ],
     sidebar: {
-      "/": writeSidebar(englishSidebar(listApiPages())),
+      "/": writeSidebar(englishSidebar(listApiPages()), { open: 1 }),
       "/decisions/": [{ text: "Decisions", link: "/decisions/index.md", items: decisions }],
     },
     outline: [2, 3],
+    notFound: {
+      title: "Page not found",
+      quote: "The address may be wrong, or the page was moved.",
+      linkText: "Go to the front page",
+      linkLabel: "Go to the front page",
+    },
     search: {
       provider: "local",
       options: {
