@@ -68,9 +68,10 @@ const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   "Unlicense",
   // Fonts; the page carries the licence with the font.
   "OFL-1.1",
-  // MIT or BSD is chosen, or both licences are permissive.
+  // MIT, BSD or Apache is chosen, or both licences are permissive.
   "(AFL-2.1 OR BSD-3-Clause)",
   "(MIT OR GPL-3.0-or-later)",
+  "(MPL-2.0 OR Apache-2.0)",
   "(MIT AND Zlib)",
   "(Apache-2.0 AND BSD-3-Clause)",
 ]);
@@ -80,9 +81,13 @@ const LICENCE_EXCEPTIONS: { readonly [name: string]: string } = {
   "@modelcontextprotocol/server-everything": "SEE LICENSE IN LICENSE",
   "axe-core": "MPL-2.0",
 };
+/** Packages whose manifest names no licence, but whose licence file is the MIT licence. */
+const MIT_BY_FILE: ReadonlySet<string> = new Set(["khroma"]);
 /** lightningcss has one package per platform. */
 const isLicenceException = (name: string, licence: string): boolean =>
-  LICENCE_EXCEPTIONS[name] === licence || (/^lightningcss(?:-|$)/.test(name) && licence === "MPL-2.0");
+  LICENCE_EXCEPTIONS[name] === licence ||
+  (MIT_BY_FILE.has(name) && licence === "") ||
+  (/^lightningcss(?:-|$)/.test(name) && licence === "MPL-2.0");
 
 const INTEGRITY = /^sha512-[A-Za-z0-9+/]{86}==$/;
 const REGISTRY = "https://registry.npmjs.org/";

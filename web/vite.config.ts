@@ -1,8 +1,9 @@
 // Builds the page into the package's dist folder, with relative URLs. The page imports the package by its public entry
 // points, which are resolved to the source here.
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { defineConfig, type Plugin } from "vite";
+import { build, defineConfig, type Plugin, type Rolldown } from "vite";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -35,10 +36,60 @@ function addFontLicence(): Plugin {
   };
 }
 
+const FRAME_URL = "assets/diagram-frame.html";
+
+/**
+ * Adds the frame that draws diagrams: one document with its script inline, because a sandboxed frame has an opaque origin,
+ * from which the server accepts no requests.
+ */
+function addDiagramFrame(): Plugin {
+  const root = at("./src/diagram-frame");
+  return {
+    name: "diagram-frame",
+    configureServer({ middlewares }) {
+      middlewares.use((request, response, next) => {
+        if (request.url === `/${FRAME_URL}`) request.url = "/src/diagram-frame/frame.html";
+        if (request.headers.origin === "null") response.setHeader("access-control-allow-origin", "*");
+        next();
+      });
+    },
+    async buildStart() {
+      if (this.meta.watchMode) return;
+      const built = await build({
+        configFile: false,
+        root,
+        logLevel: "warn",
+        // Formulas in diagrams would need a further library.
+        resolve: { alias: [{ find: /^katex$/, replacement: join(root, "no-formulas.ts") }] },
+        build: {
+          write: false,
+          target: "es2023",
+          modulePreload: false,
+          license: { fileName: "licences.txt" },
+          chunkSizeWarningLimit: 4000,
+          rolldownOptions: { input: join(root, "frame.ts"), output: { codeSplitting: false } },
+        },
+      });
+      const outputs = [built].flat() as readonly Pick<Rolldown.RolldownOutput, "output">[];
+      const html = readFileSync(join(root, "frame.html"), "utf8");
+      for (const file of outputs.flatMap(({ output }) => output))
+        if (file.type === "chunk")
+          this.emitFile({ type: "asset", fileName: FRAME_URL, source: putInline(html, file.code) });
+        else this.emitFile({ type: "asset", fileName: `assets/diagram-frame-${file.fileName}`, source: file.source });
+    },
+  };
+}
+
+/** Replaces the script of a document by its code. The code must not end the element. */
+function putInline(html: string, code: string): string {
+  const script = `<script type="module">${code.replaceAll(/<(?=\/script|!--)/gi, "\\x3c")}</script>`;
+  return html.replace(/\s*<script .*<\/script>/, "").replace("</body>", () => `${script}</body>`);
+}
+
 export default defineConfig({
   root: at("."),
   base: "./",
-  plugins: [putThemeFirst(), addFontLicence()],
+  plugins: [putThemeFirst(), addFontLicence(), addDiagramFrame()],
   resolve: {
     alias: [
       { find: /^loom-agent\/react\/style\.css$/, replacement: at("../src/react/style.css") },

@@ -15,6 +15,7 @@ export { toVegaLite } from "./data/to-vega-lite.ts";
 export { writeMarkdownTable } from "./data/write-markdown-table.ts";
 export { ApprovalCard } from "./parts/approval-card.tsx";
 export { ErrorBanner } from "./parts/error-banner.tsx";
+export { ImageViewer } from "./parts/image-viewer.tsx";
 export { PartItem } from "./parts/part-item.tsx";
 export { ThinkingItem } from "./parts/thinking-item.tsx";
 export { TodoCard } from "./parts/todo-card.tsx";
@@ -41,6 +42,7 @@ export {
   type ApprovalResponse,
   type ChartProps,
   type CodeProps,
+  type DiagramProps,
   type ElementTarget,
   type FeedbackResponse,
   type MathProps,

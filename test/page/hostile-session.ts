@@ -53,16 +53,28 @@ export async function writeHostileSession(
   return given;
 }
 
-/** Writes an answer in each format, split at arbitrary positions. */
+/** Diagrams that try to run a script, to load something and to change the limits. The last one is invalid. */
+const DIAGRAMS = [
+  `flowchart LR\n  A["<img src=x onerror=${RUN}><script>${RUN}</script>"] --> B\n  click B href "javascript:${RUN}"`,
+  `%%{init: {"securityLevel": "loose", "themeCSS": "@import url(${EVIL}/x.css);", "htmlLabels": true}}%%
+flowchart LR\n  A["<a href='javascript:${RUN}'>x</a><img src='${EVIL}/x.png'>"] --> B\n  click B call alert()`,
+  `sequenceDiagram\n  accTitle: <svg onload=${RUN}>\n  A->>B: <iframe srcdoc="<script>parent.${RUN}</script>">
+  link A: x @ javascript:${RUN}`,
+  `flowchart LR\n  A[ <script>${RUN}</script>`,
+];
+export const DRAWN_DIAGRAMS = DIAGRAMS.length - 1;
+
+/** Writes an answer in each format, split at arbitrary positions. All begin with diagrams, which only Markdown has. */
 export async function writeHostileAnswers(log: Log, session: string, texts: readonly string[]): Promise<void> {
   const writer = await new LogWriter(log, session).open();
+  const answer = [...DIAGRAMS.map((source) => `\`\`\`mermaid\n${source}\n\`\`\``), ...texts].join("\n\n");
   for (const format of ["markdown", "html", "text", "application/x-unknown"]) {
     writer.begin(`run-${format}`, { message: format });
     writer.put({ type: "node_enter", id: "think" });
-    for (const piece of texts.join("\n\n").match(/[^]{1,700}/g) ?? [])
+    for (const piece of answer.match(/[^]{1,700}/g) ?? [])
       writer.put({ type: "message_chunk", id: "think", content: piece, format });
     writer.put({ type: "node_exit", id: "think", result: "Ok" });
-    writer.end({}, texts.join("\n\n"));
+    writer.end({}, answer);
   }
   await writer.flush();
 }

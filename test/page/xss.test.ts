@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
 import { PAGE_SAMPLES } from "../sampling.ts";
 import {
+  DRAWN_DIAGRAMS,
   writeHostileAnswers,
   writeHostileQuestion,
   writeHostileSession,
@@ -43,13 +44,23 @@ function findForbidden(): readonly string[] {
   for (const element of document.querySelectorAll("*")) {
     const name = element.localName.toLowerCase();
     const tell = (what: string): void => void found.push(`${what} in ${element.outerHTML.slice(0, 120)}`);
-    if (refused.has(name)) tell(name);
+    // Diagrams are drawn in a sandboxed frame and shown as images.
+    const isSandbox = element.matches(
+      'iframe[sandbox="allow-scripts"][src$="/assets/diagram-frame.html"]:not([srcdoc])',
+    );
+    const isDiagram = element.matches('.page-diagram img[src^="data:image/svg+xml,"]');
+    if (refused.has(name) && !isSandbox) tell(name);
     const src = element.getAttribute("src") ?? (name === "link" ? element.getAttribute("href") : null);
     if (name === "script" || name === "link") {
       if (!/^(?:\.\/|http:\/\/127\.0\.0\.1:\d+\/)assets\/[\w-]+\.\w+$/.test(src ?? "")) tell(name);
       continue;
     }
-    if (src !== null && !/^(?:\.?\/v1\/|blob:|data:image\/(?:png|jpeg|gif|webp|avif);base64,[\w+/=]*$)/.test(src))
+    if (
+      src !== null &&
+      !isSandbox &&
+      !isDiagram &&
+      !/^(?:\.?\/v1\/|blob:|data:image\/(?:png|jpeg|gif|webp|avif);base64,[\w+/=]*$)/.test(src)
+    )
       tell(`src ${src}`);
     const href = element.getAttribute("href");
     if (href !== null && !/^(?:https?:\/\/|mailto:|#|\.?\/v1\/sessions\/)/.test(href)) tell(`href ${href}`);
@@ -141,6 +152,33 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
     expect(await page.evaluate(findForbidden)).toEqual([]);
   }
 
+  /** Diagrams run nothing, not even in their frame, which cannot reach the page. */
+  async function expectSandboxedDiagrams(page: Page): Promise<void> {
+    await page
+      .locator(".page-diagram img")
+      .nth(DRAWN_DIAGRAMS - 1)
+      .waitFor();
+    await page.getByText(/^Diagram not drawn: /).waitFor();
+    const [frame, ...others] = page.frames().filter((each) => each !== page.mainFrame());
+    expect(others).toEqual([]);
+    const seen = await frame?.evaluate(() => {
+      const tryOut = (act: () => unknown): string => {
+        try {
+          return String(act());
+        } catch (error) {
+          return (error as Error).name;
+        }
+      };
+      return [
+        String("__ran" in globalThis),
+        globalThis.origin,
+        tryOut(() => parent.document),
+        tryOut(() => localStorage.length),
+      ];
+    });
+    expect(seen).toEqual(["false", "null", "SecurityError", "SecurityError"]);
+  }
+
   async function leave({ page, context, complaints, dialogs }: Awaited<ReturnType<typeof open>>): Promise<void> {
     expect(await page.evaluate(() => "__ran" in globalThis)).toBe(false);
     expect(context.pages()).toHaveLength(1);
@@ -185,6 +223,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
     for (const top of [1e9, 0]) {
       await page.evaluate((to) => document.querySelector(".loom-conversation-scroller")?.scrollTo(0, to), top);
       await page.locator(`[data-turn="run-${top === 0 ? "markdown" : "application/x-unknown"}"]`).waitFor();
+      if (top === 0) await expectSandboxedDiagrams(page);
       await expectHarmless(page, "[data-turn]");
       const shown = await page
         .locator("[data-turn]")

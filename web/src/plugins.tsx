@@ -1,6 +1,6 @@
-/** Plugins for code, formulas and charts. Their libraries are loaded on first use. */
+/** Plugins for code, formulas, charts and diagrams. Their libraries are loaded on first use. */
 import { lazy, type ReactNode } from "react";
-import type { CodeProps, MathProps, UiPlugins } from "loom-agent/react";
+import type { CodeProps, DiagramProps, MathProps, UiPlugins } from "loom-agent/react";
 import { Chart } from "./plugins/chart-plugin.tsx";
 import { isKnownLanguage } from "./plugins/code-languages.ts";
 import { TurnMenu } from "./shell/turn-menu.tsx";
@@ -18,4 +18,10 @@ function MathPlugin(props: MathProps): ReactNode {
   return <Formula {...props} />;
 }
 
-export const PLUGINS: UiPlugins = { Code: CodePlugin, Math: MathPlugin, Chart, TurnMenu };
+const Diagram = lazy(async () => ({ default: (await import("./plugins/diagram/diagram-plugin.tsx")).Diagram }));
+
+function DiagramPlugin(props: DiagramProps): ReactNode {
+  return <Diagram {...props} />;
+}
+
+export const PLUGINS: UiPlugins = { Code: CodePlugin, Math: MathPlugin, Chart, Diagram: DiagramPlugin, TurnMenu };

@@ -29,14 +29,16 @@ const MIN_SCALE = 0.1;
 const MAX_SCALE = 8;
 
 export interface ImageViewerProps {
-  /** URL as the sender wrote it. */
+  /** URL as the sender wrote it; empty if the image has none. */
   readonly url: string;
   /** URL the image is loaded from. */
   readonly source: string;
+  /** Title of the dialog, and text alternative. */
   readonly name: string;
   readonly onClose: () => void;
 }
 
+/** Shows one image in a dialog, fitted or zoomed. */
 export function ImageViewer({ url, source, name, onClose }: ImageViewerProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();

@@ -105,6 +105,13 @@ export interface ChartProps {
   onFail?(reason: string): void;
 }
 
+/** Props of a plugin that draws the diagram of a code block in the language `mermaid`. */
+export interface DiagramProps {
+  readonly code: string;
+  /** Renders the code block with `tools` in its head; `drawing` replaces the code. */
+  readonly renderBlock: (tools?: ReactNode, drawing?: ReactNode) => ReactNode;
+}
+
 /** Props of a menu with further actions on a run. */
 export interface TurnMenuProps {
   readonly turn: TurnView;
@@ -118,6 +125,8 @@ export interface UiPlugins {
   readonly Math?: ComponentType<MathProps>;
   /** Chart drawing. */
   readonly Chart?: ComponentType<ChartProps>;
+  /** Diagram drawing. */
+  readonly Diagram?: ComponentType<DiagramProps>;
   /** Menu with further actions on a run, shown in its footer. */
   readonly TurnMenu?: ComponentType<TurnMenuProps>;
 }

@@ -1,4 +1,5 @@
 // The page: serves only its files, with security headers and compression, and responds 503 until it is built.
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +16,8 @@ writeFileSync(join(folder, "page/index.html"), "<!doctype html><title>Loom</titl
 writeFileSync(join(folder, "page/assets/index-1.js"), SCRIPT);
 writeFileSync(join(folder, "page/assets/font-2.woff2"), FONT);
 writeFileSync(join(folder, "page/assets/odd-3.xyz"), "?");
+const INLINE = 'draw("</style>");\n';
+writeFileSync(join(folder, "page/assets/frame.html"), `<!doctype html><script type="module">${INLINE}</script>`);
 writeFileSync(join(folder, "page/assets/deep/hidden.js"), "hidden");
 writeFileSync(join(folder, "secret.txt"), "secret");
 symlinkSync(join(folder, "secret.txt"), join(folder, "page/assets/link.txt"));
@@ -42,6 +45,25 @@ describe("the page", () => {
     expect(headers["content-security-policy"]).toContain("require-trusted-types-for 'script'");
     expect(headers["content-security-policy"]).not.toMatch(/unsafe|\*|https?:/);
     expect(headers["permissions-policy"]).toContain("camera=()");
+  });
+
+  it("lets its own page frame a document, which runs its inline script in a sandbox and loads nothing", async () => {
+    const frame = await ask("/agents/assets/frame.html", { "accept-encoding": "gzip" });
+    expect(Object.fromEntries(frame.headers)).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-cache",
+      "x-frame-options": "SAMEORIGIN",
+      "content-security-policy": [
+        "default-src 'none'",
+        `script-src 'sha256-${createHash("sha256").update(INLINE).digest("base64")}'`,
+        "style-src 'unsafe-inline'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'self'",
+        "sandbox allow-scripts",
+      ].join("; "),
+    });
+    expect((await ask("/")).headers.get("content-security-policy")).toContain("frame-src 'self';");
   });
 
   it("has immutable files with media types", async () => {

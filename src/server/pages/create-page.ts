@@ -1,9 +1,10 @@
 /**
- * Serves the built web page: one document and the files it loads. All URLs in it are relative, so it works under any
+ * Serves the built web page: one document, the files it loads, and sandboxed documents for its frames. All URLs in it are relative, so it works under any
  * path.
  *
  * Invariant: serves only files of the page, with a content security policy that blocks all other sources and framing.
  */
+import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 import { chooseEncoding } from "./choose-encoding.ts";
@@ -26,6 +27,8 @@ const POLICY = [
   "img-src 'self' data: blob:",
   "font-src 'self'",
   "connect-src 'self'",
+  // The frame that draws diagrams. It cannot navigate to another host either.
+  "frame-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -34,6 +37,24 @@ const POLICY = [
 ].join("; ");
 
 const PROTECTION: { readonly [name: string]: string } = { ...SECURITY_HEADERS, "content-security-policy": POLICY };
+
+/**
+ * Headers of a document that the page shows in a frame: it runs its inline script, in an opaque origin, and makes no
+ * request at all. Diagrams have inline styles.
+ */
+function protectFrame(document: string): { readonly [name: string]: string } {
+  const script = /<script[^>]*>(.*)<\/script>/s.exec(document)?.[1] ?? "";
+  const policy = [
+    "default-src 'none'",
+    `script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+    "style-src 'unsafe-inline'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    "sandbox allow-scripts",
+  ];
+  return { ...SECURITY_HEADERS, "content-security-policy": policy.join("; "), "x-frame-options": "SAMEORIGIN" };
+}
 
 const NOT_BUILT = `The page is not built yet. Run in the package folder:
 
@@ -64,11 +85,12 @@ async function serveFile(request: Request, files: PageFiles): Promise<Response> 
   if (file === undefined) return answerText(request, 404, "Not found. 未找到该页面。\n");
   const encoding = file.isCompressible ? chooseEncoding(request.headers.get("accept-encoding")) : "identity";
   const etag = `"${file.digest}${encoding === "identity" ? "" : `-${encoding}`}"`;
+  const isFrame = name.endsWith(".html");
   const headers: { [name: string]: string } = {
-    ...PROTECTION,
+    ...(isFrame ? protectFrame(new TextDecoder().decode(await file.read("identity"))) : PROTECTION),
     etag,
-    // File names contain a digest, so their content never changes. The page itself does.
-    "cache-control": name === "" ? "no-cache" : "public, max-age=31536000, immutable",
+    // File names contain a digest, so their content never changes. Those of documents do not.
+    "cache-control": name === "" || isFrame ? "no-cache" : "public, max-age=31536000, immutable",
     ...(file.isCompressible ? { vary: "accept-encoding" } : {}),
   };
   if (isKnown(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });

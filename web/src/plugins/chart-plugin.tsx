@@ -14,11 +14,13 @@ import {
 } from "react";
 import type { JsonObject } from "loom-agent/protocol";
 import { type ChartProps, defineWords, Spinner, useUi, useWords } from "loom-agent/react";
-import { type ChartResult, createChartQueue } from "./chart/chart-queue.ts";
 import { readChartStyle } from "./chart/chart-style.ts";
+import type { ChartOutcome } from "./chart/compute-chart.ts";
 import { createChartWorker } from "./chart/create-chart-worker.ts";
 import type { OmittedPart } from "./chart/harden-specification.ts";
 import type { SvgElement } from "./chart/read-svg.ts";
+import { createDrawingQueue, type DrawingFailure } from "./drawing-queue.ts";
+import { useTheme } from "./use-theme.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SETTLE_MS = 150;
@@ -50,7 +52,9 @@ const WORDS = defineWords({
   },
 });
 
-const queue = createChartQueue({ createWorker: createChartWorker });
+type ChartResult = ChartOutcome | DrawingFailure;
+
+const queue = createDrawingQueue({ create: createChartWorker });
 
 /** Results by specification, so that a chart scrolled back into view is drawn at once. */
 const drawn = new WeakMap<JsonObject, { readonly key: string; readonly result: ChartResult }>();
@@ -165,23 +169,6 @@ function buildSvg({ tag, attributes, children }: SvgElement, prefix: string): SV
       );
   for (const child of children) element.append(typeof child === "string" ? child : buildSvg(child, prefix));
   return element;
-}
-
-/** Returns a number that changes with the theme of the page or the system. */
-function useTheme(): number {
-  const [count, setCount] = useState(0);
-  useEffect(() => {
-    const change = (): void => setCount((last) => last + 1);
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    system.addEventListener("change", change);
-    const observer = new MutationObserver(change);
-    observer.observe(document.documentElement, { attributeFilter: ["data-theme", "class", "style"] });
-    return () => {
-      system.removeEventListener("change", change);
-      observer.disconnect();
-    };
-  }, []);
-  return count;
 }
 
 /** Returns the width of an element, updated after resizing has settled: each new width redraws the chart. */

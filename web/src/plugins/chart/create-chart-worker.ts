@@ -4,8 +4,9 @@
  */
 // oxlint-disable-next-line import/default -- resolved by Vite
 import workerUrl from "./chart-worker.ts?worker&url";
-import type { ChartWorker, ChartWorkerEvents } from "./chart-queue.ts";
-import type { ChartWorkerMessage } from "./chart-worker.ts";
+import type { Renderer, RendererEvents } from "../drawing-queue.ts";
+import type { ChartRequest, ChartWorkerMessage } from "./chart-worker.ts";
+import type { ChartOutcome } from "./compute-chart.ts";
 
 /** Missing in TypeScript's DOM types. */
 interface TrustedTypes {
@@ -15,11 +16,11 @@ interface TrustedTypes {
 /** A policy name can be created once per page. */
 let policy: ReturnType<TrustedTypes["createPolicy"]> | undefined;
 
-export function createChartWorker({ onMessage: onAnswer, onError }: ChartWorkerEvents): ChartWorker {
+export function createChartWorker({ onMessage, onError }: RendererEvents<ChartOutcome>): Renderer<ChartRequest> {
   const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
   policy ??= trustedTypes?.createPolicy("loom-chart", { createScriptURL: checkUrl });
   const worker = new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, { type: "module", name: "charts" });
-  worker.addEventListener("message", ({ data }: MessageEvent<ChartWorkerMessage>) => onAnswer(data));
+  worker.addEventListener("message", ({ data }: MessageEvent<ChartWorkerMessage>) => onMessage(data));
   worker.addEventListener("error", onError);
   return { send: (request) => worker.postMessage(request), end: () => worker.terminate() };
 }
