@@ -59,8 +59,7 @@ function addDiagramFrame(): Plugin {
         configFile: false,
         root,
         logLevel: "warn",
-        // Formulas in diagrams would need a further library.
-        resolve: { alias: [{ find: /^katex$/, replacement: join(root, "no-formulas.ts") }] },
+        plugins: [leaveOutFormulas()],
         build: {
           write: false,
           target: "es2023",
@@ -77,6 +76,17 @@ function addDiagramFrame(): Plugin {
           this.emitFile({ type: "asset", fileName: FRAME_URL, source: putInline(html, file.code) });
         else this.emitFile({ type: "asset", fileName: `assets/diagram-frame-${file.fileName}`, source: file.source });
     },
+  };
+}
+
+/** Formulas in diagrams would need a further library. Such diagrams are shown as code. */
+function leaveOutFormulas(): Plugin {
+  const refusal = 'throw new Error("Formulas in diagrams are not supported");';
+  return {
+    name: "no-formulas",
+    enforce: "pre",
+    resolveId: (id) => (id === "katex" ? "\0katex" : undefined),
+    load: (id) => (id === "\0katex" ? `export default { renderToString() { ${refusal} } };` : undefined),
   };
 }
 

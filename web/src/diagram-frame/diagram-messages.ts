@@ -37,7 +37,7 @@ export type DiagramOutcome =
   | { readonly failure: "too_large" };
 
 /** A request or outcome, with the number of the request. */
-export type Numbered<Message> = Message & { readonly number: number };
+export type WithNumber<Message> = Message & { readonly number: number };
 
 /** Longer sources are not drawn. The time for a layout grows faster than its source. */
 export const MAX_SOURCE = 20_000;
@@ -48,7 +48,7 @@ const MAX_MESSAGE = 200;
 const MAX_STYLE = 500;
 const MAX_SERIES = 16;
 
-export function readDiagramRequest(value: unknown): Numbered<DiagramRequest> | undefined {
+export function readDiagramRequest(value: unknown): WithNumber<DiagramRequest> | undefined {
   const { number, source, style } = readFields(value);
   if (!isCount(number) || !isText(source, MAX_SOURCE)) return undefined;
   const { isDark, font, ink, soft, line, strong, paper, wash, series } = readFields(style);
@@ -61,7 +61,7 @@ export function readDiagramRequest(value: unknown): Numbered<DiagramRequest> | u
 }
 
 /** Returns undefined for a message of any other form. */
-export function readDiagramOutcome(value: unknown): Numbered<DiagramOutcome> | undefined {
+export function readDiagramOutcome(value: unknown): WithNumber<DiagramOutcome> | undefined {
   const { number, failure, message, svg, width, height, name } = readFields(value);
   if (!isCount(number)) return undefined;
   if (failure === "too_large") return { number, failure };

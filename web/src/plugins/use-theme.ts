@@ -1,3 +1,4 @@
+/** Tells drawings when the colors of the page change. */
 import { useEffect, useState } from "react";
 
 /** Returns a number that changes with the theme of the page or the system. */
