@@ -317,6 +317,8 @@ export interface ApprovalView {
   readonly expiresAt?: number;
   /** Digest of the requested action. An approval that includes it applies to exactly this action. */
   readonly digest?: string;
+  /** What the call would change, as a unified diff. */
+  readonly preview?: string;
   readonly reason?: string;
   readonly actor?: string;
 }

@@ -102,6 +102,8 @@ export interface ApprovalRequest {
   readonly name: string;
   /** Arguments to approve. */
   readonly arguments: JsonObject;
+  /** What the call would change, as a unified diff. */
+  readonly preview?: string;
   /** Milliseconds until the approval expires. Default: one hour. */
   readonly expiresInMs?: number;
 }

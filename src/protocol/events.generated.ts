@@ -348,6 +348,8 @@ export interface ToolApprovalEvent {
   readonly expires_at?: number;
   /** Digest of the tool and its arguments; an approval that includes it applies only to this exact call */
   readonly digest?: string;
+  /** What the call would change, as a unified diff of limited length */
+  readonly preview?: string;
 }
 
 /** The complete answer of a run and its last frame. Sent without `type` (001 §5). */
@@ -719,7 +721,7 @@ export const LOOM_EVENT_FORMS = {
   "tool_start": "001 §4.2>#call_id?s name:s executor?~client expires_at?n",
   "tool_output": "001 §4.2>#call_id?s name:s content:s",
   "tool_end": "001 §4.2>#call_id?s name:s result:s is_error:b output?j error_code?s duration_ms?n0 actor?s",
-  "tool_approval": "001 §4.2>#call_id?s name:s arguments:m expires_at?n digest?s",
+  "tool_approval": "001 §4.2>#call_id?s name:s arguments:m expires_at?n digest?s preview?s",
   "reply": "001 §5#reply:s",
   "run_end": "001 §8#status:=completed|error|cancelled summary?{total_tokens?i0 prompt_tokens?i0 completion_tokens?i0 duration_ms?n0 tool_calls?i0} first_event_id?i0 last_event_id?i0 frame_count?i0 reason?s code?s",
   "reasoning_chunk": "001 §8#content:s id?s stage?~reasoning|planning|analyzing",

@@ -40,6 +40,11 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
    */
   readonly needsApproval?: boolean | ((input: OutputOf<Schema>) => boolean | Promise<boolean>);
   /**
+   * Returns what a call would change, as a unified diff, for the user who approves it; undefined if there is nothing to
+   * compare. Shown up to 20,000 characters. Default: the user sees the arguments only.
+   */
+  readonly preview?: (input: OutputOf<Schema>, signal: AbortSignal) => string | undefined | Promise<string | undefined>;
+  /**
    * Runs the tool. Returns a string, any JSON value, the result of `toolResult`, or nothing; or a promise of these.
    *
    * A generator or stream prints what it yields and returns the result. If it returns nothing, the result is the
@@ -59,6 +64,7 @@ const FIELDS: { readonly [name in keyof Required<ToolDefinition<StandardSchema>>
   inputSchema: true,
   approval: true,
   needsApproval: true,
+  preview: true,
   execute: true,
   timeoutMs: true,
   concurrency: true,
@@ -103,7 +109,17 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
  * Throws `tool_invalid` if the definition is not valid.
  */
 export function defineTool<Schema extends StandardSchema>(definition: ToolDefinition<Schema>): Tool {
-  const { name, description, input, approval, needsApproval, execute, inputSchema: given, ...options } = definition;
+  const {
+    name,
+    description,
+    input,
+    approval,
+    needsApproval,
+    preview,
+    execute,
+    inputSchema: given,
+    ...options
+  } = definition;
   const refuse = (what: string): never => {
     throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
   };
@@ -151,6 +167,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
     needsApproval(value) {
       return typeof policy === "function" ? policy(value) : policy === true || policy === "always";
     },
+    ...(preview === undefined ? {} : { preview: async (value, signal) => preview(value, signal) }),
     ...(execute === undefined ? { executor: "client" } : {}),
     async execute(value, context) {
       if (execute === undefined) throw new LoomError("unsupported", `The tool ${name} is carried out by the client`);

@@ -26,7 +26,8 @@ import { asToolResult } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
 import type { Tool, ToolCallRequest, ToolContext, ToolOutcome, ToolCallResult } from "./tool.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
-import { shorten } from "../protocol/cut-text.ts";
+import { dropUndefined } from "./drop-undefined.ts";
+import { cutText, shorten } from "../protocol/cut-text.ts";
 import { describeEdit } from "../protocol/describe-edit.ts";
 import { copyJson } from "../protocol/json.ts";
 
@@ -46,6 +47,8 @@ type ToolCallApproval = ToolCallCheck & { readonly note?: string };
 
 /** Limit for the list of tool names in the result of a call to an unknown tool. */
 const MAX_NAMES_LENGTH = 2000;
+/** Limit of the preview of a call, in characters. */
+const MAX_PREVIEW = 20_000;
 const NO_CLIENT = "No client can carry out this call here; it was not run";
 const CHANGED_SINCE_APPROVAL = "The effect of this call has changed since the user approved it; it was not run.";
 
@@ -123,6 +126,7 @@ async function checkAndApprove(
   const { callId, name } = call;
   // An approval requested before a restart keeps its arguments, even if schema or policy have changed.
   let requested = host.recall?.(callId)?.approvalArguments;
+  let preview: string | undefined;
   if (requested === undefined) {
     const read = readArguments(call);
     if (!read.ok) return { ok: false, ending: refuse("invalid_arguments", read.message) };
@@ -130,13 +134,14 @@ async function checkAndApprove(
     if (!checked.ok) return checked;
     if (rule !== "ask" && !(await needsApproval(tool, checked.value, host.signal))) return checked;
     requested = checked.arguments ?? read.input;
+    preview = await previewCall(tool, checked.value, host.signal);
   }
   // The caller has stopped waiting, so do not ask the user.
   host.signal.throwIfAborted();
-  const expiry = tool.approvalMs === undefined ? {} : { expiresInMs: tool.approvalMs };
+  const more = dropUndefined({ expiresInMs: tool.approvalMs, preview });
   let answer: ToolApprovalAnswer;
   try {
-    answer = await host.requestApproval({ callId, name, arguments: requested, ...expiry });
+    answer = await host.requestApproval({ callId, name, arguments: requested, ...more });
   } catch (error) {
     if (!isLoomError(error, "approval_unavailable")) throw error;
     return { ok: false, ending: refuse("approval_unavailable", `${error.message}. Continue without it.`) };
@@ -193,6 +198,18 @@ async function needsApproval(tool: Tool, input: unknown, signal: AbortSignal): P
   } catch {
     signal.throwIfAborted();
     return true;
+  }
+}
+
+/** The user is asked without a preview if the tool has none or cannot compute it. */
+async function previewCall(tool: Tool, input: unknown, signal: AbortSignal): Promise<string | undefined> {
+  if (tool.preview === undefined) return undefined;
+  try {
+    const preview: unknown = await withTimeout(tool, signal, async (until) => tool.preview?.(input, until));
+    return typeof preview === "string" && preview !== "" ? cutText(preview, MAX_PREVIEW).toWellFormed() : undefined;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
   }
 }
 

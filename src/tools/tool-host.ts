@@ -68,6 +68,8 @@ export interface ToolApprovalRequest {
   readonly callId: string;
   readonly name: string;
   readonly arguments: JsonObject;
+  /** What the call would change, as a unified diff. */
+  readonly preview?: string;
   /** Milliseconds until the request expires. Default: decided by the host. */
   readonly expiresInMs?: number;
 }

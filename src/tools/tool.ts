@@ -102,6 +102,11 @@ export interface Tool extends ToolOptions {
   validate(input: JsonObject): Promise<CheckedInput>;
   /** Returns whether the user must approve a call with this validated input. */
   needsApproval(input: unknown): boolean | Promise<boolean>;
+  /**
+   * Returns what a call with this validated input would change, as a unified diff, for the user who approves it.
+   * Undefined if there is nothing to compare.
+   */
+  preview?(input: unknown, signal: AbortSignal): Promise<string | undefined>;
   /** Runs the tool with validated input. */
   execute(input: unknown, context: ToolContext): Promise<ToolCallResult>;
 }

@@ -138,7 +138,13 @@ export async function writeHostileQuestion(log: Log, session: string, texts: rea
     { type: "reasoning_chunk", content: some, stage: some },
     { type: "tool_call_chunk", call_id: "a", name: some, arguments_delta: JSON.stringify(asked).slice(0, -9) },
     { type: "tool_call", call_id: "b", name: some, description: some, arguments: asked },
-    { type: "tool_approval", call_id: "b", name: some, arguments: { ...asked, nested: asked, list: [...texts] } },
+    {
+      type: "tool_approval",
+      call_id: "b",
+      name: some,
+      arguments: { ...asked, nested: asked, list: [...texts] },
+      preview: texts.join("\n"),
+    },
     { type: "tool_start", call_id: "c", name: some },
     { type: "tool_progress", call_id: "c", name: some, progress: 40, message: texts.join("\n") },
   );

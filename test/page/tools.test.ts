@@ -49,6 +49,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
       description: "Removes a file.",
       input: z.object({ path: z.string(), copies: z.number(), force: z.boolean().optional() }),
       approval: "always",
+      preview: () => "@@ -1,2 +1,1 @@\n kept\n-gone",
       execute: (input) => {
         removed.push(input);
         return `removed ${input.path}`;
@@ -142,6 +143,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     const other = findAnswer(second.page, "zh").getByRole("group", { name: "remove", exact: true });
     await other.getByRole("button", { name: "允许", exact: true }).waitFor();
     await other.getByText("old.txt").waitFor();
+    expect(await other.getByRole("group", { name: "更改：+0 −1" }).innerText()).toBe("第 1 行\n kept\n-gone");
 
     const allow = card.getByRole("button", { name: "Allow", exact: true });
     /** The place of the button in its card. */

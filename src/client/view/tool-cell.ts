@@ -108,14 +108,14 @@ export class ToolCell implements PartCell {
     const isOpen = status === "streaming" || status === "ready";
     switch (event.type) {
       case "tool_approval": {
-        const { arguments: given, expires_at, digest } = event;
+        const { arguments: given, expires_at, digest, preview } = event;
         // Some dialects announce a call only when it starts, so the approval request comes first.
         if (!this.isCalled) this.#settleArguments(given, undefined);
         this.#set({
           status: isOpen ? "awaiting_approval" : undefined,
           approval: withFields<ApprovalView>(
             { decision: "pending", arguments: given },
-            { expiresAt: expires_at, digest },
+            { expiresAt: expires_at, digest, preview },
           ),
         });
         return;

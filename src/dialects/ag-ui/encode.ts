@@ -209,6 +209,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     note: "what is not text is in `metadata.loom`. If a call is made again after an interruption, its ID gets a suffix",
   }),
   tool_approval: carried("RUN_FINISHED", encodeApproval, {
+    lostFields: ["preview"],
     note: "with the outcome `interrupt`, whose ID is the ID of the call. Sent after each record until all are answered",
   }),
   tool_approval_result: carried("CUSTOM", (fold, event, { envelope }) => {

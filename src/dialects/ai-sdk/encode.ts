@@ -251,7 +251,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       return [...shown, ...addToStep(fold, [writeChunk("tool-approval-request", request)], true)];
     },
     {
-      lostFields: ["expires_at", "digest"],
+      lostFields: ["expires_at", "digest", "preview"],
       note: "the ID of the approval is the ID of the call. `data-loom-waiting` follows as soon as nothing else is open",
     },
   ),

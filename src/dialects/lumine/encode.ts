@@ -305,7 +305,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       call.arguments = event.arguments;
       return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
     },
-    { lostFields: ["expires_at"], note: "with status `awaiting_approval`" },
+    { lostFields: ["expires_at", "preview"], note: "with status `awaiting_approval`" },
   ),
   tool_approval_result: converted(
     "tool_use",

@@ -230,6 +230,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       return [...endTexts(fold, envelope.node_id), ...requestApproval(fold, { ...event, call_id: id }, envelope)];
     },
     {
+      lostFields: ["preview"],
       note: "an item `mcp_approval_request`. The response ends when all calls of the model's answer have ended or wait; the rest of the run is another response",
     },
   ),

@@ -67,6 +67,11 @@ export const tool_approval = defineEvent({
       "Digest of the tool and its arguments; an approval that includes it applies only to this exact call",
       "工具及其参数的摘要值（digest）；带有该值的审批只对这一次调用有效",
     ),
+    preview: additional(
+      string,
+      "What the call would change, as a unified diff of limited length",
+      "调用将要做出的更改，为长度受限的统一 diff 格式",
+    ),
   },
 });
 

@@ -1,10 +1,17 @@
-/** What a tool call will do: a sentence, what it acts on, and a preview of the text that it writes or sends. */
+/** What a tool call will do: a sentence, what it acts on, and what it changes or the text that it writes or sends. */
 import type { ReactNode } from "react";
 import { Icon } from "../ui/icon.tsx";
 import type { ActionDescription } from "./describe-action.ts";
+import { DiffView } from "./diff-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
 
-export function ActionSummary({ action }: { readonly action: ActionDescription }): ReactNode {
+export interface ActionSummaryProps {
+  readonly action: ActionDescription;
+  /** Unified diff of what changes; shown in place of the text that is written. */
+  readonly diff?: string | undefined;
+}
+
+export function ActionSummary({ action, diff }: ActionSummaryProps): ReactNode {
   const { sentence, subject, icon, preview, isQuestion = false } = action;
   return (
     <div className="loom-action">
@@ -13,7 +20,9 @@ export function ActionSummary({ action }: { readonly action: ActionDescription }
         {icon === undefined ? null : <Icon name={icon} />}
         <ShortText text={subject} isExact />
       </p>
-      {preview === undefined ? null : (
+      {diff !== undefined ? (
+        <DiffView diff={diff} />
+      ) : preview === undefined ? null : (
         <div className="loom-action-preview">
           <span aria-hidden="true">{preview.label}</span>
           <LogBox text={preview.text} label={preview.label} end="first" isExact />

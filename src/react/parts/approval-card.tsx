@@ -14,6 +14,7 @@ import { ArgumentsView } from "./arguments-view.tsx";
 import { Countdown } from "./clock-text.tsx";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
 import { ACTION_WORDS, describeAction } from "./describe-action.ts";
+import { DiffView } from "./diff-view.tsx";
 import { ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -107,7 +108,8 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
     );
   }
   const canAnswer = isLive && actions.approve !== undefined;
-  const action = describeAction(call.toolName, approval.arguments, actionWords);
+  const { preview: diff } = approval;
+  const action = describeAction(call.toolName, approval.arguments, actionWords, diff !== undefined);
   const question = words.question(
     call.toolName === "" ? words.unnamed : revealHidden(cutText(call.toolName, MAX_NAME)),
   );
@@ -121,9 +123,12 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
         )}
       </p>
       {action === undefined ? (
-        <ArgumentsView arguments={approval.arguments} argumentsText="" argumentsInvalid={false} isStreaming={false} />
+        <>
+          <ArgumentsView arguments={approval.arguments} argumentsText="" argumentsInvalid={false} isStreaming={false} />
+          {diff === undefined ? null : <DiffView diff={diff} />}
+        </>
       ) : (
-        <ActionSummary action={action} />
+        <ActionSummary action={action} diff={diff} />
       )}
       {canAnswer ? (
         <Suspense fallback={<Spinner />}>

@@ -11,6 +11,11 @@ describe("describeAction", () => {
       icon: "file",
       preview: { label: "Content", text: "# A" },
     });
+    expect(describeAction("write_file", { path: "a.md", content: "# A" }, en, true)).toEqual({
+      sentence: "Changes this file.",
+      subject: "a.md",
+      icon: "file",
+    });
     expect(describeAction("delete_file", { path: "a.md" }, zh)).toMatchObject({ sentence: zh.deleteFile });
     expect(describeAction("calculator", { expression: "1+1" }, zh)).toMatchObject({ subject: "1+1" });
     expect(describeAction("ask_consent", { question: "Go on?" }, en)).toEqual({ subject: "Go on?", isQuestion: true });

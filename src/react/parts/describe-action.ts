@@ -9,6 +9,7 @@ import { defineWords } from "../ui/words.ts";
 export const ACTION_WORDS = defineWords({
   en: {
     writeFile: "Writes this file. An existing file is replaced.",
+    changeFile: "Changes this file.",
     writeEmpty: "Writes an empty file. An existing file is replaced.",
     deleteFile: "Deletes this file. This can't be undone.",
     readFile: "Reads this file.",
@@ -20,6 +21,7 @@ export const ACTION_WORDS = defineWords({
   },
   zh: {
     writeFile: "写入此文件；若文件已存在，将被替换。",
+    changeFile: "修改此文件。",
     writeEmpty: "写入一个空文件；若文件已存在，将被替换。",
     deleteFile: "删除此文件，且无法恢复。",
     readFile: "读取此文件。",
@@ -46,17 +48,29 @@ export interface ActionDescription {
 }
 
 /** Returns undefined for a tool or arguments that are not known: all arguments are shown instead. */
-export function describeAction(tool: string, given: JsonObject, words: ActionWords): ActionDescription | undefined {
+export function describeAction(
+  tool: string,
+  given: JsonObject,
+  words: ActionWords,
+  /** A diff shows what changes. */
+  hasDiff = false,
+): ActionDescription | undefined {
   const find = Object.hasOwn(ACTIONS, tool) ? ACTIONS[tool] : undefined;
   if (find === undefined || Object.values(given).some((value) => typeof value !== "string")) return undefined;
   const texts = given as { readonly [name: string]: string };
-  return Object.keys(given).every((name) => find.names.includes(name)) ? find.describe(texts, words) : undefined;
+  return Object.keys(given).every((name) => find.names.includes(name))
+    ? find.describe(texts, words, hasDiff)
+    : undefined;
 }
 
 interface KnownAction {
   /** The arguments that the description shows. */
   readonly names: readonly string[];
-  describe(given: { readonly [name: string]: string }, words: ActionWords): ActionDescription | undefined;
+  describe(
+    given: { readonly [name: string]: string },
+    words: ActionWords,
+    hasDiff: boolean,
+  ): ActionDescription | undefined;
 }
 
 const SAFE_METHODS: readonly (string | undefined)[] = [undefined, "GET", "HEAD"];
@@ -64,8 +78,9 @@ const SAFE_METHODS: readonly (string | undefined)[] = [undefined, "GET", "HEAD"]
 const ACTIONS: { readonly [tool: string]: KnownAction } = {
   write_file: {
     names: ["path", "content"],
-    describe({ path, content }, words) {
+    describe({ path, content }, words, hasDiff) {
       if (path === undefined || content === undefined) return undefined;
+      if (hasDiff) return { sentence: words.changeFile, subject: path, icon: "file" };
       if (content === "") return { sentence: words.writeEmpty, subject: path, icon: "file" };
       return {
         sentence: words.writeFile,

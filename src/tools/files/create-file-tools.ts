@@ -11,6 +11,7 @@ import { dropUndefined } from "../drop-undefined.ts";
 import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
+import { diffLines } from "./diff-lines.ts";
 import { listEntries } from "./list-entries.ts";
 import { quotePath, refusePath } from "./parse-path.ts";
 import { readText } from "./read-text.ts";
@@ -254,6 +255,17 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
     approval,
     // Not idempotent: the file may have changed since.
     timeoutMs,
+    preview: async ({ path, content }, signal) =>
+      workspace.withLocation(path, {}, async ({ folder, name, stats }) => {
+        if (name === undefined || stats?.isFile() !== true || stats.size > maxWriteBytes) return undefined;
+        const file = await workspace.openFile(folder.at(name), path);
+        try {
+          const { text } = await readText(file, { maxBytes: maxWriteBytes, maxScanBytes: 0, signal });
+          return diffLines(text, content);
+        } finally {
+          await file.close();
+        }
+      }),
     input: describeInput<{ readonly path: string; readonly content: string }>({
       type: "object",
       properties: { path: PATH, content: { type: "string", description: "Complete text of the file" } },

@@ -68,6 +68,34 @@ describe("approval of file changes", () => {
   });
 });
 
+describe("the preview of a write", () => {
+  const preview = async (content: string, path = "secret/b", options: FileToolOptions = {}): Promise<unknown> => {
+    const previews: unknown[] = [];
+    const host = createToolRecorder({
+      requestApproval: async (request) => {
+        previews.push(request.preview);
+        return { decision: "approved", arguments: request.arguments };
+      },
+    });
+    await run(find(createFileTools(root, options), "write_file"), host, callOf({ path, content }, "write_file"));
+    return previews[0];
+  };
+
+  it("is a diff of the existing file and the new text", async () => {
+    expect(await preview("SECRET\nmore\n")).toBe("@@ -1,1 +1,2 @@\n SECRET\n+more");
+    expect(readFileSync(join(root, "secret", "b"), "utf8")).toBe("SECRET\nmore\n");
+  });
+
+  it("is absent for a new file, equal or binary text, a large file and a path that is refused later", async () => {
+    expect(await preview("x", "new")).toBeUndefined();
+    expect(await preview("SECRET")).toBeUndefined();
+    expect(await preview("x", "secret/b", { maxWriteBytes: 3 })).toBeUndefined();
+    writeFileSync(join(root, "binary"), Buffer.from([0, 255]));
+    expect(await preview("x", "binary")).toBeUndefined();
+    expect(await preview("x", "secret")).toBeUndefined();
+  });
+});
+
 describe("file safety", () => {
   it("rejects an empty workspace path", () => {
     for (const workspace of ["", "  "])
