@@ -2,7 +2,8 @@
  * Estimates column widths in characters. Only some rows are rendered, so widths chosen by the browser would change
  * while scrolling.
  */
-import { formatCell, type TableData } from "../../protocol/read-table.ts";
+import type { TableData } from "../../protocol/read-table.ts";
+import { findGroupedColumns, formatTableCell } from "./group-digits.ts";
 
 const SAMPLED_ROWS = 200;
 const MIN_WIDTH = 4;
@@ -12,10 +13,11 @@ const SORT_ICON_WIDTH = 3;
 
 export function estimateColumnWidths(table: TableData): number[] {
   const step = Math.max(1, Math.floor(table.rowCount / SAMPLED_ROWS));
+  const grouped = findGroupedColumns(table);
   return table.columns.map(({ title }, column) => {
     let widest = measureText(title) + SORT_ICON_WIDTH;
     for (let row = 0; row < table.rowCount; row += step)
-      widest = Math.max(widest, measureText(formatCell(table.getCell(row, column))));
+      widest = Math.max(widest, measureText(formatTableCell(table.getCell(row, column), grouped[column] === true)));
     return Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, widest));
   });
 }

@@ -17,7 +17,7 @@ import { memoizeWeak } from "./memoize-weak.ts";
 import { computeInSlices } from "./run-in-slices.ts";
 import { saveText } from "./save-text.ts";
 import { TableGrid } from "./table-grid.tsx";
-import { TablePages } from "./table-pages.tsx";
+import { SMALLEST_PAGE, TablePages } from "./table-pages.tsx";
 import { useArrangedRows } from "./use-arranged-rows.ts";
 import { writeCsv } from "./write-csv.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -130,6 +130,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
         rows={shown}
         firstIndex={first}
         count={rows.length}
+        isScrolled={pageSize === Infinity}
         sorting={sorting}
         onSort={(next) => change({ sorting: next, page: 0 })}
       />
@@ -153,7 +154,7 @@ interface TableState extends RowQuery {
   readonly page: number;
 }
 
-const INITIAL_STATE: TableState = { filter: "", sorting: undefined, pageSize: 50, page: 0 };
+const INITIAL_STATE: TableState = { filter: "", sorting: undefined, pageSize: SMALLEST_PAGE, page: 0 };
 const tableStates = new WeakMap<TableData, TableState>();
 
 /** Keeps sorting, filter and page of a table that is scrolled out of view. */

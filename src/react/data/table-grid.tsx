@@ -8,11 +8,13 @@ import { useVirtualizer } from "../conversation/use-virtualizer.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { useHiddenSides } from "../ui/use-hidden-sides.ts";
 import { defineWords, useWords } from "../ui/words.ts";
 import type { Sorting } from "./arrange-rows.ts";
 import { estimateColumnWidths } from "./column-widths.ts";
+import { findGroupedColumns, formatTableCell } from "./group-digits.ts";
 import { memoizeWeak } from "./memoize-weak.ts";
-import { formatCell, type TableData, cellToText } from "../../protocol/read-table.ts";
+import { type TableData, cellToText } from "../../protocol/read-table.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
@@ -29,6 +31,7 @@ const WORDS = defineWords({
 });
 
 const getWidths = memoizeWeak(estimateColumnWidths);
+const getGrouped = memoizeWeak(findGroupedColumns);
 
 export interface TableGridProps {
   readonly table: TableData;
@@ -38,6 +41,8 @@ export interface TableGridProps {
   /** Index of the first of `rows` among all `count` matching rows. */
   readonly firstIndex: number;
   readonly count: number;
+  /** The rows scroll below the header. Otherwise the grid is as high as its rows. */
+  readonly isScrolled: boolean;
   readonly sorting: Sorting | undefined;
   readonly onSort: (sorting: Sorting | undefined) => void;
 }
@@ -52,9 +57,11 @@ const ROW_PX = 32;
 const OVERSCAN = 10;
 const MAX_TITLE = 200;
 
-export function TableGrid({ table, name, rows, firstIndex, count, sorting, onSort }: TableGridProps): ReactNode {
+export function TableGrid(props: TableGridProps): ReactNode {
+  const { table, name, rows, firstIndex, count, isScrolled, sorting, onSort } = props;
   const words = useWords(WORDS);
   const scroller = useRef<HTMLDivElement>(null);
+  useHiddenSides(scroller);
   const [open, setOpen] = useState<OpenCell>();
   const widths = getWidths(table);
   const titles = useMemo(
@@ -78,7 +85,14 @@ export function TableGrid({ table, name, rows, firstIndex, count, sorting, onSor
   const above = seen[0]?.start ?? 0;
   const below = virtualizer.getTotalSize() - (seen.at(-1)?.end ?? 0);
   return (
-    <div className="loom-table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={name}>
+    <div
+      className="loom-table-scroller"
+      data-scrolled={isScrolled}
+      ref={scroller}
+      tabIndex={0}
+      role="group"
+      aria-label={name}
+    >
       <table className="loom-table" aria-label={name} aria-rowcount={count + 1} style={{ width: sizeTable(widths) }}>
         <colgroup>
           {widths.map((width, column) => (
@@ -169,11 +183,12 @@ const LINE_TEXT = 120;
 
 const Row = memo(function Row({ table, row, rowIndex, titles, onOpen }: RowProps): ReactNode {
   const words = useWords(WORDS);
+  const grouped = getGrouped(table);
   return (
     <tr aria-rowindex={rowIndex + 2}>
       {titles.map((title, column) => {
         const cell = table.getCell(row, column);
-        const text = formatCell(cell);
+        const text = formatTableCell(cell, grouped[column] === true);
         return (
           <td key={column} data-kind={table.columns[column]?.kind}>
             {text.length > LONG_TEXT || text.includes("\n") ? (

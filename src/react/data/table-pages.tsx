@@ -30,8 +30,8 @@ const WORDS = defineWords({
   },
 });
 
-const SIZES = [50, 100, Infinity];
-const SMALLEST = 50;
+export const SMALLEST_PAGE = 20;
+const SIZES = [SMALLEST_PAGE, 100, Infinity];
 
 export interface TablePagesProps {
   readonly name: string;
@@ -47,7 +47,7 @@ export interface TablePagesProps {
 export function TablePages({ name, count, pageSize, page, onPage, onPageSize }: TablePagesProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
-  if (count <= SMALLEST) return null;
+  if (count <= SMALLEST_PAGE) return null;
   const pages = Math.max(1, Math.ceil(count / pageSize));
   const say = (value: number): string => formatNumber(value, language);
   return (

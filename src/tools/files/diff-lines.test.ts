@@ -27,8 +27,8 @@ describe("a diff", () => {
     const now = old.with(9, "changed").toSpliced(15, 0, "added");
     expect(diffLines(`${old.join("\n")}\n`, `${now.join("\n")}\n`)).toBe(
       [
-        ...["@@ -7,12 +7,13 @@", " line 7", " line 8", " line 9", "-line 10", "+changed", " line 11", " line 12"],
-        ...[" line 13", " line 14", " line 15", "+added", " line 16", " line 17", " line 18"],
+        "@@ -7,12 +7,13 @@\n line 7\n line 8\n line 9\n-line 10\n+changed\n line 11\n line 12",
+        " line 13\n line 14\n line 15\n+added\n line 16\n line 17\n line 18",
       ].join("\n"),
     );
     expect(diffLines("a\nb\n", "a\nb\n")).toBe("");
