@@ -55,4 +55,5 @@ export {
   useUi,
   type UiLanguage,
 } from "./ui/ui-context.tsx";
+export { useHiddenSides } from "./ui/use-hidden-sides.ts";
 export { chooseLanguage, defineWords, useWords } from "./ui/words.ts";

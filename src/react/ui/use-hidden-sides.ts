@@ -7,6 +7,7 @@ import { type RefObject, useEffect } from "react";
 /** Positions are fractions of a pixel on some screens. */
 const TOLERANCE_PX = 2;
 
+/** Marks the sides of a scrolling element where content is hidden, for style sheets: `data-hidden-sides`. */
 export function useHiddenSides(element: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const scroller = element.current;

@@ -13,7 +13,7 @@ import {
   useState,
 } from "react";
 import type { JsonObject } from "loom-agent/protocol";
-import { type ChartProps, defineWords, Spinner, useUi, useWords } from "loom-agent/react";
+import { type ChartProps, defineWords, Spinner, useHiddenSides, useUi, useWords } from "loom-agent/react";
 import { readChartStyle } from "./chart/chart-style.ts";
 import type { ChartOutcome } from "./chart/compute-chart.ts";
 import { createChartWorker } from "./chart/create-chart-worker.ts";
@@ -28,6 +28,7 @@ const SETTLE_MS = 150;
 const WORDS = defineWords({
   en: {
     drawing: "Drawing chart…",
+    scroll: "Chart, scrollable",
     fetch: "External data and images were removed.",
     link: "Links were removed.",
     generate: "Generated data was removed: too many rows.",
@@ -40,6 +41,7 @@ const WORDS = defineWords({
   },
   zh: {
     drawing: "正在绘制图表…",
+    scroll: "图表，可滚动",
     fetch: "已移除外部数据和图片。",
     link: "已移除链接。",
     generate: "已移除自动生成的数据：行数过多。",
@@ -65,10 +67,15 @@ export function Chart(props: ChartProps): ReactNode {
   const { language } = useUi();
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLDivElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  useHiddenSides(scroller);
   const prefix = useId();
   const width = useWidth(frame);
   const theme = useTheme();
   const [result, setResult] = useState(() => drawn.get(data)?.result);
+  const [isScrolled, setScrolled] = useState(false);
+  // Charts of several views keep their widths and are scaled; others were drawn for the width of the page or a wider one.
+  const isWide = result !== undefined && "drawing" in result && result.isWide;
   const latest = useRef(props);
   useLayoutEffect(() => {
     latest.current = props;
@@ -92,8 +99,11 @@ export function Chart(props: ChartProps): ReactNode {
 
   useLayoutEffect(() => {
     if (result === undefined) return;
-    if ("drawing" in result) canvas.current?.replaceChildren(buildSvg(result.drawing, prefix));
-    else
+    if ("drawing" in result) {
+      canvas.current?.replaceChildren(buildSvg(result.drawing, prefix));
+      const { scrollWidth = 0, clientWidth = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
+      setScrolled(scrollWidth > clientWidth || scrollHeight > clientHeight);
+    } else
       latest.current.onFail?.(
         result.failure === "invalid" ? words.invalid(result.message ?? "") : words[result.failure],
       );
@@ -107,7 +117,14 @@ export function Chart(props: ChartProps): ReactNode {
         </p>
       ) : null}
       <ChartHints>
-        <div role="img" aria-label={title} ref={canvas} className="loom-chart-canvas" />
+        <div
+          className="loom-chart-scroller"
+          ref={scroller}
+          data-wide={isWide}
+          {...(isScrolled ? { tabIndex: 0, role: "group", "aria-label": words.scroll } : {})}
+        >
+          <div role="img" aria-label={title} ref={canvas} className="loom-chart-canvas" />
+        </div>
       </ChartHints>
       {result !== undefined && "omitted" in result ? <Notes omitted={result.omitted} /> : null}
     </div>

@@ -49,7 +49,41 @@ describe("a Loom chart", () => {
     };
     const outcome = await draw(toVegaLite(data) ?? {});
     expect(readLabels(outcome)).toEqual(expect.arrayContaining(["一月; a.b[c]: 1", "三月; a.b[c]: 3"]));
-    expect(readTexts(outcome)).toEqual(expect.arrayContaining(["一月", "三月"]));
+    const names = mark === "pie" ? ["一月 25%", "三月 75%"] : ["一月", "三月"];
+    expect(readTexts(outcome)).toEqual(expect.arrayContaining(names));
+  });
+
+  it("labels up to eight slices of a pie without overlap, and more in the legend", async () => {
+    const pie = (count: number, width = 600): Promise<ChartOutcome> => {
+      const rows = Array.from({ length: count }, (_, index) => [`part ${index}`, index === 0 ? 500 : 1 + index]);
+      return draw(toVegaLite({ mark: "pie", columns: ["part", "value"], rows }) ?? {}, { ...STYLE, width });
+    };
+    const places = list(await pie(8)).flatMap(({ tag, attributes }) => {
+      const [, x, y] = /^translate\(([\d.]+),([\d.]+)\)/.exec(attributes["transform"] ?? "") ?? [];
+      return tag === "text" ? [{ x: Number(x), y: Number(y) }] : [];
+    });
+    expect(places).toHaveLength(8);
+    for (const [index, one] of places.entries())
+      for (const other of places.slice(index + 1))
+        if (one.x === other.x) expect(Math.abs(one.y - other.y)).toBeGreaterThanOrEqual(16);
+    expect(places.every(({ x, y }) => x > 0 && x < 600 && y > 0 && y < 280)).toBe(true);
+    expect(readTexts(await pie(8))).toEqual(expect.arrayContaining(["part 0 93%", "part 1 <1%", "part 7 1%"]));
+    for (const legend of [await pie(12), await pie(3, 200)]) {
+      expect(readTexts(legend)).toEqual(expect.arrayContaining([expect.stringMatching(/^part 0 \d+%$/)]));
+      expect(readLabels(legend)).toContain("part 0; value: 500");
+    }
+  });
+
+  it("is wider than the page if it has many categories, and shows all their names", async () => {
+    const chart = (count: number): Promise<ChartOutcome> => {
+      const rows = Array.from({ length: count }, (_, index) => [`category ${index}`, index]);
+      return draw(toVegaLite({ mark: "bar", columns: ["name", "value"], rows }) ?? {});
+    };
+    const long = await chart(100);
+    expect(long).toMatchObject({ isWide: true });
+    expect(Number(list(long)[0]?.attributes["width"])).toBeGreaterThan(1500);
+    expect(readTexts(long).filter((text) => text.startsWith("category"))).toHaveLength(100);
+    expect(await chart(5)).toMatchObject({ isWide: false });
   });
 
   it("uses the colors, width and language of the page", async () => {

@@ -8,7 +8,8 @@ import { compile, type TopLevelSpec } from "vega-lite";
 import type { JsonObject } from "loom-agent/protocol";
 import { type ChartStyle, toVegaConfig } from "./chart-style.ts";
 import { hardenSpecification, type OmittedPart } from "./harden-specification.ts";
-import { rotateLabels } from "./rotate-labels.ts";
+import { labelPie } from "./label-pie.ts";
+import { measureCategories, rotateLabels } from "./rotate-labels.ts";
 import { readSvg, type SvgElement } from "./read-svg.ts";
 
 /**
@@ -18,13 +19,21 @@ import { readSvg, type SvgElement } from "./read-svg.ts";
 export type ChartFailure = "too_large" | "too_many" | "no_data" | "invalid";
 
 export type ChartOutcome =
-  | { readonly drawing: SvgElement; readonly omitted: readonly OmittedPart[] }
+  | {
+      readonly drawing: SvgElement;
+      readonly omitted: readonly OmittedPart[];
+      /** The drawing is wider than the page and is not scaled down. */
+      readonly isWide: boolean;
+    }
   | { readonly failure: ChartFailure; readonly message?: string };
 
 const MAX_ELEMENTS = 12_000;
 const MAX_MESSAGE = 300;
 const HEIGHT = 280;
 const MIN_WIDTH = 200;
+const MAX_WIDTH = 3600;
+/** On both sides, as in `toVegaConfig`. */
+const PADDING = 8;
 
 /** Refuses every load. */
 const LOADER: Loader = {
@@ -45,10 +54,12 @@ export async function computeChart(
   // Without its data, the chart would be empty.
   if (hard.omitted.length > 0 && !hard.hasRows) return { failure: "no_data" };
   try {
-    const text = await renderSvg(fitSpecification(hard.specification, style), style);
+    const fitted = fitSpecification(hard.specification, style);
+    const text = await renderSvg(fitted, style);
     const drawing = readSvg(text, maxElements);
     if (drawing === undefined) return { failure: "too_many" };
-    return { drawing, omitted: hard.omitted };
+    const isWide = fitted !== hard.specification && Number(fitted["width"]) > Math.max(MIN_WIDTH, style.width);
+    return { drawing, omitted: hard.omitted, isWide };
   } catch (error) {
     // Plain errors come from validation and explain the problem. Others, such as TypeError, would not help.
     const hasMessage = error instanceof Error && error.name === "Error";
@@ -78,8 +89,12 @@ function fitSpecification(specification: JsonObject, { width }: ChartStyle): Jso
   if (!isOne || ["row", "column", "facet"].some((channel) => encoding?.[channel] !== undefined)) return specification;
   const height = specification["height"] ?? HEIGHT;
   const type = typeof height === "number" ? "fit" : "fit-x";
-  const wide = Math.max(MIN_WIDTH, width);
-  return { ...rotateLabels(specification, wide), width: wide, height, autosize: { type, contains: "padding" } };
+  const fitted = Math.max(MIN_WIDTH, width);
+  const labelled = typeof height === "number" ? labelPie(specification, fitted - PADDING, height) : specification;
+  if (labelled["layer"] !== specification["layer"]) return labelled;
+  // A long axis of categories is wider than the page and scrolls.
+  const wide = Math.max(fitted, Math.min(MAX_WIDTH, measureCategories(specification)));
+  return { ...rotateLabels(labelled, wide), width: wide, height, autosize: { type, contains: "padding" } };
 }
 
 const SILENT = {

@@ -39,8 +39,25 @@ function readRows({ data }: JsonObject & { readonly data?: Json }): readonly Jso
   return Array.isArray(values) ? (values as readonly Json[]) : undefined;
 }
 
+/** Width that the category labels need if they are rotated, in pixels; 0 if there are none. */
+export function measureCategories(specification: JsonObject): number {
+  const { encoding } = specification as { readonly encoding?: Json };
+  const x = isJsonObject(encoding) ? encoding["x"] : undefined;
+  const labels = isJsonObject(x) ? listLabels(x, readRows(specification)) : undefined;
+  return labels === undefined ? 0 : labels.size * ROTATED_PX + AXIS_PX;
+}
+
 /** Returns undefined if the axis has no category labels. */
 function chooseLabelAngle(x: JsonObject, rows: readonly Json[] | undefined, available: number): JsonObject | undefined {
+  const labels = listLabels(x, rows);
+  if (labels === undefined) return undefined;
+  const widest = Math.max(0, ...[...labels].map(estimateWidth));
+  if (labels.size * (widest + GAP_PX) <= available) return { labelAngle: 0 };
+  // Rotated labels need their line height.
+  return { labelAngle: -45, labelOverlap: labels.size * ROTATED_PX > available };
+}
+
+function listLabels(x: JsonObject, rows: readonly Json[] | undefined): ReadonlySet<string> | undefined {
   const { field, type, axis, bin, timeUnit, aggregate } = x as { readonly [name: string]: Json | undefined };
   if (typeof field !== "string" || axis === null || [bin, timeUnit, aggregate].some((value) => value !== undefined))
     return undefined;
@@ -51,14 +68,11 @@ function chooseLabelAngle(x: JsonObject, rows: readonly Json[] | undefined, avai
     if (typeof label === "string" || typeof label === "number") labels.add(String(label));
     if (labels.size > MAX_LABELS) break;
   }
-  if (type !== undefined && type !== "ordinal" && type !== "nominal") return undefined;
-  const widest = Math.max(0, ...[...labels].map(estimateWidth));
-  if (labels.size * (widest + GAP_PX) <= available) return { labelAngle: 0 };
-  // Rotated labels need their line height.
-  return { labelAngle: -45, labelOverlap: labels.size * ROTATED_PX > available };
+  return type !== undefined && type !== "ordinal" && type !== "nominal" ? undefined : labels;
 }
 
-function estimateWidth(text: string): number {
+/** Width of a text in the font of charts, in pixels. */
+export function estimateWidth(text: string): number {
   const cjk = text.match(/[\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/g)?.length ?? 0;
   return cjk * CJK_PX + (text.length - cjk) * LETTER_PX;
 }
