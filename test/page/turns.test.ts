@@ -11,6 +11,20 @@ const PIXEL = Buffer.from(
   "base64",
 );
 
+type Recording = typeof globalThis & { heights?: readonly number[] };
+
+/** Runs in the page: records the different heights of the attachments of the message. */
+function recordAttachments(): void {
+  const seen = new Set<number>();
+  const record = (): void => {
+    const list = document.querySelector(".loom-user .loom-attachments");
+    if (list !== null) seen.add(Math.round(list.getBoundingClientRect().height));
+    (globalThis as Recording).heights = [...seen];
+    requestAnimationFrame(record);
+  };
+  record();
+}
+
 describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", () => {
   const model = new PausableModel();
   let fixture: PageFixture;
@@ -72,7 +86,9 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     const box = page.getByRole("textbox", { name: "Edited message" });
     expect(await box.inputValue()).toBe("What is 2+3?");
     await box.fill("What is 20+30?");
-    await findRun(page).getByRole("button", { name: "Send", exact: true }).click();
+    // The key that sends messages.
+    await box.press("Shift+Enter");
+    await box.press("Enter");
     await findAnswer(page).getByText("20+30 = 50").waitFor();
     await waitForEnd(page, "en", 2);
     const after = readSessionId(page);
@@ -189,6 +205,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await chips.getByRole("button", { name: "Remove wrong.txt" }).click();
     await chips.getByText("25 B").waitFor();
     await chips.getByRole("progressbar").first().waitFor({ state: "detached" });
+    await page.evaluate(recordAttachments);
     await sendMessage(page, "What is in these files?");
     await chips.waitFor({ state: "detached" });
     await findAnswer(page).getByText("It begins: “The meeting is on Friday.”").waitFor();
@@ -196,6 +213,8 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
 
     const files = findRun(page).getByRole("list", { name: "Attachments" });
     expect(await files.getByRole("listitem").count()).toBe(2);
+    // The list has its height before the run starts and before the image is loaded.
+    expect(await page.evaluate(() => (globalThis as Recording).heights?.length)).toBe(1);
     const download = page.waitForEvent("download");
     await files.getByRole("link", { name: "notes.txt" }).click();
     expect((await download).suggestedFilename()).toBe("notes.txt");

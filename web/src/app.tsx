@@ -13,6 +13,7 @@ import type { PageState } from "./store/page-state.ts";
 import { selectVersions } from "./store/versions.ts";
 
 const selectLanguage = ({ settings }: PageState): PageState["settings"]["language"] => settings.language;
+const selectSendKey = ({ settings }: PageState): "enter" | "ctrl-enter" => settings.sendKey ?? "enter";
 const selectAccess = ({ access }: PageState): AccessState => access;
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
 const selectShownVersions = ({ versions, sessions }: PageState): VersionsByRun =>
@@ -23,6 +24,7 @@ const BLOB_ID = /^[\da-f]+$/;
 
 export function App({ page }: { readonly page: PageController }): ReactNode {
   const language = useStore(page.store, selectLanguage);
+  const sendKey = useStore(page.store, selectSendKey);
   const session = useStore(page.store, selectCurrent);
   const access = useStore(page.store, selectAccess);
   const versions = useStore(page.store, selectShownVersions);
@@ -40,6 +42,7 @@ export function App({ page }: { readonly page: PageController }): ReactNode {
       plugins={PLUGINS}
       imageUrl={findImage}
       blobUrl={findBlob}
+      sendKey={sendKey}
     >
       <PageProvider page={page}>
         <PageBoundary>

@@ -1,6 +1,7 @@
 /** A sent message whose run has not started. It has the layout of a run, so that nothing moves when the run starts. */
 import type { ReactNode } from "react";
 import { foldText } from "../parts/fold-text.ts";
+import { isRasterType } from "../text/sanitize-link.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
@@ -13,7 +14,7 @@ export interface PendingMessage {
   /** ID of the run that will answer it. */
   readonly runId: string;
   readonly text: string;
-  readonly files: readonly { readonly name?: string }[];
+  readonly files: readonly { readonly name?: string; readonly mediaType?: string }[];
 }
 
 export interface PendingItemProps {
@@ -32,13 +33,20 @@ export function PendingItem({ message: { text, files }, position, count }: Pendi
       <div className="loom-user" role="group" aria-label={you}>
         {files.length === 0 ? null : (
           <ul className="loom-attachments">
-            {files.map(({ name }, index) => (
-              // The list never changes.
-              <li key={index} className="loom-attachment">
-                <Icon name="file" />
-                <span className="loom-attachment-name">{name}</span>
-              </li>
-            ))}
+            {files.map(({ name, mediaType = "" }, index) =>
+              isRasterType(mediaType) ? (
+                // Has the size of the thumbnail, so that nothing moves when the image is loaded.
+                <li key={index} className="loom-image-thumbnail" title={name}>
+                  <span className="loom-image-button" role="img" aria-label={name} />
+                </li>
+              ) : (
+                // The list never changes.
+                <li key={index} className="loom-attachment">
+                  <Icon name="file" />
+                  <span className="loom-attachment-name">{name}</span>
+                </li>
+              ),
+            )}
           </ul>
         )}
         {text === "" ? null : (

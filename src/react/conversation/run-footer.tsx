@@ -34,7 +34,7 @@ const WORDS = defineWords({
       `${total} token（输入 ${prompt}，输出 ${completion}）`,
     totalTokens: (total: string) => `${total} token`,
     copy: "复制回答",
-    retry: "重新发送",
+    retry: "重新生成",
     unverified: "部分事件未能验证，内容可能不完整。",
     unnumbered: "无法验证完整性：发送方未对事件编号。",
   },

@@ -1,5 +1,5 @@
 /** The user's message with its attachments, and an editor to send a changed version. */
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { MessageView } from "../../client/index.ts";
 import { AttachmentList } from "../parts/attachment-list.tsx";
 import { foldText } from "../parts/fold-text.ts";
@@ -120,6 +120,7 @@ interface MessageEditorProps {
 
 function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }: MessageEditorProps): ReactNode {
   const words = useWords(USER_WORDS);
+  const { sendKey = "ctrl-enter" } = useUi();
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     const element = field.current;
@@ -139,7 +140,7 @@ function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }
           // During IME composition both keys have another meaning.
           if (event.nativeEvent.isComposing) return;
           if (event.key === "Escape") onCancel();
-          else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onSend();
+          else if (event.key === "Enter" && isSendKey(event, sendKey)) onSend();
           else return;
           event.preventDefault();
           event.stopPropagation();
@@ -153,11 +154,16 @@ function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }
           icon="send"
           disabled={draft.trim() === "" || isSending}
           onClick={onSend}
-          aria-keyshortcuts="Control+Enter Meta+Enter"
+          aria-keyshortcuts={sendKey === "enter" ? "Enter" : "Control+Enter Meta+Enter"}
         >
           {words.send}
         </Button>
       </div>
     </div>
   );
+}
+
+/** Control or Command and Enter always send. */
+function isSendKey({ ctrlKey, metaKey, shiftKey }: KeyboardEvent<HTMLTextAreaElement>, sendKey: string): boolean {
+  return ctrlKey || metaKey || (sendKey === "enter" && !shiftKey);
 }

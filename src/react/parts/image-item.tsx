@@ -1,26 +1,31 @@
 /**
  * An image of an answer, in a box of fixed size so that the layout does not shift. A click opens the viewer. A blocked
- * or broken image shows its description and URL.
+ * or broken image is one line: its description, and a link to it.
  */
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { findImageSource } from "../text/find-image-source.ts";
+import { sanitizeLink } from "../text/sanitize-link.ts";
 import { cutText, shorten } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
     image: "Image",
     view: (alt: string) => `View image: ${alt}`,
-    failed: "Image failed to load.",
-    withheld: "Images from this address are blocked.",
+    failed: "Image could not be loaded",
+    withheld: "Images from this address are blocked",
+    retry: "Retry",
+    open: "Open link",
   },
   zh: {
     image: "图片",
     view: (alt: string) => `查看图片：${alt}`,
-    failed: "图片加载失败。",
-    withheld: "已阻止加载此地址的图片。",
+    failed: "图片加载失败",
+    withheld: "已阻止加载此地址的图片",
+    retry: "重试",
+    open: "打开链接",
   },
 });
 
@@ -50,19 +55,22 @@ export function ImageItem({ url, alt = "", isTrusted = false, size = "part" }: I
   const caption = cutText(alt, MAX_ALT);
   const name = caption === "" ? words.image : caption;
   if (source === undefined || failed === source) {
+    const link = isTrusted ? undefined : sanitizeLink(url);
     return (
-      <div
-        className={`loom-image-absent loom-image-${size}`}
-        role="group"
-        aria-label={name}
-        data-tried={source !== undefined}
-      >
+      <div className="loom-image-absent" role="group" aria-label={name} title={shorten(url, MAX_ADDRESS)}>
         <Icon name="image" />
-        <div>
-          <p>{name}</p>
-          <p className="loom-image-note">{source === undefined ? words.withheld : words.failed}</p>
-          <p className="loom-image-address">{shorten(url, MAX_ADDRESS)}</p>
-        </div>
+        <span className="loom-image-name">{name}</span>
+        <span className="loom-image-note">{source === undefined ? words.withheld : words.failed}</span>
+        {source === undefined ? null : (
+          <button type="button" className="loom-more" onClick={() => setFailed(undefined)}>
+            {words.retry}
+          </button>
+        )}
+        {link === undefined ? null : (
+          <a className="loom-link" href={link} target="_blank" rel="noreferrer noopener">
+            {words.open}
+          </a>
+        )}
       </div>
     );
   }

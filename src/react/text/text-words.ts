@@ -10,7 +10,7 @@ export const TEXT_WORDS = defineWords({
     done: "Done",
     notDone: "Not done",
     imageNotShown: "image not shown",
-    imageFailed: "image failed to load",
+    imageFailed: "image could not be loaded",
     noColours: "Syntax highlighting failed to load. Reload the page to retry.",
     noFormula: "Formula couldn't be rendered. Reload the page to retry.",
     footnote: (label: string) => `Footnote ${label}`,

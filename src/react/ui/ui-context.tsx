@@ -145,6 +145,8 @@ export interface Ui {
   imageUrl(url: string): string | undefined;
   /** Returns the URL of a session's file. Without it, attachments show only their names. */
   blobUrl?(blobId: string): string | undefined;
+  /** Key that sends an edited message. Shift and Enter always begin a new line. Default: `ctrl-enter`. */
+  readonly sendKey?: "enter" | "ctrl-enter" | undefined;
   /** Current time in milliseconds. Default: the system clock. Pass a new function when the time changes. */
   now?(): number;
   /** Turns off screen reader announcements, for example in a replay. Default: false. */
@@ -170,11 +172,11 @@ export function useUi(): Ui {
 
 /** Provides `Ui` to the components inside. Defaults: English, no actions, no plugins, remote images blocked. */
 export function UiProvider({ children, ...given }: Partial<Ui> & { readonly children: ReactNode }): ReactNode {
-  const { language, actions, versions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage } = given;
+  const { language, actions, versions, plugins, imageUrl, blobUrl, sendKey, now, isQuiet, onRenderMessage } = given;
   // Memoized, so that a re-render of the parent does not re-render every component.
   const ui = useMemo(
     (): Ui => ({ ...DEFAULT_UI, ...given }),
-    [language, actions, versions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage],
+    [language, actions, versions, plugins, imageUrl, blobUrl, sendKey, now, isQuiet, onRenderMessage],
   );
   return <UiContext value={ui}>{children}</UiContext>;
 }

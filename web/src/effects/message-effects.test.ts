@@ -1,6 +1,7 @@
 // Messages: created, sent, queued, removed or refused; and control of their runs.
 import { describe, expect, it, vi } from "vitest";
 import type { CommandResult, MessageView } from "loom-agent/client";
+import type { JsonObject } from "loom-agent/protocol";
 import { createFakeContext, createTurn } from "./fake-context.contract.ts";
 import { createMessageEffects } from "./message-effects.ts";
 
@@ -132,7 +133,9 @@ describe("a message", () => {
     context.store.dispatch({ type: "attachment/removed", session: "", id: "g" });
     effects.sendDraft();
     await settle();
-    expect(context.calls[0]?.[2]).toMatchObject({ message: "", attachments: [{ blob_id: "b", name: "a.txt" }] });
+    expect(context.calls[0]?.[2]).toMatchObject({ message: "" });
+    // The server knows the media type, which the page keeps for the message that waits.
+    expect((context.calls[0]?.[2] as JsonObject)["attachments"]).toEqual([{ blob_id: "b", name: "a.txt" }]);
     expect(context.store.getSnapshot().notices).toEqual([]);
   });
 

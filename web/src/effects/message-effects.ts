@@ -63,7 +63,7 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       ...(agent === undefined ? {} : { agent }),
       ...(reasoning === undefined ? {} : { reasoning }),
       ...(instructions === undefined ? {} : { instructions }),
-      ...(files.length === 0 ? {} : { attachments: files }),
+      ...(files.length === 0 ? {} : { attachments: files.map(({ mediaType: _, ...file }) => file) }),
     });
     if (outcome.kind === "accepted") store.dispatch({ type: "message/updated", session, runId, status: "queued" });
     else if (outcome.kind === "done")
@@ -148,8 +148,8 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
         return;
       }
       // The server stores identical bytes once, under their first name.
-      const files = draft.attachments.flatMap(({ name, blob }) =>
-        blob === undefined ? [] : [{ blob_id: blob.blob_id, ...(name === "" ? {} : { name }) }],
+      const files = draft.attachments.flatMap(({ name, blob, mediaType }) =>
+        blob === undefined ? [] : [{ blob_id: blob.blob_id, ...(name === "" ? {} : { name }), mediaType }],
       );
       if (files.length < draft.attachments.length) return;
       if (draft.text.trim() === "" && files.length === 0) return;
@@ -286,8 +286,9 @@ function readQuestion(turn: TurnView): {
   readonly agent?: string;
 } {
   const question = turn.messages.find(({ role }) => role === "user");
-  const files = (question?.attachments ?? []).map(({ blob_id, name }) => ({
+  const files = (question?.attachments ?? []).map(({ blob_id, name, media_type: mediaType }) => ({
     blob_id,
+    mediaType,
     ...(name === undefined ? {} : { name }),
   }));
   return { text: question?.mainContent ?? "", files, ...(turn.agent === undefined ? {} : { agent: turn.agent }) };

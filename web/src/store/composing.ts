@@ -24,6 +24,8 @@ export interface ComposerDraft {
 export interface MessageFile {
   readonly blob_id: string;
   readonly name?: string;
+  /** For the page only; the server knows it. */
+  readonly mediaType?: string;
 }
 
 /** A sent message whose run has not started. */

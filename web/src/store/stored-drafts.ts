@@ -100,7 +100,7 @@ function isAttachment(value: unknown): value is Attachment {
 }
 
 function isFile(value: unknown): value is MessageFile {
-  return isObject(value) && isText(value["blob_id"]) && isOptionalText(value["name"]);
+  return isObject(value) && isText(value["blob_id"]) && [value["name"], value["mediaType"]].every(isOptionalText);
 }
 
 function isMessage(value: unknown): value is WaitingMessage {

@@ -116,7 +116,7 @@ function readPie(specification: JsonObject): Pie | undefined {
   return slices.length === 0 ? undefined : { slices, theta: amount, name, encoding, color, mark };
 }
 
-/** The filter of our own pies; slices of zero or less are left out in any case. */
+/** The filter of Loom charts; slices of zero or less are left out in any case. */
 function isPositiveFilter(transform: Json | undefined, field: string): boolean {
   if (transform === undefined) return true;
   return JSON.stringify(transform) === JSON.stringify([{ filter: { field, gt: 0 } }]);
