@@ -3,7 +3,7 @@
  * `approve`, and `loom run --server`. The services behind them are tested in src/cli/sessions.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -124,6 +124,17 @@ describe("sessions of a store", () => {
     expect([cancelled.code, cancelled.out]).toEqual([0, `cancelled: ${run.runId}\n`]);
     expect((await inStore("cancel", "waiting")).code).toBe(1);
     expect((await inStore("approve", "waiting")).code).toBe(1);
+  });
+
+  test("a run continues with the decisions of another process", async () => {
+    const workspace = join(folder, "approved");
+    mkdirSync(workspace);
+    const run = ["run", "--no-kb", "--workspace", workspace, "--session", "agent"];
+    expect((await inStore(...run, "Write hello to a.txt and write bye to b.txt")).code).toBe(3);
+    const decided = await inStore("approve", "agent", "--allow", "--all");
+    expect([decided.code, decided.out.match(/^allowed: write_file /gm)?.length]).toEqual([0, 2]);
+    expect((await inStore(...run, "--resume")).code).toBe(0);
+    expect(["a.txt", "b.txt"].map((name) => readFileSync(join(workspace, name), "utf8"))).toEqual(["hello", "bye"]);
   });
 
   test("errors say what to do next", async () => {

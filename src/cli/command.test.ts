@@ -30,8 +30,9 @@ describe("usageOf", () => {
     },
   );
 
-  test("shows examples of every command", () => {
+  test("shows examples and exit codes of every command", () => {
     for (const command of [...TOP, ...LEAVES]) expect(usageOf(command, 80), command.name).toContain("Examples:\n  ");
+    for (const command of LEAVES) expect(usageOf(command, 80), command.name).toContain("Exit codes: ");
   });
 });
 

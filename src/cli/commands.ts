@@ -67,7 +67,7 @@ export const SCHEMA: CliCommand = {
   summary: "Print the JSON Schema of a dialect or of one of its types.",
   argument: "TYPE",
   options: { dialect: { value: "D", about: "dialect (default: loom)", choices: DIALECT_NAMES } },
-  notes: [DIALECTS],
+  notes: [DIALECTS, "Exit codes: 0 printed, 2 unknown dialect or type."],
   examples: ["loom schema --dialect engine", "loom schema message_chunk"],
 };
 
@@ -185,5 +185,6 @@ export const DEMO: CliCommand = {
   name: "demo",
   summary: "Show conversion and checking on a small run.",
   options: {},
+  notes: ["Exit codes: 0 shown."],
   examples: ["loom demo"],
 };

@@ -32,6 +32,7 @@ export const KB_LIST: CliCommand = {
   name: "kb list",
   summary: "List documents.",
   options: { ...FILE, collection: COLLECTION, json: JSON_LINES },
+  notes: ["Exit codes: 0 listed, 2 could not be read."],
   examples: ["loom kb list", "loom kb list --collection handbook --json"],
 };
 

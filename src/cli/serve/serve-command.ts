@@ -3,6 +3,7 @@ import type { CliCommand, CliOption } from "../command.ts";
 import { listRows } from "../command.ts";
 import { AGENTS_NOTE } from "../load-agents.ts";
 import type { Environment } from "../find-store.ts";
+import { CLIENT_SETTINGS } from "../sessions/server-settings.ts";
 import type { ReadSettings } from "./read-settings.ts";
 import type { Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
@@ -88,7 +89,12 @@ function describeSource(key: SettingKey, source: string, value: unknown, file: s
   return source === "file" ? (file ?? "") : "default";
 }
 
-/** Returns the table of docs/configuration.md. */
+const TABLE_HEAD = [
+  "| setting | flag | variable | value | default | description |",
+  "| --- | --- | --- | --- | --- | --- |",
+];
+
+/** Returns the tables of docs/configuration.md. */
 export function settingsTable(): string {
   const lines: string[] = [];
   let group = "";
@@ -96,24 +102,29 @@ export function settingsTable(): string {
     const setting = SETTINGS[key] as Setting<unknown>;
     if (setting.group !== group) {
       group = setting.group;
-      lines.push(
-        "",
-        `### ${group}`,
-        "",
-        "| setting | flag | variable | value | default | description |",
-        "| --- | --- | --- | --- | --- | --- |",
-      );
+      lines.push("", `### ${group}`, "", ...TABLE_HEAD);
     }
-    const flag = flagOf(key);
-    const cells = [
-      `\`${key}\``,
-      flag === undefined ? "none (secret)" : `\`--${flag}\``,
-      `\`${variableOf(key)}\``,
-      setting.kind.expected,
-      showDefault(key) === "" ? "none" : showDefault(key),
-      setting.about,
-    ];
-    lines.push(`| ${cells.join(" | ")} |`);
+    lines.push(formatRow(key, flagOf(key), setting, showDefault(key)));
   }
   return lines.join("\n").trim();
+}
+
+/** Returns the table of the settings of commands that use a server. */
+export function clientSettingsTable(): string {
+  const rows = Object.entries(CLIENT_SETTINGS).map(([key, setting]: [string, Setting<string>]) =>
+    formatRow(key, setting.isSecret === true ? undefined : key, setting, ""),
+  );
+  return [...TABLE_HEAD, ...rows].join("\n");
+}
+
+function formatRow(key: string, flag: string | undefined, setting: Setting<unknown>, defaultValue: string): string {
+  const cells = [
+    `\`${key}\``,
+    flag === undefined ? "none (secret)" : `\`--${flag}\``,
+    `\`${variableOf(key)}\``,
+    setting.kind.expected,
+    defaultValue === "" ? "none" : defaultValue,
+    setting.about,
+  ];
+  return `| ${cells.join(" | ")} |`;
 }

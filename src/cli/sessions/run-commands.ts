@@ -47,7 +47,7 @@ export const APPROVE: CliCommand = {
     "Without SESSION, lists what waits in all sessions. With SESSION on a terminal, asks for a decision on each call, where arguments can also be edited; without a terminal, lists them.",
     "A server continues the run. In a store, the process that runs it does, or `loom run --session ID --resume`.",
     SERVICE_NOTE,
-    "Exit codes: 0 listed, or decided, 1 nothing waits, or a decision was refused, 2 could not be read.",
+    "Exit codes: 0 listed, or decided, 1 nothing waits, or a decision was refused, 2 could not be read, 130 the prompt was closed.",
   ],
   examples: [
     "loom approve",

@@ -1,6 +1,7 @@
 /** `loom runs`, `loom cancel` and `loom approve`. */
 import { randomUUID } from "node:crypto";
 import type { CommandResult } from "../../client/index.ts";
+import type { Run } from "../../server/api/shapes.generated.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { cleanText, plural } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
@@ -11,7 +12,10 @@ import { type ActiveRuns, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
 import { CANCEL, RUNS } from "./run-commands.ts";
 import { findSession, printJson, readLimit } from "./run-sessions.ts";
+import { STOPPED } from "./until-stopped.ts";
 import type { PendingDecision, SessionService } from "./session-service.ts";
+
+const MAX_PAGE = 500;
 
 interface ControlCall {
   readonly parsed: ParsedCommand;
@@ -56,9 +60,15 @@ function reportUnchecked(unchecked: number, terminal: Terminal): void {
 
 async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
   const sessionId = textOption(parsed, "session") ?? "";
-  const limit = Math.min(500, readLimit(parsed));
+  const limit = readLimit(parsed);
   const { queued } = await findSession(service, sessionId);
-  const { items, next } = await service.listRuns(sessionId, { limit });
+  const items: Run[] = [];
+  let next: string | undefined;
+  do {
+    const page = await service.listRuns(sessionId, { limit: Math.min(MAX_PAGE, limit - items.length), after: next });
+    items.push(...page.items);
+    next = page.next;
+  } while (next !== undefined && items.length < limit);
   if (isJson) {
     for (const { run_id, created_at, agent } of queued)
       await printJson(terminal, { run_id, status: "queued", created_at, ...(agent === undefined ? {} : { agent }) });
@@ -129,11 +139,11 @@ async function approveCalls(call: ControlCall): Promise<number> {
     const prompt = findPromptTerminal();
     if (prompt !== undefined) {
       try {
+        // In raw mode, Ctrl-C arrives as a key. It ends the prompt, so that the terminal is restored.
+        const stop = new AbortController();
+        const about = { signal: stop.signal, onInterrupt: () => stop.abort() };
         return await decideAll(call, session, waiting, (asked) =>
-          promptForApproval(prompt, toWaitingCall(asked), {
-            signal: new AbortController().signal,
-            onInterrupt: () => process.kill(process.pid, "SIGINT"),
-          }),
+          promptForApproval(prompt, toWaitingCall(asked), about),
         );
       } finally {
         prompt.close();
@@ -205,7 +215,7 @@ async function decideAll(
   let isRefused = false;
   for (const call of waiting) {
     const decision = await decide(call);
-    if (decision === undefined) return 1;
+    if (decision === undefined) return STOPPED;
     const { run_id, call_id, digest, name } = call;
     const shown = digest === undefined ? {} : { digest };
     const command = { type: "approve", id: randomUUID(), session, run_id, call_id, ...shown, ...decision } as const;

@@ -233,10 +233,12 @@ async function confirmDeletion(ids: readonly string[]): Promise<void> {
   const prompt = findPromptTerminal();
   if (prompt === undefined) throw new CliError(`this deletes ${what} and cannot be undone`, "add --yes to delete");
   const lines = createInterface({ input: prompt.input, output: prompt.output, terminal: true });
-  const closed = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+  // Ctrl-C and Ctrl-D mean no; the cursor is then still on the line of the prompt.
+  const closed = new Promise<string>((resolve) => lines.once("close", () => resolve("\n")));
   try {
     const asked = lines.question(`Delete ${what}? This cannot be undone. [y]es, [n]o: `);
-    const answer = await Promise.race([asked, closed]);
+    const answer = await Promise.race([asked.catch(() => "\n"), closed]);
+    if (answer === "\n") prompt.output.write(answer);
     if (!/^(?:y|yes|是)$/i.test(answer.trim())) throw new CliError("nothing was deleted");
   } finally {
     lines.close();

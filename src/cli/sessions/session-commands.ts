@@ -24,7 +24,7 @@ export const SESSIONS_LIST: CliCommand = {
   ],
 };
 
-export const SESSIONS_SHOW: CliCommand = {
+const SESSIONS_SHOW: CliCommand = {
   name: "sessions show",
   summary: "Show a session, its latest runs, and what waits in it.",
   argument: "SESSION",

@@ -52,7 +52,7 @@ export const TOKEN_LIST: CliCommand = {
   name: "token list",
   summary: "List tokens and their state.",
   options: { ...STORE, json: { about: "print NDJSON" } },
-  notes: ["Secrets are not stored and cannot be listed."],
+  notes: ["Secrets are not stored and cannot be listed.", "Exit codes: 0 listed, 2 could not be read."],
   examples: ["loom token list", "loom token list --json"],
 };
 
