@@ -38,6 +38,8 @@ import type {
 
 /** How long a command is repeated while the server cannot be reached, in milliseconds. */
 const COMMAND_LIMIT_MS = 30_000;
+/** How often an export is requested if its connection is lost. */
+const MAX_EXPORTS = 5;
 /** Long messages are left to the limits of the server. */
 const MAX_COMMAND_LENGTH = 8 * 1024 * 1024;
 
@@ -97,14 +99,32 @@ export class RemoteService implements SessionService {
     return (await this.#api.getJson<Approvals>({ path: `${pathOf(sessionId)}/approvals` })).approvals;
   }
 
+  /** Stored records do not change, so after a cut the bytes that were received are skipped. */
   async *exportSession(sessionId: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const headers = { accept: "application/x-ndjson" };
-    const { body } = await this.#api.send({ path: `${pathOf(sessionId)}/export`, headers, signal });
-    try {
-      for await (const chunk of body ?? []) yield chunk;
-    } catch {
-      signal.throwIfAborted();
-      throw new LoomError("connection_lost", "The connection was lost before the end of the export");
+    const request = { path: `${pathOf(sessionId)}/export`, headers: { accept: "application/x-ndjson" }, signal };
+    const before = await this.#api.getJson<Session>({ path: pathOf(sessionId), signal });
+    let received = 0;
+    for (let attempts = 1; ; attempts++) {
+      let skipped = 0;
+      const { body } = await this.#api.send(request);
+      try {
+        for await (const chunk of body ?? []) {
+          const rest = chunk.subarray(Math.min(chunk.length, received - skipped));
+          skipped += chunk.length - rest.length;
+          if (rest.length === 0) continue;
+          received += rest.length;
+          skipped += rest.length;
+          yield rest;
+        }
+        return;
+      } catch {
+        signal.throwIfAborted();
+        if (attempts === MAX_EXPORTS)
+          throw new LoomError("connection_lost", "The connection was lost before the end of the export");
+      }
+      const { created_at, first_event_id } = await this.#api.getJson<Session>({ path: pathOf(sessionId), signal });
+      if (created_at !== before.created_at || first_event_id !== before.first_event_id)
+        throw new LoomError("cursor_stale", "The session was pruned or created again during the export");
     }
   }
 

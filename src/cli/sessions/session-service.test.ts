@@ -1,5 +1,7 @@
 /** The contract of `SessionService`, for a store and for a server, and what a server adds: tokens and lost connections. */
 import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { agent } from "../../agents/index.ts";
@@ -222,6 +224,36 @@ describe("a server", () => {
     setTimeout(() => proxy.setUp(true), 300);
     expect(await asked).toMatchObject({ session_id: "s" });
     await session.close();
+  });
+
+  test("continues an export after the connection was cut, unless the session was created again", async () => {
+    const text = '{"event_id":1}\n{"event_id":2}\n{"event_id":3}\n';
+    let requests = 0;
+    let createdAt = 1;
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith("/export") !== true) {
+        response.end(JSON.stringify({ session_id: "a", created_at: createdAt, first_event_id: 1 }));
+        return;
+      }
+      const sent = [10, 25, text.length][requests++ % 3] ?? 0;
+      if (sent === text.length) response.end(text);
+      else response.write(text.slice(0, sent), () => setImmediate(() => response.destroy()));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    closing.push(() => new Promise((resolve) => server.close(resolve)));
+    const { port } = server.address() as AddressInfo;
+    await using service = new RemoteService({ url: `http://127.0.0.1:${port}`, token: undefined });
+    expect(await readText(service.exportSession("a", never))).toBe(text);
+    expect(requests).toBe(3);
+    const again = readText(
+      (async function* () {
+        for await (const chunk of service.exportSession("a", never)) {
+          createdAt = 2;
+          yield chunk;
+        }
+      })(),
+    );
+    await expect(again).rejects.toMatchObject({ code: "cursor_stale" });
   });
 
   test("reports that it cannot be reached, is not a Loom server, or needs a token", async () => {
