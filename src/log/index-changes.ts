@@ -34,6 +34,8 @@ export interface IndexChanges {
   readonly starts: readonly IndexedRunStart[];
   readonly ends: readonly IndexedRunEnd[];
   readonly landmarks: readonly Landmark[];
+  /** Keys of approvals that were answered. */
+  readonly answered: readonly string[];
   /** Searchable messages and replies, cut to the searched length. */
   readonly texts: readonly IndexedText[];
 }
@@ -42,6 +44,7 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
   const starts: IndexedRunStart[] = [];
   const ends: IndexedRunEnd[] = [];
   const landmarks: Landmark[] = [];
+  const answered = new Set<string>();
   const texts: IndexedText[] = [];
   const seen = new Set<string>();
   for (const { record } of entries) {
@@ -68,10 +71,22 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
       // A run cannot allow its own tools.
       const key = (event as EventOf<"tool_permission">).name.toWellFormed();
       landmarks.push({ kind: "tool_permission", key, eventId, runId });
+    } else if (event.type === "tool_approval" && runId !== undefined) {
+      const key = keyOfApproval(event as EventOf<"tool_approval">);
+      answered.delete(key);
+      landmarks.push({ kind: "tool_approval", key, eventId, runId });
+    } else if (event.type === "tool_approval_result") {
+      answered.add(keyOfApproval(event as EventOf<"tool_approval_result">));
     } else {
       const text = findConversationText(event)?.text;
       if (text !== undefined) texts.push({ eventId, text: text.slice(0, MAX_SEARCHED_LENGTH) });
     }
   }
-  return { starts, ends, landmarks, texts };
+  const open = landmarks.filter(({ kind, key }) => kind !== "tool_approval" || !answered.has(key));
+  return { starts, ends, landmarks: open, answered: [...answered], texts };
+}
+
+/** Other writers may omit the ID of the call. */
+function keyOfApproval({ call_id = "" }: EventOf<"tool_approval" | "tool_approval_result">): string {
+  return call_id.toWellFormed();
 }

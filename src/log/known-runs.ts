@@ -20,11 +20,11 @@ export class KnownRuns {
    * may have been recreated in between.
    */
   omitKnown({ sessionId, epoch }: Append, changes: IndexChanges): IndexChanges | undefined {
-    const { starts, ends, landmarks, texts } = changes;
+    const { starts, ends, landmarks, answered, texts } = changes;
     const isKnown =
       starts.length === 0 || (starts.length === 1 && `${epoch} ${starts[0]?.runId}` === this.#runs.get(sessionId));
-    if (isKnown && ends.length + landmarks.length + texts.length === 0) return undefined;
-    return isKnown ? { starts: NO_STARTS, ends, landmarks, texts } : changes;
+    if (isKnown && ends.length + landmarks.length + answered.length + texts.length === 0) return undefined;
+    return isKnown ? { ...changes, starts: NO_STARTS } : changes;
   }
 
   /** Call after the changes are stored. */

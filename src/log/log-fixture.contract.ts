@@ -107,6 +107,10 @@ export const drafts = {
     draft({ type: "checkpoint", checkpoint_id: key, timestamp: "2023-11-14T22:13:20Z", step: 0, state: {} }, run),
   todo: (key: string, run?: string) => draft({ type: "todo_list", list_id: key, items: [] }, run),
   permit: (name: string, rule: "allow" | "ask", run?: string) => draft({ type: "tool_permission", name, rule }, run),
+  ask: (call: string, run: string) =>
+    draft({ type: "tool_approval", call_id: call, name: "write_file", arguments: { path: call } }, run),
+  answer: (call: string, run: string) =>
+    draft({ type: "tool_approval_result", call_id: call, decision: "approved" }, run),
   note: (value: string, run?: string) => draft({ type: "custom", value }, run),
 };
 

@@ -1,5 +1,6 @@
 /** The tests that every log implementation must pass. */
 import { afterAll, describe } from "vitest";
+import { describeActivity } from "./log-activity.contract.ts";
 import { describeAppending } from "./log-append.contract.ts";
 import { describeCheckpoints } from "./log-checkpoints.contract.ts";
 import { describeCommands } from "./log-commands.contract.ts";
@@ -36,6 +37,7 @@ export function describeLog(
     describeSessions(store);
     describeSearch(store);
     describeIndexes(store);
+    describeActivity(store);
     describeSnapshots(store);
     describeCommands(store);
     describeRetention(store);

@@ -82,13 +82,16 @@ export interface RunInfo {
   readonly agent: string | undefined;
 }
 
-/** Kinds of events that are indexed by key. The index keeps the latest record of each key. */
-export type LandmarkKind = "checkpoint" | "todo_list" | "tool_permission";
+/**
+ * Kinds of events that are indexed by key. The index keeps the latest record of each key, of approvals only those without
+ * an answer.
+ */
+export type LandmarkKind = "checkpoint" | "todo_list" | "tool_permission" | "tool_approval";
 
 /** An indexed record of a session. */
 export interface Landmark {
   readonly kind: LandmarkKind;
-  /** The event's `checkpoint_id`, `list_id` or tool `name`. */
+  /** The event's `checkpoint_id`, `list_id`, tool `name` or `call_id`. */
   readonly key: string;
   readonly eventId: number;
   readonly runId: string | undefined;
@@ -263,6 +266,22 @@ export interface ListSessionsOptions extends PagingOptions {
   readonly isArchived?: boolean;
 }
 
+/** A session that has a live run or a queued message. */
+export interface ActiveSession extends SessionInfo {
+  /** Live runs, oldest first. */
+  readonly liveRuns: readonly RunInfo[];
+  /** Approvals that the live runs wait for, oldest first, at most 100. */
+  readonly approvals: readonly Landmark[];
+  /** Messages whose run has not started, oldest first, at most `MAX_QUEUED_MESSAGES`. */
+  readonly queued: readonly CommandState[];
+}
+
+/** Options of `listActiveSessions`. */
+export interface ListActiveSessionsOptions extends PagingOptions, Pick<ListSessionsOptions, "owner"> {
+  /** Lists only sessions with a live run that waits for an approval. Default: false. */
+  readonly isWaiting?: boolean;
+}
+
 /** Options of `listBranches`. */
 export interface ListBranchesOptions extends PagingOptions {
   /** Lists the newest session first. Default: false. */
@@ -364,6 +383,11 @@ export interface Log {
   getSession(sessionId: string): Promise<SessionInfo | undefined>;
   /** Lists sessions in creation order, newest first. */
   listSessions(options?: ListSessionsOptions): Promise<readonly SessionInfo[]>;
+  /**
+   * Lists the sessions that have a live run or a queued message, in the order of `listSessions`. Its cost does not depend
+   * on the number of other sessions.
+   */
+  listActiveSessions(options?: ListActiveSessionsOptions): Promise<readonly ActiveSession[]>;
   /**
    * Finds sessions by title, messages and replies, in the order of `listSessions`. A log may throw `search_timeout` and
    * `too_many_searches`.

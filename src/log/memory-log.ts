@@ -10,6 +10,7 @@ import { isHolderGone } from "./holder.ts";
 import type {
   AcquiredLease,
   AcquireOptions,
+  ActiveSession,
   Append,
   AppendResult,
   BlobUsage,
@@ -21,6 +22,7 @@ import type {
   Landmark,
   LandmarkKind,
   Lease,
+  ListActiveSessionsOptions,
   ListBranchesOptions,
   PagingOptions,
   ListSessionsOptions,
@@ -42,6 +44,7 @@ import {
   collectEntries,
   createMemorySession,
   describeSession,
+  findActivity,
   findCommand,
   findMatches,
   findSessionsOfCommand,
@@ -138,13 +141,18 @@ export class MemoryLog implements Log {
       .map((session) => this.#describe(session));
   }
 
-  async searchSessions({
-    query,
-    limit,
-    after,
-    owner,
-    signal,
-  }: SearchSessionsOptions): Promise<readonly FoundSession[]> {
+  async listActiveSessions(options: ListActiveSessionsOptions = {}): Promise<readonly ActiveSession[]> {
+    const { limit, after, owner, isWaiting = false } = options;
+    return pageAfter(this.#newestFirst(owner), Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)
+      .flatMap((session) => {
+        const activity = findActivity(session, isWaiting);
+        return activity === undefined ? [] : [{ ...this.#describe(session), ...activity }];
+      })
+      .slice(0, clampListLimit(limit));
+  }
+
+  async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
+    const { query, limit, after, owner, signal } = options;
     const newestFirst = this.#newestFirst(owner);
     const phrases = readQuery(query);
     const found: FoundSession[] = [];

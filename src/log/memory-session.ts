@@ -7,6 +7,7 @@ import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import {
+  clampListLimit,
   isSameCommand,
   isSameOutcome,
   LOCAL_OWNER,
@@ -14,21 +15,23 @@ import {
   type SessionLoad,
   unknownListCursor,
 } from "./rules.ts";
-import type {
-  Append,
-  BlobUsage,
-  Command,
-  CommandState,
-  CreateOptions,
-  EncoderSnapshot,
-  ForkOrigin,
-  Landmark,
-  ListSessionsOptions,
-  LogEntry,
-  RunInfo,
-  SearchMatch,
-  SessionChanges,
-  SessionInfo,
+import {
+  type ActiveSession,
+  type Append,
+  type BlobUsage,
+  type Command,
+  type CommandState,
+  type CreateOptions,
+  type EncoderSnapshot,
+  type ForkOrigin,
+  type Landmark,
+  type ListSessionsOptions,
+  type LogEntry,
+  MAX_QUEUED_MESSAGES,
+  type RunInfo,
+  type SearchMatch,
+  type SessionChanges,
+  type SessionInfo,
 } from "./log.ts";
 import type { PruneReport } from "./retention-policy.ts";
 import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
@@ -150,7 +153,7 @@ export function describeSession(session: MemorySession, holder: string | undefin
 
 /** Updates the indexes of a session with new entries. */
 export function indexEntries(session: MemorySession, entries: readonly LogEntry[]): void {
-  const { starts, ends, landmarks, texts } = findIndexChanges(entries);
+  const { starts, ends, landmarks, answered, texts } = findIndexChanges(entries);
   for (const { eventId } of texts) session.textIds.push(eventId);
   let updatedAt = Number.NEGATIVE_INFINITY;
   for (const { runId, firstId, startedAt, requestId, agent } of starts) {
@@ -171,6 +174,20 @@ export function indexEntries(session: MemorySession, entries: readonly LogEntry[
     session.landmarks.delete(key);
     session.landmarks.set(key, landmark);
   }
+  for (const key of answered) session.landmarks.delete(`tool_approval:${key}`);
+}
+
+/** Returns what is going on in a session, or undefined if nothing is, or with `isWaiting` if it waits for no approval. */
+export function findActivity(
+  { runs, landmarks, commands }: MemorySession,
+  isWaiting: boolean,
+): Pick<ActiveSession, "liveRuns" | "approvals" | "queued"> | undefined {
+  const liveRuns = [...runs.values()].filter(({ status }) => status === "live");
+  const live = new Set<string | undefined>(liveRuns.map(({ runId }) => runId));
+  const approvals = [...landmarks.values()].filter(({ kind, runId }) => kind === "tool_approval" && live.has(runId));
+  const queued = [...commands.values()].filter(({ kind, outcome }) => kind === "enqueue" && outcome === undefined);
+  if (isWaiting ? approvals.length === 0 : liveRuns.length + queued.length === 0) return undefined;
+  return { liveRuns, approvals: approvals.slice(0, clampListLimit()), queued: queued.slice(0, MAX_QUEUED_MESSAGES) };
 }
 
 /** Throws `command_conflict` if the ID was used for another command. */

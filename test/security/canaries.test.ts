@@ -334,7 +334,7 @@ describe("the server", () => {
   testThreat("leaks-in-errors", "a failing log leaks no secret", async ({ attempt }) => {
     const usual = "getSession listSessions read append listRuns createSession submit searchSessions acquire";
     const others =
-      "renew release peek getRun findFoldStart getLandmark listLandmarks getCommand listPending listOrphans";
+      "renew release peek getRun findFoldStart getLandmark listLandmarks getCommand listPending listOrphans listActiveSessions";
     const names = (ABUSE_SAMPLES.isWhole ? `${usual} ${others}` : usual).split(" ");
     expect(names.filter((name) => typeof Reflect.get(new MemoryLog(), name) !== "function")).toEqual([]);
     await Promise.all(

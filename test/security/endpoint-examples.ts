@@ -196,6 +196,7 @@ export const BY_PARAMETER: { readonly [operation: string]: Examples } = {
   listResponseInputItems: (s, { run }) => [{ path: `${response(s, run)}/input_items` }],
   createTicket: (s) => [post("/v1/auth/tickets", { session_id: s })],
   listSessions: (s) => [{ path: `/v1/sessions?after=${s}` }, { path: `/v1/sessions?q=xylophone&after=${s}` }],
+  listActiveRuns: (s) => [{ path: `/v1/runs?after=${s}` }, { path: `/v1/runs?state=waiting&after=${s}` }],
 };
 
 /**

@@ -68,11 +68,12 @@ describe("a session of another owner", () => {
         await attempt(`${id}: ${describeExample(example)}`, async () => {
           const response = await askAs(fixture.tokens.bob, example);
           const isEmpty = hasEmptyAnswer(example);
-          const status = id === "listSessions" ? 400 : isEmpty ? response.status : 404;
+          const isList = id === "listSessions" || id === "listActiveRuns";
+          const status = isList ? 400 : isEmpty ? response.status : 404;
           expect([response.status, response.text.includes(SECRET)]).toEqual([status, false]);
           if (isEmpty) expect(response.status).toBeLessThan(300);
           expect(removeIds(response)).toEqual(removeIds(await askAs(fixture.tokens.bob, other)));
-          if (example.method !== "HEAD" && id !== "listSessions" && !isEmpty)
+          if (example.method !== "HEAD" && !isList && !isEmpty)
             expect(JSON.parse(response.text)).toMatchObject({ code: "unknown_session" });
         });
       }
@@ -109,6 +110,8 @@ describe("a session of another owner", () => {
       "/v1/sessions?limit=500",
       `/v1/sessions?q=${SECRET}`,
       "/v1/sessions?q=Describe",
+      "/v1/runs",
+      "/v1/runs?state=waiting",
     ])
       await attempt(path, async () => {
         const response = await fixture.ask(fixture.tokens.bob, path);
@@ -117,6 +120,9 @@ describe("a session of another owner", () => {
       });
     const { sessions } = await fixture.askJson(fixture.tokens.alice, `/v1/sessions?q=${SECRET}`);
     expect(sessions).toMatchObject([{ session_id: ALICE_SESSION }]);
+    const { runs } = await fixture.askJson(fixture.tokens.alice, "/v1/runs?state=waiting");
+    expect(runs).toMatchObject([{ session_id: ALICE_SESSION, state: "waiting" }]);
+    expect(runs).not.toHaveProperty("0.owner");
   });
 
   testThreat("other-owners", "is not returned for a guessed idempotency key", async ({ attempt }) => {
@@ -224,6 +230,8 @@ describe("an administrator", () => {
     const { admin } = fixture.tokens;
     expect((await fixture.ask(admin, `/v1/sessions/${ALICE_SESSION}`)).status).toBe(200);
     expect((await fixture.ask(admin, "/v1/sessions?limit=500")).text).toContain(ALICE_SESSION);
+    const { runs } = await fixture.askJson(admin, "/v1/runs");
+    expect(runs).toContainEqual(expect.objectContaining({ session_id: ALICE_SESSION, owner: "alice" }));
     const example = { method: "POST", body: { session_id: "of-the-admin" } };
     await fixture.askJson(admin, `/v1/sessions/${ALICE_SESSION}/fork`, example);
     expect((await fixture.log.getSession("of-the-admin"))?.owner).toBe("admin");

@@ -35,6 +35,9 @@ const SET_LANDMARKS = `INSERT INTO @.landmarks (session, kind, hash, key, event_
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
   ON CONFLICT (session, kind, hash) DO UPDATE SET event_id = excluded.event_id, run_id = excluded.run_id`;
 
+const DELETE_APPROVALS = `DELETE FROM @.landmarks l USING unnest($1::bigint[], $2::text[]) AS i(session, hash)
+  WHERE l.session = i.session AND l.kind = 'tool_approval' AND l.hash = i.hash`;
+
 const SET_TEXTS = `INSERT INTO @.texts (session, event_id, terms)
   SELECT i.session, i.event_id, array_to_tsvector(string_to_array(i.terms, ' '))
   FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS i(session, event_id, terms)
@@ -45,13 +48,21 @@ export async function writeIndexes(transaction: Transaction, list: readonly Sess
   const starts = new Map<string, readonly [session: number, start: IndexedRunStart]>();
   const ends = new Map<string, readonly [session: number, end: IndexedRunEnd]>();
   const landmarks = new Map<string, readonly [session: number, landmark: Landmark]>();
+  const answered = new Map<string, readonly [session: number, hash: string]>();
   const texts: TextOfSession[] = [];
   for (const { session, changes } of list) {
     const { key } = session;
-    // The first start and the first end of a run count, and the last landmark of a key.
+    // The first start and the first end of a run count, and the last landmark of a key or its removal.
     for (const start of changes.starts) getOrSet(starts, `${key} ${start.runId}`, [key, start] as const);
     for (const end of changes.ends) getOrSet(ends, `${key} ${end.runId}`, [key, end] as const);
-    for (const one of changes.landmarks) landmarks.set(`${key} ${one.kind} ${one.key}`, [key, one]);
+    for (const one of changes.landmarks) {
+      landmarks.set(`${key} ${one.kind} ${one.key}`, [key, one]);
+      answered.delete(`${key} ${one.kind} ${one.key}`);
+    }
+    for (const name of changes.answered) {
+      landmarks.delete(`${key} tool_approval ${name}`);
+      answered.set(`${key} tool_approval ${name}`, [key, hashOf(name)]);
+    }
     for (const { eventId, text } of changes.texts) texts.push({ session, eventId, text });
   }
   const { query } = transaction;
@@ -87,6 +98,7 @@ export async function writeIndexes(transaction: Transaction, list: readonly Sess
     toOptionalColumn(runId),
   ]);
   await insert(query, SET_LANDMARKS, marks);
+  await insert(query, DELETE_APPROVALS, [...answered.values()]);
   await writeTexts(transaction, texts);
 }
 

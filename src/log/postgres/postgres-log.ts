@@ -16,6 +16,7 @@ import type { LogMonitor } from "../log-monitor.ts";
 import type {
   AcquiredLease,
   AcquireOptions,
+  ActiveSession,
   Append,
   AppendResult,
   BlobUsage,
@@ -27,6 +28,7 @@ import type {
   Landmark,
   LandmarkKind,
   Lease,
+  ListActiveSessionsOptions,
   ListBranchesOptions,
   ListSessionsOptions,
   Log,
@@ -62,6 +64,7 @@ import {
   unknownSession,
 } from "../rules.ts";
 import { describeCommand, toNewCommand } from "../stored-rows.ts";
+import { listActiveSessions } from "./active-sessions.ts";
 import { assertEpoch } from "./append-one.ts";
 import { ChangeNotifier } from "./change-notifier.ts";
 import { ChangeWatcher } from "./change-watcher.ts";
@@ -222,10 +225,8 @@ class PostgresLog implements Log {
     assertChanges(changes);
     assertTitle(options.ifTitle);
     return this.#write(async () => {
-      await this.#db.transact(async (transaction) => {
-        const head = assertSession(await lockSession(transaction, this.#now(), sessionId), sessionId);
-        await changeSession(transaction, head, changes, options);
-      });
+      const asked = { ...changes, ...options };
+      await this.#db.transact((transaction) => changeSession(transaction, this.#now(), sessionId, asked));
       return this.#describe(sessionId);
     });
   }
@@ -246,6 +247,10 @@ class PostgresLog implements Log {
       this.#notifier.note(sessionId);
       return isKnown;
     });
+  }
+
+  async listActiveSessions(options: ListActiveSessionsOptions = {}): Promise<readonly ActiveSession[]> {
+    return this.#read(() => listActiveSessions(this.#db, this.#now(), options));
   }
 
   async listOrphans(options: PagingOptions = {}): Promise<readonly string[]> {

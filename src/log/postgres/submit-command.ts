@@ -65,16 +65,17 @@ async function setTitle(transaction: Transaction, { key, owner }: StoredHead, ti
   await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);
 }
 
-/** Changes a locked session. */
+/** See `Log.updateSession`. */
 export async function changeSession(
   transaction: Transaction,
-  head: StoredHead,
-  { title, isPinned = head.isPinned, isArchived = head.isArchived }: SessionChanges,
-  { ifTitle }: UpdateSessionOptions,
+  now: number | null,
+  sessionId: string,
+  { title, isPinned, isArchived, ifTitle }: SessionChanges & UpdateSessionOptions,
 ): Promise<void> {
+  const head = assertSession(await lockSession(transaction, now, sessionId), sessionId);
   if (ifTitle !== undefined && (head.title === null || ifTitle !== fromColumn(head.title))) return;
   if (title !== undefined) await setTitle(transaction, head, title);
-  const values = [head.key, isPinned, isArchived];
+  const values = [head.key, isPinned ?? head.isPinned, isArchived ?? head.isArchived];
   await transaction.query("UPDATE @.sessions SET is_pinned = $2, is_archived = $3 WHERE key = $1", values);
 }
 

@@ -20,6 +20,7 @@ const STATEMENTS = {
     ORDER BY event_id DESC LIMIT ?`,
   set: `INSERT INTO landmarks (session, kind, key, event_id, run_id, seal) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET event_id = excluded.event_id, run_id = excluded.run_id, seal = excluded.seal`,
+  delete: "DELETE FROM landmarks WHERE session = ? AND kind = ? AND key = ?",
 } as const;
 
 export class LandmarkRows {
@@ -43,6 +44,10 @@ export class LandmarkRows {
   set(session: number, { kind, key, eventId, runId }: Landmark): void {
     const values = [session, kind, key, eventId, runId ?? null];
     this.#sql.set.run(...values, sealOf(values));
+  }
+
+  delete(session: number, kind: LandmarkKind, key: string): void {
+    this.#sql.delete.run(session, kind, key);
   }
 }
 

@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
 import type { IndexedRunStart, IndexedRunEnd } from "../index-changes.ts";
-import type { CommandOutcome, RunInfo } from "../log.ts";
+import { type CommandOutcome, MAX_QUEUED_MESSAGES, type RunInfo } from "../log.ts";
 import { type CommandRow, describeRun, type RunRow } from "../stored-rows.ts";
 
 type SealedRun = RunRow & { readonly seal: number };
@@ -130,6 +130,8 @@ const COMMAND_STATEMENTS = {
     WHERE session = ? AND outcome IS NULL`,
   sessions: `SELECT session_id AS sessionId FROM commands JOIN sessions ON key = session
     WHERE command_id = ?1 AND session_id IS NOT NULL AND (?2 IS NULL OR owner = ?2) ORDER BY seq DESC LIMIT ?3`,
+  queued: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE session = ? AND outcome IS NULL AND kind = 'enqueue'
+    ORDER BY seq LIMIT ${MAX_QUEUED_MESSAGES}`,
   insert: `INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal)
     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   settle: "UPDATE commands SET outcome = ?, settled_at = ?, seal = ? WHERE session = ? AND command_id = ?",
@@ -149,6 +151,12 @@ export class CommandRows {
 
   listPending(session: number, limit: number): readonly CommandRow[] {
     const rows = this.#sql.pending.all(session, limit) as unknown as (CommandRow & { seal: number })[];
+    return rows.map((row) => verifyCommand(session, row));
+  }
+
+  /** Lists pending messages, oldest first. */
+  listQueued(session: number): readonly CommandRow[] {
+    const rows = this.#sql.queued.all(session) as unknown as (CommandRow & { seal: number })[];
     return rows.map((row) => verifyCommand(session, row));
   }
 

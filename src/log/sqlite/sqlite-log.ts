@@ -18,6 +18,7 @@ import type { LogMonitor } from "../log-monitor.ts";
 import type {
   AcquiredLease,
   AcquireOptions,
+  ActiveSession,
   Append,
   AppendResult,
   BlobUsage,
@@ -29,6 +30,7 @@ import type {
   Landmark,
   LandmarkKind,
   Lease,
+  ListActiveSessionsOptions,
   ListBranchesOptions,
   PagingOptions,
   ListSessionsOptions,
@@ -194,6 +196,10 @@ class SqliteLog implements Log {
 
   async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
     return this.#openReader().listSessions(options);
+  }
+
+  async listActiveSessions(options: ListActiveSessionsOptions = {}): Promise<readonly ActiveSession[]> {
+    return this.#openReader().listActiveSessions(options);
   }
 
   async searchSessions({ signal, ...options }: SearchSessionsOptions): Promise<readonly FoundSession[]> {

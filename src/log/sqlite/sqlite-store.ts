@@ -327,7 +327,7 @@ export class SqliteStore {
     head.pos = pos;
   }
 
-  #index(head: Head, { starts, ends, landmarks, texts }: IndexChanges): void {
+  #index(head: Head, { starts, ends, landmarks, answered, texts }: IndexChanges): void {
     let updatedAt = Number.NEGATIVE_INFINITY;
     for (const start of starts) {
       if (head.runs.has(start.runId)) continue;
@@ -338,6 +338,7 @@ export class SqliteStore {
     for (const end of ends) if (this.#runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
     if (updatedAt > Number.NEGATIVE_INFINITY) this.#heads.save(head, { updatedAt });
     for (const landmark of landmarks) this.#landmarks.set(head.key, landmark);
+    for (const key of answered) this.#landmarks.delete(head.key, "tool_approval", key);
     for (const { eventId, text } of texts) this.#searchIndex.add(head.row, eventId, text);
   }
 

@@ -21,29 +21,29 @@ import {
 import { isHolderGone } from "../holder.ts";
 import type {
   AcquiredLease,
+  ActiveSession,
   CommandState,
   EncoderSnapshot,
   FoundSession,
   Landmark,
   LandmarkKind,
   Lease,
+  ListActiveSessionsOptions,
   ListBranchesOptions,
   PagingOptions,
   ListSessionsOptions,
   ReadOptions,
   RunInfo,
-  SearchMatch,
   SearchSessionsOptions,
   SessionInfo,
 } from "../log.ts";
 import type { LogLimits } from "../log-limits.ts";
 import { Page } from "../page.ts";
-import { matchRecord } from "../conversation-text.ts";
-import { findPartStart } from "../search-terms.ts";
-import { findSnippet, type SearchPhrase, readQuery } from "../search-text.ts";
+import { readQuery } from "../search-text.ts";
 import { describeCommand } from "../stored-rows.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
+import { findMatches, MAX_KEY } from "./find-matches.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
@@ -57,20 +57,20 @@ const STATEMENTS = {
   pending: "SELECT count(*) AS count FROM commands WHERE outcome IS NULL",
   end: "COMMIT",
   version: "PRAGMA data_version",
+  // Begins with the indexes of open work, so that idle sessions cost nothing.
+  active: `SELECT key FROM (SELECT session FROM runs INDEXED BY runs_live WHERE last_id IS NULL
+      UNION SELECT session FROM commands INDEXED BY commands_pending WHERE outcome IS NULL AND kind = 'enqueue')
+    CROSS JOIN sessions ON key = session
+    WHERE session_id IS NOT NULL AND key < ?1 AND (?2 IS NULL OR owner = ?2) ORDER BY key DESC`,
   unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key > ? AND key IN
     (SELECT session FROM runs WHERE last_id IS NULL UNION SELECT session FROM commands WHERE outcome IS NULL)
     ORDER BY key`,
 } as const;
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
-/** Larger than any session key, and small enough to be shifted to a row ID of the search index. */
-const MAX_KEY = 2 ** 31;
-/** Search hits to skip before the index is queried again; doubled each time. */
-const MAX_SKIPPED_HITS = 500;
 
-interface SessionMatch {
-  readonly row: StoredSession;
-  readonly match: SearchMatch;
+interface StoredKey {
+  readonly key: number;
 }
 
 interface ReaderConnection {
@@ -214,6 +214,32 @@ export class StoreReader {
     return this.#read((open) => {
       const before = after === undefined ? MAX_ID : findListPosition(open.sessions, after, owner);
       return listSelected(open, before, options).map((row) => this.#describe(open, row));
+    });
+  }
+
+  listActiveSessions(options: ListActiveSessionsOptions): readonly ActiveSession[] {
+    const { limit, after, owner, isWaiting = false } = options;
+    assertOwner(owner);
+    return this.#read((open) => {
+      const { sessions, runs, landmarks, commands } = open;
+      const before = after === undefined ? MAX_ID : findListPosition(sessions, after, owner);
+      const found: ActiveSession[] = [];
+      for (const { key } of open.sql.active.iterate(
+        before,
+        owner ?? null,
+      ) as Iterable<unknown> as Iterable<StoredKey>) {
+        const row = sessions.findByKey(key);
+        if (row?.sessionId == null) continue;
+        const liveRuns = runs.listLive(key);
+        const live = new Set<string | undefined>(liveRuns.map(({ runId }) => runId));
+        const marks = landmarks.list(key, "tool_approval", MAX_ID, MAX_ID).filter(({ runId }) => live.has(runId));
+        if (isWaiting && marks.length === 0) continue;
+        const approvals = marks.toReversed().slice(0, clampListLimit());
+        const queued = commands.listQueued(key).map((command) => describeCommand(row.sessionId ?? "", command));
+        found.push({ ...this.#describe(open, row), liveRuns, approvals, queued });
+        if (found.length >= clampListLimit(limit)) break;
+      }
+      return found;
     });
   }
 
@@ -407,68 +433,6 @@ function listSelected(
     }
     if (rows.length < most) return found;
   }
-}
-
-/**
- * Finds sessions created before `beforeKey` that match the query, newest first, each once. It reads one part of the
- * index after the other, so that a page of results costs little even if many sessions match.
- */
-function* findMatches(
-  open: ReaderConnection,
-  phrases: readonly SearchPhrase[],
-  beforeKey: number,
-  owner: string | undefined,
-): Generator<SessionMatch> {
-  if (phrases.length === 0) return;
-  let before = beforeKey;
-  for (;;) {
-    const latest = open.sessions.findLatest(before, owner);
-    if (latest === undefined) return;
-    // Checks the seal of the row: a session whose owner was changed on disk is not in the part of that owner.
-    open.sessions.findByKey(latest);
-    yield* findPartMatches(open, phrases, latest, owner);
-    before = findPartStart(latest);
-  }
-}
-
-/** Finds matching sessions up to the one with the key `latest`, in its part of the index. */
-function* findPartMatches(
-  { sessions, records, searchIndex }: ReaderConnection,
-  phrases: readonly SearchPhrase[],
-  latest: number,
-  owner: string | undefined,
-): Generator<SessionMatch> {
-  let before = latest + 1;
-  // Querying the index again for every session would repeat its work; reading all further hits of a long session would
-  // waste it. So hits are skipped first, and the query is repeated after too many.
-  for (let maxSkipped = MAX_SKIPPED_HITS; ; maxSkipped *= 2) {
-    let skipped = 0;
-    for (const { session, eventId } of searchIndex.find(phrases, latest, owner, before)) {
-      if (session >= before && ++skipped > maxSkipped) break;
-      if (session >= before) continue;
-      const row = sessions.findByKey(session);
-      // The session was deleted or pruned, and is not swept yet.
-      if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
-      // The index has no seal; the row has one.
-      if (owner !== undefined && owner !== row.owner) continue;
-      const match = findMatch(row, eventId, phrases, records);
-      if (match === undefined) continue;
-      before = session;
-      yield { row, match };
-    }
-    if (skipped <= maxSkipped) return;
-  }
-}
-
-function findMatch(
-  { key, title }: StoredSession,
-  eventId: number,
-  phrases: readonly SearchPhrase[],
-  records: Records,
-): SearchMatch | undefined {
-  const snippet = findSnippet(title ?? "", phrases);
-  if (snippet !== undefined) return { where: "title", snippet };
-  return eventId === 0 ? undefined : matchRecord(records.read(key, eventId - 1, 1, MAX_ID).text, phrases);
 }
 
 function getSession(sessions: SessionRows, sessionId: string): StoredSession {

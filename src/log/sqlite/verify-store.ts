@@ -77,7 +77,7 @@ function readAll(db: DatabaseSync, onProgress: (sessions: number) => void): Veri
         readRuns(key, parts.runs);
         for (const { id } of commandIds.iterate(key) as Iterable<unknown> as Iterable<{ id: string }>)
           parts.commands.find(key, id);
-        for (const kind of ["checkpoint", "todo_list", "tool_permission"] as const)
+        for (const kind of ["checkpoint", "todo_list", "tool_permission", "tool_approval"] as const)
           landmarks.list(key, kind, MAX_ID, MAX_ID);
       } finally {
         db.exec("COMMIT");

@@ -248,6 +248,85 @@ export const RUN_SHAPES = {
       "审批请求，按提出的顺序排列",
     ),
   }),
+  ListActiveRuns: declareShape("Live and queued runs to list", "进行中与排队的运行的查询条件", {
+    limit: optional(
+      count,
+      "Maximum number of sessions, 1 to 500; default: 50",
+      "最多返回多少个会话的运行，1 到 500；默认 50",
+    ),
+    after: optional(string, "`next` of the previous page", "上一页的 next"),
+    state: optional(
+      oneOf("waiting"),
+      "`waiting` lists only sessions with a run that waits for approval; default: all",
+      "`waiting` 表示仅列出有运行正在等待审批的会话；默认列出全部",
+    ),
+  }),
+  ActiveRuns: declareShape("Live and queued runs of all sessions", "所有会话中进行中与排队的运行", {
+    runs: required(
+      listOf(
+        objectOf({
+          run_id: required(string, "Id of the run", "运行 ID"),
+          session_id: required(string, "Id of its session", "所属会话的 ID"),
+          title: optional(string, "Title of the session", "会话标题"),
+          owner: optional(
+            string,
+            "Owner of the session, for callers with the scope `admin`; absent if it is the caller",
+            "会话的所有者，仅对具有 admin 权限的调用方提供；所有者为调用方自己时无此字段",
+          ),
+          state: required(
+            oneOf("running", "waiting", "queued"),
+            "`waiting`: for approval; `queued`: the run has not started",
+            "waiting 表示等待审批；queued 表示尚未开始",
+          ),
+          agent: optional(string, "Name of the agent", "智能体名称"),
+          model: optional(string, "Model of the agent", "智能体的模型"),
+          since: required(
+            count,
+            "Time of the start, or at which a queued message was received, Unix time in milliseconds",
+            "开始时间；排队时为收到消息的时间（Unix 毫秒时间戳）",
+          ),
+          waiting_since: optional(
+            count,
+            "Time of the first open approval request, Unix time in milliseconds",
+            "首个未答复的审批请求的时间（Unix 毫秒时间戳）",
+          ),
+          approvals: required(
+            listOf(
+              objectOf({
+                call_id: required(string, "Id of the tool call", "工具调用 ID"),
+                name: required(string, "Name of the tool", "工具名"),
+                arguments: optional(
+                  map,
+                  "Arguments of the call; absent if they are larger than 16 KiB",
+                  "调用参数；超过 16 KiB 时无此字段",
+                ),
+                event_id: required(count, "Id of the record with the request", "审批请求的记录 ID"),
+                expires_at: optional(
+                  number,
+                  "Time at which the call is rejected, Unix time in milliseconds",
+                  "自动拒绝的时间（Unix 毫秒时间戳）",
+                ),
+                digest: optional(
+                  string,
+                  "Digest of tool and arguments, to send with the answer",
+                  "工具及其参数的摘要值（digest），答复时一并提供",
+                ),
+              }),
+            ),
+            "Tool calls that wait for approval, oldest first, at most 20",
+            "等待审批的工具调用，先提出的在前，最多 20 个",
+          ),
+        }),
+      ),
+      "Runs, those of newer sessions first",
+      "运行列表，较新会话的在前",
+    ),
+    next: optional(
+      string,
+      "Value of `after` for the next page; absent on the last page",
+      "下一页的 after 值；最后一页没有此字段",
+    ),
+  }),
   SendToolResult: declareShape("Result of a tool call that the client carries out", "由客户端执行的工具调用的结果", {
     output: optional(json, "Result for the model: a text or any JSON value", "返回给模型的结果：文本或任意 JSON 值"),
     is_error: optional(boolean, "Whether the call failed; default: false", "调用是否失败；默认为 false"),

@@ -385,6 +385,24 @@ export interface Approvals {
   readonly approvals: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string }[];
 }
 
+/** Live and queued runs to list (HTTP). */
+export interface ListActiveRuns {
+  /** Maximum number of sessions, 1 to 500; default: 50 */
+  readonly limit?: number;
+  /** `next` of the previous page */
+  readonly after?: string;
+  /** `waiting` lists only sessions with a run that waits for approval; default: all */
+  readonly state?: "waiting";
+}
+
+/** Live and queued runs of all sessions (HTTP). */
+export interface ActiveRuns {
+  /** Runs, those of newer sessions first */
+  readonly runs: readonly ({ readonly run_id: string; readonly session_id: string; readonly title?: string; readonly owner?: string; readonly state: "running" | "waiting" | "queued"; readonly agent?: string; readonly model?: string; readonly since: number; readonly waiting_since?: number; readonly approvals: readonly { readonly call_id: string; readonly name: string; readonly arguments?: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string }[] })[];
+  /** Value of `after` for the next page; absent on the last page */
+  readonly next?: string;
+}
+
 /** Result of a tool call that the client carries out (HTTP). */
 export interface SendToolResult {
   /** Result for the model: a text or any JSON value */
@@ -997,6 +1015,8 @@ export interface ApiShapeMap {
   readonly CancelRun: CancelRun;
   readonly AnswerApproval: AnswerApproval;
   readonly Approvals: Approvals;
+  readonly ListActiveRuns: ListActiveRuns;
+  readonly ActiveRuns: ActiveRuns;
   readonly SendToolResult: SendToolResult;
   readonly ClientCalls: ClientCalls;
   readonly SetToolPermission: SetToolPermission;
@@ -1078,6 +1098,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   CancelRun: parseForm("HTTP#reason?s"),
   AnswerApproval: parseForm("HTTP#decision:=approved|rejected arguments?m digest?s reason?s run_id?s"),
   Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n digest?s}"),
+  ListActiveRuns: parseForm("HTTP#limit?i0 after?s state?=waiting"),
+  ActiveRuns: parseForm("HTTP#runs:[{run_id:s session_id:s title?s owner?s state:=running|waiting|queued agent?s model?s since:i0 waiting_since?i0 approvals:[{call_id:s name:s arguments?m event_id:i0 expires_at?n digest?s}} next?s"),
   SendToolResult: parseForm("HTTP#output?j is_error?b run_id?s"),
   ClientCalls: parseForm("HTTP#calls:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n}"),
   SetToolPermission: parseForm("HTTP#rule:=allow|ask"),

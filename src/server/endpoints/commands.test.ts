@@ -56,6 +56,39 @@ describe("an approval", () => {
     expect(await ask("POST", "/v1/sessions/s/approvals/call_rm", late, { status: 409 })).toHaveProperty("code");
   });
 
+  it("is listed with its run over all sessions, until it is answered", async () => {
+    const { ask, log, untilEnded } = await createWaitingFixture();
+    await ask("PATCH", "/v1/sessions/s", { title: "Old files" });
+    const message = { message: "And then?", run_id: "next" };
+    await ask("POST", "/v1/sessions/s/runs", message, { status: 202 });
+    await log.createSession("idle");
+    const { runs } = await ask("GET", "/v1/runs");
+    const about = { session_id: "s", title: "Old files", agent: "main" };
+    const approval = { call_id: "call_rm", name: "remove", arguments: { path: "old.log" } };
+    expect(runs).toMatchObject([
+      { ...about, run_id: "r", state: "waiting", approvals: [approval] },
+      { ...about, run_id: "next", state: "queued", approvals: [] },
+    ]);
+    expect(await ask("GET", "/v1/runs?state=waiting")).toEqual({ runs });
+    expect(await ask("GET", "/v1/runs?state=idle", undefined, { status: 400 })).toHaveProperty("code");
+    await ask("POST", "/v1/sessions/s/runs/next/cancel", {});
+    await ask("POST", "/v1/sessions/s/approvals/call_rm", { decision: "rejected", run_id: "r" });
+    await untilEnded();
+    expect(await ask("GET", "/v1/runs")).toEqual({ runs: [] });
+  });
+
+  it("is listed without its arguments if they are large", async () => {
+    const { ask, log } = await createServerFixture();
+    const session = await openSession(log, "s");
+    const run = await session.startRun({ runId: "r" });
+    void run.requestApproval({ callId: "c", name: "write", arguments: { text: "x".repeat(17_000) } });
+    await expect.poll(async () => (await log.listActiveSessions({ isWaiting: true })).length).toBe(1);
+    const { runs } = await ask("GET", "/v1/runs");
+    expect(runs).toMatchObject([{ approvals: [{ call_id: "c", name: "write" }] }]);
+    expect(runs).not.toHaveProperty("0.approvals.0.arguments");
+    await session.close();
+  });
+
   it("is rejected for an unknown call or an invalid decision", async () => {
     const { ask, list } = await createWaitingFixture();
     const refuse = (call: string, body: unknown, status: number) =>

@@ -2,6 +2,7 @@
 import { describeApi } from "../api/describe-api.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
+import { listActiveRuns } from "./active-runs.ts";
 import { AGENT_OPERATIONS } from "./agents.ts";
 import { AG_UI_OPERATIONS } from "./ag-ui/ag-ui-operations.ts";
 import { AI_SDK_OPERATIONS } from "./ai-sdk/chats.ts";
@@ -47,6 +48,7 @@ const getOpenApi = defineOperation({
 export const OPERATIONS: readonly AnyOperation[] = [
   ...SESSION_OPERATIONS,
   ...RUN_OPERATIONS,
+  listActiveRuns,
   ...EVENT_OPERATIONS,
   ...COMMAND_OPERATIONS,
   ...CHECKPOINT_OPERATIONS,

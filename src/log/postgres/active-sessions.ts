@@ -1,0 +1,67 @@
+/** Lists the sessions that have a live run or a queued message. Begins with the indexes of open work. */
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import { toColumn } from "../../postgres/text-column.ts";
+import { type ActiveSession, type ListActiveSessionsOptions, MAX_QUEUED_MESSAGES } from "../log.ts";
+import { assertOwner, clampListLimit } from "../rules.ts";
+import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
+import { COMMAND, readCommand } from "./command-rows.ts";
+import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
+import { findListKey } from "./search-sessions.ts";
+import { describeSession, HEAD, type StoredHead } from "./session-rows.ts";
+
+const APPROVALS = `FROM @.landmarks l JOIN @.runs r ON r.session = l.session AND r.run_id = l.run_id AND r.last_id IS NULL
+  WHERE l.kind = 'tool_approval'`;
+
+const SESSIONS = `SELECT ${HEAD} FROM (SELECT session FROM @.runs WHERE last_id IS NULL
+    UNION SELECT session FROM @.commands WHERE outcome IS NULL AND kind = 'enqueue') a
+  JOIN @.sessions s ON s.key = a.session
+  WHERE s.session_id IS NOT NULL AND s.key < $2 AND ($4::text IS NULL OR s.owner = $4)
+    AND (NOT $5::boolean OR EXISTS (SELECT 1 ${APPROVALS} AND l.session = s.key))
+  ORDER BY s.key DESC LIMIT $3`;
+
+const RUNS = `SELECT r.session, ${RUN} FROM @.runs r WHERE r.session = ANY($1::bigint[]) AND r.last_id IS NULL
+  ORDER BY r.first_id`;
+
+const WAITING = `SELECT l.session, ${LANDMARK} ${APPROVALS} AND l.session = ANY($1::bigint[]) ORDER BY l.event_id`;
+
+const QUEUED = `SELECT c.session, ${COMMAND} FROM @.commands c WHERE c.session = ANY($1::bigint[]) AND c.outcome IS NULL
+  AND c.kind = 'enqueue' ORDER BY c.seq`;
+
+type OfSession<T> = T & { readonly session: number };
+
+/** See `Log.listActiveSessions`. */
+export async function listActiveSessions(
+  db: PostgresDatabase,
+  now: number | null,
+  { limit, after, owner, isWaiting = false }: ListActiveSessionsOptions,
+): Promise<readonly ActiveSession[]> {
+  assertOwner(owner);
+  return db.transact(
+    async (transaction) => {
+      const { query } = transaction;
+      const before = after === undefined ? Number.MAX_SAFE_INTEGER : await findListKey(transaction, now, after, owner);
+      const values = [now, before, clampListLimit(limit), owner === undefined ? null : toColumn(owner), isWaiting];
+      const heads = await query<StoredHead>(SESSIONS, values);
+      if (heads.length === 0) return [];
+      const keys = heads.map(({ key }) => key);
+      const runs = groupBySession(await query<OfSession<RunRow>>(RUNS, [keys]));
+      const waiting = groupBySession(await query<OfSession<StoredLandmark>>(WAITING, [keys]));
+      const queued = groupBySession(await query<OfSession<CommandRow>>(QUEUED, [keys]));
+      return heads.map((head) => {
+        const info = describeSession(head, db.recoveryMs);
+        const commands = (queued.get(head.key) ?? []).slice(0, MAX_QUEUED_MESSAGES);
+        return {
+          ...info,
+          liveRuns: (runs.get(head.key) ?? []).map((row) => describeRun(readRun(row))),
+          approvals: (waiting.get(head.key) ?? []).slice(0, clampListLimit()).map(readLandmark),
+          queued: commands.map((row) => describeCommand(info.sessionId, readCommand(row))),
+        };
+      });
+    },
+    { isReadOnly: true },
+  );
+}
+
+function groupBySession<T>(rows: readonly OfSession<T>[]): ReadonlyMap<number, readonly T[]> {
+  return Map.groupBy(rows, ({ session }) => session);
+}

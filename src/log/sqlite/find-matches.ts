@@ -1,0 +1,88 @@
+/** Searches the sessions of a store, newest first. */
+import type { SearchMatch } from "../log.ts";
+import { matchRecord } from "../conversation-text.ts";
+import { findPartStart } from "../search-terms.ts";
+import { findSnippet, type SearchPhrase } from "../search-text.ts";
+import type { Records } from "./records.ts";
+import type { SearchIndex } from "./search-index.ts";
+import type { SessionRows, StoredSession } from "./session-rows.ts";
+
+/** Larger than any session key, and small enough to be shifted to a row ID of the search index. */
+export const MAX_KEY = 2 ** 31;
+/** Search hits to skip before the index is queried again; doubled each time. */
+const MAX_SKIPPED_HITS = 500;
+
+interface SearchedRows {
+  readonly sessions: SessionRows;
+  readonly records: Records;
+  readonly searchIndex: SearchIndex;
+}
+
+interface SessionMatch {
+  readonly row: StoredSession;
+  readonly match: SearchMatch;
+}
+
+/**
+ * Finds sessions created before `beforeKey` that match the query, newest first, each once. It reads one part of the
+ * index after the other, so that a page of results costs little even if many sessions match.
+ */
+export function* findMatches(
+  open: SearchedRows,
+  phrases: readonly SearchPhrase[],
+  beforeKey: number,
+  owner: string | undefined,
+): Generator<SessionMatch> {
+  if (phrases.length === 0) return;
+  let before = beforeKey;
+  for (;;) {
+    const latest = open.sessions.findLatest(before, owner);
+    if (latest === undefined) return;
+    // Checks the seal of the row: a session whose owner was changed on disk is not in the part of that owner.
+    open.sessions.findByKey(latest);
+    yield* findPartMatches(open, phrases, latest, owner);
+    before = findPartStart(latest);
+  }
+}
+
+/** Finds matching sessions up to the one with the key `latest`, in its part of the index. */
+function* findPartMatches(
+  { sessions, records, searchIndex }: SearchedRows,
+  phrases: readonly SearchPhrase[],
+  latest: number,
+  owner: string | undefined,
+): Generator<SessionMatch> {
+  let before = latest + 1;
+  // Querying the index again for every session would repeat its work; reading all further hits of a long session would
+  // waste it. So hits are skipped first, and the query is repeated after too many.
+  for (let maxSkipped = MAX_SKIPPED_HITS; ; maxSkipped *= 2) {
+    let skipped = 0;
+    for (const { session, eventId } of searchIndex.find(phrases, latest, owner, before)) {
+      if (session >= before && ++skipped > maxSkipped) break;
+      if (session >= before) continue;
+      const row = sessions.findByKey(session);
+      // The session was deleted or pruned, and is not swept yet.
+      if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
+      // The index has no seal; the row has one.
+      if (owner !== undefined && owner !== row.owner) continue;
+      const match = findMatch(row, eventId, phrases, records);
+      if (match === undefined) continue;
+      before = session;
+      yield { row, match };
+    }
+    if (skipped <= maxSkipped) return;
+  }
+}
+
+function findMatch(
+  { key, title }: StoredSession,
+  eventId: number,
+  phrases: readonly SearchPhrase[],
+  records: Records,
+): SearchMatch | undefined {
+  const snippet = findSnippet(title ?? "", phrases);
+  if (snippet !== undefined) return { where: "title", snippet };
+  return eventId === 0
+    ? undefined
+    : matchRecord(records.read(key, eventId - 1, 1, Number.MAX_SAFE_INTEGER).text, phrases);
+}
