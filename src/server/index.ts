@@ -27,7 +27,9 @@ export { openBlobStore } from "./blobs/open-blob-store.ts";
 export { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "./open-postgres-store.ts";
 export { createPage, type PageOptions } from "./pages/create-page.ts";
 export type {
+  ActiveRuns,
   Agents,
+  AnswerApproval,
   Auth,
   Blob,
   DocumentText,

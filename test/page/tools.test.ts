@@ -70,6 +70,53 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
   });
   afterAll(() => fixture.close());
 
+  // First, because the list has the runs of all tests.
+  it("lists the runs of all sessions, to answer and stop them from there", async () => {
+    const first = await openPage(fixture);
+    const { page } = first;
+    await sendMessage(page, "measure");
+    await findRun(page).getByText("the tape is out").waitFor();
+    const measuring = readSessionId(page);
+    await page.keyboard.press("Alt+n");
+    await sendMessage(page, 'remove {"path": "listed.txt", "copies": 1}');
+    await findRun(page).getByRole("button", { name: "Allow", exact: true }).waitFor();
+    await page.keyboard.press("Alt+n");
+
+    const second = await openPage(fixture, { language: "zh", ...PHONE });
+    await second.page.getByRole("button", { name: /显示会话.*1 项待审批/ }).click();
+    await second.page.getByRole("button", { name: /运行与审批.*1 项待审批/ }).click();
+    const other = second.page.getByRole("dialog", { name: "运行与审批" });
+    await other.getByRole("group", { name: "允许执行 remove？" }).waitFor();
+    await expect.poll(() => other.getByRole("heading", { level: 3 }).allInnerTexts()).toEqual(["等待审批", "运行中"]);
+
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search sessions, actions and agents" }).fill("activity");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Activity" });
+    const card = dialog.getByRole("group", { name: "Allow remove?" });
+    await card.getByText("listed.txt").first().waitFor();
+    await card.getByRole("button", { name: "Allow", exact: true }).click();
+    await card.waitFor({ state: "detached" });
+    await expect.poll(() => removed.at(-1)).toMatchObject({ path: "listed.txt" });
+    // The focus stays in the list, and the other page sees the answer.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.closest("dialog") !== null)).toBe(true);
+    await other.getByRole("group", { name: "允许执行 remove？" }).waitFor({ state: "detached" });
+
+    // Opening a run shows its session.
+    await dialog.getByRole("button", { name: "measure", exact: true }).click();
+    await expect.poll(() => readSessionId(page)).toBe(measuring);
+    await findRun(page).getByText("the tape is out").waitFor();
+    await page.getByRole("button", { name: "Activity" }).click();
+    await dialog.getByRole("button", { name: "Stop measure" }).click();
+    await dialog.getByText("Nothing is running").last().waitFor();
+    await other.getByText("当前没有运行").last().waitFor();
+    expect((await fixture.log.listRuns(measuring))[0]?.status).toBe("cancelled");
+    expect([...first.complaints, ...second.complaints]).toEqual([]);
+    removed.length = 0;
+    await first.context.close();
+    await second.context.close();
+  });
+
   it("renders an answer as Markdown", async () => {
     const { page, context, complaints, copies } = await openPage(fixture, { language: "zh", theme: "dark" });
     await sendMessage(page, `say ${MARKDOWN}`, "zh");

@@ -1,6 +1,8 @@
 /** Typed client of the server endpoints that the page uses. It has no state. */
 import type {
+  ActiveRuns,
   Agents,
+  AnswerApproval,
   Auth,
   Blob as BlobInfo,
   DocumentText,
@@ -56,6 +58,12 @@ export interface Api extends InspectorApi {
   listBranches(session: string): Promise<SessionBranches>;
   /** Returns the latest 500 runs, newest first. */
   listRuns(session: string): Promise<Runs>;
+  /** Returns live and queued runs of all sessions. `limit` counts sessions. */
+  listActiveRuns(query: { readonly limit: number; readonly state?: "waiting" }): Promise<ActiveRuns>;
+  cancelRun(session: string, runId: string, key: string): Promise<unknown>;
+  /** The first answer counts; a later one rejects with `already_answered`. */
+  answerApproval(session: string, call: string, answer: AnswerApproval, key: string): Promise<unknown>;
+  setToolPermission(session: string, tool: string, rule: "allow" | "ask", key: string): Promise<unknown>;
   createSession(session: string): Promise<Session>;
   /** Changes all versions of the conversation. */
   updateSession(session: string, changes: UpdateSession): Promise<Session>;
@@ -111,6 +119,17 @@ export function createApi(onUnauthorized: () => void = () => undefined): Api {
     getSession: (session, signal) => request(sessionPath(session), { signal }),
     listBranches: (session) => request(`${sessionPath(session)}/branches`, { query: { limit: MAX_LISTED } }),
     listRuns: (session) => request(`${sessionPath(session)}/runs`, { query: { limit: MAX_LISTED } }),
+    listActiveRuns: (query) => request("/v1/runs", { query }),
+    cancelRun: (session, runId, key) =>
+      request(`${sessionPath(session)}/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST", key }),
+    answerApproval: (session, call, answer, key) =>
+      request(`${sessionPath(session)}/approvals/${encodeURIComponent(call)}`, { method: "POST", body: answer, key }),
+    setToolPermission: (session, tool, rule, key) =>
+      request(`${sessionPath(session)}/permissions/${encodeURIComponent(tool)}`, {
+        method: "PUT",
+        body: { rule },
+        key,
+      }),
     createSession: (session) => request("/v1/sessions", { method: "POST", body: { session_id: session } }),
     updateSession: (session, changes) => request(sessionPath(session), { method: "PATCH", body: changes }),
     deleteConversation: (session) => request(sessionPath(session), { method: "DELETE", query: { versions: "all" } }),

@@ -6,7 +6,7 @@
 import { ApiError, readApiError } from "./api-error.ts";
 
 export interface ApiRequest {
-  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly query?: { readonly [name: string]: string | number | boolean | undefined };
   readonly body?: unknown;
   /** Idempotency key: repeating a request with the same key has no further effect. */

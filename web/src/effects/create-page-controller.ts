@@ -11,6 +11,7 @@ import { formatRoute, formatSharedRoute, readRoute, readSharedRoute, readShareSe
 import { readInstructions, saveInstructions } from "../store/instructions.ts";
 import { type KeyValueStorage, saveSettings, readSettings } from "../store/settings.ts";
 import { type AccessEffects, createAccessEffects } from "./access-effects.ts";
+import { type ActivityEffects, createActivityEffects } from "./activity-effects.ts";
 import { type AlertEffects, createAlertEffects } from "./alert-effects.ts";
 import { type AttachmentEffects, createAttachmentEffects } from "./attachment-effects.ts";
 import { Connections } from "./connections.ts";
@@ -33,6 +34,7 @@ export interface PageController
     KnowledgeEffects,
     SharingEffects,
     AlertEffects,
+    ActivityEffects,
     ExportEffects,
     VersionEffects {
   readonly store: ReducerStore<PageState, PageAction>;
@@ -70,7 +72,13 @@ export function createPageController(): PageController {
     connect(session) {
       watches.set(
         session,
-        watchSession(context, session, { sessions, findApproval, alerts, onStreamFailure: checkAccess }),
+        watchSession(context, session, {
+          sessions,
+          findApproval,
+          alerts,
+          onRunChange: () => activity.refreshActivity(),
+          onStreamFailure: checkAccess,
+        }),
       );
       return connect(receiver, { transport, session, reconnect: { maxAttempts: MAX_RECONNECTS } });
     },
@@ -111,12 +119,19 @@ export function createPageController(): PageController {
     createId,
     notifyTabs: connectTabs(() => {
       sessions.refresh(store.getSnapshot().sessions.current);
+      activity.refreshActivity();
     }),
   };
+  const isVisible = (): boolean => document.visibilityState === "visible";
   const alerts = createAlertEffects(context, {
-    isVisible: () => document.visibilityState === "visible",
+    isVisible,
     notifications: typeof Notification === "undefined" ? undefined : Notification,
     focus: () => window.focus(),
+  });
+  const activity = createActivityEffects(context, {
+    isVisible,
+    isConnected: (session) => connections.has(session),
+    alerts,
   });
   const versions = createVersionEffects(context);
   const sessions = createSessionEffects(context, (session) => void versions.loadVersions(session));
@@ -130,6 +145,7 @@ export function createPageController(): PageController {
       followRoute();
       if (!may(store.getSnapshot().access, "read")) return;
       sessions.refresh();
+      activity.refreshActivity();
       void loadAgents(context);
     },
     startOver() {
@@ -166,10 +182,11 @@ export function createPageController(): PageController {
     if (persisted) checkAccess();
   });
   document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState !== "visible") return;
+    if (!isVisible()) return;
     checkAccess();
     if (!hasAccess(store.getSnapshot().access)) return;
     sessions.refresh();
+    activity.refreshActivity();
     connections.retryAll();
     const { current } = store.getSnapshot().sessions;
     if (current !== undefined) alerts.clear(current);
@@ -196,6 +213,7 @@ export function createPageController(): PageController {
     ...createKnowledgeEffects(context),
     ...createSharingEffects(context),
     ...createExportEffects(context),
+    ...activity,
     setNotifications: (isOn) => alerts.setNotifications(isOn),
   };
 }

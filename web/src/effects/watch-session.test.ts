@@ -10,6 +10,7 @@ function setUp() {
   const refreshed: string[] = [];
   const loaded: string[] = [];
   let failures = 0;
+  let runChanges = 0;
   const sessions = {
     refresh: (session?: string) => void refreshed.push(session ?? ""),
     loadDetails: async (session: string) => void loaded.push(session),
@@ -23,6 +24,7 @@ function setUp() {
       clear: (session) => void alerted.push(`${session} cleared`),
     },
     findApproval: () => approval,
+    onRunChange: () => void runChanges++,
     onStreamFailure: () => void failures++,
   });
   const setApproval = (tool: string | undefined): void => {
@@ -34,6 +36,7 @@ function setUp() {
     loaded,
     alerted,
     countFailures: () => failures,
+    countRunChanges: () => runChanges,
     stop,
     setApproval,
     announced: () => context.store.getSnapshot().announcement,
@@ -45,7 +48,7 @@ describe("watchSession", () => {
   afterEach(() => void vi.useRealTimers());
 
   it("announces that an answer is complete, without its text", () => {
-    const { context, refreshed, announced } = setUp();
+    const { context, refreshed, announced, countRunChanges } = setUp();
     context.open("s");
     context.show("s", [createTurn({ runId: "r" })]);
     expect([announced(), context.store.getSnapshot().sessions.live, refreshed]).toEqual([undefined, ["s"], ["s"]]);
@@ -54,7 +57,7 @@ describe("watchSession", () => {
     expect([announced(), refreshed.length]).toEqual([undefined, 1]);
     context.show("s", [createTurn({ runId: "r", status: "completed" })]);
     expect(announced()).toMatchObject({ count: 1, kind: "complete" });
-    expect([context.store.getSnapshot().sessions.live, refreshed.length]).toEqual([[], 2]);
+    expect([context.store.getSnapshot().sessions.live, refreshed.length, countRunChanges()]).toEqual([[], 2, 2]);
   });
 
   it("loads the title again after the first answer, because the model may write one", () => {

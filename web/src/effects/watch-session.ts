@@ -17,6 +17,8 @@ export interface SessionWatchOptions {
   readonly findApproval: (turn: TurnView) => string | undefined;
   /** Alerts the user, unless they look at the session. */
   readonly alerts: Pick<Alerts, "alert" | "clear">;
+  /** Called when a run started, waits, was answered or ended. */
+  readonly onRunChange: () => void;
   /** Called when the stream breaks or is refused. */
   readonly onStreamFailure: () => void;
 }
@@ -53,7 +55,7 @@ interface TurnChange {
 
 /** Returns a function that stops watching. */
 export function watchSession(context: EffectContext, session: string, options: SessionWatchOptions): () => void {
-  const { sessions, findApproval, alerts, onStreamFailure } = options;
+  const { sessions, findApproval, alerts, onRunChange, onStreamFailure } = options;
   const view = context.receiver.session(session);
   let seen: SeenTurn = { key: undefined, status: undefined, approval: undefined, attempt: undefined };
   /** Run that was last requested on this page, and when the latest turn appeared. */
@@ -85,6 +87,7 @@ export function watchSession(context: EffectContext, session: string, options: S
     const attempt = latest?.attempt;
     const isSameRun = before.key === latest?.key && before.status === status;
     if (isSameRun && before.approval === approval && before.attempt === attempt) return;
+    onRunChange();
     seen = { key: latest?.key, status, approval, attempt };
     if (before.key !== latest?.key) since = Date.now();
     const isAwaited = (requested !== undefined && requested === latest?.runId) || Date.now() - since >= WATCHED_MS;

@@ -152,6 +152,7 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
       ...(session !== undefined && mayShare(access)
         ? [action("share", words.share, "link", () => page.openSharing(session))]
         : []),
+      ...(may(access, "read") ? [action("activity", words.activity, "clock", open("activity"))] : []),
       action("settings", words.settings, "settings", open("settings")),
       ...(may(access, "read") ? [action("knowledge", words.knowledge, "book", open("knowledge"))] : []),
       action("shortcuts", words.shortcuts, "list", open("shortcuts")),

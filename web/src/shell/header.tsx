@@ -3,6 +3,7 @@ import { type ReactNode, useMemo } from "react";
 import type { SessionView, StreamState } from "loom-agent/client";
 import { findRunPhase, IconButton, StreamStatus, useSession, useWords } from "loom-agent/react";
 import { findLiveRun } from "../store/live-run.ts";
+import { countWaiting } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
@@ -20,6 +21,7 @@ export interface HeaderProps {
 const selectState = (session: SessionView | undefined): StreamState | undefined => session?.state;
 const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
 const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
+const selectWaiting = ({ activity }: PageState): number => countWaiting(activity);
 const selectHasInspector = ({ inspector }: PageState): boolean => inspector !== undefined;
 
 export function Header({ session, isListShown, onToggleList }: HeaderProps): ReactNode {
@@ -29,15 +31,7 @@ export function Header({ session, isListShown, onToggleList }: HeaderProps): Rea
   const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
   return (
     <header className="page-header">
-      {onToggleList === undefined ? null : (
-        <IconButton
-          icon="menu"
-          label={isListShown ? words.hideSessions : words.showSessions}
-          aria-expanded={isListShown}
-          aria-controls="page-sidebar"
-          onClick={onToggleList}
-        />
-      )}
+      {onToggleList === undefined ? null : <ListButton isListShown={isListShown} onToggleList={onToggleList} />}
       <Title session={session} />
       <Status session={session} />
       {hasRun ? (
@@ -59,6 +53,29 @@ export function Header({ session, isListShown, onToggleList }: HeaderProps): Rea
 }
 
 /** Also sets the title of the tab. */
+interface ListButtonProps {
+  readonly isListShown: boolean;
+  readonly onToggleList: () => void;
+}
+
+/** Shows or hides the session list. A hidden list cannot show that approvals wait, so the button does. */
+function ListButton({ isListShown, onToggleList }: ListButtonProps): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const waiting = usePageState(selectWaiting);
+  const label = isListShown ? words.hideSessions : words.showSessions;
+  const hasMark = !isListShown && waiting > 0;
+  return (
+    <IconButton
+      icon="menu"
+      label={hasMark ? words.withWaiting(label, waiting) : label}
+      data-alert={hasMark}
+      aria-expanded={isListShown}
+      aria-controls="page-sidebar"
+      onClick={onToggleList}
+    />
+  );
+}
+
 function Title({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();

@@ -83,6 +83,8 @@ export const SHELL_WORDS = defineWords({
     untitled: "New session",
     sessions: "Sessions",
     showSessions: "Show sessions",
+    withWaiting: (label: string, count: number) =>
+      `${label} (${count === 1 ? "1 approval waiting" : `${count} approvals waiting`})`,
     hideSessions: "Hide sessions",
     inspector: "Inspector",
     closeInspector: "Close inspector",
@@ -132,6 +134,7 @@ export const SHELL_WORDS = defineWords({
     untitled: "新会话",
     sessions: "会话",
     showSessions: "显示会话列表",
+    withWaiting: (label: string, count: number) => `${label}（${count} 项待审批）`,
     hideSessions: "隐藏会话列表",
     inspector: "检查器",
     closeInspector: "关闭检查器",

@@ -25,6 +25,9 @@ import { NARROW, NO_PANEL, useMedia } from "./use-media.ts";
 import { useRestoreFocus } from "./use-restore-focus.ts";
 import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
 
+const ActivityDialog = lazy(async () => ({
+  default: (await import("../activity/activity-dialog.tsx")).ActivityDialog,
+}));
 const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.tsx")).Inspector }));
 const KnowledgeDialog = lazy(async () => ({
   default: (await import("../knowledge/knowledge-dialog.tsx")).KnowledgeDialog,
@@ -189,6 +192,7 @@ function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPane
 }
 
 const DIALOGS = {
+  activity: ActivityDialog,
   knowledge: KnowledgeDialog,
   shortcuts: ShortcutsDialog,
   settings: SettingsDialog,

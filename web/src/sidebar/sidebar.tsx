@@ -6,10 +6,12 @@ import { Brand } from "../shell/brand.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
+import { countWaiting } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
 import { SessionList } from "./session-list.tsx";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
 
+const selectWaiting = ({ activity }: PageState): number => countWaiting(activity);
 const selectQuery = ({ sessions }: PageState): string => sessions.query;
 
 export function Sidebar(): ReactNode {
@@ -34,6 +36,7 @@ export function Sidebar(): ReactNode {
           </Button>
         ) : null}
         <SearchField />
+        {mayRead ? <ActivityButton /> : null}
       </div>
       <nav className="page-sidebar-list" aria-label={words.sessions}>
         <SessionList />
@@ -68,6 +71,31 @@ export function Sidebar(): ReactNode {
     </>
   );
 }
+
+/** Opens the list of runs; shows how many approvals wait. */
+function ActivityButton(): ReactNode {
+  const words = useWords(SIDEBAR_WORDS);
+  const page = usePage();
+  const waiting = usePageState(selectWaiting);
+  return (
+    <button
+      type="button"
+      className="loom-menu-button page-activity-button"
+      onClick={() => page.dispatch({ type: "dialog/opened", dialog: "activity" })}
+    >
+      <Icon name="clock" />
+      <span>{words.activity}</span>
+      {waiting === 0 ? null : (
+        <span className="page-count">
+          <span aria-hidden="true">{waiting > MAX_COUNT ? `${MAX_COUNT}+` : waiting}</span>
+          <span className="loom-said">{words.waiting(waiting)}</span>
+        </span>
+      )}
+    </button>
+  );
+}
+
+const MAX_COUNT = 99;
 
 function SearchField(): ReactNode {
   const words = useWords(SIDEBAR_WORDS);

@@ -8,6 +8,7 @@ import type { Reference } from "loom-agent/client";
 import type { ElementTarget, UiLanguage } from "loom-agent/react";
 import type { Models } from "loom-agent/server";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
+import { type ActivityAction, type ActivityState, NO_ACTIVITY, reduceActivity } from "./activity.ts";
 import type { AgentChoice, ListedAgent } from "./agents.ts";
 import { type AlertsAction, NO_ALERTS, reduceAlerts, type SessionAlert } from "./alerts.ts";
 import { type ComposingAction, type ComposingState, EMPTY_COMPOSING, reduceComposing } from "./composing.ts";
@@ -60,6 +61,7 @@ export interface Announcement {
 export interface PageState {
   readonly access: AccessState;
   readonly sessions: SessionsState;
+  readonly activity: ActivityState;
   readonly alerts: readonly SessionAlert[];
   readonly versions: VersionsState;
   readonly composing: ComposingState;
@@ -80,13 +82,14 @@ export interface PageState {
   readonly inspector: { readonly focus: ElementTarget | undefined } | undefined;
   /** The document that is open, at a passage. It may be open above a dialog. */
   readonly source: Reference | undefined;
-  readonly dialog: "knowledge" | "shortcuts" | "settings" | "palette" | undefined;
+  readonly dialog: "knowledge" | "shortcuts" | "settings" | "palette" | "activity" | undefined;
 }
 
 export type PageAction =
   | AccessAction
   | SharingAction
   | SessionsAction
+  | ActivityAction
   | AlertsAction
   | VersionsAction
   | ComposingAction
@@ -127,6 +130,7 @@ export function createPageState(
   return {
     access: UNKNOWN_ACCESS,
     sessions: NO_SESSIONS,
+    activity: NO_ACTIVITY,
     alerts: NO_ALERTS,
     versions: NO_VERSIONS,
     composing,
@@ -212,6 +216,7 @@ function reduceSlices(state: PageState, action: PageAction): PageState {
   const slices = {
     access: reduceAccess(state.access, action as AccessAction),
     sessions: reduceSessions(state.sessions, action as SessionsAction),
+    activity: reduceActivity(state.activity, action as ActivityAction),
     alerts: reduceAlerts(state.alerts, action as AlertsAction),
     versions: reduceVersions(state.versions, action as VersionsAction),
     composing: reduceComposing(state.composing, action as ComposingAction),

@@ -1,0 +1,43 @@
+/** UI strings of the list of runs. */
+import { defineWords } from "loom-agent/react";
+
+export const ACTIVITY_WORDS = defineWords({
+  en: {
+    title: "Activity",
+    waiting: "Waiting for approval",
+    running: "Running",
+    queued: "Queued",
+    none: "Nothing is running",
+    failed: "Couldn't load the runs.",
+    again: "Try again",
+    more: "Show more",
+    untitled: "Untitled",
+    stop: "Stop",
+    stopRun: (title: string) => `Stop ${title}`,
+    stopping: "Stopping…",
+    open: "Open session",
+    large: (tool: string) => `Allow ${tool}? Its arguments are too large to show here.`,
+    ofOwner: (owner: string) => `Owner: ${owner}`,
+    seconds: (count: number) => `${count} s`,
+    said: (waiting: number, running: number) => `${waiting} waiting for approval, ${running} running`,
+  },
+  zh: {
+    title: "运行与审批",
+    waiting: "等待审批",
+    running: "运行中",
+    queued: "排队中",
+    none: "当前没有运行",
+    failed: "加载失败。",
+    again: "重试",
+    more: "显示更多",
+    untitled: "未命名",
+    stop: "停止",
+    stopRun: (title: string) => `停止“${title}”`,
+    stopping: "正在停止…",
+    open: "打开会话",
+    large: (tool: string) => `允许执行 ${tool}？参数过大，无法在此显示。`,
+    ofOwner: (owner: string) => `所有者：${owner}`,
+    seconds: (count: number) => `${count} 秒`,
+    said: (waiting: number, running: number) => `${waiting} 项等待审批，${running} 项运行中`,
+  },
+});
