@@ -35,7 +35,11 @@ describe("the session list", () => {
     effects.refresh();
     effects.refresh();
     await vi.advanceTimersByTimeAsync(1000);
-    expect(context.calls).toHaveLength(1);
+    // The list, and whether there are archived sessions.
+    expect(context.calls).toMatchObject([
+      ["listSessions", { archived: false }],
+      ["listSessions", { archived: true }],
+    ]);
     expect(context.store.getSnapshot().sessions.list.status).toBe("failed");
   });
 
@@ -135,9 +139,10 @@ describe("a session", () => {
   it("is not restored by a list requested before its deletion", async () => {
     const answers = [[row("a", "old")], []].map((sessions) => ({ page: { sessions }, ...Promise.withResolvers() }));
     let lists = 0;
-    const { context, effects, titleOf } = setUp((what) =>
-      what === "listSessions" ? answers[lists++]?.promise : undefined,
-    );
+    const { context, effects, titleOf } = setUp((what, query) => {
+      if (what !== "listSessions") return undefined;
+      return (query as { archived: boolean }).archived ? { sessions: [] } : answers[lists++]?.promise;
+    });
     context.store.dispatch({ type: "session/updated", session: row("a", "old") });
     effects.refresh();
     await vi.advanceTimersByTimeAsync(300);
@@ -151,7 +156,7 @@ describe("a session", () => {
     const { context, effects } = setUp((what) => (what === "listSessions" ? { sessions: [] } : row("a", "t")));
     for (let batch = 0; batch < 20; batch++) effects.refresh("a");
     await vi.advanceTimersByTimeAsync(1000);
-    expect(context.calls.map(([what]) => what)).toEqual(["listSessions", "getSession"]);
+    expect(context.calls.map(([what]) => what)).toEqual(["listSessions", "listSessions", "getSession"]);
   });
 
   it("keeps a message sent while details load, and loads them again", async () => {

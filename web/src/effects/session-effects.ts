@@ -87,8 +87,11 @@ export function createSessionEffects(
   };
   const listArchived = async (after?: string): Promise<void> => {
     try {
-      const page = await api.listSessions({ versions: "newest", archived: true, limit: PAGE_SIZE, after });
-      store.dispatch({ type: "archive/listed", page, isMore: after !== undefined });
+      for (let loadedAt = -1; loadedAt !== changes;) {
+        loadedAt = changes;
+        const page = await api.listSessions({ versions: "newest", archived: true, limit: PAGE_SIZE, after });
+        if (loadedAt === changes) store.dispatch({ type: "archive/listed", page, isMore: after !== undefined });
+      }
     } catch {
       store.dispatch({ type: "archive/failed" });
     }
@@ -114,7 +117,9 @@ export function createSessionEffects(
     refreshTimer = setTimeout(() => {
       refreshTimer = undefined;
       if (mayList) void list();
-      if (mayList && store.getSnapshot().sessions.isArchiveOpen) void listArchived();
+      // A closed archive is only known to be there or not.
+      const { isArchiveOpen, archived } = store.getSnapshot().sessions;
+      if (mayList && (isArchiveOpen || archived.rows.length === 0)) void listArchived();
       for (const one of changed) void loadDetails(one);
       changed.clear();
     }, REFRESH_MS);

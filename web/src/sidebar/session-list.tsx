@@ -72,7 +72,7 @@ export const SessionList = memo(function SessionList(): ReactNode {
         onRetry={() => (isSearch ? page.search(query) : page.refresh())}
         onMore={() => void (isSearch ? page.searchMore() : page.loadMore())}
       />
-      {isSearch || list.status !== "ready" ? null : (
+      {isSearch || list.status !== "ready" || archived.rows.length === 0 ? null : (
         <Archive isOpen={sessions.isArchiveOpen} shown={archived}>
           {archived.rows.map(show)}
         </Archive>
@@ -126,7 +126,7 @@ function Archive({ isOpen, shown, children }: ArchiveProps): ReactNode {
           <ul>{children}</ul>
           <ListEnd
             shown={shown}
-            empty={words.noneArchived}
+            empty=""
             onRetry={() => page.toggleArchive(true)}
             onMore={() => void page.archiveMore()}
           />
