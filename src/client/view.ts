@@ -405,6 +405,8 @@ export interface ThoughtView {
 /** A backtracking step of a search. */
 export interface BacktrackView {
   readonly reason: string;
+  /** The reason as a code that a page can translate; see `tot_backtrack`. */
+  readonly code?: string;
   readonly toDepth: number;
   readonly from?: string;
   readonly to?: string;

@@ -185,6 +185,8 @@ export interface TotBacktrackEvent {
   readonly type: "tot_backtrack";
   /** Reason for backtracking */
   readonly reason: string;
+  /** Reason as a code, for translation: `no_next_step`, `dead_end` or `max_depth`; other writers may use others */
+  readonly code?: string;
   /** Depth to which the search returned */
   readonly to_depth: number;
   /** ID of the abandoned thought */
@@ -710,7 +712,7 @@ export const LOOM_EVENT_FORMS = {
   "checkpoint": "001 §4.2>#checkpoint_id:s timestamp:x step:x state:j thread_id?s checkpoint_ns?s next?[{id:s input?j} delta?b",
   "tot_expand": "001 §4.2>#candidates:[s ids?[s parent?s depth?i0",
   "tot_evaluate": "001 §4.2>#chosen:i0 scores:[n ids?[s kept?[s depth?i0",
-  "tot_backtrack": "001 §4.2>#reason:s to_depth:i0 from?s to?s",
+  "tot_backtrack": "001 §4.2>#reason:s code?s to_depth:i0 from?s to?s",
   "got_plan": "001 §4.2>#node_count:i0 edge_count:i0 node_ids:[s edges?[[s labels?[s operations?[~generate|aggregate|refine|score",
   "got_node_start": "001 §4.2>#id:s",
   "got_node_complete": "001 §4.2>#id:s result_summary:s scored?[s scores?[n",

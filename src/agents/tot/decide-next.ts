@@ -79,7 +79,7 @@ function reportEnd(
   if (outcome === "dead") {
     const { ids } = popEnded(state, 0);
     for (const from of [...ids, ...listActive(context, state)].slice(0, MAX_NAMED))
-      node.emitWithResult({ type: "tot_backtrack", reason: explain(state, from), to_depth: 0, from });
+      node.emitWithResult({ type: "tot_backtrack", ...explain(state, from), to_depth: 0, from });
     if (chosen !== null) announce(state, node, [chosen], chosen, []);
     return;
   }
@@ -102,10 +102,9 @@ function reportEnd(
 function reportAbandoned({ search }: TotContext, state: TotState, node: NodeContext, from: string, end: string): void {
   const path = new Set(listPath(end));
   const to = listPath(from).findLast((id) => path.has(id));
-  const reason = explainLeaf(search.maxDepth, state, from);
   node.emitWithResult({
     type: "tot_backtrack",
-    reason,
+    ...explainLeaf(search.maxDepth, state, from),
     to_depth: to === undefined ? 0 : measureDepth(to),
     from,
     ...(to === undefined ? {} : { to }),
@@ -155,7 +154,7 @@ function goBackToUntried({ search }: TotContext, state: TotState, node: NodeCont
   const to = findUntried(state) ?? findPosition(state);
   const from = findPosition(state);
   const reason = explainLeaf(search.maxDepth, state, from);
-  node.emitWithResult({ type: "tot_backtrack", reason, to_depth: measureDepth(to), from, to });
+  node.emitWithResult({ type: "tot_backtrack", ...reason, to_depth: measureDepth(to), from, to });
   const siblings = listChildren(state, findParent(to));
   const kept = siblings.filter((id) => id === to || state.judged[id]?.standing === "open");
   announce(state, node, siblings, to, kept);
@@ -173,7 +172,7 @@ function goBackToSpares({ search }: TotContext, state: TotState, node: NodeConte
   const left = [...ids, ...parents];
   // Every active branch is abandoned and reported.
   for (const from of left.slice(0, MAX_NAMED))
-    node.emitWithResult({ type: "tot_backtrack", reason: explain(state, from), to_depth: depth, from, to });
+    node.emitWithResult({ type: "tot_backtrack", ...explain(state, from), to_depth: depth, from, to });
   announce(state, node, level?.ids ?? frontier, to, frontier);
   // The level directly above is dead too, except for parents of spares.
   const above = new Set(left.flatMap((id) => listPath(id)[depth - 2] ?? []));
@@ -188,13 +187,21 @@ function goBackToSpares({ search }: TotContext, state: TotState, node: NodeConte
   };
 }
 
-function explainLeaf(maxDepth: number, state: TotState, from: string): string {
-  if (measureDepth(from) >= maxDepth) return "the maximum depth is reached without an answer";
-  return explain(state, from);
+/** Why a branch was abandoned. Pages translate the code. */
+const REASONS = {
+  maxDepth: { reason: "the maximum depth is reached without an answer", code: "max_depth" },
+  noNextStep: { reason: "no next step was found", code: "no_next_step" },
+  deadEnd: { reason: "every next step is a dead end", code: "dead_end" },
+} as const;
+
+type BacktrackReason = (typeof REASONS)[keyof typeof REASONS];
+
+function explainLeaf(maxDepth: number, state: TotState, from: string): BacktrackReason {
+  return measureDepth(from) >= maxDepth ? REASONS.maxDepth : explain(state, from);
 }
 
-function explain({ children }: TotState, from: string): string {
-  return (children[from] ?? 0) === 0 ? "no next step was found" : "every next step is a dead end";
+function explain({ children }: TotState, from: string): BacktrackReason {
+  return (children[from] ?? 0) === 0 ? REASONS.noNextStep : REASONS.deadEnd;
 }
 
 /** Reports the scores of a level, the chosen thought and the kept ones. */

@@ -108,7 +108,14 @@ describe("a tree of thoughts in breadth", () => {
       { type: "tot_evaluate", chosen: 0, kept: ["1"], depth: 1, scores: [0.9, 0.6, 0.5, 0] },
       { type: "tot_expand", parent: "1", depth: 2 },
       { type: "tot_evaluate", kept: [], depth: 2 },
-      { type: "tot_backtrack", from: "1", to: "2", to_depth: 1, reason: "every next step is a dead end" },
+      {
+        type: "tot_backtrack",
+        from: "1",
+        to: "2",
+        to_depth: 1,
+        reason: "every next step is a dead end",
+        code: "dead_end",
+      },
       { type: "tot_evaluate", chosen: 1, ids: ["1", "2", "3", "4"], scores: [0.9, 0.6, 0.5, 0], kept: ["2"], depth: 1 },
       { type: "tot_expand", parent: "2" },
       { type: "tot_evaluate", kept: ["2.1"] },
@@ -136,7 +143,7 @@ describe("a tree of thoughts in breadth", () => {
     const { records } = await search({ beam: 2 }, wide);
     expect(eventsOf(records, "tot_backtrack")).toMatchObject([
       { from: "1", to: "3", reason: "every next step is a dead end" },
-      { from: "2", to: "3", reason: "no next step was found" },
+      { from: "2", to: "3", reason: "no next step was found", code: "no_next_step" },
     ]);
   });
 

@@ -20,10 +20,10 @@ describe("the tree of thoughts", () => {
       path: ["2"],
       backtracks: [],
     });
-    made.put({ type: "tot_backtrack", reason: "dead end", to_depth: 1, from: "3", to: "2" });
+    made.put({ type: "tot_backtrack", reason: "dead end", code: "dead_end", to_depth: 1, from: "3", to: "2" });
     expect(made.turn.tree).toMatchObject({
       thoughts: [{}, {}, { status: "abandoned" }],
-      backtracks: [{ reason: "dead end", toDepth: 1, from: "3", to: "2" }],
+      backtracks: [{ reason: "dead end", code: "dead_end", toDepth: 1, from: "3", to: "2" }],
     });
   });
 

@@ -110,11 +110,12 @@ export class TreeFold {
       .find(({ length }) => length === count);
   }
 
-  #backtrack({ reason, to_depth, from, to }: TotBacktrackEvent): void {
+  #backtrack({ reason, code, to_depth, from, to }: TotBacktrackEvent): void {
     this.#depth = to_depth;
     this.#backtrackLevel = this.#atDepth.get(to_depth || 1) ?? [];
     this.#abandon(from ?? this.#chosen, to, to_depth);
-    this.#backtracks.push(makeView<BacktrackView>({ reason: this.#quota.cut(reason), toDepth: to_depth, from, to }));
+    const said = { reason: this.#quota.cut(reason), code: code === undefined ? undefined : this.#quota.cut(code) };
+    this.#backtracks.push(makeView<BacktrackView>({ ...said, toDepth: to_depth, from, to }));
   }
 
   /**

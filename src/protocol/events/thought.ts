@@ -50,6 +50,11 @@ export const tot_backtrack = defineEvent({
   about: { en: "ToT: the search abandoned a branch and backtracked", zh: "ToT：搜索放弃一个分支并回溯" },
   fields: {
     reason: required(string, "Reason for backtracking", "回溯原因"),
+    code: additional(
+      string,
+      "Reason as a code, for translation: `no_next_step`, `dead_end` or `max_depth`; other writers may use others",
+      "回溯原因的代码，供翻译使用：`no_next_step`、`dead_end` 或 `max_depth`；其他来源可使用其他代码",
+    ),
     to_depth: required(count, "Depth to which the search returned", "回溯到的深度"),
     from: additional(string, "ID of the abandoned thought", "被放弃的想法 ID"),
     to: additional(string, "ID of the thought to which the search returned", "回溯到的想法 ID"),

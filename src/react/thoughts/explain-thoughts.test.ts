@@ -33,6 +33,8 @@ describe("explanations of thoughts", () => {
       [2, "dead end"],
       [0, "dead end"],
     ]);
+    const translated = explainAbandoned(indexTree(TREE.thoughts), TREE, ({ toDepth }) => `to ${toDepth}`);
+    expect([...translated.values()]).toEqual(["to 0", "to 0"]);
   });
 
   it("use the depth if the backtrack names no thought, and the latest of several reasons", () => {

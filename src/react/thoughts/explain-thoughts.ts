@@ -5,15 +5,20 @@ import { listAncestors, type TreeIndex } from "./tree-index.ts";
 /**
  * Returns the reason each abandoned thought was abandoned, by its index. A backtrack names the thought it started from;
  * abandoned ancestors share its reason. For a backtrack without a start, the last one from below the thought's depth
- * applies.
+ * applies. `describe` translates a reason.
  */
-export function explainAbandoned(index: TreeIndex, { backtracks }: Pick<TreeView, "backtracks">): Map<number, string> {
+export function explainAbandoned(
+  index: TreeIndex,
+  { backtracks }: Pick<TreeView, "backtracks">,
+  describe: (backtrack: BacktrackView) => string = ({ reason }) => reason,
+): Map<number, string> {
   const reasons = new Map<number, string>();
   const isLeft = (thoughtIndex: number): boolean => index.thoughts[thoughtIndex]?.status === "abandoned";
-  for (const { from, reason } of backtracks.toReversed()) {
+  for (const backtrack of backtracks.toReversed()) {
+    const { from } = backtrack;
     let thoughtIndex = from === undefined ? -1 : (index.indexById.get(from) ?? -1);
     while (thoughtIndex >= 0 && isLeft(thoughtIndex) && !reasons.has(thoughtIndex)) {
-      reasons.set(thoughtIndex, reason);
+      reasons.set(thoughtIndex, describe(backtrack));
       thoughtIndex = index.parents[thoughtIndex] as number;
     }
   }
@@ -22,7 +27,7 @@ export function explainAbandoned(index: TreeIndex, { backtracks }: Pick<TreeView
     for (const [thoughtIndex, thought] of index.thoughts.entries())
       if (isLeft(thoughtIndex) && !reasons.has(thoughtIndex)) {
         const back = findBacktrack(nameless, thought.depth);
-        if (back !== undefined) reasons.set(thoughtIndex, back.reason);
+        if (back !== undefined) reasons.set(thoughtIndex, describe(back));
       }
   return reasons;
 }

@@ -22,7 +22,7 @@ import { countNewest, explainAbandoned, summariseTree, type TreeFacts } from "./
 import { type FoldOverrides, MORE_SIBLINGS, NO_OVERRIDES } from "./fold-tree.ts";
 import { ThoughtNode } from "./thought-node.tsx";
 import { ThoughtPanel } from "./thought-panel.tsx";
-import { TREE_WORDS } from "./thoughts-words.ts";
+import { BACKTRACK_WORDS, TREE_WORDS } from "./thoughts-words.ts";
 import { indexTree } from "./tree-index.ts";
 import { type DrawingState, useDrawingState } from "./use-drawing-state.ts";
 
@@ -91,7 +91,11 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
   const [viewport, reportViewport] = useViewport();
   const [currentKey, setCurrentKey] = useState<string>();
   const index = useMemo(() => indexTree(tree.thoughts), [tree.thoughts]);
-  const reasons = useMemo(() => explainAbandoned(index, tree), [index, tree]);
+  const known = useWords(BACKTRACK_WORDS);
+  const reasons = useMemo(() => {
+    const isKnown = (code: string): code is keyof typeof known => Object.hasOwn(known, code);
+    return explainAbandoned(index, tree, ({ code = "", reason }) => (isKnown(code) ? known[code] : reason));
+  }, [index, tree, known]);
   const { drawn, boxes, boxWidth, lines, width, height } = useMemo(
     () => fitTree(index, tree, { ...overrides, selected: selected?.id }, viewport),
     [index, tree, overrides, selected?.id, viewport],

@@ -170,3 +170,17 @@ export function nameOperation(operation: string, words: (typeof GRAPH_WORDS)["en
       return operation.slice(0, 40);
   }
 }
+
+/** Why a search abandoned a branch, by the code of its `tot_backtrack`. */
+export const BACKTRACK_WORDS = defineWords({
+  en: {
+    no_next_step: "no next step was found",
+    dead_end: "every next step is a dead end",
+    max_depth: "the maximum depth is reached without an answer",
+  },
+  zh: {
+    no_next_step: "没有找到下一步",
+    dead_end: "所有后续步骤都行不通",
+    max_depth: "已达到最大深度，仍未得到答案",
+  },
+});
