@@ -11,6 +11,8 @@ export interface TitleRequest {
   /** The first answer. */
   readonly answer: string;
   readonly signal: AbortSignal;
+  /** Call it with the number of tokens that the model used, so that they count in the daily limit of the user. */
+  readonly onUsage?: (tokens: number) => void;
 }
 
 /** Returns a title, or undefined to keep the present one. */
@@ -40,7 +42,7 @@ const SILENT: ModelListener = {
  */
 export function createTitleWriter(model: LanguageModel): WriteTitle | undefined {
   if (model.traits?.canSummarize === false) return undefined;
-  return async ({ question, answer, signal }) => {
+  return async ({ question, answer, signal, onUsage }) => {
     const text = JSON.stringify({ user: cut(question), assistant: cut(answer) });
     const request = {
       messages: [
@@ -49,7 +51,11 @@ export function createTitleWriter(model: LanguageModel): WriteTitle | undefined 
       ],
       settings: { maxOutputTokens: MAX_OUTPUT_TOKENS, reasoning: "off" },
     } as const;
-    return readTitle((await callModel(model, request, SILENT, { signal, maxRetries: 1 })).text);
+    const { text: written, usage } = await callModel(model, request, SILENT, { signal, maxRetries: 1 });
+    const { promptTokens = 0, completionTokens = 0, totalTokens = 0 } = usage;
+    // Some providers report no total.
+    onUsage?.(Math.max(totalTokens, promptTokens + completionTokens));
+    return readTitle(written);
   };
 }
 

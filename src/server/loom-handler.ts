@@ -222,6 +222,7 @@ function createCore(
     log,
     agents,
     admit: (run) => access.admitTurn(run),
+    onUsage: (actor, tokens) => access.countTokens(actor, tokens),
     observers: [...observers, ...access.observers],
     ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath, log }) }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),

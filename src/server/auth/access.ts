@@ -44,6 +44,8 @@ export interface Access {
    * Waits while earlier usage cannot be recorded, and then throws `spend_unrecorded`.
    */
   admitTurn(run: { readonly actor?: string | undefined; readonly signal: AbortSignal }): Promise<void>;
+  /** Counts model tokens that were used for a principal outside of a run. */
+  countTokens(actor: string, tokens: number): void;
   /** Must observe all runs of the server: they count model tokens per principal. */
   readonly observers: readonly Observer[];
   /** Stores usage that is not stored yet. */

@@ -137,6 +137,7 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
         throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started");
       await spend.waitUntilRecorded(actor, signal);
     },
+    countTokens: (actor, tokens) => spend.count(actor, tokens),
     observers: [spend.observer],
     async close() {
       grants.close();

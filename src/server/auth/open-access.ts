@@ -15,6 +15,7 @@ export const OPEN_ACCESS: Access = {
   runSearch: (_caller, _signal, search) => search(),
   admitRun: () => Promise.resolve(),
   admitTurn: () => Promise.resolve(),
+  countTokens: ignore,
   observers: [],
   close: () => Promise.resolve(),
 };

@@ -20,6 +20,8 @@ export interface RunDispatcherOptions {
   readonly defaultAgent?: string;
   /** Called when a run is about to start, which may be long after it was requested. Rejects to refuse it. */
   readonly admit?: ((run: Pick<Run, "actor" | "signal">) => Promise<void>) | undefined;
+  /** Counts model tokens that were used for a principal outside of a run. */
+  readonly onUsage?: ((actor: string, tokens: number) => void) | undefined;
   /** The files of sessions, for models and tools. */
   readonly blobs?: AgentBlobs | undefined;
   /** Observe every run of the server, including resumed ones. Agents can have additional observers. */
@@ -65,7 +67,12 @@ export function createRunDispatcher(options: RunDispatcherOptions): RunDispatche
   });
   const reporter = new ErrorReporter(options.onError);
   const onError = (error: unknown): void => void reporter.report(error);
-  const titles = new SessionTitles({ log, find: (agent) => registry.findTitleWriter(agent), onError });
+  const titles = new SessionTitles({
+    log,
+    find: (agent) => registry.findTitleWriter(agent),
+    onUsage: options.onUsage,
+    onError,
+  });
   const observation = new Observation(observers, {
     onError,
     maxSessions: Math.max(MIN_OBSERVED_SESSIONS, maxSessions),

@@ -8,6 +8,7 @@ import { createRunDispatcher } from "./create-run-dispatcher.ts";
 import { until, untilEnded } from "./run-dispatcher-fixture.contract.ts";
 
 function start(writeTitle: WriteTitle, answers: readonly string[] = []) {
+  const counted: (readonly [actor: string, tokens: number])[] = [];
   const log = new MemoryLog();
   const texts = [...answers];
   const model = new ScriptedModel(() => ({ text: texts.shift() ?? "An answer" }));
@@ -15,6 +16,7 @@ function start(writeTitle: WriteTitle, answers: readonly string[] = []) {
   const dispatcher = createRunDispatcher({
     log,
     agents: { main: { agent: agent({ model }), writeTitle }, plain: agent({ model }) },
+    onUsage: (actor, tokens) => counted.push([actor, tokens]),
     onError: (error) => errors.push(error),
   });
   onTestFinished(() => dispatcher.close({ graceMs: 0 }));
@@ -22,10 +24,11 @@ function start(writeTitle: WriteTitle, answers: readonly string[] = []) {
   const say = async (message: string, more: object = {}): Promise<void> => {
     const run_id = `run ${++count}`;
     const command = { type: "run", id: `c${count}`, session: "s", message, run_id, ...more } as const;
-    await executeCommand({ log, dispatch: (id) => dispatcher.dispatch(id) }, command);
+    const author = { owner: "local", isAdmin: true, actor: "token:a" } as const;
+    await executeCommand({ log, dispatch: (id) => dispatcher.dispatch(id), author }, command);
     await untilEnded(log, "s", run_id);
   };
-  return { log, dispatcher, say, errors };
+  return { log, dispatcher, say, errors, counted };
 }
 
 const titleOf = async (log: Log): Promise<string | undefined> => (await log.getSession("s"))?.title;
@@ -33,9 +36,10 @@ const titleOf = async (log: Log): Promise<string | undefined> => (await log.getS
 describe("the title of a session", () => {
   it("is written by the model after the first answer, and only then", async () => {
     const asked: Omit<TitleRequest, "signal">[] = [];
-    const { log, say } = start(
-      async ({ question, answer }) => {
+    const { log, say, counted } = start(
+      async ({ question, answer, onUsage }) => {
         asked.push({ question, answer });
+        onUsage?.(42);
         return "Capital of Portugal";
       },
       ["Lisbon."],
@@ -45,6 +49,7 @@ describe("the title of a session", () => {
     await say("And of Spain?");
     await say("And of France?");
     expect(asked).toEqual([{ question: "What is the capital of Portugal?", answer: "Lisbon." }]);
+    expect(counted).toEqual([["token:a", 42]]);
     expect(await titleOf(log)).toBe("Capital of Portugal");
   });
 
@@ -99,8 +104,12 @@ describe("createTitleWriter", () => {
     ["word ".repeat(40), `${"word ".repeat(16).trim()}…`],
     ["", undefined],
   ])("reads %j as %j", async (text, title) => {
-    const model = new ScriptedModel([{ text }]);
-    expect(await createTitleWriter(model)?.(request)).toBe(title);
+    const model = new ScriptedModel([
+      { text, usage: { promptTokens: 30, completionTokens: 5, totalTokens: undefined } },
+    ]);
+    const used: number[] = [];
+    expect(await createTitleWriter(model)?.({ ...request, onUsage: (tokens) => used.push(tokens) })).toBe(title);
+    expect(used).toEqual([35]);
     expect(JSON.stringify(model.prompts[0]).length).toBeLessThan(2000);
   });
 

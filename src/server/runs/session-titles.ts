@@ -16,6 +16,8 @@ export interface SessionTitlesOptions {
   readonly log: Log;
   /** Returns how an agent writes titles; undefined if it does not. */
   readonly find: (agent: string | undefined) => WriteTitle | undefined;
+  /** Counts the tokens of a title for the principal whose message it is about. */
+  readonly onUsage?: ((actor: string, tokens: number) => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -62,8 +64,8 @@ export class SessionTitles {
     void work.then(() => this.#active.delete(work));
   }
 
-  async #write({ sessionId, runId }: Run, { lastEventId }: RunEnd, write: WriteTitle): Promise<void> {
-    const { log } = this.#options;
+  async #write({ sessionId, runId, actor }: Run, { lastEventId }: RunEnd, write: WriteTitle): Promise<void> {
+    const { log, onUsage } = this.#options;
     const runs = await log.listRuns(sessionId, { limit: MAX_RUNS });
     const answered = runs.filter(({ status }) => status === "completed");
     const first = runs.at(-1);
@@ -78,7 +80,8 @@ export class SessionTitles {
     const texts = records.map(({ event }) => findConversationText(event));
     const answer = texts.findLast((text) => text?.where === "answer")?.text ?? "";
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const title = await write({ question: question.text, answer, signal });
+    const count = (tokens: number): void => (actor === undefined ? undefined : onUsage?.(actor, tokens));
+    const title = await write({ question: question.text, answer, signal, onUsage: count });
     if (title !== undefined) await log.updateSession(sessionId, { title }, { ifTitle: question.title });
   }
 

@@ -101,6 +101,15 @@ describe("spend limits", () => {
     expect(submitted).toHaveLength(1);
   });
 
+  it("count tokens that were used outside of a run", async () => {
+    const { spend, read } = createFixture({ tokensPerDay: 100 });
+    spend.count("token:a", 60);
+    spend.count("token:a", 0);
+    spend.count("token:a", 41);
+    await expect(spend.admit(token("a"))).rejects.toMatchObject({ code: "spend_exceeded" });
+    expect(await read("token:a")).toBe(101);
+  });
+
   it("use the limit of a token that was not seen since the start", async () => {
     const { startRun, submitted } = createFixture({ tokensPerDay: 1000 }, [
       { tokenId: "a", limits: { tokensPerDay: 5 } },

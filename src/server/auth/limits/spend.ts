@@ -34,6 +34,8 @@ export interface Spend {
   readonly observer: Observer;
   /** Checks the limit before a run is accepted. Throws `spend_exceeded` and `spend_unrecorded`. */
   admit(principal: Principal): Promise<void>;
+  /** Counts tokens that the principal with this ID used outside of a run. */
+  count(principalId: string, tokens: number): void;
   /**
    * Waits until the usage of the principal with this ID is stored. Throws `spend_unrecorded` after
    * {@link SpendOptions.maxUnrecordedMs}, and the reason of the signal.
@@ -75,6 +77,11 @@ export function createSpend(options: SpendOptions): Spend {
   const recordings = new Map<string, Recording>();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
+
+  function add(principalId: string, tokens: number, at: number): void {
+    const days = unrecorded.get(principalId) ?? new Map<number, number>();
+    unrecorded.set(principalId, days.set(startOfDay(at), (days.get(startOfDay(at)) ?? 0) + tokens));
+  }
 
   /** Stores all usage of the principal. Resolves to undefined if that failed. */
   function record(principalId: string, onFailure = onError): Promise<Totals | undefined> {
@@ -197,8 +204,7 @@ export function createSpend(options: SpendOptions): Spend {
       const tokens = Math.max(total_tokens, prompt_tokens + completion_tokens);
       if (!(tokens > 0)) return;
       const at = now();
-      const days = unrecorded.get(actor) ?? new Map<number, number>();
-      unrecorded.set(actor, days.set(startOfDay(at), (days.get(startOfDay(at)) ?? 0) + tokens));
+      add(actor, tokens, at);
       void check(actor, at, record(actor));
     };
     return { take, close: ignore };
@@ -216,6 +222,11 @@ export function createSpend(options: SpendOptions): Spend {
       const at = now();
       if ((await credentials.readSpent(id, at)) < limit) return;
       throw new LoomError("spend_exceeded", describeLimit(limit), { limit, retry_after_ms: DAY_MS - (at % DAY_MS) });
+    },
+    count(principalId, tokens) {
+      if (!(tokens > 0)) return;
+      add(principalId, tokens, now());
+      void record(principalId);
     },
     waitUntilRecorded,
     async close() {
