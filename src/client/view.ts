@@ -88,6 +88,8 @@ export interface TurnView {
   readonly key: string;
   readonly runId?: string;
   readonly requestId?: string;
+  /** Instructions that its message added to the system prompt; absent if there are none or they are too long. */
+  readonly instructions?: string;
   readonly agent?: string;
   readonly status: TurnStatus;
   /** Why the run did not complete. */

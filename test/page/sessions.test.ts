@@ -374,6 +374,18 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await waitForEnd(page);
     const [start] = await readEvents(fixture, readSessionId(page));
     expect(start).toMatchObject({ type: "run_start", instructions: "Answer in one line." });
+    // The prompt belongs to the session: another browser continues with it.
+    const other = await openPage(fixture, { path: `#/s/${readSessionId(page)}` });
+    await waitForEnd(other.page);
+    await other.page.getByRole("button", { name: "Settings" }).click();
+    const prompt = other.page.getByRole("textbox", { name: "System prompt" });
+    expect(await prompt.inputValue()).toBe("Answer in one line.");
+    await other.page.keyboard.press("Escape");
+    await sendMessage(other.page, "What is 2*3?");
+    await waitForEnd(other.page, "en", 2);
+    const starts = (await readEvents(fixture, readSessionId(page))).filter(({ type }) => type === "run_start");
+    expect(starts[1]).toMatchObject({ instructions: "Answer in one line." });
+    await other.context.close();
 
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search sessions, actions and agents" }).fill("tree");

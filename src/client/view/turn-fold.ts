@@ -362,13 +362,19 @@ export class TurnFold {
   }
 }
 
+/** Length of the longest instructions that a server accepts. */
+const MAX_INSTRUCTIONS = 32 * 1024;
+
 /** Returns the turn fields given by run_start. */
 function showStart(
-  { run_id, agent, request_id }: Omit<RunStartEvent, "type">,
+  { run_id, agent, request_id, instructions = "" }: Omit<RunStartEvent, "type">,
   runId: string | undefined,
   ts: number | undefined,
-): Pick<TurnView, "runId" | "requestId" | "agent" | "startedAt"> {
-  return makeView({ runId: runId ?? run_id, requestId: request_id, agent, startedAt: ts });
+): Pick<TurnView, "runId" | "requestId" | "agent" | "instructions" | "startedAt"> {
+  // A part of them would be other instructions.
+  const isShown = instructions !== "" && instructions.length <= MAX_INSTRUCTIONS;
+  const given = isShown ? instructions : undefined;
+  return makeView({ runId: runId ?? run_id, requestId: request_id, agent, instructions: given, startedAt: ts });
 }
 
 /**

@@ -8,6 +8,7 @@ import { may } from "../store/access.ts";
 import { SHELL_WORDS } from "../shell/shell-words.ts";
 import { type AgentSource, chooseAgent, findAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";
 import { findDraft, findWaiting, type MessageFile, type WaitingMessage } from "../store/composing.ts";
+import { findInstructions } from "../store/instructions.ts";
 import type { PageTask } from "../store/page-state.ts";
 import { attempt, type EffectContext } from "./effect-context.ts";
 
@@ -86,15 +87,17 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
   ): void => {
     const { reasoning } = store.getSnapshot().settings;
     const from = current() ?? "";
-    if (from !== session) store.dispatch({ type: "instructions/copied", from, to: session });
-    const instructions = store.getSnapshot().instructions.get(session);
+    const turns = context.receiver.session(from).getSnapshot()?.turns ?? [];
+    const instructions = findInstructions(store.getSnapshot().instructions.get(from), turns);
+    const [commandId, runId] = [context.createId(), context.createId()];
+    store.dispatch({ type: "instructions/sent", from, session, text: instructions, runId });
     const message: WaitingMessage = {
-      commandId: context.createId(),
-      runId: context.createId(),
+      commandId,
+      runId,
       text,
       ...(agent === undefined ? {} : { agent }),
       ...(reasoning === undefined ? {} : { reasoning }),
-      ...(instructions === undefined ? {} : { instructions }),
+      ...(instructions === "" ? {} : { instructions }),
       files,
       status: "sending",
     };

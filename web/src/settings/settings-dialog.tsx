@@ -1,12 +1,13 @@
 /** Settings dialog: appearance, keys, notifications, defaults of new messages, the system prompt and data. */
 import { type ReactNode, useId, useMemo } from "react";
-import { Dialog, useWords } from "loom-agent/react";
+import type { SessionView } from "loom-agent/client";
+import { Dialog, useSession, useWords } from "loom-agent/react";
 import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { SHELL_WORDS } from "../shell/shell-words.ts";
 import { findAgent, listAgentOptions } from "../store/agents.ts";
-import { MAX_INSTRUCTIONS } from "../store/instructions.ts";
+import { findInstructions, MAX_INSTRUCTIONS, type WrittenPrompt } from "../store/instructions.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type PageSettings, REASONING_LEVELS, type SendKey, type Theme } from "../store/settings.ts";
 import { DataSettings } from "./data-settings.tsx";
@@ -15,7 +16,8 @@ import { SETTINGS_WORDS } from "./settings-words.ts";
 
 const selectSettings = ({ settings }: PageState): PageSettings => settings;
 const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
-const selectPrompt = ({ instructions, sessions }: PageState): string => instructions.get(sessions.current ?? "") ?? "";
+const selectWritten = ({ instructions, sessions }: PageState): WrittenPrompt | undefined =>
+  instructions.get(sessions.current ?? "");
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
@@ -143,7 +145,13 @@ function SessionSettings(): ReactNode {
   const words = useWords(SETTINGS_WORDS);
   const page = usePage();
   const session = usePageState(selectCurrent) ?? "";
-  const prompt = usePageState(selectPrompt);
+  const written = usePageState(selectWritten);
+  const isWritten = written !== undefined && written.runId === undefined;
+  const select = useMemo(
+    () => (view: SessionView | undefined) => findInstructions(written, view?.turns ?? []),
+    [written],
+  );
+  const found = useSession(page.receiver, session, select);
   const [id, hint] = [useId(), useId()];
   return (
     <Section title={words.session}>
@@ -153,7 +161,8 @@ function SessionSettings(): ReactNode {
           id={id}
           className="page-field"
           rows={3}
-          value={prompt}
+          // What the user types, also spaces.
+          value={isWritten ? written.text : found}
           maxLength={MAX_INSTRUCTIONS}
           aria-describedby={hint}
           onChange={(event) => page.dispatch({ type: "instructions/written", session, text: event.target.value })}

@@ -1,34 +1,60 @@
 /**
- * The system prompt that the user wrote for a session. It is sent with each message, and stored in the browser: the log
- * has it with each run.
+ * The system prompt of a session. Like its agent, it is that of the latest run, which the log has: every tab and every
+ * process continues with it. Here is only what the user wrote until its message has become a run.
  */
 import type { KeyValueStorage } from "./settings.ts";
 
+/** A system prompt that the user wrote; an empty one removes the prompt. */
+export interface WrittenPrompt {
+  readonly text: string;
+  /** Run of the message it was sent with. */
+  readonly runId?: string;
+}
+
 /** By session; an empty ID is the session that the next message creates. */
-export type InstructionsState = ReadonlyMap<string, string>;
+export type InstructionsState = ReadonlyMap<string, WrittenPrompt>;
 
 export type InstructionsAction =
   | { readonly type: "instructions/written"; readonly session: string; readonly text: string }
-  /** A message for a session was sent from another one: a new session, or a version of it. */
-  | { readonly type: "instructions/copied"; readonly from: string; readonly to: string };
+  /** It was sent with a message of `session`. `from` is the session it was written for: a new one, or another version. */
+  | {
+      readonly type: "instructions/sent";
+      readonly from: string;
+      readonly session: string;
+      readonly text: string;
+      readonly runId: string;
+    };
 
 export const NO_INSTRUCTIONS: InstructionsState = new Map();
 
 /** The server accepts 32 KiB. */
 export const MAX_INSTRUCTIONS = 8000;
 const MAX_SESSIONS = 50;
+/** Number of latest runs among which the run of a sent prompt is. */
+const RECENT_TURNS = 50;
 const KEY = "loom.instructions";
+
+/** Returns the system prompt for the next message; empty if there is none. */
+export function findInstructions(
+  written: WrittenPrompt | undefined,
+  turns: readonly { readonly runId?: string | undefined; readonly instructions?: string | undefined }[],
+): string {
+  const runId = written?.runId;
+  const isStarted = runId !== undefined && turns.slice(-RECENT_TURNS).some((turn) => turn.runId === runId);
+  const text = written === undefined || isStarted ? turns.at(-1)?.instructions : written.text;
+  return text === undefined || text.trim() === "" ? "" : text;
+}
 
 export function reduceInstructions(state: InstructionsState, action: InstructionsAction): InstructionsState {
   switch (action.type) {
     case "instructions/written":
-      return put(state, action.session, action.text.slice(0, MAX_INSTRUCTIONS).toWellFormed());
-    case "instructions/copied": {
-      const text = state.get(action.from);
-      if (text === undefined || state.has(action.to)) return state;
-      const copied = put(state, action.to, text);
+      return put(state, action.session, { text: action.text.slice(0, MAX_INSTRUCTIONS).toWellFormed() });
+    case "instructions/sent": {
+      const { from, session, text, runId } = action;
+      if (text === "" && !state.has(from) && !state.has(session)) return state;
+      const sent = put(state, session, { text, runId });
       // It was written for the session that has now been created.
-      return action.from === "" ? put(copied, "", "") : copied;
+      return from === "" ? drop(sent, "") : sent;
     }
     // Actions of other slices.
     default:
@@ -36,11 +62,12 @@ export function reduceInstructions(state: InstructionsState, action: Instruction
   }
 }
 
-function put(state: InstructionsState, session: string, text: string): InstructionsState {
-  const next = new Map(state);
-  next.delete(session);
-  if (text.trim() !== "") next.set(session, text);
-  return new Map([...next].slice(-MAX_SESSIONS));
+function put(state: InstructionsState, session: string, prompt: WrittenPrompt): InstructionsState {
+  return new Map([...drop(state, session), [session, prompt] as const].slice(-MAX_SESSIONS));
+}
+
+function drop(state: InstructionsState, session: string): InstructionsState {
+  return new Map([...state].filter(([name]) => name !== session));
 }
 
 export function readInstructions(storage: KeyValueStorage | undefined): InstructionsState {
@@ -48,10 +75,17 @@ export function readInstructions(storage: KeyValueStorage | undefined): Instruct
     const stored: unknown = JSON.parse(storage?.getItem(KEY) ?? "[]");
     if (!Array.isArray(stored)) return NO_INSTRUCTIONS;
     const entries = stored.filter(
-      (entry): entry is [string, string] =>
-        Array.isArray(entry) && entry.length === 2 && entry.every((value) => typeof value === "string"),
+      (entry): entry is [string, string, string?] =>
+        Array.isArray(entry) &&
+        (entry.length === 2 || entry.length === 3) &&
+        entry.every((value) => typeof value === "string"),
     );
-    return new Map(entries.slice(-MAX_SESSIONS).map(([session, text]) => [session, text.slice(0, MAX_INSTRUCTIONS)]));
+    return new Map(
+      entries.slice(-MAX_SESSIONS).map(([session, text, runId]) => {
+        const prompt = { text: text.slice(0, MAX_INSTRUCTIONS), ...(runId === undefined ? {} : { runId }) };
+        return [session, prompt] as const;
+      }),
+    );
   } catch {
     return NO_INSTRUCTIONS;
   }
@@ -60,7 +94,12 @@ export function readInstructions(storage: KeyValueStorage | undefined): Instruct
 /** Does nothing if the browser refuses to store. */
 export function saveInstructions(storage: KeyValueStorage | undefined, state: InstructionsState): void {
   try {
-    storage?.setItem(KEY, JSON.stringify([...state]));
+    const entries = [...state].map(([session, { text, runId }]) => [
+      session,
+      text,
+      ...(runId === undefined ? [] : [runId]),
+    ]);
+    storage?.setItem(KEY, JSON.stringify(entries));
   } catch {
     return;
   }
