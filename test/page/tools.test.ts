@@ -133,6 +133,20 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await answer.locator("math mfrac").waitFor();
     await answer.getByRole("link", { name: "a page" }).waitFor();
     expect(await answer.getByRole("link", { name: "a trap" }).count()).toBe(0);
+
+    // A session opens with the last question in view, not with the end of a long answer.
+    await sendMessage(page, `say ${"A paragraph of a long answer.\n\n".repeat(60)}`, "zh");
+    await waitForEnd(page, "zh", 2);
+    await page.reload();
+    await waitForEnd(page, "zh", 2);
+    const measureTop = (): Promise<number> =>
+      findRun(page).evaluate((run) => {
+        const list = run.closest(".loom-conversation-scroller");
+        return run.getBoundingClientRect().top - (list?.getBoundingClientRect().top ?? 0);
+      });
+    await expect.poll(async () => Math.abs((await measureTop()) - 8)).toBeLessThan(8);
+    await page.getByRole("button", { name: "跳到最新" }).click();
+    await expect.poll(measureTop).toBeLessThan(-100);
     expect(complaints).toEqual([]);
     await context.close();
   });

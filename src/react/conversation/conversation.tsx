@@ -16,6 +16,7 @@ import { type PendingMessage, PendingItem } from "./pending-item.tsx";
 import { RunItem } from "./run-item.tsx";
 import { END_PX, findFocusedTurn, holdInPlace, keepFocusedRow, releaseBeginning, stayAtEnd } from "./scrolling.ts";
 import { showElement } from "./show-element.ts";
+import { useLanding } from "./use-landing.ts";
 import { useVirtualizer } from "./use-virtualizer.ts";
 
 const WORDS = defineWords({
@@ -107,29 +108,35 @@ function SessionConversation({
     scrollEndThreshold: END_PX,
   });
   const isEmpty = keys.length === 0;
-  // A conversation opens at its end.
+  // A conversation opens at its end; see also `useLanding`.
   useLayoutEffect(() => {
     if (isEmpty || scroller.current === null) return undefined;
     virtualizer.scrollToEnd();
     return stayAtEnd(scroller.current, () => virtualizer.scrollToEnd());
   }, [isEmpty, virtualizer]);
-  const toEnd = useCallback(() => {
+  const scrollToEnd = useCallback(() => {
     releaseBeginning(scroller.current);
     virtualizer.scrollToEnd();
   }, [virtualizer]);
+  const endLanding = useLanding(receiver, sessionId, scroller, scrollToEnd);
+  const toEnd = useCallback(() => {
+    endLanding();
+    scrollToEnd();
+  }, [endLanding, scrollToEnd]);
   useImperativeHandle(
     ref,
     () => ({
       show(target) {
         const index = keys.lastIndexOf(target.turn);
         if (index === -1 || scroller.current === null) return;
+        endLanding();
         releaseBeginning(scroller.current);
         virtualizer.scrollToIndex(index, { align: "start" });
         showElement(scroller.current, target);
       },
       toEnd,
     }),
-    [keys, toEnd, virtualizer],
+    [keys, toEnd, endLanding, virtualizer],
   );
   if (isEmpty) return <div className="loom-conversation loom-conversation-empty">{children}</div>;
   const rows = virtualizer.getVirtualItems();

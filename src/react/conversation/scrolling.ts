@@ -38,12 +38,16 @@ const HELD = new WeakMap<Element, () => void>();
 
 /**
  * Keeps the line above an answer in view while the answer grows: the list follows its end only until the line reaches
- * the top. Does nothing if the reader is not at the end. Ends when the reader scrolls, or with `releaseBeginning`.
- * Returns a function that ends it.
+ * the top. Does nothing if the reader is not at the end, unless the conversation is being opened. Ends when the reader
+ * scrolls, or with `releaseBeginning`. Returns a function that ends it.
  */
-export function holdBeginning(scroller: Element, line: Element): (() => void) | undefined {
+export function holdBeginning(
+  scroller: Element,
+  line: Element,
+  { isOpening = false }: { readonly isOpening?: boolean } = {},
+): (() => void) | undefined {
   const row = line.closest(".loom-conversation-row");
-  if (row === null || !AT_END.has(scroller)) return undefined;
+  if (row === null || (!isOpening && !AT_END.has(scroller))) return undefined;
   releaseBeginning(scroller);
   const over = new AbortController();
   const correct = (): void => {
@@ -63,6 +67,7 @@ export function holdBeginning(scroller: Element, line: Element): (() => void) | 
     if (HELD.get(scroller) === stop) HELD.delete(scroller);
   };
   HELD.set(scroller, stop);
+  if (isOpening) correct();
   const options = { signal: over.signal, passive: true } as const;
   scroller.addEventListener("scroll", correct, options);
   for (const type of ["wheel", "touchmove", "pointerdown", "keydown"]) scroller.addEventListener(type, stop, options);
