@@ -1,9 +1,12 @@
-/** Converts a folded tree to boxes and lines in pixels, and folds it so that it fits the available space. */
+/**
+ * Converts a folded tree to boxes and lines in pixels, and folds it so that it fits the available space. Levels are columns,
+ * on a phone the rows of an outline.
+ */
 import type { ThoughtView, TreeView } from "../../client/index.ts";
 import type { DrawnBox, DrawnLine } from "./drawing.tsx";
 import { type DrawnThought, FOLD_LIMITS, type FoldOverrides, foldTree, NO_OVERRIDES } from "./fold-tree.ts";
 import { layoutTree } from "./layout-tree.ts";
-import { chooseBoxWidth, GRID, joinPoints, locate } from "./grid.ts";
+import { chooseBoxWidth, GRID, isPhone, joinByElbow, joinPoints, locate } from "./grid.ts";
 import type { TreeIndex } from "./tree-index.ts";
 
 export interface DrawnTree {
@@ -31,6 +34,20 @@ export function chooseSize(thought: ThoughtView | undefined, isOnPath: boolean):
   return thought?.status === "kept" || thought?.status === "abandoned" ? "kept" : "small";
 }
 
+/** What both layouts of a tree need. */
+interface MeasuredTree {
+  readonly drawn: readonly DrawnThought[];
+  readonly heights: readonly number[];
+  /** Positions of the children of each thought. */
+  readonly after: readonly (readonly number[])[];
+  readonly available: number;
+}
+
+/** Boxes of a layout, and how it draws the line to a thought; the parent is undefined for a root. */
+interface TreeArrangement extends Omit<DrawnTree, "lines"> {
+  join(parent: DrawnBox | undefined, box: DrawnBox): Pick<DrawnLine, "d" | "region">;
+}
+
 function drawTree(
   index: TreeIndex,
   drawn: readonly DrawnThought[],
@@ -38,14 +55,39 @@ function drawTree(
   available: number,
 ): DrawnTree {
   const onPath = new Set(path);
-  const items = drawn.map(({ parent, column, thoughtIndex }) => {
-    const thought = thoughtIndex === undefined ? undefined : index.thoughts[thoughtIndex];
-    return { parent, column, height: HEIGHTS[chooseSize(thought, thought !== undefined && onPath.has(thought.id))] };
-  });
-  const { middles, height, columnCount } = layoutTree(items, GRID.rowGap);
-  const boxWidth = chooseBoxWidth(available, columnCount);
+  const thoughts = drawn.map(({ thoughtIndex }) =>
+    thoughtIndex === undefined ? undefined : index.thoughts[thoughtIndex],
+  );
+  const heights = thoughts.map(
+    (thought) => HEIGHTS[chooseSize(thought, thought !== undefined && onPath.has(thought.id))],
+  );
   const after: number[][] = drawn.map(() => []);
   for (const [at, { parent }] of drawn.entries()) if (parent >= 0) after[parent]?.push(at);
+  const tree = { drawn, heights, after, available };
+  const { join, ...arranged } = isPhone(available) ? arrangeOutline(tree) : arrangeColumns(tree);
+  const { boxes } = arranged;
+  const lines = drawn.flatMap(({ key, parent, column }, at): DrawnLine[] => {
+    // The parent of an isolated thought in a later column is unknown, so it gets no line.
+    if (parent < 0 && column > 0) return [];
+    const thought = thoughts[at];
+    const className =
+      thought === undefined
+        ? "loom-line-rest"
+        : onPath.has(thought.id)
+          ? "loom-line-path"
+          : thought.status === "pruned" || thought.status === "abandoned"
+            ? "loom-line-dead"
+            : "";
+    return [{ key, className, ...join(boxes[parent], boxes[at] as DrawnBox) }];
+  });
+  return { ...arranged, lines: lines.toSorted(comparePath) };
+}
+
+/** Each level is a column. */
+function arrangeColumns({ drawn, heights, after, available }: MeasuredTree): TreeArrangement {
+  const items = drawn.map(({ parent, column }, at) => ({ parent, column, height: heights[at] as number }));
+  const { middles, height, columnCount } = layoutTree(items, GRID.rowGap);
+  const boxWidth = chooseBoxWidth(available, columnCount);
   const boxes = items.map(({ column, parent, height: own }, at): DrawnBox => {
     const row = middles[at] as number;
     return {
@@ -61,25 +103,61 @@ function drawTree(
   });
   const firsts = drawn.flatMap(({ parent, column }, at) => (parent < 0 && column === 0 ? [middles[at] as number] : []));
   const start = { x: START_X, y: GRID.around + ((firsts[0] ?? 0) + (firsts.at(-1) ?? 0)) / 2 };
-  const lines = drawn.flatMap(({ key, parent, column, thoughtIndex }, at): DrawnLine[] => {
-    // The parent of an isolated thought in a later column is unknown, so it gets no line.
-    if (parent < 0 && column > 0) return [];
-    const above = boxes[parent];
-    const box = boxes[at] as DrawnBox;
-    const from = above === undefined ? start : { x: above.x + boxWidth, y: above.y + above.height / 2 };
-    const thought = thoughtIndex === undefined ? undefined : index.thoughts[thoughtIndex];
-    const className =
-      thought === undefined
-        ? "loom-line-rest"
-        : onPath.has(thought.id)
-          ? "loom-line-path"
-          : thought.status === "pruned" || thought.status === "abandoned"
-            ? "loom-line-dead"
-            : "";
-    return [{ key, className, ...joinPoints([from, { x: box.x, y: box.y + box.height / 2 }]) }];
-  });
   const width = locate(columnCount, 0, boxWidth).x - GRID.columnGap + GRID.around;
-  return { boxes, boxWidth, lines: lines.toSorted(comparePath), width, height: height + 2 * GRID.around };
+  return {
+    boxes,
+    boxWidth,
+    width,
+    height: height + 2 * GRID.around,
+    join(above, box) {
+      const from = above === undefined ? start : { x: above.x + boxWidth, y: above.y + above.height / 2 };
+      return joinPoints([from, { x: box.x, y: box.y + box.height / 2 }]);
+    },
+  };
+}
+
+/** Indent of a level in an outline, the position of its line, and the least width of a box. */
+const INDENT = { most: 16, line: 8, boxWidth: 140 };
+
+/** Each thought is a row below its parent, a little indented, so that no part of the tree is beside the screen. */
+function arrangeOutline({ drawn, heights, after, available }: MeasuredTree): TreeArrangement {
+  const levels = Math.max(1, ...drawn.map(({ column }) => column));
+  const room = available - GRID.left - GRID.around;
+  const indent = Math.max(1, Math.min(INDENT.most, Math.floor((room - INDENT.boxWidth) / levels)));
+  const boxWidth = Math.max(INDENT.boxWidth, room - levels * indent);
+  const tops = new Float64Array(drawn.length);
+  let y = GRID.around;
+  const waiting = drawn.flatMap(({ parent }, at) => (parent < 0 ? [at] : [])).toReversed();
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    tops[at] = y;
+    y += (heights[at] as number) + GRID.rowGap;
+    waiting.push(...(after[at] ?? []).toReversed());
+  }
+  const boxes = drawn.map(({ key, parent, column }, at): DrawnBox => {
+    const [top, height] = [tops[at] as number, heights[at] as number];
+    return {
+      key,
+      column,
+      row: top - GRID.around + height / 2,
+      before: parent < 0 ? [] : [parent],
+      after: after[at] ?? [],
+      x: GRID.left + column * indent,
+      y: top,
+      height,
+    };
+  });
+  return {
+    boxes,
+    boxWidth,
+    width: GRID.left + levels * indent + boxWidth + GRID.around,
+    height: Math.max(y - GRID.rowGap, GRID.around) + GRID.around,
+    join(above, box) {
+      const line = Math.min(INDENT.line, indent / 2);
+      const from =
+        above === undefined ? { x: START_X, y: GRID.around } : { x: above.x + line, y: above.y + above.height };
+      return joinByElbow(from, { x: box.x, y: box.y + box.height / 2 });
+    },
+  };
 }
 
 /** The path is drawn last, above other lines. */

@@ -142,6 +142,24 @@ describe("foldTree", () => {
 });
 
 describe("fitTree", () => {
+  it("draws an outline on a phone, which needs no scrolling sideways", () => {
+    const space = { width: 330, height: 400 };
+    fc.assert(
+      fc.property(thoughtsArbitrary, (thoughts) => {
+        const { drawn, boxes, boxWidth, width } = fitTree(indexTree(thoughts), { path: [] }, NO_OVERRIDES, space);
+        expect(width).toBeLessThanOrEqual(space.width);
+        expect(boxWidth).toBeGreaterThanOrEqual(140);
+        const rows = boxes.toSorted((a, b) => a.y - b.y);
+        for (const [at, row] of rows.entries()) {
+          const above = rows[at - 1];
+          if (above !== undefined) expect(row.y).toBeGreaterThanOrEqual(above.y + above.height);
+        }
+        for (const [at, { parent }] of drawn.entries())
+          if (parent >= 0) expect(boxes[at]?.y).toBeGreaterThan(boxes[parent]?.y ?? 0);
+      }),
+    );
+  });
+
   /** The drawing's space in a window of 1280 × 800 pixels. */
   const SPACE = { width: 766, height: 464 };
 

@@ -30,8 +30,13 @@ const MIN_COLUMNS = 3;
 export function chooseBoxWidth(available: number, columnCount: number): number {
   const columns = Math.max(MIN_COLUMNS, columnCount);
   const free = available - GRID.left - GRID.around - (columns - 1) * GRID.columnGap;
-  const least = available < PHONE_PX ? BOX_WIDTH.leastOnPhone : BOX_WIDTH.least;
+  const least = isPhone(available) ? BOX_WIDTH.leastOnPhone : BOX_WIDTH.least;
   return Math.floor(Math.min(BOX_WIDTH.most, Math.max(least, free / columns)));
+}
+
+/** Whether the available width has no room for columns of boxes with text. */
+export function isPhone(available: number): boolean {
+  return available < PHONE_PX;
 }
 
 /** Returns the top left corner of a box. */
@@ -58,6 +63,12 @@ export function joinPoints(points: readonly [Point, ...Point[]]): { readonly d: 
     d,
     region: { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) },
   };
+}
+
+/** Returns a path down from the first point, and then across to the second. */
+export function joinByElbow(from: Point, to: Point): { readonly d: string; readonly region: Region } {
+  const d = `M${round(from.x)} ${round(from.y)}V${round(to.y)}H${round(to.x)}`;
+  return { d, region: { left: from.x, top: from.y, right: to.x, bottom: to.y } };
 }
 
 function round(value: number): number {
