@@ -131,6 +131,10 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       await page.locator(".page-archive button").click();
       await page.locator(".page-archive .page-session").waitFor();
       expect(await findFaults(page, rules)).toEqual([]);
+      await page.locator(".page-activity-button").click();
+      await page.locator("dialog .loom-approval button").first().waitFor();
+      expect(await findFaults(page, rules, "dialog")).toEqual([]);
+      await page.keyboard.press("Escape");
       await page
         .locator(".page-sidebar button")
         .filter({ hasText: /Knowledge base|知识库/ })
