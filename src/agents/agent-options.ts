@@ -15,6 +15,7 @@ import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
 import type { Approve } from "./answer-approval.ts";
 import type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
+import type { RecordPromptsOptions } from "./content-recorder.ts";
 import type { HistoryOptions } from "./conversation.ts";
 import type { GotOptions } from "./got/got.ts";
 import type { ReactOptions } from "./react/react.ts";
@@ -116,6 +117,11 @@ export interface CommonOptions extends AgentLifeOptions {
   /** Retries, timeouts and limits of every model call. Defaults: see `ModelCallOptions`. */
   readonly callOptions?: Omit<ModelCallOptions, "signal">;
   /**
+   * Stores what each model call sends and receives, so that the owner of a session can read the exact prompt. Each message
+   * is stored once. Streams and share links never contain it. Default: false.
+   */
+  readonly recordPrompts?: boolean | RecordPromptsOptions;
+  /**
    * Whether the model and users see the messages of unexpected exceptions in tools. If not, they receive the name of the
    * tool, a code and an ID, and `onError` the exception. A `ToolError` and invalid arguments are always shown. Default:
    * true.
@@ -165,6 +171,7 @@ const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unkno
   maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
   reasoning: [isReasoningLevel, `one of ${REASONING_LEVELS.join(", ")}`],
   caching: [(value) => typeof value === "boolean", "true or false"],
+  recordPrompts: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
   exposeToolErrors: [(value) => typeof value === "boolean", "true or false"],
   onError: [(value) => typeof value === "function", "a function"],
 };

@@ -49,6 +49,7 @@ const COMMON: OptionNames<CommonOptions & Pick<AgentOptions, "kind">> = {
   caching: true,
   settings: true,
   callOptions: true,
+  recordPrompts: true,
   exposeToolErrors: true,
 };
 

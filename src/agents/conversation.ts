@@ -8,6 +8,7 @@ import type { ModelMessage } from "../models/model.ts";
 import { type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import type { CompressionAppliedEvent } from "../protocol/events.generated.ts";
 import { NestedNodes } from "./nested-nodes.ts";
+import { ContentRecorder, type RecordPromptsOptions } from "./content-recorder.ts";
 import { RunMessages } from "./run-messages.ts";
 
 /** Limits on the history that a model receives. */
@@ -34,6 +35,8 @@ interface RememberedRun {
   readonly characters: number;
   /** Its compressions, oldest first. */
   readonly compressions: readonly CompressionAppliedEvent[];
+  /** Records of what its last model call sent and received. */
+  readonly contents: readonly number[];
 }
 
 /** The conversation of one session up to a run. */
@@ -47,6 +50,7 @@ export class Conversation {
   /** Newest first. */
   #runs: readonly RememberedRun[] = [];
   #isWhole = true;
+  #recorder: ContentRecorder | undefined;
 
   constructor(
     log: Log,
@@ -116,6 +120,17 @@ export class Conversation {
     return [...own, ...before.toReversed().flatMap(({ compressions }) => compressions)].toReversed();
   }
 
+  /**
+   * Returns the recorder of the session's model calls, which knows what the newest run that was read has stored. Call it
+   * after `readBefore`.
+   */
+  async openRecorder(options: RecordPromptsOptions): Promise<ContentRecorder> {
+    const recorder = (this.#recorder ??= new ContentRecorder(options));
+    const info = await this.log.getSession(this.#sessionId);
+    if (info !== undefined) await recorder.catchUp(this.log, info, this.#runs[0]?.contents ?? []);
+    return recorder;
+  }
+
   /** Newest first. */
   async *#listBefore(runId: string | undefined): AsyncGenerator<RunInfo, void, undefined> {
     for (let after = runId; ;) {
@@ -134,13 +149,17 @@ export class Conversation {
     const fold = new RunMessages();
     const compressions: CompressionAppliedEvent[] = [];
     const nested = new NestedNodes();
+    const contents = new Map<string, number>();
     for await (const record of this.#readRecords(info, info.lastId ?? info.firstId)) {
       fold.add(record);
-      if (!nested.add(record)) compressions.push(...findCompression(record));
+      if (nested.add(record)) continue;
+      compressions.push(...findCompression(record));
+      const { event, envelope } = record;
+      if (isKnownEvent(event) && event.type === "llm_content") contents.set(event.role, envelope.event_id ?? 0);
     }
     const messages = fold.finish();
     const characters = JSON.stringify(messages).length + JSON.stringify(compressions).length;
-    return { runId: info.runId, messages, characters, compressions };
+    return { runId: info.runId, messages, characters, compressions, contents: [...contents.values()] };
   }
 
   async *#readRecords({ runId, firstId }: RunInfo, lastId: number): AsyncGenerator<EventRecord, void, undefined> {

@@ -1,10 +1,17 @@
 /** Creates the function that fits the prompts of one run to the model and records each compression. */
 import type { Compressor, FitOptions } from "../context/compression/compressor.ts";
+import type { ContentRecorder } from "./content-recorder.ts";
 import type { ThinkCallOptions } from "./think.ts";
 
 export function createFit(
   compressor: Compressor,
-  { readEarlier, ...options }: Omit<FitOptions, "signal" | "onEvent" | "createCallId">,
+  {
+    readEarlier,
+    recorder,
+    ...options
+  }: Omit<FitOptions, "signal" | "onEvent" | "createCallId" | "onCall"> & {
+    readonly recorder?: ContentRecorder | undefined;
+  },
 ): NonNullable<ThinkCallOptions["fit"]> {
   // Read once, unless it fails; the compressor itself tracks what happens later in this run.
   let earlier: ReturnType<NonNullable<typeof readEarlier>> | undefined;
@@ -18,7 +25,7 @@ export function createFit(
     }
   };
   let summaries = 0;
-  return async (prompt, { span, signal }) => {
+  return async (prompt, { span, post, signal }) => {
     const { messages } = await compressor.fit(prompt, {
       ...options,
       signal,
@@ -28,6 +35,10 @@ export function createFit(
         // The summary model is called after its `llm_start` is durable. Writing the other events may fail if the run
         // has ended.
         await (event.type === "llm_start" ? written : written.catch(() => undefined));
+      },
+      onCall: ({ callId, model, request, text }) => {
+        if (text === undefined) recorder?.request(post, callId, model, request);
+        else recorder?.response(post, callId, { role: "assistant", content: [{ type: "text", text }] });
       },
       ...(readEarlier === undefined ? {} : { readEarlier: () => readOnce(readEarlier) }),
     });

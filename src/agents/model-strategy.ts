@@ -22,7 +22,8 @@ import type { AgentStrategy, AnswerOptions } from "./agent-strategy.ts";
 import { Attachments, bindSaveBlob } from "./attachments.ts";
 import { canResume } from "./can-resume.ts";
 import { isBlank, toPart } from "./compose-question.ts";
-import { LONG_HISTORY } from "./conversation.ts";
+import { ContentRecorder } from "./content-recorder.ts";
+import { type Conversation, LONG_HISTORY } from "./conversation.ts";
 import { Conversations } from "./conversations.ts";
 import { createFit } from "./create-fit.ts";
 import { createKind } from "./create-kind.ts";
@@ -138,6 +139,7 @@ export class ModelStrategy implements AgentStrategy {
     });
     const [[model, ...fallbacks], before = []] = await Promise.all([loading, conversation?.readBefore(run.runId)]);
     const isWhole = conversation?.isWhole ?? true;
+    const recorder = await this.#openRecorder(conversation);
     this.#conversations.trim();
     const system = await this.#composeSystem(log, run);
     const compressor = this.#compressor;
@@ -164,6 +166,7 @@ export class ModelStrategy implements AgentStrategy {
         ...callOptions,
         files,
         ...(fallbacks.length === 0 ? {} : { fallbacks }),
+        ...(recorder === undefined ? {} : { recorder }),
         describeCall: (name) => toolbox.summarize(name, language),
         ...(compressor === undefined
           ? {}
@@ -172,6 +175,7 @@ export class ModelStrategy implements AgentStrategy {
                 sessionId,
                 // Summaries are discarded together with the conversation.
                 scope: conversation ?? run,
+                recorder,
                 model,
                 turnStart: history.length,
                 isHistoryTruncated: !isWhole,
@@ -196,6 +200,14 @@ export class ModelStrategy implements AgentStrategy {
     const except = this.#kind.tools?.map(({ name }) => name) ?? [];
     const all = addClientTools(this.#toolbox, clientTools);
     return limitToolbox(all, { rules: [this.#options.toolRules, toolRules], except });
+  }
+
+  /** An agent that works as a tool has no history and records its calls separately. */
+  async #openRecorder(conversation: Conversation | undefined): Promise<ContentRecorder | undefined> {
+    const { recordPrompts = false } = this.#options;
+    if (recordPrompts === false) return undefined;
+    const options = recordPrompts === true ? {} : recordPrompts;
+    return conversation === undefined ? new ContentRecorder(options) : conversation.openRecorder(options);
   }
 
   /** The structured output that the request of the run asks for. Throws `invalid_command`. */

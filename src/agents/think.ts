@@ -10,6 +10,7 @@ import { describeError } from "../engine/node-run.ts";
 import type { PushResult } from "../engine/sequencer.ts";
 import type { AgentRun } from "./agent-run.ts";
 import type { Attachments } from "./attachments.ts";
+import type { ContentRecorder } from "./content-recorder.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
 import { hasStructuredOutput, recordRejectedFormat } from "./create-format.ts";
 import { callModel } from "../models/call-model.ts";
@@ -44,12 +45,16 @@ export interface ThinkCallOptions extends ModelCallOptions {
   readonly files?: Pick<Attachments, "resolve" | "omitFiles">;
   /** Models to call in turn if a model refuses, fails or times out before it has sent anything. Default: none. */
   readonly fallbacks?: readonly LanguageModel[];
+  /** Records what the model is sent and what it returns. Default: nothing is recorded. */
+  readonly recorder?: ContentRecorder;
   /** Describes a tool for the user. Undefined for tools that the model made up. */
   readonly describeCall?: (name: string) => string | undefined;
 }
 
 export interface FitContext {
   readonly span: NodeRun;
+  /** Writes an event within the span. */
+  readonly post: (event: LoomEvent) => PushResult;
   readonly signal: AbortSignal;
 }
 
@@ -86,6 +91,7 @@ export async function think(
     fit,
     files,
     fallbacks = [],
+    recorder,
     describeCall,
     isClientFormat = false,
     ...options
@@ -123,10 +129,12 @@ export async function think(
   const calls: ModelToolCall[] = [];
   let attempts = 0;
   let hasOutput = false;
+  let sent: { readonly model: LanguageModel; readonly request: ModelRequest } = { model, request };
   const listener: ModelListener = {
     onStart: async () => {
       if (run.isBehind) await waitForRoom();
-      await call.start(attempts++);
+      const { model: asked, request: asking } = sent;
+      await call.start(attempts++, (callId) => recorder?.request(write, callId, asked, asking));
     },
     onText: (delta) => {
       hasOutput = true;
@@ -164,8 +172,10 @@ export async function think(
     const joined = asked.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
     // With another model to call, it is not worth waiting for this one.
     const own = next === undefined ? options : { maxRetries: 0, ...options };
-    const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
-      callModel(asked, { ...unformatted, ...format, messages }, listener, own);
+    const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> => {
+      sent = { model: asked, request: { ...unformatted, ...format, messages } };
+      return callModel(asked, sent.request, listener, own);
+    };
     const resolved = files?.resolve(joined) ?? joined;
     // Awaiting only a real promise keeps the order of parallel node runs the same with and without files.
     const attached = resolved instanceof Promise ? await resolved : resolved;
@@ -204,15 +214,16 @@ export async function think(
     throw new LoomError("internal_error", "There is no model to call");
   };
   try {
-    const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
+    const fitted =
+      fit === undefined ? request.messages : await fit(request, { span, post: write, signal: options.signal });
     const result = await askInTurn(fitted);
     if (run.isBehind) await waitForRoom();
-    call.end(result);
     const content = result.content.map((part) =>
       part.type === "tool-call"
         ? { ...part, toolName: cutName(part.toolName), toolCallId: idOf(part.toolCallId) }
         : part,
     );
+    call.end(result, (callId) => recorder?.response(write, callId, { role: "assistant", content }));
     return { result, content, calls };
   } catch (error) {
     call.fail(error);
@@ -254,15 +265,18 @@ class ModelCallSpan {
     this.model = model;
   }
 
-  /** Resolves when the event is durable. */
-  async start(attempt: number): Promise<void> {
+  /** Resolves when the event is durable. `onStarted` can write more events about the call. */
+  async start(attempt: number, onStarted: (callId: string) => void): Promise<void> {
     if (this.#open !== undefined) this.#end("error", "retried");
     const id = `${this.#name}.${attempt}`;
     this.#open = { id, since: this.#now() };
-    await this.#post({ type: "llm_start", llm_call_id: id, model: this.model, attempt }).durable;
+    const { durable } = this.#post({ type: "llm_start", llm_call_id: id, model: this.model, attempt });
+    onStarted(id);
+    await durable;
   }
 
-  end({ usage, finishReason }: ModelResult): void {
+  end({ usage, finishReason }: ModelResult, onEnding: (callId: string) => void): void {
+    if (this.#open !== undefined) onEnding(this.#open.id);
     const { promptTokens, completionTokens, totalTokens } = usage;
     if (promptTokens !== undefined || completionTokens !== undefined || totalTokens !== undefined) {
       const prompt_tokens = promptTokens ?? 0;

@@ -9,6 +9,7 @@ import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
 import { RunStates } from "../protocol/run-states.ts";
+import { isSendable } from "../protocol/stream-modes.ts";
 import { repairEvent, TextJoiner } from "../protocol/text-joiner.ts";
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
 import { createNodeEntry } from "./enter-node.ts";
@@ -91,7 +92,9 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   function write(record: EventRecord): readonly string[] {
     const { type } = record.event;
     states?.add(record);
-    const event = states === undefined ? record.event : states.withFullState(record);
+    const isForReceivers = options.strict !== true || isSendable(type);
+    const shown = states === undefined ? record.event : states.withFullState(record);
+    const event = isForReceivers ? shown : undefined;
     if (event === undefined || !isCarried(to, record)) lost.set(type, (lost.get(type) ?? 0) + 1);
     if (event === undefined) {
       account.omit(record);

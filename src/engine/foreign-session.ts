@@ -16,6 +16,7 @@ import { markForeign } from "../log/foreign-mark.ts";
 import { describeHolder } from "../log/holder.ts";
 import { releaseLease } from "../log/release-lease.ts";
 import type { AcquiredLease, Log, RunStatus } from "../log/log.ts";
+import { hideContent } from "../log/model-content.ts";
 import { quotaExceeded } from "../log/owner-quota.ts";
 import { assertName, assertSessionId } from "../log/rules.ts";
 import { waitLonger } from "../log/wait-longer.ts";
@@ -193,7 +194,7 @@ export class ForeignSession {
   async write({ envelope, event }: EventRecord): Promise<void> {
     if (this.#sequencer.isBehind) await this.#sequencer.drained();
     this.#stop.signal.throwIfAborted();
-    const checked = revokePermission(checkEvent(event));
+    const checked = limitEvent(checkEvent(event));
     assertNodeId(envelope.node_id);
     const name = envelope.run_id;
     const ts = this.#timeOf(envelope.ts);
@@ -454,9 +455,14 @@ function mayBeRunless(runId: string | undefined, event: AnyEvent): boolean {
   return runId === undefined && (mayLackRun(event) || !isKnownEvent(event));
 }
 
-/** A client that records runs must not allow tools in the session. */
-function revokePermission(event: AnyEvent): AnyEvent {
-  return event.type === "tool_permission" ? { ...(event as EventOf<"tool_permission">), rule: "ask" } : event;
+/**
+ * A client that records runs must not allow tools in the session. References to other records would not fit: these get
+ * other numbers here.
+ */
+function limitEvent(event: AnyEvent): AnyEvent {
+  return event.type === "tool_permission"
+    ? { ...(event as EventOf<"tool_permission">), rule: "ask" }
+    : hideContent(event);
 }
 
 function renameRun(event: AnyEvent, runId: string): AnyEvent {

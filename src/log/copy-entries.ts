@@ -3,12 +3,13 @@
  *
  * A copy differs from the original in its session ID (in the envelope and in checkpoints), in image URLs if `moveImage`
  * is given, and in the mark of runs executed by another program, which is removed. For another owner, tools that were
- * allowed need approval again.
+ * allowed need approval again, and what models were sent is removed.
  */
 import type { CheckpointEvent, ImageEvent, ToolPermissionEvent } from "../protocol/events.generated.ts";
 import { createEntry } from "./entry.ts";
 import { isForeign, unmarkForeign } from "./foreign-mark.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
+import { hideContent } from "./model-content.ts";
 import { readPages } from "./read-pages.ts";
 import { renameEntry } from "./transfer.ts";
 
@@ -42,7 +43,7 @@ export function copyEntry(
   { to, moveImage, hasOtherOwner = false }: Omit<CopyOptions, "lastId">,
 ): LogEntry {
   const copied = renameThread(renameEntry(text, from, to), from);
-  const renamed = hasOtherOwner ? revokePermission(copied) : copied;
+  const renamed = hasOtherOwner ? limitToOwner(copied) : copied;
   return clearForeignMark(moveImage === undefined ? renamed : moveImageUrl(renamed, moveImage));
 }
 
@@ -53,9 +54,10 @@ function renameThread(entry: LogEntry, old: string): LogEntry {
   return createEntry({ envelope, event: { ...(event as CheckpointEvent), thread_id: envelope.session_id } });
 }
 
-/** An owner allows tools only in their own sessions. */
-function revokePermission(entry: LogEntry): LogEntry {
+/** An owner allows tools only in their own sessions, and what models were sent is for the first owner only. */
+function limitToOwner(entry: LogEntry): LogEntry {
   const { envelope, event } = entry.record;
+  if (event.type === "llm_content") return createEntry({ envelope, event: hideContent(event) });
   if (event.type !== "tool_permission") return entry;
   return createEntry({ envelope, event: { ...(event as ToolPermissionEvent), rule: "ask" } });
 }

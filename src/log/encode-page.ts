@@ -4,6 +4,7 @@
  * - Without modes all events are sent except graph states (`updates`, `values` and `checkpoint`).
  * - With modes only their events are sent, and states are sent in full, unless the dialect writes its own deltas. A state
  *   that cannot be restored is omitted.
+ * - What is for the owner only (`llm_content`) is never sent.
  * - A `loom` frame that follows omitted records names its predecessor in `prev_event_id`. In dialects without an
  *   envelope, `run_end` counts the frames that were sent.
  *
@@ -22,7 +23,7 @@ import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { isTerminal } from "../protocol/record.ts";
 import { RunStates, type SavedRunStates } from "../protocol/run-states.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
-import { findStreamMode } from "../protocol/stream-modes.ts";
+import { findStreamMode, isSendable } from "../protocol/stream-modes.ts";
 import { STORED_DIALECT } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import { copyText } from "./measure-text.ts";
@@ -259,14 +260,14 @@ function addChanges(modes: StreamModes | undefined): StreamModes | undefined {
 }
 
 function createFilter(modes: StreamModes | undefined): (event: AnyEvent) => boolean {
-  if (modes === undefined) return (event) => !isStateEvent(event);
-  if (modes === "all") return () => true;
+  if (modes === undefined) return (event) => !isStateEvent(event) && isSendable(event.type);
+  if (modes === "all") return ({ type }) => isSendable(type);
   const wanted = new Set<string>(["always", ...modes]);
   return ({ type }) => wanted.has(findStreamMode(type));
 }
 
-/** A page with none of these texts has no graph states. */
-const STATE_MARKS = ['"updates"', '"values"', '"checkpoint"'] as const;
+/** A page with none of these texts has no graph states, and nothing that is for the owner only. */
+const OMITTED_MARKS = ['"updates"', '"values"', '"checkpoint"', '"llm_content"'] as const;
 const TYPE = ',"type":"';
 const REPLY = ',"reply":"';
 
@@ -278,7 +279,7 @@ function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore:
   const keepsText = createTextFilter(modes);
   let last = lastSentBefore;
   const encode: PageEncoder["encode"] = ({ texts, text: all, after, lastId }) => {
-    if (modes === undefined && last === after && !STATE_MARKS.some((mark) => all.includes(mark))) {
+    if (modes === undefined && last === after && !OMITTED_MARKS.some((mark) => all.includes(mark))) {
       last = lastId;
       return texts.map((text) => [text]);
     }

@@ -78,8 +78,11 @@ function showRecords(records: readonly StampedRecord[], { dialect, encoderOption
     if (fold === undefined) folds.set(run_id, (fold = new StateFold()));
     fold.add(event);
     const mode = findStreamMode(event.type);
-    const isWanted =
-      modes === undefined ? !isStateEvent(event) : modes === "all" || mode === "always" || modes.includes(mode);
+    const isSelected =
+      modes === undefined
+        ? !isStateEvent(event)
+        : modes === "all" || mode === "always" || modes.includes(mode as never);
+    const isWanted = mode !== "never" && isSelected;
     let given = modes === undefined ? event : fold.withFullState(event);
     if (!isWanted || given === undefined) {
       leftOut.set(run_id, (leftOut.get(run_id) ?? 0) + 1);

@@ -11,29 +11,48 @@ import { Buffer } from "node:buffer";
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import { createNdjsonDecoder, readFrames } from "../framing/index.ts";
 import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
-import { assertBatch, STORED_DIALECT } from "./entry.ts";
+import { assertBatch, createEntry, STORED_DIALECT } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { CreateOptions, Lease, Log, LogEntry, SessionInfo } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
+import { hideContent } from "./model-content.ts";
 import { quotaExceeded } from "./owner-quota.ts";
 import { readPages } from "./read-pages.ts";
 import { releaseLease } from "./release-lease.ts";
 import { assertSessionId, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
+/** Options of `exportSession`. */
+export interface ExportSessionOptions {
+  /** Skips the records up to this ID. Default: none are skipped. */
+  readonly after?: number;
+  /** Whether the export contains what models were sent, which is for the owner of the session only. Default: true. */
+  readonly isForOwner?: boolean;
+}
+
 /**
- * Yields the records the session has when it is called, as NDJSON, one page at a time. `after` skips the records up to
- * that ID. Throws `unknown_session`, `evicted`, `cursor_ahead` or `cursor_invalid`.
+ * Yields the records the session has when it is called, as NDJSON, one page at a time.
+ * Throws `unknown_session`, `evicted`, `cursor_ahead` or `cursor_invalid`.
  */
 export async function* exportSession(
   log: Log,
   sessionId: string,
-  { after }: { readonly after?: number } = {},
+  { after, isForOwner = true }: ExportSessionOptions = {},
 ): AsyncGenerator<string, void, undefined> {
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
   const position = after ?? info.firstId - 1;
   assertPosition(sessionId, position, info.firstId, info.lastId);
-  for await (const page of readPages(log, info, position)) yield `${page.text}\n`;
+  for await (const page of readPages(log, info, position))
+    yield `${isForOwner || !page.text.includes(CONTENT_MARK) ? page.text : page.texts.map(hideText).join("\n")}\n`;
+}
+
+/** A text without it has no content that is for the owner only. */
+const CONTENT_MARK = "llm_content";
+
+function hideText(text: string): string {
+  const record = text.includes(CONTENT_MARK) ? readRecord(text) : undefined;
+  if (record?.event.type !== "llm_content") return text;
+  return createEntry({ ...record, event: hideContent(record.event) } as StampedRecord).text;
 }
 
 /** Options of `importSession`. */

@@ -592,6 +592,19 @@ export interface FeedbackEvent {
   readonly actor?: string;
 }
 
+/** What a model call sent or received. Stored for the owner of the session; streams leave it out (001 §8). */
+export interface LlmContentEvent {
+  readonly type: "llm_content";
+  /** ID of the model call */
+  readonly llm_call_id: string;
+  /** `request`: the parameters, the tools and the messages; `response`: the message of the model */
+  readonly role: "request" | "response";
+  /** The values in order: each is stored here, or repeats values of an earlier record */
+  readonly parts: readonly { readonly value?: Json; readonly event_id?: number; readonly start?: number; readonly count?: number }[];
+  /** More values follow in the next record with this ID and role */
+  readonly is_partial?: boolean;
+}
+
 /** Identifies the session, the run and the position of a frame (001 §2). */
 export interface Envelope {
   /** ID of the session; stays the same for the whole conversation */
@@ -652,7 +665,8 @@ export type LoomEvent =
   | LlmEndEvent
   | ForeignEvent
   | ToolPermissionEvent
-  | FeedbackEvent;
+  | FeedbackEvent
+  | LlmContentEvent;
 
 /** Interfaces by type. */
 export interface LoomEventMap {
@@ -697,6 +711,7 @@ export interface LoomEventMap {
   readonly "foreign": ForeignEvent;
   readonly "tool_permission": ToolPermissionEvent;
   readonly "feedback": FeedbackEvent;
+  readonly "llm_content": LlmContentEvent;
 }
 
 /** Forms by type, as strings. */
@@ -742,6 +757,7 @@ export const LOOM_EVENT_FORMS = {
   "foreign": "001 §8#dialect:s frame:j",
   "tool_permission": "001 §8#name:s rule:=allow|ask actor?s",
   "feedback": "001 §8#target_run_id:s rating:=good|bad|none comment?s actor?s",
+  "llm_content": "001 §8#llm_call_id:s role:=request|response parts:[{value?j event_id?i0 start?i0 count?i0} is_partial?b",
 };
 
 /** Returns the form of a type; undefined for an unknown type. */

@@ -1,6 +1,7 @@
 /**
  * Stream modes: named groups of events that a reader can subscribe to. All endpoints use this table. Events
- * about the run as a whole (start, end, errors, model calls and usage) belong to no mode and are always sent.
+ * about the run as a whole (start, end, errors, model calls and usage) belong to no mode and are always sent. Events that
+ * only the owner may read are never sent; separate endpoints read them.
  */
 import type { EventType } from "./events/index.ts";
 import { LoomError } from "./loom-error.ts";
@@ -11,7 +12,7 @@ export type StreamMode = "messages" | "tools" | "nodes" | "updates" | "values" |
 /** The selected modes, or everything. With modes, graph states are always sent in full. */
 export type StreamModes = "all" | readonly StreamMode[];
 
-const MODES: { readonly [T in EventType]: StreamMode | "always" } = {
+const MODES: { readonly [T in EventType]: StreamMode | "always" | "never" } = {
   run_start: "always",
   run_end: "always",
   reply: "always",
@@ -53,6 +54,7 @@ const MODES: { readonly [T in EventType]: StreamMode | "always" } = {
   checkpoint: "checkpoints",
   custom: "custom",
   foreign: "custom",
+  llm_content: "never",
 };
 
 /** All stream modes. */
@@ -67,8 +69,13 @@ export const STREAM_MODES: readonly StreamMode[] = [
 ];
 
 /** Returns the mode of an event type. Unknown types belong to `custom`. */
-export function findStreamMode(type: string): StreamMode | "always" {
+export function findStreamMode(type: string): StreamMode | "always" | "never" {
   return Object.hasOwn(MODES, type) ? MODES[type as EventType] : "custom";
+}
+
+/** False for events that no stream contains, whatever its modes. */
+export function isSendable(type: string): boolean {
+  return findStreamMode(type) !== "never";
 }
 
 /** Checks mode names. Throws `invalid_name` for an unknown one. `all` alone or among others selects everything. */

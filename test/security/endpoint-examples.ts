@@ -101,6 +101,11 @@ export const BY_PATH: { readonly [operation: string]: Examples } = {
     { path: at(s, "/runs/none/feedback"), method: "PUT", body: { rating: "none" } },
   ],
   changeTodo: (s) => [{ path: at(s, "/todos/list/item"), method: "PATCH", body: { completed: true } }],
+  listModelCalls: (s, { run }) => [
+    { path: at(s, `/runs/${run}/model-calls`) },
+    { path: at(s, "/runs/none/model-calls") },
+  ],
+  getModelCall: (s, { run }) => [{ path: at(s, `/runs/${run}/model-calls/none`) }],
   listCheckpoints: (s) => [{ path: at(s, "/checkpoints") }],
   getCheckpoint: (s, { checkpoint }) => [
     { path: at(s, `/checkpoints/${checkpoint}`) },

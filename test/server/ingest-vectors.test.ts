@@ -13,6 +13,7 @@ import type { EventRecord, LoomError } from "../../src/protocol/index.ts";
 import { type IngestSummary, ingestStream } from "../../src/server/ingest/ingest-stream.ts";
 import { INGEST_SAMPLES } from "../sampling.ts";
 import { frameText, listVectorFiles, readVector, VECTORS } from "../vectors.ts";
+import { hideContent } from "../../src/log/model-content.ts";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
 const RUNS = listVectorFiles("runs").map((file) => readVector(file));
@@ -74,9 +75,9 @@ function strip({ envelope, event }: EventRecord): unknown {
   return { node_id, ext, event: Object.fromEntries(fields) };
 }
 
-/** A stream from outside can allow no tool. */
+/** A stream from outside can allow no tool, and its references to records are not kept. */
 function revoke({ envelope, event }: EventRecord): EventRecord {
-  return { envelope, event: event.type === "tool_permission" ? { ...event, rule: "ask" } : event };
+  return { envelope, event: event.type === "tool_permission" ? { ...event, rule: "ask" } : hideContent(event) };
 }
 
 /** Numbers the runs of the records, independent of their IDs. */

@@ -82,6 +82,7 @@ const AGENT_SETTINGS = {
   system: undefined,
   reasoning: "auto",
   compression: false,
+  "record-prompts": false,
   titles: false,
   "tool-rules": [],
   "expose-tool-errors": false,

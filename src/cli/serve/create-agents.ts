@@ -27,7 +27,7 @@ const DESCRIPTIONS: { readonly [name in AgentName]: string } = {
 
 type AgentSettings = Pick<
   Settings,
-  "system" | "reasoning" | "compression" | "titles" | "tool-rules" | "expose-tool-errors"
+  "system" | "reasoning" | "compression" | "record-prompts" | "titles" | "tool-rules" | "expose-tool-errors"
 > &
   Partial<Pick<Settings, TotSetting>>;
 type TotSetting = Extract<keyof Settings, `tot-${string}`>;
@@ -57,6 +57,7 @@ export function createAgents(
     tools,
     compression,
     reasoning,
+    recordPrompts: settings["record-prompts"],
     exposeToolErrors: settings["expose-tool-errors"],
     // The server measures the runs of all agents.
     metrics: false,

@@ -292,6 +292,12 @@ export const SETTINGS = {
   system: defineOptional(AGENTS, text, "system prompt"),
   titles: define(AGENTS, toggle, true, "let the model write the title of a session after its first answer"),
   compression: define(AGENTS, toggle, true, "compress prompts that do not fit the context window of the model"),
+  "record-prompts": define(
+    AGENTS,
+    toggle,
+    true,
+    "store the exact prompt and response of every model call, for the owner of the session only",
+  ),
   workspace: defineOptional(AGENTS, path, "folder whose files agents may read, and write after approval"),
   mcp: defineOptional(AGENTS, path, "JSON file with the MCP servers to use, under `mcpServers`"),
   "tool-rules": define(

@@ -65,8 +65,19 @@ export interface FitOptions {
   readonly onEvent?: (event: FitEvent) => void | Promise<void>;
   /** Creates IDs for the calls that write summaries. Default: `summary.1`, `summary.2` and so on. */
   readonly createCallId?: () => string;
+  /** Called when a summary is requested, and again with its text. Default: no function. */
+  readonly onCall?: (call: SummaryCall) => void;
   /** Receives problems that concern the operator, such as a missing tokenizer package. They are not in the log. */
   readonly onError?: (error: Error) => void;
+}
+
+/** A model call that writes a summary. */
+export interface SummaryCall {
+  readonly callId: string;
+  readonly model: LanguageModel;
+  readonly request: ModelRequest;
+  /** Undefined until the model has answered. */
+  readonly text?: string;
 }
 
 /** The result of `Compressor.fit`. */

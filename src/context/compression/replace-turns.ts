@@ -46,7 +46,7 @@ export async function replaceTurns(
 async function summarize(
   messages: readonly ModelMessage[],
   before: string,
-  { model, tokens, budget, options, signal, findWriter, emit, createCallId }: CompressionContext,
+  { model, tokens, budget, options, signal, findWriter, emit, createCallId, onCall }: CompressionContext,
 ): Promise<WrittenSummary> {
   const { maxSummaryTokens } = budget;
   const writer = await findWriter(model);
@@ -65,6 +65,7 @@ async function summarize(
     signal,
     emit,
     createCallId,
+    onCall,
   });
 }
 

@@ -29,12 +29,13 @@ export class SummaryCalls {
     this.#model = `${model.provider}/${model.modelId}`;
   }
 
-  /** Resolves when the model may be called. */
-  async start(attempt: number): Promise<void> {
+  /** Resolves to the ID of the call when the model may be called. */
+  async start(attempt: number): Promise<string> {
     this.#end({ finish_reason: "error", error: "retried" });
     const id = this.#createCallId();
     this.#open = { id, since: performance.now() };
     await this.#emit({ type: "llm_start", llm_call_id: id, model: this.#model, attempt, ...PURPOSE });
+    return id;
   }
 
   end({ usage, finishReason }: ModelResult): void {

@@ -8,6 +8,7 @@
 import { callModel } from "../../models/call-model.ts";
 import type { ModelListener, ModelMessage } from "../../models/model.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
+import type { FitOptions } from "./compressor.ts";
 import type { PromptTokens } from "./prompt-tokens.ts";
 import { SummaryCalls, type SummaryCallsOptions } from "./summary-calls.ts";
 import { type Transcript, writeTranscript } from "./write-transcript.ts";
@@ -24,6 +25,7 @@ export interface SummaryRequest extends SummaryCallsOptions {
   readonly window: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  readonly onCall?: FitOptions["onCall"];
 }
 
 export interface WrittenSummary {
@@ -73,13 +75,24 @@ export async function writeSummary(request: SummaryRequest): Promise<WrittenSumm
   let text = before;
   const limit = limitTime(request.signal, request.timeoutMs);
   const calls = new SummaryCalls(request);
-  const listener: ModelListener = { ...SILENT, onStart: ({ attempt }) => calls.start(attempt) };
+  let callId = "";
   try {
     for (const part of parts) {
-      const result = await callModel(model, createRequest(text, part, maxSummaryTokens, maxOutputTokens), listener, {
-        signal: limit.signal,
-        maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
-      });
+      const sent = createRequest(text, part, maxSummaryTokens, maxOutputTokens);
+      const onStart: ModelListener["onStart"] = async ({ attempt }) => {
+        callId = await calls.start(attempt);
+        request.onCall?.({ callId, model, request: sent });
+      };
+      const result = await callModel(
+        model,
+        sent,
+        { ...SILENT, onStart },
+        {
+          signal: limit.signal,
+          maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
+        },
+      );
+      request.onCall?.({ callId, model, request: sent, text: result.text });
       calls.end(result);
       const answer = result.text.trim();
       if (answer === "") throw createFailure("The summary is empty");

@@ -229,6 +229,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   ),
   tool_permission: omitted("it belongs to no run"),
   feedback: omitted("it belongs to no run"),
+  llm_content: omitted("only the owner may read it"),
   foreign: converted("RAW", (_fold, event) => [writeForeign(event)], {
     note: "the dialect is the `source`. Frames of AG-UI that this package has no event for are sent unchanged, if clients accept them",
   }),

@@ -312,6 +312,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   ),
   tool_permission: omitted("it belongs to no message"),
   feedback: omitted("it belongs to no message"),
+  llm_content: omitted("only the owner may read it"),
   foreign: converted(
     "data-loom-foreign",
     (fold, event, { envelope: { node_id, event_id } }) => {

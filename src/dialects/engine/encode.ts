@@ -344,6 +344,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   }),
   tool_permission: omitted("003 has no frame for it"),
   feedback: omitted("003 has no frame for it"),
+  llm_content: omitted("only the owner may read it"),
   foreign: converted(
     "original frame",
     (fold, { dialect, frame }) => {

@@ -427,6 +427,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   ),
   tool_permission: omitted("004 has no frame for it"),
   feedback: omitted("004 has no frame for it"),
+  llm_content: omitted("only the owner may read it"),
   foreign: converted(
     "original frame",
     (fold, { dialect, frame }, { envelope }) =>

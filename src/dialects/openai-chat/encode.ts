@@ -295,6 +295,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   custom: extension(),
   tool_permission: omitted("it belongs to no message"),
   feedback: omitted("it belongs to no message"),
+  llm_content: omitted("only the owner may read it"),
   foreign: extension(),
   usage: carried(
     "usage",

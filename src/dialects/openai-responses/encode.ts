@@ -247,6 +247,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   custom: extension(),
   tool_permission: omitted("it belongs to no response"),
   feedback: omitted("it belongs to no response"),
+  llm_content: omitted("only the owner may read it"),
   foreign: extension("also events of this API without an equivalent: their positions are those of another response"),
   usage: carried(
     "keepalive",

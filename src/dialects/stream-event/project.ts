@@ -359,6 +359,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
   ),
   tool_permission: omitted("002 has no event for it"),
   feedback: omitted("002 has no event for it"),
+  llm_content: omitted("only the owner may read it"),
   foreign: carried(
     "original frame",
     (_fold, { dialect, frame }) =>

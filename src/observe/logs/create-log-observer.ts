@@ -61,6 +61,7 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "node_exit",
   "todo_list",
   "todo_update",
+  "llm_content",
   "tool_permission",
   "feedback",
   "data",

@@ -66,6 +66,7 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "tool_progress",
   "todo_list",
   "todo_update",
+  "llm_content",
   "tool_permission",
   "feedback",
   "data",

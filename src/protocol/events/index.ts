@@ -1,7 +1,7 @@
 /** All events: the types of 001 §4.2 in their order, then the reply and the extension types. */
 import { data, image, todo_list, todo_update } from "./content.ts";
 import type { EventDeclaration } from "./define.ts";
-import { llm_end, llm_start, message_chunk, reasoning_chunk, reasoning_end } from "./message.ts";
+import { llm_content, llm_end, llm_start, message_chunk, reasoning_chunk, reasoning_end } from "./message.ts";
 import { checkpoint, custom, node_enter, node_exit, updates, usage, values } from "./node.ts";
 import { compression_applied, error, feedback, foreign, reply, retrieval_complete, run_end, run_start } from "./run.ts";
 import {
@@ -69,6 +69,7 @@ export const EVENTS = {
   foreign,
   tool_permission,
   feedback,
+  llm_content,
 } as const satisfies { readonly [type: string]: EventDeclaration };
 
 /** A known event type. */

@@ -1,5 +1,18 @@
 /** Events about model calls, and the text and reasoning they produce. */
-import { additional, boolean, count, duration, oneOf, openSet, optional, required, string } from "../schema.ts";
+import {
+  additional,
+  boolean,
+  count,
+  duration,
+  json,
+  listOf,
+  objectOf,
+  oneOf,
+  openSet,
+  optional,
+  required,
+  string,
+} from "../schema.ts";
 import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 
 const format = openSet("markdown", "text", "html");
@@ -76,6 +89,43 @@ export const llm_end = defineEvent({
       openSet("answer", "summary"),
       "Purpose of the call: `answer` (default), or `summary` to compress the context; a summary does not count as an iteration",
       "调用目的：`answer`（默认）；`summary` 用于压缩上下文，不计入迭代次数",
+    ),
+  },
+});
+
+export const llm_content = defineEvent({
+  section: EXTENSION_SECTION,
+  about: {
+    en: "What a model call sent or received. Stored for the owner of the session; streams leave it out",
+    zh: "模型调用发送或收到的内容。仅为会话所有者保存，不出现在任何流中",
+  },
+  fields: {
+    llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
+    role: required(
+      oneOf("request", "response"),
+      "`request`: the parameters, the tools and the messages; `response`: the message of the model",
+      "`request`：参数、工具和消息；`response`：模型的消息",
+    ),
+    parts: required(
+      listOf(
+        objectOf({
+          value: optional(json, "A value that is stored here", "存于此处的值"),
+          event_id: optional(
+            count,
+            "The `llm_content` record whose values are repeated",
+            "被重复其值的 `llm_content` 记录",
+          ),
+          start: optional(count, "First repeated value, from 0", "第一个被重复的值，从 0 开始"),
+          count: optional(count, "Number of repeated values", "被重复的值的个数"),
+        }),
+      ),
+      "The values in order: each is stored here, or repeats values of an earlier record",
+      "按顺序排列的值：存于此处，或重复较早记录中的值",
+    ),
+    is_partial: optional(
+      boolean,
+      "More values follow in the next record with this ID and role",
+      "后续同 ID、同角色的记录中还有更多值",
     ),
   },
 });

@@ -108,6 +108,15 @@ const CHECKPOINT_FIELDS = {
   next: optional(listOf(json), "Node runs of the next super-step", "下一超步的节点运行"),
 } satisfies Fields;
 
+const MODEL_CALL_FIELDS = {
+  llm_call_id: required(string, "Id of the call", "调用 ID"),
+  model: optional(string, "Requested model", "请求的模型"),
+  event_id: required(count, "Id of the record of its start", "其开始记录的 ID"),
+  started_at: optional(count, "Time of its start, in milliseconds since 1970", "开始时间（自 1970 年起的毫秒数）"),
+  has_request: required(boolean, "Whether its prompt is stored", "是否保存了提示"),
+  has_response: required(boolean, "Whether its response is stored", "是否保存了响应"),
+} satisfies Fields;
+
 const QUEUED_FIELDS = {
   command_id: required(string, "Id of the command: the idempotency key of the request", "命令 ID，即请求的幂等键"),
   run_id: required(string, "Id of its future run; use it to cancel the message", "将要开始的运行的 ID，可用于取消消息"),
@@ -237,6 +246,20 @@ export const SESSION_SHAPES = {
   Checkpoint: declareShape("Checkpoint with its state", "检查点及其状态", {
     ...CHECKPOINT_FIELDS,
     state: required(json, "Complete state", "完整状态"),
+  }),
+  ModelCalls: declareShape("Model calls of a run, in the order they started", "运行中的模型调用，按开始顺序排列", {
+    model_calls: required(listOf(objectOf(MODEL_CALL_FIELDS)), "Model calls", "模型调用列表"),
+  }),
+  ModelCall: declareShape("What a model call sent and received", "模型调用发送和收到的内容", {
+    ...MODEL_CALL_FIELDS,
+    parameters: optional(json, "Model, settings, tool choice and response format", "模型、设置、工具选择和响应格式"),
+    tools: optional(json, "Tools that were offered", "提供的工具"),
+    messages: required(
+      listOf(json),
+      "The messages that were sent; `null` for one that is no longer stored",
+      "发送的消息；不再保存的消息为 `null`",
+    ),
+    response: optional(json, "The message of the model", "模型的消息"),
   }),
   Runs: declareShape("Runs, newest first", "运行列表，最新的在前", {
     runs: required(listOf(objectOf(RUN_FIELDS)), "Runs", "运行列表"),

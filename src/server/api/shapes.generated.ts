@@ -227,6 +227,36 @@ export interface Checkpoint {
   readonly state: Json;
 }
 
+/** Model calls of a run, in the order they started (HTTP). */
+export interface ModelCalls {
+  /** Model calls */
+  readonly model_calls: readonly { readonly llm_call_id: string; readonly model?: string; readonly event_id: number; readonly started_at?: number; readonly has_request: boolean; readonly has_response: boolean }[];
+}
+
+/** What a model call sent and received (HTTP). */
+export interface ModelCall {
+  /** Id of the call */
+  readonly llm_call_id: string;
+  /** Requested model */
+  readonly model?: string;
+  /** Id of the record of its start */
+  readonly event_id: number;
+  /** Time of its start, in milliseconds since 1970 */
+  readonly started_at?: number;
+  /** Whether its prompt is stored */
+  readonly has_request: boolean;
+  /** Whether its response is stored */
+  readonly has_response: boolean;
+  /** Model, settings, tool choice and response format */
+  readonly parameters?: Json;
+  /** Tools that were offered */
+  readonly tools?: Json;
+  /** The messages that were sent; `null` for one that is no longer stored */
+  readonly messages: readonly Json[];
+  /** The message of the model */
+  readonly response?: Json;
+}
+
 /** Runs, newest first (HTTP). */
 export interface Runs {
   /** Runs */
@@ -1004,6 +1034,8 @@ export interface ApiShapeMap {
   readonly ListPage: ListPage;
   readonly Checkpoints: Checkpoints;
   readonly Checkpoint: Checkpoint;
+  readonly ModelCalls: ModelCalls;
+  readonly ModelCall: ModelCall;
   readonly Runs: Runs;
   readonly Run: Run;
   readonly StartRun: StartRun;
@@ -1087,6 +1119,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ListPage: parseForm("HTTP#limit?i0 after?s"),
   Checkpoints: parseForm("HTTP#checkpoints:[{checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j} next?s"),
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),
+  ModelCalls: parseForm("HTTP#model_calls:[{llm_call_id:s model?s event_id:i0 started_at?i0 has_request:b has_response:b}"),
+  ModelCall: parseForm("HTTP#llm_call_id:s model?s event_id:i0 started_at?i0 has_request:b has_response:b parameters?j tools?j messages:[j response?j"),
   Runs: parseForm("HTTP#runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} next?s"),
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
   StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),

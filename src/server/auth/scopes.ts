@@ -7,6 +7,8 @@ export type Action =
   | "sessions.list"
   | "sessions.create"
   | "sessions.read"
+  /** What models were sent and returned. Never allowed by a share link. */
+  | "prompts.read"
   | "sessions.write"
   | "sessions.delete"
   | "sessions.share"
@@ -42,6 +44,7 @@ export const DEFAULT_SCOPE_PREFIX = "loom:";
 const SCOPE_OF: { readonly [action in Exclude<Action, "public">]: Scope } = {
   "sessions.list": "read",
   "sessions.read": "read",
+  "prompts.read": "read",
   "blobs.read": "read",
   "images.read": "read",
   "knowledge.read": "read",

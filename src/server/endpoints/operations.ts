@@ -17,6 +17,7 @@ import { getImage } from "./images.ts";
 import { ingestRun } from "./ingest.ts";
 import { KNOWLEDGE_OPERATIONS } from "./knowledge.ts";
 import { getMetrics } from "./metrics.ts";
+import { MODEL_CALL_OPERATIONS } from "./model-calls.ts";
 import { OPENAI_CHAT_OPERATIONS } from "./openai/chat-completions.ts";
 import { OPENAI_MODEL_OPERATIONS } from "./openai/models.ts";
 import { OPENAI_RESPONSE_OPERATIONS } from "./openai/responses.ts";
@@ -52,6 +53,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...EVENT_OPERATIONS,
   ...COMMAND_OPERATIONS,
   ...CHECKPOINT_OPERATIONS,
+  ...MODEL_CALL_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...CHAT_OPERATIONS,
   ...AI_SDK_OPERATIONS,

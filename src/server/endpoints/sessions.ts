@@ -10,6 +10,7 @@ import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { deleteConversation, updateConversation } from "./conversation-versions.ts";
 import { createRevocableBody } from "./revocable-body.ts";
+import { mayReadPrompts } from "./model-calls.ts";
 import { sessionPath } from "./resource-paths.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { createFork } from "./create-fork.ts";
@@ -199,12 +200,15 @@ const exportOperation = defineOperation({
   path: "/v1/sessions/{id}/export",
   tag: "sessions",
   summary: "Export all records of a session as NDJSON",
+  description: "What models were sent (`llm_content`) is empty for readers other than the owner.",
   params: ID,
   action: "sessions.read",
   responses: { 200: { description: "Records as stored", mediaTypes: ["application/x-ndjson"] } },
-  async handle({ log, access }, { caller, params: { id = "" } }) {
+  async handle(core, { caller, params: { id = "" } }) {
+    const { log, access } = core;
     const { lastId, firstId } = await findSession(log, id);
-    const pages = lastId < firstId ? undefined : exportSession(log, id);
+    const isForOwner = await mayReadPrompts(core, caller, id);
+    const pages = lastId < firstId ? undefined : exportSession(log, id, { isForOwner });
     const encoder = new TextEncoder();
     // Read one page at a time, on demand.
     const body = new ReadableStream<Uint8Array>({

@@ -6,6 +6,8 @@ import {
   createClock,
   takeCookie,
 } from "../../../test/server/auth-fixture.ts";
+import { createEntry } from "../../log/entry.ts";
+import type { LoomEvent } from "../../protocol/index.ts";
 import type { NewShare, Shares } from "../api/shapes.generated.ts";
 
 async function createFixture() {
@@ -72,6 +74,56 @@ describe("a share link", () => {
       expect((await ask("/v1/sessions/s/branches", asked)).status).toBeGreaterThanOrEqual(403);
     }
     expect((await ask("/v1/sessions/s/branches", { bearer: ann })).status).toBe(200);
+  });
+
+  it("does not show what models were sent", async () => {
+    const { ask, log, ann, bob, credentials } = await createFixture();
+    const prompt = { role: "user", content: [{ type: "text", text: "A prompt for the owner" }] };
+    const events: readonly LoomEvent[] = [
+      { type: "run_start", run_id: "r", message: "Hi" },
+      { type: "llm_start", llm_call_id: "c" },
+      {
+        type: "llm_content",
+        llm_call_id: "c",
+        role: "request",
+        parts: [{ value: {} }, { value: [] }, { value: prompt }],
+      },
+      {
+        type: "llm_content",
+        llm_call_id: "c",
+        role: "response",
+        parts: [{ value: { role: "assistant", content: [] } }],
+      },
+      { type: "llm_end", llm_call_id: "c" },
+      { type: "reply", reply: "Hello" },
+      { type: "run_end", status: "completed" },
+    ];
+    const entries = events.map((event, index) =>
+      createEntry({ envelope: { session_id: "p", run_id: "r", event_id: index + 1, ts: 1 }, event }),
+    );
+    await log.createSession("p", { owner: "ann", entries });
+    const link = (await (await ask("/v1/sessions/p/shares", { bearer: ann, body: {} })).json()) as NewShare;
+    const { secret: writer } = await credentials.createToken({ name: "w", owner: "ann", scopes: ["write"] });
+    const calls = "/v1/sessions/p/runs/r/model-calls";
+    const own = await (await ask(`${calls}/c`, { bearer: ann })).json();
+    expect(own).toMatchObject({ llm_call_id: "c", messages: [prompt], response: { role: "assistant" } });
+    expect(await (await ask(calls, { bearer: ann })).json()).toMatchObject({
+      model_calls: [{ llm_call_id: "c", has_request: true, has_response: true }],
+    });
+    expect(await codeOf(await ask(`${calls}/none`, { bearer: ann }))).toEqual([404, "unknown_call"]);
+    for (const path of [calls, `${calls}/c`]) {
+      expect(await codeOf(await ask(path, { bearer: link.secret }))).toEqual([403, "forbidden"]);
+      expect(await codeOf(await ask(path, { bearer: bob }))).toEqual([404, "unknown_session"]);
+      expect(await codeOf(await ask(path, { bearer: writer }))).toEqual([403, "forbidden"]);
+    }
+    for (const path of ["export", "events", "events?modes=all", "events?modes=messages,custom&strict=true"]) {
+      const response = await ask(`/v1/sessions/p/${path}`, { bearer: link.secret });
+      expect(response.status, path).toBe(200);
+      const text = await response.text();
+      expect(text, path).toContain("Hello");
+      expect(text, path).not.toContain("for the owner");
+    }
+    expect(await (await ask("/v1/sessions/p/export", { bearer: ann })).text()).toContain("for the owner");
   });
 
   it("expires", async () => {
