@@ -25,6 +25,28 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
     for (const name of ["calculator", "show_chart"])
       await inspector.getByRole("option", { name: new RegExp(`Tool ${name} , done, started at`) }).waitFor();
 
+    // The exact prompt and the response of a model call, and its cost.
+    await inspector
+      .getByRole("option", { name: /^Model offline , done/ })
+      .first()
+      .click();
+    await inspector.getByRole("button", { name: "Prompt and response" }).click();
+    await inspector.getByRole("tab", { name: "Models", selected: true }).waitFor();
+    await inspector.locator("pre", { hasText: SUGGESTED_PROMPTS.plan.en }).waitFor();
+    await inspector.getByText("tool-call · calculator").waitFor();
+    await inspector.getByRole("button", { name: "Parameters" }).click();
+    await inspector.getByRole("region", { name: "Parameters" }).getByText('"offline"').first().waitFor();
+    expect(await inspector.getByText("No price").count()).toBeGreaterThan(1);
+    await inspector.getByRole("button", { name: "Prices" }).click();
+    for (const kind of ["Input", "Output"])
+      await inspector.getByRole("textbox", { name: `${kind} price of offline/offline` }).fill("2,5");
+    await page.keyboard.press("Enter");
+    await inspector
+      .getByRole("cell", { name: /^\$0\.0\d+$/ })
+      .first()
+      .waitFor();
+    expect(await inspector.getByText("No price").count()).toBe(0);
+
     await show("Tokens");
     await inspector
       .getByText(/^\d{3}$/)
@@ -82,9 +104,68 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
       .map((line) => JSON.parse(line) as { readonly type: string });
     expect(frames).toHaveLength(count);
     expect(frames[0]).toMatchObject({ type: "run_start" });
+
     await inspector.getByRole("button", { name: "Close inspector" }).click();
     await inspector.waitFor({ state: "detached" });
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("finds frames, links to them, and forks from a checkpoint", async () => {
+    const { page, context, complaints, copies } = await openPage(fixture, { width: 1440, height: 900 });
+    await sendMessage(page, "What is 12*12?");
+    await waitForEnd(page);
+    await page.getByRole("button", { name: "Inspector" }).click();
+    const inspector = page.getByRole("region", { name: "Run inspector" });
+    await inspector.getByRole("tab", { name: "Frames" }).click();
+    const listed = inspector.getByRole("listbox", { name: "Frames" });
+    const frame = inspector.getByRole("region", { name: "Frames" });
+
+    // Search: from match to match, and a link to the frame.
+    const search = inspector.getByRole("searchbox", { name: "Search frames" });
+    await search.fill("calculator");
+    await inspector.getByText(/^\d+ of \d+ frames$/).waitFor();
+    const selected = listed.getByRole("option", { selected: true });
+    await search.press("Enter");
+    const firstMatch = await selected.innerText();
+    await inspector.getByRole("button", { name: "Next match" }).click();
+    await expect.poll(() => selected.innerText()).not.toBe(firstMatch);
+    await search.press("Shift+Enter");
+    await expect.poll(() => selected.innerText()).toBe(firstMatch);
+    await frame.getByRole("button", { name: "Copy link to frame" }).click();
+    await inspector.getByRole("button", { name: "Copy as curl" }).click();
+    await expect.poll(() => copies.length).toBe(2);
+    const [link = "", curl = ""] = copies;
+    expect(curl).toMatch(/^curl --no-buffer 'http.*\/events\?run=.*\$LOOM_TOKEN"$/s);
+    await inspector.getByRole("button", { name: "Clear filters" }).click();
+    const shown = await frame.innerText();
+    const linked = await openPage(fixture, { width: 1440, height: 900, path: new URL(link).hash });
+    const linkedFrame = linked.page
+      .getByRole("region", { name: "Run inspector" })
+      .getByRole("region", { name: "Frames" });
+    await expect.poll(() => linkedFrame.innerText()).toBe(shown);
+    expect(new URL(linked.page.url()).hash).toBe(new URL(page.url()).hash);
+    await linked.context.close();
+
+    // A fork from a checkpoint, with an edited state.
+    await inspector.getByRole("tab", { name: "State" }).click();
+    await inspector.getByRole("button", { name: "Edit and fork from step 0" }).click();
+    const state = inspector.getByRole("textbox", { name: "State at the checkpoint (JSON)" });
+    const before = readSessionId(page);
+    const text = await state.inputValue();
+    await state.fill(`${text},`);
+    await inspector.getByRole("button", { name: "Fork and run" }).click();
+    await inspector
+      .getByRole("alert")
+      .getByText(/^Not valid JSON: /)
+      .waitFor();
+    await state.fill(text.replace("12*12", "6*7"));
+    await inspector.getByRole("button", { name: "Fork and run" }).click();
+    await inspector.waitFor({ state: "detached" });
+    await expect.poll(() => readSessionId(page)).not.toBe(before);
+    await findAnswer(page).getByText("6*7 = 42").waitFor();
+    await waitForEnd(page);
+    expect([...complaints, ...linked.complaints]).toEqual([]);
     await context.close();
   });
 

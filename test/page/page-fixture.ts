@@ -110,6 +110,7 @@ export function createServedAgents(
   const common: Omit<CommonOptions, "model"> = {
     tools: [...createBuiltinTools(), ...(knowledge === undefined ? [] : [createKnowledgeTool(knowledge)]), ...tools],
     metrics: false,
+    recordPrompts: true,
   };
   const served: { [name: string]: ServedAgent } = {};
   const serve = (suffix: string, name: string, model: LanguageModel): void => {

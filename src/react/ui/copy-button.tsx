@@ -1,6 +1,7 @@
 /** A button that copies text and briefly confirms it. */
 import { type ReactNode, useEffect, useState } from "react";
 import { IconButton } from "./button.tsx";
+import type { IconName } from "./icon.tsx";
 import { defineWords, useWords } from "./words.ts";
 
 const WORDS = defineWords({
@@ -15,10 +16,12 @@ export interface CopyButtonProps {
   readonly getText: () => string | Promise<string>;
   /** Accessible name and tooltip. Default: "Copy" in the UI language. */
   readonly label?: string;
+  /** Default: `copy`. */
+  readonly icon?: IconName;
 }
 
 /** Copies a text to the clipboard. */
-export function CopyButton({ getText, label }: CopyButtonProps): ReactNode {
+export function CopyButton({ getText, label, icon = "copy" }: CopyButtonProps): ReactNode {
   const words = useWords(WORDS);
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
   useEffect(() => {
@@ -36,7 +39,7 @@ export function CopyButton({ getText, label }: CopyButtonProps): ReactNode {
     }
   };
   const shownLabel = state === "idle" ? (label ?? words.copy) : words[state];
-  return <IconButton icon={state === "copied" ? "check" : "copy"} label={shownLabel} onClick={() => void copy()} />;
+  return <IconButton icon={state === "copied" ? "check" : icon} label={shownLabel} onClick={() => void copy()} />;
 }
 
 /** Some browsers accept only what is written during the click, so asynchronous text is passed as a promise. */

@@ -59,6 +59,7 @@ const PATHS = {
   leave: "M9.5 3.5v-1h-6v11h6v-1M6.5 8h7M11 5.5 13.5 8 11 10.5",
   pin: "M5.5 2.5h5M6.5 2.5v4L4 9.5h8l-2.5-3v-4M8 9.5v4",
   archive: "M2.5 3.5h11v3h-11zM3.5 6.5V13h9V6.5M6.5 9.2h3",
+  terminal: "M3 4.5 6.5 8 3 11.5M8.5 12h4.5",
   link: "M7 9a2.6 2.6 0 0 0 3.7 0l2-2A2.6 2.6 0 0 0 9 3.3l-1 1M9 7a2.6 2.6 0 0 0-3.7 0l-2 2A2.6 2.6 0 0 0 7 12.7l1-1",
 } as const satisfies { readonly [name: string]: string };
 

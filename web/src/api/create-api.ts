@@ -19,6 +19,7 @@ import type {
   Shares,
   UpdateSession,
 } from "loom-agent/server";
+import type { JsonObject } from "loom-agent/protocol";
 import type { InspectorApi } from "../inspector/inspector-api.ts";
 import { ApiError } from "./api-error.ts";
 import { requestJson } from "./request.ts";
@@ -71,6 +72,11 @@ export interface Api extends InspectorApi {
   deleteConversation(session: string): Promise<void>;
   /** Forks the session before the run. The same key returns the same fork. */
   forkBefore(session: string, runId: string, key: string): Promise<ForkedSession>;
+  /**
+   * Forks the session at a checkpoint, with other values in its state. The run continues in the fork. The same key
+   * returns the same fork.
+   */
+  forkAt(session: string, checkpointId: string, state: JsonObject | undefined, key: string): Promise<ForkedSession>;
   /** Duplicates the session with all its finished runs. The same key returns the same copy. */
   copySession(session: string, title: string, key: string): Promise<ForkedSession>;
   listAgents(): Promise<Agents>;
@@ -103,6 +109,18 @@ export function createApi(onUnauthorized: () => void = () => undefined): Api {
         reportUnauthorized(error);
       }
     },
+    readModelCall: (session, runId, callId, signal) =>
+      request(`${sessionPath(session)}/runs/${encodeURIComponent(runId)}/model-calls/${encodeURIComponent(callId)}`, {
+        signal,
+      }),
+    readCheckpoint: (session, checkpointId, signal) =>
+      request(`${sessionPath(session)}/checkpoints/${encodeURIComponent(checkpointId)}`, { signal }),
+    forkAt: (session, checkpointId, state, key) =>
+      request(`${sessionPath(session)}/fork`, {
+        method: "POST",
+        body: { checkpoint_id: checkpointId, ...(state === undefined ? {} : { state }) },
+        key,
+      }),
     // These endpoints return the access state themselves.
     getAuth: () => requestJson("/v1/auth"),
     signIn: (credential) => requestJson("/v1/auth/sign-in", { method: "POST", body: { credential } }),

@@ -7,7 +7,14 @@ import { type ComposingState, findWaiting, type WaitingMessage } from "../store/
 import { createStore, type ReducerStore } from "../store/create-store.ts";
 import { createPageState, type PageAction, type PageState, reducePage } from "../store/page-state.ts";
 import { saveDrafts, readDrafts } from "../store/stored-drafts.ts";
-import { formatRoute, formatSharedRoute, readRoute, readSharedRoute, readShareSecret } from "../store/route.ts";
+import {
+  formatRoute,
+  formatSharedRoute,
+  readPosition,
+  readRoute,
+  readSharedRoute,
+  readShareSecret,
+} from "../store/route.ts";
 import { readInstructions, saveInstructions } from "../store/instructions.ts";
 import { type KeyValueStorage, saveSettings, readSettings } from "../store/settings.ts";
 import { type AccessEffects, createAccessEffects } from "./access-effects.ts";
@@ -161,7 +168,17 @@ export function createPageController(): PageController {
     if (phase === "checking") return;
     // Access to a shared session and to the user's own sessions differ. Reload to switch.
     if (phase !== "open" && shared !== session) location.reload();
-    else if (phase === "open" || phase === "signed-in" || phase === "shared") show(shared ?? readRoute(location.hash));
+    else if (phase === "open" || phase === "signed-in" || phase === "shared") {
+      show(shared ?? readRoute(location.hash));
+      showPosition();
+    }
+  };
+  /** Opens the inspector where the URL says, and removes the position: it would be opened again after a reload. */
+  const showPosition = (): void => {
+    const at = readPosition(location.hash);
+    if (at === undefined) return;
+    history.replaceState(null, "", location.hash.replace(/\?.*$/, ""));
+    store.dispatch({ type: "inspector/opened", focus: undefined, at });
   };
   /** Reads the share secret and removes it from the URL. */
   const takeShareSecret = (): string | undefined => {

@@ -94,3 +94,22 @@ describe("opening a version", () => {
     expect(findOpenedRun(versions(), "a")).toBeUndefined();
   });
 });
+
+describe("a fork at a checkpoint", () => {
+  it("is opened, unless the user opened another session meanwhile", async () => {
+    const { context, forkAt } = setUp(() => ({ session_id: "fork" }));
+    expect(await forkAt("s", "c", { round: 1 })).toBeUndefined();
+    expect(context.calls[0]?.slice(0, 4)).toEqual(["forkAt", "s", "c", { round: 1 }]);
+    expect(context.opened).toEqual(["s", "fork"]);
+    expect(await forkAt("s", "c", undefined)).toBeUndefined();
+    expect(context.opened).toEqual(["s", "fork"]);
+  });
+
+  it("returns why it failed", async () => {
+    const { context, forkAt } = setUp(() => {
+      throw new Error("too large");
+    });
+    expect(await forkAt("s", "c", undefined)).toBe("too large");
+    expect(context.opened).toEqual(["s"]);
+  });
+});

@@ -1,4 +1,6 @@
 /** Loads where the versions of a conversation differ, and opens another version. */
+import type { JsonObject } from "loom-agent/protocol";
+import { formatFailure } from "../api/api-error.ts";
 import { may } from "../store/access.ts";
 import { findVersions } from "../store/find-versions.ts";
 import type { EffectContext } from "./effect-context.ts";
@@ -8,6 +10,11 @@ export interface VersionEffects {
   loadVersions(session: string): Promise<void>;
   /** Opens another version of the current conversation, at the run where they differ. */
   openVersion(session: string, turnKey: string): void;
+  /**
+   * Forks a session at a checkpoint, with other values in its state, and opens the fork, where the run continues. Resolves
+   * to the reason if it failed.
+   */
+  forkAt(session: string, checkpointId: string, state: JsonObject | undefined): Promise<string | undefined>;
 }
 
 export function createVersionEffects(context: EffectContext): VersionEffects {
@@ -32,6 +39,18 @@ export function createVersionEffects(context: EffectContext): VersionEffects {
       const { after } = store.getSnapshot().versions.byRun.get(turnKey) ?? {};
       if (after !== undefined) store.dispatch({ type: "version/opened", session, after });
       context.open(session);
+    },
+    async forkAt(session, checkpointId, state) {
+      try {
+        const created = await api.forkAt(session, checkpointId, state, context.createId());
+        store.dispatch({ type: "session/updated", session: created });
+        context.notifyTabs();
+        // Do not navigate if the user opened another session meanwhile.
+        if (store.getSnapshot().sessions.current === session) context.open(created.session_id);
+        return undefined;
+      } catch (error) {
+        return formatFailure(error);
+      }
     },
   };
 }

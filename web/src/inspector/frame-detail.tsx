@@ -14,12 +14,14 @@ export interface FrameDetailProps {
   readonly time: number | undefined;
   /** The list is filtered by this frame's element. */
   readonly isFiltered: boolean;
+  /** Link to the frame; undefined if it has none. */
+  readonly link: string | undefined;
   readonly onShowElement: (target: ElementTarget) => void;
   readonly onFilter: (target: ElementTarget | undefined) => void;
 }
 
 export function FrameDetail(props: FrameDetailProps): ReactNode {
-  const { frame, number, time, isFiltered, onShowElement, onFilter } = props;
+  const { frame, number, time, isFiltered, link, onShowElement, onFilter } = props;
   const words = useWords(INSPECTOR_WORDS);
   const { language } = useUi();
   const { target, text, type } = frame;
@@ -44,6 +46,7 @@ export function FrameDetail(props: FrameDetailProps): ReactNode {
               </Button>
             </>
           )}
+          {link === undefined ? null : <CopyButton icon="link" label={words.copyLink} getText={() => link} />}
           <CopyButton label={words.copyFrame} getText={() => text} />
         </span>
       </header>

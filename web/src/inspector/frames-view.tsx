@@ -1,7 +1,7 @@
 /** List of the run's frames in any dialect, with filters and the selected frame. */
-import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { DIALECT_NAMES, type DialectName } from "loom-agent/dialects";
-import { Button, type ElementTarget, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Button, CopyButton, type ElementTarget, formatNumber, IconButton, useUi, useWords } from "loom-agent/react";
 import {
   countTypes,
   filterFrames,
@@ -33,16 +33,20 @@ export interface FramesViewProps {
   readonly frame: number;
   readonly onSelect: (frame: number) => void;
   readonly onShowElement: (target: ElementTarget) => void;
+  /** Returns a link to a frame. */
+  readonly linkOf?: ((index: number) => string | undefined) | undefined;
+  /** Returns the request for these frames as a shell command. */
+  readonly curl: () => string;
   /** Loading status and further buttons. */
   readonly note?: ReactNode;
 }
 
 export function FramesView(props: FramesViewProps): ReactNode {
-  const { frames, count, dialect, onDialect, isGrowing, frame, onSelect, onShowElement, note } = props;
+  const { frames, count, dialect, onDialect, isGrowing, frame, onSelect, onShowElement, linkOf, curl, note } = props;
   const words = useWords(INSPECTOR_WORDS);
   const { language } = useUi();
   const [filter, setFilter] = useState(NO_FILTER);
-  const found = useFiltered(frames, count, useDeferredValue(filter));
+  const { found, isSearching } = useFiltered(frames, count, filter);
   const types = useMemo(() => countTypes((index) => frames.frameAt(index), count), [frames, count]);
   const number = (value: number): string => formatNumber(value, language);
   const shown = found?.length ?? count;
@@ -50,6 +54,12 @@ export function FramesView(props: FramesViewProps): ReactNode {
   const selected = frame < 0 ? -1 : found === undefined ? frame : findRow(found, frame);
   const current = frames.frameAt(frame);
   const { target } = filter;
+  /** Goes to the next or previous match, from the last to the first and back. */
+  const goTo = (step: 1 | -1): void => {
+    if (found === undefined || shown === 0) return;
+    const next = step === 1 ? findAfter(found, frame) : findAfter(found, frame - 1) - 1;
+    onSelect(frameOf((next + shown) % shown));
+  };
   return (
     <div className="page-inspector-frames">
       <div className="page-inspector-frames-tools">
@@ -91,6 +101,7 @@ export function FramesView(props: FramesViewProps): ReactNode {
           value={filter.text}
           onChange={(event) => setFilter({ ...filter, text: event.target.value })}
           onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.nativeEvent.isComposing) goTo(event.shiftKey ? -1 : 1);
             if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
             // The first Escape clears the field, the second leaves it.
             if (filter.text === "") return event.currentTarget.blur();
@@ -101,14 +112,21 @@ export function FramesView(props: FramesViewProps): ReactNode {
         />
       </div>
       <p className="page-inspector-frames-count">
-        <span role={isGrowing ? undefined : "status"}>
+        <span role={isGrowing || isSearching ? undefined : "status"}>
           {found === undefined ? words.all(number(count)) : words.found(number(shown), number(count))}
         </span>
+        {found === undefined || shown === 0 ? null : (
+          <>
+            <IconButton icon="up" label={words.previousMatch} onClick={() => goTo(-1)} />
+            <IconButton icon="down" label={words.nextMatch} onClick={() => goTo(1)} />
+          </>
+        )}
         {isFiltering(filter) ? <Button onClick={() => setFilter(NO_FILTER)}>{words.clear}</Button> : null}
         {note}
+        <CopyButton icon="terminal" label={words.copyCurl} getText={curl} />
       </p>
       {shown === 0 ? (
-        <p className="page-inspector-note">{count === 0 ? null : words.noneFound}</p>
+        <p className="page-inspector-note">{count === 0 || isSearching ? null : words.noneFound}</p>
       ) : (
         <RowList
           label={words.frames}
@@ -142,6 +160,7 @@ export function FramesView(props: FramesViewProps): ReactNode {
           number={frame + 1}
           time={frames.timeAt?.(frame)}
           isFiltered={target !== undefined && target.key === current.target?.key && target.kind === current.target.kind}
+          link={linkOf?.(frame)}
           onShowElement={onShowElement}
           onFilter={(only) => setFilter({ ...NO_FILTER, target: only })}
         />
@@ -150,29 +169,66 @@ export function FramesView(props: FramesViewProps): ReactNode {
   );
 }
 
-/** Returns undefined without a filter. When frames are added, only the new ones are tested. */
-function useFiltered(frames: FrameList, count: number, filter: FrameFilter): readonly number[] | undefined {
-  const last = useRef<{ frames: FrameList; filter: FrameFilter; done: number; found: number[] }>(undefined);
-  return useMemo(() => {
-    if (!isFiltering(filter)) return undefined;
-    const before = last.current;
-    const goesOn = before?.frames === frames && before.filter === filter && before.done <= count;
-    const [known, done] = goesOn ? [before.found, before.done] : [[], 0];
-    const found = filterFrames((index) => frames.frameAt(index), count, filter, known, done);
-    last.current = { frames, filter, done: count, found };
-    return found;
-  }, [frames, count, filter]);
+/** Frames tested before the browser may render. */
+const CHUNK = 5000;
+
+interface FrameSearch {
+  readonly frames: FrameList;
+  readonly filter: FrameFilter;
+  /** Frames that were tested. */
+  readonly done: number;
+  readonly found: readonly number[];
 }
+
+/**
+ * Returns the matching frames; undefined without a filter. Many frames are tested in chunks. When frames are added, only
+ * the new ones are tested.
+ */
+function useFiltered(
+  frames: FrameList,
+  count: number,
+  filter: FrameFilter,
+): { readonly found: readonly number[] | undefined; readonly isSearching: boolean } {
+  const [search, setSearch] = useState<FrameSearch>();
+  const goesOn = search?.frames === frames && search.filter === filter && search.done <= count;
+  const done = goesOn ? search.done : 0;
+  const isOn = isFiltering(filter);
+  const isSearching = isOn && (!goesOn || done < count);
+  useEffect(() => {
+    if (!isSearching) return undefined;
+    const test = (): void => {
+      const end = Math.min(count, done + CHUNK);
+      const found = filterFrames((index) => frames.frameAt(index), end, filter, goesOn ? search.found : [], done);
+      setSearch({ frames, filter, done: end, found });
+    };
+    // The first chunk at once: most runs are short.
+    if (done === 0) {
+      test();
+      return undefined;
+    }
+    const timer = setTimeout(test);
+    return () => clearTimeout(timer);
+  });
+  return { found: isOn ? (goesOn ? search.found : NONE) : undefined, isSearching };
+}
+
+const NONE: readonly number[] = [];
 
 /** Returns the row of a frame in the filtered list, or -1. */
 function findRow(found: readonly number[], frame: number): number {
+  const row = findAfter(found, frame - 1);
+  return found[row] === frame ? row : -1;
+}
+
+/** Returns the first row whose frame is after this one; the number of rows if there is none. */
+function findAfter(found: readonly number[], frame: number): number {
   let [low, high] = [0, found.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((found[middle] as number) < frame) low = middle + 1;
+    if ((found[middle] as number) <= frame) low = middle + 1;
     else high = middle;
   }
-  return found[low] === frame ? low : -1;
+  return low;
 }
 
 const PREVIEW_LENGTH = 160;

@@ -1,5 +1,6 @@
-/** Interface between the inspector and the page: reads the frames of a run. The inspector sends no requests itself. */
+/** Interface between the inspector and the page: reads runs. The inspector sends no requests itself. */
 import type { DialectName } from "loom-agent/dialects";
+import type { Checkpoint, ModelCall } from "loom-agent/server";
 
 export interface FrameRequest {
   readonly dialect: DialectName;
@@ -18,6 +19,9 @@ export interface WireFrame {
 }
 
 export interface InspectorApi {
+  /** Reads the prompt and the response of a model call. Throws `forbidden` if the user is not the owner. */
+  readModelCall(session: string, runId: string, callId: string, signal: AbortSignal): Promise<ModelCall>;
+  readCheckpoint(session: string, checkpointId: string, signal: AbortSignal): Promise<Checkpoint>;
   /** Reads the frames of a run in order. Throws if the server refuses or the connection is lost. */
   readFrames(session: string, runId: string, request: FrameRequest): AsyncIterable<WireFrame>;
 }

@@ -6,14 +6,19 @@ import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef
 import type { Receiver, SessionView } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
 import { createTurnSelector, type ElementTarget, IconButton, useSession, useWords } from "loom-agent/react";
+import { CallsView } from "./calls-view.tsx";
 import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
 import { findShownTarget } from "./find-shown-target.ts";
+import type { ForkAt } from "./fork-editor.tsx";
+import { formatCurl } from "./format-curl.ts";
 import { FramesView } from "./frames-view.tsx";
 import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
+import type { ModelPrices } from "./prices.ts";
 import { ReadingNote } from "./reading-note.tsx";
 import { ReplayView } from "./replay-view.tsx";
 import { RunFeedback } from "./run-feedback.tsx";
+import type { RecordingState, RunRecording } from "./run-recording.ts";
 import { Scrubber } from "./scrubber.tsx";
 import { StateView } from "./state-view.tsx";
 import { Tabs } from "./tabs.tsx";
@@ -39,6 +44,14 @@ export interface InspectorProps {
   /** Scrolls the conversation to an element of the run. */
   readonly onShowElement: (target: ElementTarget) => void;
   readonly onClose: () => void;
+  /** Record whose frame is shown first. */
+  readonly eventId?: number | undefined;
+  /** Returns a link to a record of the run. */
+  readonly formatLink: (eventId: number) => string;
+  /** Undefined: the user may not fork. */
+  readonly onFork: ForkAt | undefined;
+  readonly prices: ModelPrices;
+  readonly onPrices: (prices: ModelPrices) => void;
 }
 
 export function Inspector({ runId, ...rest }: InspectorProps): ReactNode {
@@ -52,11 +65,11 @@ export function Inspector({ runId, ...rest }: InspectorProps): ReactNode {
   );
 }
 
-const TABS = ["timeline", "replay", "frames", "tokens", "state"] as const;
+const TABS = ["timeline", "replay", "frames", "calls", "tokens", "state"] as const;
 type InspectorTab = (typeof TABS)[number];
 
 function RunInspector(props: InspectorProps & { readonly runId: string }): ReactNode {
-  const { session, runId, turnKey, api, receiver, focus, onShowElement, onClose } = props;
+  const { session, runId, turnKey, api, receiver, focus, onShowElement, onClose, prices, onPrices, onFork } = props;
   const words = useWords(INSPECTOR_WORDS);
   const isLive = useSession(
     receiver,
@@ -95,6 +108,12 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
     },
     [recording],
   );
+  const { eventId, formatLink } = props;
+  useLinkedFrame(recording, eventId, view, (index) => {
+    stop();
+    setChosen(index + 1);
+    setTab("frames");
+  });
   const root = useRef<HTMLElement>(null);
   useFocus(focus, count, goTo, root);
   const replay = useReplay(recording, tab === "replay" || tab === "state" ? position : undefined);
@@ -125,7 +144,14 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
         onShow={setTab}
       >
         {tab === "timeline" ? (
-          <TimelineView recording={recording} view={view} turnKey={turnKey} frame={frame} onSelect={select} />
+          <TimelineView
+            recording={recording}
+            view={view}
+            turnKey={turnKey}
+            frame={frame}
+            onSelect={select}
+            onShowCall={() => setTab("calls")}
+          />
         ) : null}
         {tab === "frames" && dialect === recording.dialect ? (
           <FramesView
@@ -138,10 +164,27 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
             isGrowing={view.status === "reading"}
             onSelect={select}
             onShowElement={(target) => onShowElement(findShownTarget(turn, target))}
+            linkOf={(index) => {
+              const id = recording.frameAt(index)?.record?.envelope.event_id;
+              return id === undefined ? undefined : formatLink(id);
+            }}
+            curl={() => formatCurl({ base: document.baseURI, session, runId, dialect })}
           />
         ) : null}
         {tab === "frames" && dialect !== recording.dialect ? (
           <WireView run={{ session, runId, api, isLive }} dialect={dialect} onDialect={setDialect} />
+        ) : null}
+        {tab === "calls" ? (
+          <CallsView
+            recording={recording}
+            turn={turn}
+            usageCount={usageCount}
+            frame={frame}
+            api={api}
+            prices={prices}
+            onPrices={onPrices}
+            onSelect={select}
+          />
         ) : null}
         {tab === "tokens" ? (
           <TokensView
@@ -154,7 +197,15 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
           />
         ) : null}
         {tab === "state" && replay !== undefined ? (
-          <StateView recording={recording} turn={turn} receiver={replay} frame={frame} onSelect={select} />
+          <StateView
+            recording={recording}
+            turn={turn}
+            receiver={replay}
+            frame={frame}
+            api={api}
+            onSelect={select}
+            onFork={onFork}
+          />
         ) : null}
         {tab === "replay" && replay !== undefined ? (
           <ReplayView
@@ -173,6 +224,23 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
 function createLiveTest(turnKey: string): (session: SessionView | undefined) => boolean {
   const findTurn = createTurnSelector(turnKey);
   return (session) => findTurn(session)?.status === "running";
+}
+
+/** Goes to the record of a link once its frame has arrived. A record without a frame is replaced by the next one. */
+function useLinkedFrame(
+  recording: RunRecording,
+  eventId: number | undefined,
+  { count, status }: RecordingState,
+  show: (index: number) => void,
+): void {
+  const [done, setDone] = useState<number>();
+  useEffect(() => {
+    if (eventId === undefined || eventId === done || count === 0) return;
+    const index = recording.findRecord(eventId) ?? (status === "reading" ? undefined : count - 1);
+    if (index === undefined) return;
+    setDone(eventId);
+    show(index);
+  });
 }
 
 /** Goes to the requested element once its frame has arrived. */

@@ -14,7 +14,7 @@ function createStage(...answers: readonly Answer[]) {
   const recording = new RunRecording({ session: RUN.session, runId: RUN.runId, turnKey: RUN.runId });
   const asked: (string | undefined)[] = [];
   const waited: number[] = [];
-  const api: InspectorApi = {
+  const api: Pick<InspectorApi, "readFrames"> = {
     readFrames(_session, _runId, request) {
       asked.push(request.after);
       return (answers[asked.length - 1] ?? (answers.at(-1) as Answer))(request);

@@ -28,7 +28,7 @@ export interface FrameCollector {
 }
 
 export interface RecordOptions {
-  readonly api: InspectorApi;
+  readonly api: Pick<InspectorApi, "readFrames">;
   readonly signal: AbortSignal;
   /** Whether the run is live. Only then the stream is followed. */
   readonly isLive: () => boolean;

@@ -162,6 +162,12 @@ export class RunRecording implements ReadableStore<RecordingState>, FrameCollect
     return start === undefined || ts === undefined ? undefined : ts - start;
   }
 
+  /** Returns the frame of this record, or of the first one after it. */
+  findRecord(eventId: number): number | undefined {
+    const index = this.#frames.findIndex(({ record }) => (record?.envelope.event_id ?? 0) >= eventId);
+    return index === -1 ? undefined : index;
+  }
+
   /** Returns the usage up to and including this frame. */
   findUsage(index: number): UsageStep | undefined {
     let [low, high] = [0, this.usage.length];

@@ -1,8 +1,11 @@
 /** Graph state at the current position, and the run's checkpoints. */
 import { type ReactNode, useState } from "react";
 import type { Receiver, TurnView } from "loom-agent/client";
-import { Badge, Button, CopyButton, formatNumber, useRun, useUi, useWords } from "loom-agent/react";
+import { Badge, Button, CopyButton, formatNumber, IconButton, useRun, useUi, useWords } from "loom-agent/react";
+import { type ForkAt, ForkEditor } from "./fork-editor.tsx";
+import { FORK_WORDS } from "./fork-words.ts";
 import { formatOffset } from "./format-offset.ts";
+import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { JsonText } from "./json-text.tsx";
 import type { RunRecording } from "./run-recording.ts";
@@ -13,15 +16,21 @@ export interface StateViewProps {
   /** Receiver of the run at the current position. */
   readonly receiver: Receiver;
   readonly frame: number;
+  readonly api: InspectorApi;
   readonly onSelect: (frame: number) => void;
+  /** Undefined: the user may not fork. */
+  readonly onFork: ForkAt | undefined;
 }
 
 const PAGE = 100;
 
-export function StateView({ recording, turn, receiver, frame, onSelect }: StateViewProps): ReactNode {
+export function StateView({ recording, turn, receiver, frame, api, onSelect, onFork }: StateViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
   const { language } = useUi();
+  const forkWords = useWords(FORK_WORDS);
   const [limit, setLimit] = useState(PAGE);
+  /** Checkpoint that is edited, and the button that opened its editor. */
+  const [edited, setEdited] = useState<{ readonly id: string; readonly opener: HTMLElement }>();
   const values = useRun(receiver, recording.session, recording.runId)?.values;
   const text = values === undefined ? undefined : JSON.stringify(values);
   const checkpoints = turn?.checkpoints ?? [];
@@ -55,6 +64,26 @@ export function StateView({ recording, turn, receiver, frame, onSelect }: StateV
                 <span className="page-inspector-soft">
                   {time === undefined ? timestamp : formatOffset(time, language)}
                 </span>
+                {onFork === undefined || ns !== "" ? null : (
+                  <IconButton
+                    icon="fork"
+                    label={forkWords.open(String(step))}
+                    aria-expanded={edited?.id === id}
+                    onClick={(event) => setEdited(edited?.id === id ? undefined : { id, opener: event.currentTarget })}
+                  />
+                )}
+                {onFork === undefined || edited?.id !== id ? null : (
+                  <ForkEditor
+                    session={recording.session}
+                    checkpointId={id}
+                    api={api}
+                    onFork={onFork}
+                    onClose={() => {
+                      edited.opener.focus();
+                      setEdited(undefined);
+                    }}
+                  />
+                )}
               </li>
             );
           })}

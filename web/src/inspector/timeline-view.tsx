@@ -1,6 +1,7 @@
 /** Timeline of the run: a bar for each node run, tool call and model call, and a line at the current position. */
 import { type ReactNode, useMemo } from "react";
-import { Icon, type IconName, type UiLanguage, useUi, useWords } from "loom-agent/react";
+import { Button, Icon, type IconName, type UiLanguage, useUi, useWords } from "loom-agent/react";
+import { CALLS_WORDS } from "./calls-words.ts";
 import { formatSpan } from "./format-offset.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { RowList } from "./row-list.tsx";
@@ -14,6 +15,8 @@ export interface TimelineViewProps {
   /** Current frame; -1 before the first. */
   readonly frame: number;
   readonly onSelect: (frame: number) => void;
+  /** Shows the prompt of the model call at the current frame. */
+  readonly onShowCall: () => void;
 }
 
 const ICONS: { readonly [K in TimelineRow["kind"]]: IconName } = {
@@ -24,8 +27,9 @@ const ICONS: { readonly [K in TimelineRow["kind"]]: IconName } = {
 };
 const MAX_TICKS = 4;
 
-export function TimelineView({ recording, view, turnKey, frame, onSelect }: TimelineViewProps): ReactNode {
+export function TimelineView({ recording, view, turnKey, frame, onSelect, onShowCall }: TimelineViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
+  const callWords = useWords(CALLS_WORDS);
   const { language } = useUi();
   const rows = useRows(recording, view, turnKey);
   const lastTime = recording.timeAt(view.count - 1) ?? 0;
@@ -85,6 +89,13 @@ export function TimelineView({ recording, view, turnKey, frame, onSelect }: Time
           );
         }}
       />
+      {rows[selected]?.kind === "call" ? (
+        <p className="page-inspector-timeline-call">
+          <Button icon="think" onClick={onShowCall}>
+            {callWords.showPrompt}
+          </Button>
+        </p>
+      ) : null}
     </div>
   );
 }

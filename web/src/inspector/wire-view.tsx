@@ -5,6 +5,7 @@ import { type ReactNode, useState } from "react";
 import type { DialectName } from "loom-agent/dialects";
 import { IconButton, useWords } from "loom-agent/react";
 import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
+import { formatCurl } from "./format-curl.ts";
 import { FramesView } from "./frames-view.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { ReadingNote } from "./reading-note.tsx";
@@ -31,6 +32,7 @@ export function WireView({ run, dialect, onDialect }: WireViewProps): ReactNode 
       frame={view.count === 0 ? -1 : frame}
       onSelect={(next) => setChosen({ dialect, frame: next })}
       onShowElement={() => undefined}
+      curl={() => formatCurl({ base: document.baseURI, session: run.session, runId: run.runId, dialect })}
       note={
         <>
           <ReadingNote view={view} retry={retry} isLive={run.isLive} />

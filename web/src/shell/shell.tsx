@@ -11,8 +11,10 @@ import {
 } from "loom-agent/react";
 import { ReadOnlyNote } from "../access/read-only-note.tsx";
 import { Composer } from "../composer/composer.tsx";
+import type { ModelPrices } from "../inspector/prices.ts";
 import { Sidebar } from "../sidebar/sidebar.tsx";
 import type { PageState } from "../store/page-state.ts";
+import { addPosition, formatRoute, formatSharedRoute, type RunPosition } from "../store/route.ts";
 import { Announcer } from "./announcer.tsx";
 import { DropArea } from "./drop-area.tsx";
 import { Header } from "./header.tsx";
@@ -52,6 +54,8 @@ const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.
 const selectHasSidebar = ({ settings }: PageState): boolean => settings.hasSidebar;
 const selectDrawer = ({ isDrawerOpen }: PageState): boolean => isDrawerOpen;
 const selectInspector = ({ inspector }: PageState): PageState["inspector"] => inspector;
+const NO_PRICES = {};
+const selectPrices = ({ settings }: PageState): ModelPrices => settings.prices ?? NO_PRICES;
 const selectLatest = (session: SessionView | undefined): TurnView | undefined => session?.turns.at(-1);
 const selectSource = ({ source }: PageState): PageState["source"] => source;
 const selectDialog = ({ dialog }: PageState): PageState["dialog"] => dialog;
@@ -110,7 +114,13 @@ export function Shell(): ReactNode {
         {mayRun ? <Composer session={session} onSend={() => conversation.current?.toEnd()} /> : <ReadOnlyNote />}
       </main>
       {inspector === undefined || session === undefined ? null : (
-        <InspectorPanel session={session} focus={inspector.focus} isSheet={isSheet} conversation={conversation} />
+        <InspectorPanel
+          session={session}
+          focus={inspector.focus}
+          at={inspector.at}
+          isSheet={isSheet}
+          conversation={conversation}
+        />
       )}
       <DropArea />
       <Dialogs />
@@ -141,16 +151,21 @@ function SkipLink(): ReactNode {
 interface InspectorPanelProps {
   readonly session: string;
   readonly focus: ElementTarget | undefined;
+  readonly at: RunPosition | undefined;
   readonly isSheet: boolean;
   readonly conversation: RefObject<ConversationHandle | null>;
 }
 
-function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPanelProps): ReactNode {
+function InspectorPanel({ session, focus, at, isSheet, conversation }: InspectorPanelProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const panel = useRef<HTMLElement>(null);
   useRestoreFocus(panel, isSheet);
-  const focusedTurn = focus?.turn;
+  const prices = usePageState(selectPrices);
+  const mayWrite = useMay("write");
+  const mayRun = useMay("run");
+  const isShared = usePageState(selectIsShared);
+  const focusedTurn = focus?.turn ?? at?.runId;
   // A string, so that new tokens do not rerender this component.
   const found = useSession(
     page.receiver,
@@ -163,8 +178,10 @@ function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPane
       };
     }, [focusedTurn]),
   );
-  if (found === undefined) return null;
-  const [turnKey, runId] = JSON.parse(found) as [string, string | null];
+  // The run of a link may not be loaded in the conversation. The inspector reads it itself.
+  if (found === undefined && at === undefined) return null;
+  const [turnKey, runId] =
+    found === undefined ? [at?.runId ?? "", at?.runId ?? null] : (JSON.parse(found) as [string, string | null]);
   const close = (): void => page.dispatch({ type: "inspector/closed" });
   return (
     <aside ref={panel} className="page-inspector-panel" data-sheet={isSheet} aria-label={words.inspector} tabIndex={-1}>
@@ -178,11 +195,19 @@ function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPane
             runId={runId ?? undefined}
             turnKey={turnKey}
             focus={focus}
+            eventId={at?.eventId}
+            formatLink={(eventId) => {
+              const route = isShared ? formatSharedRoute(session) : formatRoute(session);
+              return new URL(addPosition(route, { runId: runId ?? "", eventId }), location.href).href;
+            }}
+            onFork={mayWrite && mayRun ? (checkpoint, state) => page.forkAt(session, checkpoint, state) : undefined}
             onShowElement={(place) => {
               // On small screens the inspector covers the conversation.
               if (isSheet) close();
               requestAnimationFrame(() => conversation.current?.show(place));
             }}
+            prices={prices}
+            onPrices={(changed) => page.dispatch({ type: "settings/changed", settings: { prices: changed } })}
             onClose={close}
           />
         </Suspense>

@@ -50,8 +50,11 @@ describe("settings", () => {
 
   it("default to the browser's language, and are restored", () => {
     expect(readSettings(keep(null), "zh")).toEqual({ ...SETTINGS, language: "zh" });
-    const stored = { language: "en", theme: "dark", hasSidebar: false, kind: "tot", model: "offline" };
+    const prices = { "openai/gpt-5": { input: 1.25, output: 10 } };
+    const stored = { language: "en", theme: "dark", hasSidebar: false, kind: "tot", model: "offline", prices };
     expect(readSettings(keep(JSON.stringify(stored)), "zh")).toEqual(stored);
+    const damaged = { ...stored, prices: { ...prices, a: { input: "1", output: -1 }, b: null } };
+    expect(readSettings(keep(JSON.stringify(damaged)), "zh")).toEqual(stored);
   });
 
   it.each(["", "null", "[]", "7", "{", '{"language":"xx","theme":1,"hasSidebar":"no","kind":{},"model":[]}'])(

@@ -23,6 +23,7 @@ import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } 
 import type { PageSettings, Theme } from "./settings.ts";
 import { reduceSharing, type SharingAction, type SharingState } from "./sharing.ts";
 import { NO_VERSIONS, reduceVersions, type VersionsAction, type VersionsState } from "./versions.ts";
+import type { RunPosition } from "./route.ts";
 
 /** Task named in a failure notice. */
 export type PageTask =
@@ -78,8 +79,8 @@ export interface PageState {
   readonly announcement: Announcement | undefined;
   /** The session list covers the page on narrow screens. */
   readonly isDrawerOpen: boolean;
-  /** Undefined: closed. Without a focus, the inspector shows the latest run. */
-  readonly inspector: { readonly focus: ElementTarget | undefined } | undefined;
+  /** Undefined: closed. Without a focus or position, the inspector shows the latest run. */
+  readonly inspector: { readonly focus: ElementTarget | undefined; readonly at?: RunPosition | undefined } | undefined;
   /** The document that is open, at a passage. It may be open above a dialog. */
   readonly source: Reference | undefined;
   readonly dialog: "knowledge" | "shortcuts" | "settings" | "palette" | "activity" | undefined;
@@ -105,7 +106,7 @@ export type PageAction =
   | { readonly type: "settings/changed"; readonly settings: Partial<PageSettings> }
   | { readonly type: "sidebar/toggled" }
   | { readonly type: "drawer/toggled"; readonly isOpen: boolean }
-  | { readonly type: "inspector/opened"; readonly focus: ElementTarget | undefined }
+  | { readonly type: "inspector/opened"; readonly focus: ElementTarget | undefined; readonly at?: RunPosition }
   | { readonly type: "inspector/closed" }
   | { readonly type: "source/opened"; readonly source: Reference | undefined }
   | { readonly type: "dialog/opened"; readonly dialog: PageState["dialog"] }
@@ -180,7 +181,7 @@ export function reducePage(before: PageState, action: PageAction): PageState {
     case "drawer/toggled":
       return { ...state, isDrawerOpen: action.isOpen };
     case "inspector/opened":
-      return { ...state, inspector: { focus: action.focus } };
+      return { ...state, inspector: { focus: action.focus, at: action.at } };
     case "inspector/closed":
       return { ...state, inspector: undefined };
     case "source/opened":

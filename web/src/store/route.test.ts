@@ -2,7 +2,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { resolveImageUrl } from "./image-url.ts";
-import { formatRoute, formatSharedRoute, readRoute, readSharedRoute, readShareSecret } from "./route.ts";
+import {
+  addPosition,
+  formatRoute,
+  formatSharedRoute,
+  readPosition,
+  readRoute,
+  readSharedRoute,
+  readShareSecret,
+} from "./route.ts";
 
 describe("the route", () => {
   it("round-trips any session ID", () => {
@@ -23,6 +31,22 @@ describe("the route", () => {
     "%j has no session",
     (hash) => expect(readRoute(hash)).toBeUndefined(),
   );
+});
+
+it("round-trips a position in a run", () => {
+  const name = fc.string({ minLength: 1, maxLength: 40, unit: "grapheme" });
+  fc.assert(
+    fc.property(name, name, fc.option(fc.integer({ min: 1 }), { nil: undefined }), (session, runId, eventId) => {
+      const position = { runId, eventId };
+      const own = addPosition(formatRoute(session), position);
+      expect([readRoute(own), readPosition(own)]).toEqual([session, position]);
+      const shared = addPosition(formatSharedRoute(session), position);
+      expect([readSharedRoute(shared), readPosition(shared)]).toEqual([session, position]);
+      expect(readPosition(formatRoute(session))).toBeUndefined();
+    }),
+  );
+  expect(readPosition("#/s/a?run=r&event=-1")).toEqual({ runId: "r", eventId: undefined });
+  expect(["#/s/a?run=", "#/s/a?event=1", "#/x/a?run=r"].map(readPosition)).toEqual([undefined, undefined, undefined]);
 });
 
 it("reads the share secret, also if it is invalid", () => {

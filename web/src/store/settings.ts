@@ -1,6 +1,7 @@
 /** User settings in browser storage. Stored values are validated: they may come from another version. */
 import type { ReasoningLevel } from "loom-agent/protocol";
 import type { UiLanguage } from "loom-agent/react";
+import type { ModelPrice, ModelPrices } from "../inspector/prices.ts";
 
 export type Theme = "system" | "light" | "dark";
 export type SendKey = "enter" | "ctrl-enter";
@@ -21,6 +22,8 @@ export interface PageSettings {
   readonly model?: string;
   /** How much the model reasons; undefined: the server's default. */
   readonly reasoning?: ReasoningLevel;
+  /** Prices of models, for the cost of runs. Default: none. */
+  readonly prices?: ModelPrices;
 }
 
 export const REASONING_LEVELS = ["auto", "off", "low", "medium", "high"] as const satisfies readonly ReasoningLevel[];
@@ -34,7 +37,7 @@ export type KeyValueStorage = Pick<Storage, "getItem" | "setItem">;
 export function readSettings(storage: KeyValueStorage | undefined, preferred: UiLanguage): PageSettings {
   const stored = readStored(storage);
   const { language, theme, hasSidebar, kind, model, reasoning } = stored;
-  const { hasNotifications, sendKey, hasReducedMotion } = stored;
+  const { hasNotifications, sendKey, hasReducedMotion, prices } = stored;
   const level = REASONING_LEVELS.find((one) => one === reasoning);
   return {
     language: language === "en" || language === "zh" ? language : preferred,
@@ -46,7 +49,23 @@ export function readSettings(storage: KeyValueStorage | undefined, preferred: Ui
     ...(typeof kind === "string" ? { kind } : {}),
     ...(typeof model === "string" ? { model } : {}),
     ...(level === undefined ? {} : { reasoning: level }),
+    ...readPrices(prices),
   };
+}
+
+/** Models with stored prices; the oldest entries count. */
+const MAX_PRICES = 500;
+
+function readPrices(stored: unknown): Pick<PageSettings, "prices"> {
+  if (typeof stored !== "object" || stored === null) return {};
+  const isPrice = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value) && value >= 0;
+  const prices = Object.entries(stored).flatMap(([model, price]): [string, ModelPrice][] => {
+    if (typeof price !== "object" || price === null) return [];
+    const { input, output } = price as ModelPrice;
+    const read = { ...(isPrice(input) ? { input } : {}), ...(isPrice(output) ? { output } : {}) } as ModelPrice;
+    return Object.keys(read).length === 0 ? [] : [[model, read]];
+  });
+  return prices.length === 0 ? {} : { prices: Object.fromEntries(prices.slice(0, MAX_PRICES)) };
 }
 
 /** Does nothing if the browser refuses to store. */
