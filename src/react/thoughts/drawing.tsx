@@ -68,6 +68,8 @@ const REVEAL_PX = 24;
 const MIN_ZOOM = 0.5;
 /** Smallest automatic zoom; text stays readable. */
 const MIN_AUTO_ZOOM = 0.9;
+/** Smallest zoom of "Fit to view". A larger drawing is shown in part: smaller text could not be read. */
+const MIN_FIT_ZOOM = 0.75;
 /** Narrower boxes leave out details. */
 const NARROW_BOX_PX = 170;
 const ZOOM_STEP = 1.3;
@@ -243,7 +245,7 @@ export function Drawing(props: DrawingProps): ReactNode {
               icon="fit"
               label={words.fit}
               onClick={() => {
-                if (onFit === undefined) zoomTo(fitting);
+                if (onFit === undefined) zoomTo(Math.max(MIN_FIT_ZOOM, fitting));
                 else setZoom(undefined);
                 onFit?.();
               }}
