@@ -277,7 +277,7 @@ class ModelCallSpan {
 
   end({ usage, finishReason }: ModelResult, onEnding: (callId: string) => void): void {
     if (this.#open !== undefined) onEnding(this.#open.id);
-    const { promptTokens, completionTokens, totalTokens } = usage;
+    const { promptTokens, completionTokens, totalTokens, cachedTokens = 0 } = usage;
     if (promptTokens !== undefined || completionTokens !== undefined || totalTokens !== undefined) {
       const prompt_tokens = promptTokens ?? 0;
       const completion_tokens = completionTokens ?? 0;
@@ -287,6 +287,7 @@ class ModelCallSpan {
         completion_tokens,
         total_tokens: totalTokens ?? prompt_tokens + completion_tokens,
         ...(this.#open === undefined ? {} : { llm_call_id: this.#open.id }),
+        ...(cachedTokens === 0 ? {} : { cached_tokens: cachedTokens }),
       });
     }
     this.#end(finishReason);

@@ -75,13 +75,24 @@ describe("the answer", () => {
   });
 
   it.each([
-    ["v2", { finishReason: "tool-calls", usage: { inputTokens: 3, outputTokens: 4, totalTokens: 9 } }, 9],
-    ["v3", { finishReason: { unified: "stop" }, usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } }, 7],
+    [
+      "v2",
+      { finishReason: "tool-calls", usage: { inputTokens: 3, outputTokens: 4, totalTokens: 9, cachedInputTokens: 2 } },
+      9,
+    ],
+    [
+      "v3",
+      {
+        finishReason: { unified: "stop" },
+        usage: { inputTokens: { total: 3, cacheRead: 2 }, outputTokens: { total: 4 } },
+      },
+      7,
+    ],
   ])("reads the finish part of %s", async (_version, finish, totalTokens) => {
     const call = { type: "tool-call", toolCallId: "c", toolName: "f", input: "{}" };
     const { result } = await read([call, { type: "finish", ...finish }]);
     expect(result.finishReason).toBe("tool_calls");
-    expect(result.usage).toEqual({ promptTokens: 3, completionTokens: 4, totalTokens });
+    expect(result.usage).toEqual({ promptTokens: 3, completionTokens: 4, totalTokens, cachedTokens: 2 });
   });
 
   it.each(["constructor", "toString", undefined, null, { unified: Object.create(null) as unknown }])(

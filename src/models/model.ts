@@ -181,6 +181,8 @@ export interface ModelUsage {
   readonly promptTokens: number | undefined;
   readonly completionTokens: number | undefined;
   readonly totalTokens: number | undefined;
+  /** Tokens of the prompt that the provider read from its cache. */
+  readonly cachedTokens?: number | undefined;
 }
 
 /** Why the answer ended. */

@@ -41,12 +41,18 @@ export function readFinishReason(reason: unknown): FinishReason | "error" | "int
 
 /** Reads token counts: numbers in version 2, objects since. */
 export function readUsage(usage: unknown): ModelUsage {
-  const { inputTokens, outputTokens, totalTokens } = isRecord(usage) ? usage : {};
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = isRecord(usage) ? usage : {};
   const promptTokens = readCount(inputTokens);
   const completionTokens = readCount(outputTokens);
   const sum =
     promptTokens === undefined || completionTokens === undefined ? undefined : promptTokens + completionTokens;
-  return { promptTokens, completionTokens, totalTokens: readCount(totalTokens) ?? sum };
+  const cachedTokens = readCount(isRecord(inputTokens) ? inputTokens["cacheRead"] : cachedInputTokens);
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: readCount(totalTokens) ?? sum,
+    ...(cachedTokens === undefined ? {} : { cachedTokens }),
+  };
 }
 
 function readCount(tokens: unknown): number | undefined {

@@ -94,6 +94,8 @@ export interface UsageEvent {
   readonly total_tokens: number;
   /** ID of the model call */
   readonly llm_call_id?: string;
+  /** Tokens of the prompt that the provider read from its cache */
+  readonly cached_tokens?: number;
 }
 
 /** Snapshot of the complete graph state (001 §4.2). */
@@ -720,7 +722,7 @@ export const LOOM_EVENT_FORMS = {
   "node_enter": "001 §4.2>TaskStart#id:s parent?s call_id?s supersedes?s attempt?i0",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
-  "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s",
+  "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s cached_tokens?i0",
   "values": "001 §4.2>#state:j checkpoint_ns?s delta?b",
   "updates": "001 §4.2>#id:s state:j written?j task?i0 checkpoint_ns?s delta?b",
   "custom": "001 §4.2>#value:j",

@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       await page.locator(".page-header button[aria-pressed]").click();
       const tabs = page.locator(".page-inspector [role=tab]");
       await tabs.first().waitFor();
-      expect(await tabs.count()).toBe(5);
+      expect(await tabs.count()).toBe(6);
       for (const tab of sampleCases(await tabs.all(), { perKind: 2 })) {
         await tab.click();
         expect(await findFaults(page, rules, ".page-inspector")).toEqual([]);

@@ -38,8 +38,8 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
     await inspector.getByRole("region", { name: "Parameters" }).getByText('"offline"').first().waitFor();
     expect(await inspector.getByText("No price").count()).toBeGreaterThan(1);
     await inspector.getByRole("button", { name: "Prices" }).click();
-    for (const kind of ["Input", "Output"])
-      await inspector.getByRole("textbox", { name: `${kind} price of offline/offline` }).fill("2,5");
+    for (const kind of ["Input", "Cached input", "Output"])
+      await inspector.getByRole("textbox", { name: `${kind} price of offline/offline`, exact: true }).fill("2,5");
     await page.keyboard.press("Enter");
     await inspector
       .getByRole("cell", { name: /^\$0\.0\d+$/ })

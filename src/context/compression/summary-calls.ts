@@ -39,7 +39,7 @@ export class SummaryCalls {
   }
 
   end({ usage, finishReason }: ModelResult): void {
-    const { promptTokens, completionTokens, totalTokens } = usage;
+    const { promptTokens, completionTokens, totalTokens, cachedTokens = 0 } = usage;
     if (promptTokens !== undefined || completionTokens !== undefined || totalTokens !== undefined) {
       const prompt_tokens = promptTokens ?? 0;
       const completion_tokens = completionTokens ?? 0;
@@ -49,6 +49,7 @@ export class SummaryCalls {
         completion_tokens,
         total_tokens: totalTokens ?? prompt_tokens + completion_tokens,
         ...(this.#open === undefined ? {} : { llm_call_id: this.#open.id }),
+        ...(cachedTokens === 0 ? {} : { cached_tokens: cachedTokens }),
       });
     }
     this.#end({ finish_reason: finishReason });

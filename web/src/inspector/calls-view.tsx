@@ -71,7 +71,12 @@ export function CallsView(props: CallsViewProps): ReactNode {
                       {number(i + 1)} · {call.model === undefined ? common.call : nameModel(call.model)}
                     </button>
                   </th>
-                  <td>{call.hasUsage ? number(call.prompt) : "—"}</td>
+                  <td>
+                    {call.hasUsage ? number(call.prompt) : "—"}
+                    {call.cached === 0 ? null : (
+                      <span className="page-inspector-soft"> ({words.ofCache(number(call.cached))})</span>
+                    )}
+                  </td>
                   <td>{call.hasUsage ? number(call.completion) : "—"}</td>
                   <td>{call.durationMs === undefined ? "—" : formatSpan(call.durationMs, language)}</td>
                   <td>

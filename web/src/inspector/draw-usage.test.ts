@@ -5,7 +5,7 @@ import { drawUsage } from "./draw-usage.ts";
 describe("drawUsage", () => {
   it("rises to the total with a bounded number of steps", () => {
     expect(drawUsage([], 10)).toBe("");
-    const step = { callId: undefined, prompt: 1, completion: 1, total: 2 };
+    const step = { callId: undefined, prompt: 1, completion: 1, cached: 0, total: 2 };
     expect(
       drawUsage(
         [

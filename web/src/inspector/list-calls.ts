@@ -6,6 +6,8 @@ import type { UsageStep } from "./run-recording.ts";
 export interface ListedCall extends ModelCallView {
   readonly prompt: number;
   readonly completion: number;
+  /** Part of the prompt that the provider read from its cache. */
+  readonly cached: number;
   /** The provider reported its tokens. */
   readonly hasUsage: boolean;
   /** Frame of its start, counted from 0. */
@@ -17,16 +19,20 @@ export function listCalls(
   index: Pick<RunIndex, "calls">,
   usage: readonly UsageStep[],
 ): readonly ListedCall[] {
-  const tokens = new Map<string, { prompt: number; completion: number }>();
-  for (const { callId, prompt, completion } of usage) {
+  const tokens = new Map<string, Pick<ListedCall, "prompt" | "completion" | "cached">>();
+  for (const { callId, prompt, completion, cached } of usage) {
     if (callId === undefined) continue;
-    const known = tokens.get(callId) ?? { prompt: 0, completion: 0 };
-    tokens.set(callId, { prompt: known.prompt + prompt, completion: known.completion + completion });
+    const known = tokens.get(callId) ?? { prompt: 0, completion: 0, cached: 0 };
+    tokens.set(callId, {
+      prompt: known.prompt + prompt,
+      completion: known.completion + completion,
+      cached: known.cached + cached,
+    });
   }
   return (turn?.modelCalls ?? []).map((call, i) => {
     const used = tokens.get(call.id);
-    const { prompt = 0, completion = 0 } = used ?? {};
-    return { ...call, prompt, completion, hasUsage: used !== undefined, frame: index.calls[i]?.frame ?? 0 };
+    const { prompt = 0, completion = 0, cached = 0 } = used ?? {};
+    return { ...call, prompt, completion, cached, hasUsage: used !== undefined, frame: index.calls[i]?.frame ?? 0 };
   });
 }
 

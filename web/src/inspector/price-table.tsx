@@ -13,6 +13,7 @@ export interface PriceTableProps {
 
 const KINDS = [
   ["input", "prompt"],
+  ["cached", "cached"],
   ["output", "completion"],
 ] as const;
 
@@ -26,6 +27,7 @@ export function PriceTable({ models, prices, onPrices }: PriceTableProps): React
           <tr>
             <th scope="col">{words.name}</th>
             <th scope="col">{words.prompt}</th>
+            <th scope="col">{words.cached}</th>
             <th scope="col">{words.completion}</th>
           </tr>
         </thead>

@@ -8,6 +8,9 @@ test("computes the cost of a call, or nothing without a price", () => {
   expect(computeCost({ ...call, model: "openai/gpt-5" }, PRICES)).toBe(3.5);
   expect(computeCost({ ...call, model: "half" }, PRICES)).toBeUndefined();
   expect(computeCost({ ...call, completion: 0, model: "half" }, PRICES)).toBe(2);
+  const withCache = { ...call, cached: 1_500_000, completion: 0, model: "c" };
+  expect(computeCost(withCache, { c: { input: 1, cached: 0.1 } })).toBeCloseTo(0.65);
+  expect(computeCost(withCache, { c: { input: 1 } })).toBe(2);
   for (const model of ["unknown", "toString", undefined])
     expect(computeCost({ ...call, model }, PRICES)).toBeUndefined();
 });

@@ -4,6 +4,8 @@
 export interface ModelPrice {
   readonly input?: number;
   readonly output?: number;
+  /** Of input that the provider read from its cache. Default: the price of input. */
+  readonly cached?: number;
 }
 
 /** By model name, such as `openai/gpt-5`. */
@@ -15,14 +17,20 @@ export interface PricedCall {
   readonly model?: string | undefined;
   readonly prompt: number;
   readonly completion: number;
+  /** Part of the prompt. */
+  readonly cached?: number;
 }
 
 /** Returns the cost in dollars; undefined if a price that it needs is missing. */
-export function computeCost({ model, prompt, completion }: PricedCall, prices: ModelPrices): number | undefined {
+export function computeCost(
+  { model, prompt, completion, cached = 0 }: PricedCall,
+  prices: ModelPrices,
+): number | undefined {
   const price = model === undefined || !Object.hasOwn(prices, model) ? undefined : prices[model];
   if (price === undefined) return undefined;
   const parts = [
-    [prompt, price.input],
+    [prompt - Math.min(cached, prompt), price.input],
+    [Math.min(cached, prompt), price.cached ?? price.input],
     [completion, price.output],
   ] as const;
   let sum = 0;

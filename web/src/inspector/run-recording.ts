@@ -36,6 +36,8 @@ export interface UsageStep {
   readonly callId: string | undefined;
   readonly prompt: number;
   readonly completion: number;
+  /** Part of the prompt that the provider read from its cache. */
+  readonly cached: number;
   readonly total: number;
   /** Total of the run up to this frame. */
   readonly sum: number;
@@ -241,10 +243,11 @@ export class RunRecording implements ReadableStore<RecordingState>, FrameCollect
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: total,
+    cached_tokens: cached = 0,
     llm_call_id,
   }: EventOf<"usage">): void {
     const sum = (this.usage.at(-1)?.sum ?? 0) + total;
-    this.usage.push({ frame: this.count, callId: llm_call_id, prompt, completion, total, sum });
+    this.usage.push({ frame: this.count, callId: llm_call_id, prompt, completion, cached, total, sum });
   }
 }
 

@@ -61,9 +61,9 @@ function readPrices(stored: unknown): Pick<PageSettings, "prices"> {
   const isPrice = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value) && value >= 0;
   const prices = Object.entries(stored).flatMap(([model, price]): [string, ModelPrice][] => {
     if (typeof price !== "object" || price === null) return [];
-    const { input, output } = price as ModelPrice;
-    const read = { ...(isPrice(input) ? { input } : {}), ...(isPrice(output) ? { output } : {}) } as ModelPrice;
-    return Object.keys(read).length === 0 ? [] : [[model, read]];
+    const { input, output, cached } = price as ModelPrice;
+    const read = Object.entries({ input, output, cached }).filter(([, value]) => isPrice(value));
+    return read.length === 0 ? [] : [[model, Object.fromEntries(read)]];
   });
   return prices.length === 0 ? {} : { prices: Object.fromEntries(prices.slice(0, MAX_PRICES)) };
 }
