@@ -22,6 +22,8 @@ export interface ConversationOutcome {
   readonly opened: readonly [moved: number, grown: number];
   /** Whether focus was kept while scrolling away. */
   readonly isFocusKept: boolean;
+  /** Frames of fast scrolling in which the visible part has no messages. */
+  readonly blankFrames: number;
   readonly texts: readonly (string | undefined)[];
 }
 
@@ -94,6 +96,22 @@ async function openThought(): Promise<readonly [moved: number, grown: number]> {
   return [Math.abs((summary?.getBoundingClientRect().top ?? 1e6) - top), scroller().scrollHeight - before];
 }
 
+/** Scrolls by two screens per frame. Between two frames, as a user does: the next frame handles the event, then paints. */
+async function countBlankFrames(): Promise<number> {
+  let blank = 0;
+  for (let frames = 0; frames < 40; frames++) {
+    await pause(0);
+    scroller().scrollTop -= 1400;
+    await nextFrame();
+    const box = scroller().getBoundingClientRect();
+    const tops = [...document.querySelectorAll("[data-turn]")].map((turn) => turn.getBoundingClientRect());
+    const shown = tops.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
+    const reach = Math.max(...shown.map(({ bottom }) => bottom)) - Math.min(...shown.map(({ top }) => top));
+    if (shown.length === 0 || reach < box.height * 0.8) blank++;
+  }
+  return blank;
+}
+
 async function run(): Promise<ConversationOutcome> {
   for (let i = 1; i <= TURNS; i++) sendTurn(`turn-${i}`, `answer ${i}\n\n${"a longer line of text. ".repeat(i % 7)}`);
   begin("live");
@@ -139,6 +157,9 @@ async function run(): Promise<ConversationOutcome> {
     elements.push(countElements());
   }
   const isFocusKept = focused !== undefined && document.activeElement === focused;
+  scroller().scrollTop = scroller().scrollHeight * 0.5;
+  await settle();
+  const blankFrames = await countBlankFrames();
   const turns = receiver.session(SESSION).getSnapshot()?.turns ?? [];
   const first = document.querySelector("[data-turn]")?.textContent ?? undefined;
   scroller().scrollTop = scroller().scrollHeight;
@@ -153,6 +174,7 @@ async function run(): Promise<ConversationOutcome> {
     moved,
     opened,
     isFocusKept,
+    blankFrames,
     texts: [first?.slice(0, 40), [...document.querySelectorAll("[data-turn]")].at(-1)?.textContent ?? undefined],
   };
 }

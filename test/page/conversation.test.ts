@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("a long conversation (skipped without Chromium)", 
     await closeContexts(browser);
   });
 
-  it("keeps the document small, renders one message per token, and keeps the scroll position", async () => {
+  it("keeps the document small, renders one message per token, keeps the scroll position, and never scrolls to nothing", async () => {
     const entry = join(import.meta.dirname, "conversation-page.tsx");
     const { outcome, complaints } = await runPage<ConversationOutcome>(browser, entry, { styles: readStyles() });
     process.stdout.write(`elements: ${outcome.elements.join(", ")}\n`);
@@ -36,6 +36,7 @@ describe.skipIf(!hasChromium)("a long conversation (skipped without Chromium)", 
     expect(grown).toBeGreaterThan(80);
     expect(moved).toBeLessThan(2);
     expect(outcome.isFocusKept).toBe(true);
+    expect(outcome.blankFrames).toBe(0);
     expect(outcome.texts[1]).toContain("word199");
     expect(complaints).toEqual([]);
   });

@@ -7,13 +7,15 @@ import { HtmlFragment } from "./html-text.tsx";
 import { buildInline } from "./inline-elements.tsx";
 import { Footnote } from "./footnote.tsx";
 import type { FootnoteToken, MathToken } from "./lex-markdown.ts";
-import type { FeedBlock } from "./markdown-feed.ts";
+import type { FeedBlock, ListBlock } from "./markdown-feed.ts";
 import { MathText } from "./math-text.tsx";
 import { TextTable } from "./text-table.tsx";
 import { TEXT_WORDS } from "./text-words.ts";
 
 /** Deeper blocks are shown as source. */
 const MAX_DEPTH = 20;
+/** Items of a list after which a new group begins. */
+const GROUP = 100;
 
 export interface MarkdownBlockProps {
   readonly block: FeedBlock;
@@ -29,14 +31,14 @@ export const MarkdownBlock = memo(function MarkdownBlock({ block, isOpen }: Mark
       return <CodeBlock code={block.text} language={block.language} isComplete={false} />;
     case "list":
       return (
-        <List isOrdered={block.isOrdered} start={block.start}>
-          {block.pieces.map((items, index) => (
-            <Items
+        <List isOrdered={block.isOrdered} start={block.start} isLong={countItems(block.pieces) > GROUP}>
+          {groupPieces(block.pieces).map((pieces, index) => (
+            <ItemGroup
               key={index}
-              items={items}
+              pieces={pieces}
+              isFirst={index === 0}
               isLoose={block.isLoose}
-              isOpen={isOpen && index === block.pieces.length - 1}
-              depth={0}
+              isOpen={isOpen && pieces.at(-1) === block.pieces.at(-1)}
             />
           ))}
         </List>
@@ -45,17 +47,36 @@ export const MarkdownBlock = memo(function MarkdownBlock({ block, isOpen }: Mark
       return (
         <TextTable>
           <Head cells={block.header} />
-          <tbody>
-            {block.pieces.map((rows, index) => (
-              <Rows key={index} rows={rows} />
-            ))}
-          </tbody>
+          {block.pieces.map((rows, index) => (
+            <Rows key={index} rows={rows} />
+          ))}
         </TextTable>
       );
     default:
       return block satisfies never;
   }
 });
+
+type ItemPieces = ListBlock["pieces"];
+
+/** Groups that are full keep their pieces when the list grows. */
+function groupPieces(pieces: ItemPieces): readonly ItemPieces[] {
+  const groups: (readonly Tokens.ListItem[])[][] = [[]];
+  let count = 0;
+  for (const items of pieces) {
+    if (count >= GROUP) {
+      groups.push([]);
+      count = 0;
+    }
+    groups.at(-1)?.push(items);
+    count += items.length;
+  }
+  return groups;
+}
+
+function countItems(pieces: ItemPieces): number {
+  return pieces.reduce((sum, items) => sum + items.length, 0);
+}
 
 interface BlockContext {
   readonly depth: number;
@@ -107,9 +128,7 @@ function buildBlock(token: Token, key: number, context: BlockContext): ReactNode
       return (
         <TextTable key={key}>
           <Head cells={header} />
-          <tbody>
-            <Rows rows={rows} />
-          </tbody>
+          <Rows rows={rows} />
         </TextTable>
       );
     }
@@ -144,11 +163,21 @@ function Heading({ token }: { readonly token: Tokens.Heading }): ReactNode {
 interface ListProps {
   readonly isOrdered: boolean;
   readonly start: number;
+  /** Its items are in groups. Default: false. */
+  readonly isLong?: boolean;
   readonly children: ReactNode;
 }
 
-function List({ isOrdered, start, children }: ListProps): ReactNode {
-  return isOrdered ? <ol start={start === 1 ? undefined : start}>{children}</ol> : <ul>{children}</ul>;
+function List({ isOrdered, start, isLong = false, children }: ListProps): ReactNode {
+  // The explicit role says that the items inside groups belong to the list.
+  const role = isLong ? "list" : undefined;
+  return isOrdered ? (
+    <ol start={start === 1 ? undefined : start} role={role}>
+      {children}
+    </ol>
+  ) : (
+    <ul role={role}>{children}</ul>
+  );
 }
 
 interface ItemsProps {
@@ -164,6 +193,33 @@ const Items = memo(function Items({ items, isLoose, isOpen, depth }: ItemsProps)
     <Item key={index} item={item} isLoose={isLoose} context={{ depth, isOpen: isOpen && index === last }} />
   ));
 });
+
+interface ItemGroupProps {
+  readonly pieces: ItemPieces;
+  readonly isFirst: boolean;
+  readonly isLoose: boolean;
+  readonly isOpen: boolean;
+}
+
+/** Later groups are elements, so that the browser lays out and paints only the one that grows. */
+const ItemGroup = memo(
+  function ItemGroup({ pieces, isFirst, isLoose, isOpen }: ItemGroupProps): ReactNode {
+    const shown = pieces.map((items, index) => (
+      <Items key={index} items={items} isLoose={isLoose} isOpen={isOpen && index === pieces.length - 1} depth={0} />
+    ));
+    if (isFirst) return shown;
+    return (
+      <div className="loom-text-group" role="presentation">
+        {shown}
+      </div>
+    );
+  },
+  (before, now) =>
+    before.isLoose === now.isLoose &&
+    before.isOpen === now.isOpen &&
+    before.pieces.length === now.pieces.length &&
+    before.pieces.every((items, index) => items === now.pieces[index]),
+);
 
 interface ItemProps {
   readonly item: Tokens.ListItem;
@@ -203,14 +259,19 @@ function Head({ cells }: { readonly cells: readonly Tokens.TableCell[] }): React
   );
 }
 
+/** Each piece of a table has its own body, so that the browser lays out and paints only the one that grows. */
 const Rows = memo(function Rows({ rows }: { readonly rows: readonly Tokens.TableCell[][] }): ReactNode {
-  return rows.map((cells, row) => (
-    <tr key={row}>
-      {cells.map((cell, index) => (
-        <td key={index} data-align={cell.align ?? undefined}>
-          {buildInline(cell.tokens)}
-        </td>
+  return (
+    <tbody>
+      {rows.map((cells, row) => (
+        <tr key={row}>
+          {cells.map((cell, index) => (
+            <td key={index} data-align={cell.align ?? undefined}>
+              {buildInline(cell.tokens)}
+            </td>
+          ))}
+        </tr>
       ))}
-    </tr>
-  ));
+    </tbody>
+  );
 });

@@ -53,6 +53,8 @@ const SHORT = 2000;
 const GROWTH = 1 / 8;
 /** Approximate size of the pieces of lists and tables. */
 const PIECE = 1000;
+/** Maximum items in a piece of a list. */
+const PIECE_ITEMS = 50;
 /** Maximum text tokenized at once. */
 const WINDOW = 16_000;
 
@@ -258,7 +260,7 @@ export class MarkdownFeed {
     const taken = items.slice(0, count);
     const open = this.#list ?? createListBlock(list);
     const isLoose = open.isLoose || taken.some(isLooseItem);
-    this.#list = { ...open, isLoose, pieces: [...open.pieces, taken] };
+    this.#list = { ...open, isLoose, pieces: [...open.pieces, ...cutItems(taken)] };
     this.#note(taken, this.#source.slice(this.#start, this.#start + length));
     this.#start += length;
     tokens[0] = { ...list, raw: list.raw.slice(length), items: items.slice(count) };
@@ -315,7 +317,7 @@ export class MarkdownFeed {
 
   #toList(list: Tokens.List, isFirst: boolean): ListBlock {
     const open = (isFirst ? this.#list : undefined) ?? createListBlock(list);
-    return { ...open, isLoose: open.isLoose || list.loose, pieces: [...open.pieces, list.items] };
+    return { ...open, isLoose: open.isLoose || list.loose, pieces: [...open.pieces, ...cutItems(list.items)] };
   }
 
   #toTable(table: Tokens.Table, isFirst: boolean): TableBlock {
@@ -394,6 +396,13 @@ function findLine(source: string, start: number, lines: number): number {
 function createListBlock(list: Tokens.List): ListBlock {
   const start = typeof list.start === "number" ? list.start : 1;
   return { kind: "list", isOrdered: list.ordered, start, isLoose: false, pieces: [] };
+}
+
+function cutItems(items: readonly Tokens.ListItem[]): readonly (readonly Tokens.ListItem[])[] {
+  if (items.length <= PIECE_ITEMS) return [items];
+  return Array.from({ length: Math.ceil(items.length / PIECE_ITEMS) }, (_, index) =>
+    items.slice(index * PIECE_ITEMS, (index + 1) * PIECE_ITEMS),
+  );
 }
 
 /** Whether an item that is followed by another makes its list loose. */

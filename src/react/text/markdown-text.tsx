@@ -17,7 +17,7 @@ export function MarkdownText({ text, isComplete }: MarkdownTextProps): ReactNode
   return (
     <div className="loom-text" dir="auto">
       {pages.map((blocks, index) => (
-        <Page key={index} blocks={blocks} isOpen={!isComplete && index === last} />
+        <Page key={index} blocks={blocks} isFirst={index === 0} isOpen={!isComplete && index === last} />
       ))}
       {rest === "" ? null : <RestText text={rest} />}
     </div>
@@ -26,11 +26,16 @@ export function MarkdownText({ text, isComplete }: MarkdownTextProps): ReactNode
 
 interface PageProps {
   readonly blocks: readonly FeedBlock[];
+  readonly isFirst: boolean;
   /** Its last block is open. */
   readonly isOpen: boolean;
 }
 
-const Page = memo(function Page({ blocks, isOpen }: PageProps): ReactNode {
+/** Later pages are elements, so that the browser lays out and paints only the one that grows. */
+const Page = memo(function Page({ blocks, isFirst, isOpen }: PageProps): ReactNode {
   const last = blocks.length - 1;
-  return blocks.map((block, index) => <MarkdownBlock key={index} block={block} isOpen={isOpen && index === last} />);
+  const shown = blocks.map((block, index) => (
+    <MarkdownBlock key={index} block={block} isOpen={isOpen && index === last} />
+  ));
+  return isFirst ? shown : <div className="loom-text-page">{shown}</div>;
 });

@@ -107,6 +107,19 @@ describe("Markdown", () => {
     expect(shown.match(/<img/g)).toHaveLength(2);
   });
 
+  it("groups the items of a long list and the blocks of a long text, and only those", () => {
+    const count = (markup: string, part: string): number => markup.split(part).length - 1;
+    const list = (length: number): string => show(Array.from({ length }, (_, index) => `- item ${index}\n`).join(""));
+    expect(count(list(100), "<div")).toBe(0);
+    const long = list(1000);
+    expect(long).toMatch(/^<ul role="list"><li>/);
+    expect(count(long, "<li>")).toBe(1000);
+    expect(count(long, '<div class="loom-text-group" role="presentation"><li>')).toBe(9);
+    const text = show("Some words.\n\n".repeat(200));
+    expect(count(text, "<p>")).toBe(200);
+    expect(count(text, '<div class="loom-text-page"><p>')).toBe(3);
+  });
+
   it("shows deeply nested content as source", () => {
     expect(show(">".repeat(5000)).match(/<blockquote>/g)?.length).toBe(20);
     expect(show("*a **b ".repeat(3000))).toContain("a");
