@@ -96,7 +96,7 @@ const ACTIONS: { readonly [name: string]: (page: Page, round: number) => Promise
 };
 
 /** Length of a task in wall time and in processor time, which other load on the machine does not lengthen. */
-interface Task {
+export interface Task {
   readonly ms: number;
   readonly processorMs: number;
 }
@@ -112,7 +112,7 @@ interface TraceEvent {
 }
 
 /** The longest task of the main thread during an action, from the browser's trace. */
-async function measureTask(browser: Browser, page: Page, act: () => Promise<void>): Promise<Task> {
+export async function measureTask(browser: Browser, page: Page, act: () => Promise<void>): Promise<Task> {
   await browser.startTracing(page, { categories: ["disabled-by-default-devtools.timeline"] });
   await act();
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as {

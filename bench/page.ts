@@ -1,16 +1,19 @@
 /**
  * The page in the browser: main-thread time per token in a conversation of 10 messages and of 10,000, the time to open
- * each, frame times while scrolling, memory over a long answer, and the longest task of a large table. Uses Chromium,
- * the built page and a complete server; the two conversations take turns. `--quick` takes fewer rounds.
+ * each, frames while an answer streams, frames while scrolling, tokens at the end of a long list, memory over a long
+ * answer, and the longest task of a large table. Uses Chromium, the built page and a complete server; the two
+ * conversations take turns. `--quick` takes fewer rounds.
  */
-import type { CDPSession, Page } from "playwright-core";
 import { MemoryLog } from "../src/log/index.ts";
 import { createPage, startLoomServer } from "../src/server/index.ts";
 import { launchChromium } from "../test/browser/launch.ts";
 import { buildPage } from "../test/page/build-page.ts";
 import { LogWriter } from "../test/page/log-writer.ts";
-import { createServedAgents, openPageAt } from "../test/page/page-fixture.ts";
+import { createServedAgents } from "../test/page/page-fixture.ts";
 import { median, print, report, times } from "./measure.ts";
+import { measureScrolling, measureStreaming } from "./page-frames.ts";
+import { measureList } from "./page-list.ts";
+import { NODE, type OpenedSession, openSession, pause, readHeap, readTaskTime, writeText } from "./page-session.ts";
 import { measureTable } from "./page-table.ts";
 
 const isQuick = process.argv.includes("--quick");
@@ -22,12 +25,6 @@ const SMALL = 10;
 const LARGE = 10_000;
 const MAX_RATIO = 1.1;
 const MAX_TOKEN_MS = 8;
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-const NODE = "run-think-1";
-const writeText = (writer: LogWriter, content: string): void =>
-  writer.put({ type: "message_chunk", id: "think", content });
 
 function begin(writer: LogWriter, runId: string): void {
   writer.begin(runId, { message: `Question ${runId}` });
@@ -50,28 +47,9 @@ async function writeConversation(log: MemoryLog, sessionId: string, messages: nu
   return writer;
 }
 
-interface OpenedPage {
-  readonly page: Page;
-  readonly cdp: CDPSession;
-  readonly writer: LogWriter;
-  readonly openMs: number;
-}
-
-/** Time of the main thread, in milliseconds. */
-async function readTaskTime({ cdp }: OpenedPage): Promise<number> {
-  const { metrics } = await cdp.send("Performance.getMetrics");
-  return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
-}
-
-async function readHeap({ cdp }: OpenedPage): Promise<number> {
-  await cdp.send("HeapProfiler.collectGarbage");
-  const { metrics } = await cdp.send("Performance.getMetrics");
-  return metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? Number.NaN;
-}
-
 let written = 0;
 
-async function streamTokens({ writer, page }: OpenedPage, count: number, everyMs: number): Promise<void> {
+async function streamTokens({ writer, page }: OpenedSession, count: number, everyMs: number): Promise<void> {
   let last = "";
   for (let n = 0; n < count; n++) {
     last = `word${written++}`;
@@ -88,26 +66,10 @@ async function streamTokens({ writer, page }: OpenedPage, count: number, everyMs
   );
 }
 
-async function measureToken(opened: OpenedPage): Promise<number> {
+async function measureToken(opened: OpenedSession): Promise<number> {
   const before = await readTaskTime(opened);
   await streamTokens(opened, TOKENS_PER_ROUND, TOKEN_INTERVAL_MS);
   return ((await readTaskTime(opened)) - before) / TOKENS_PER_ROUND;
-}
-
-/** Milliseconds between frames while scrolling up through the conversation. */
-function measureScrolling(page: Page): Promise<readonly number[]> {
-  return page.evaluate(async () => {
-    const scroller = document.querySelector(".loom-conversation-scroller");
-    const gaps: number[] = [];
-    let last = performance.now();
-    for (let frame = 0; frame < 150; frame++) {
-      if (scroller !== null) scroller.scrollTop -= 240;
-      const now = await new Promise<number>((resolve) => void requestAnimationFrame(resolve));
-      if (frame > 5) gaps.push(now - last);
-      last = now;
-    }
-    return gaps;
-  });
 }
 
 const log = new MemoryLog();
@@ -119,15 +81,8 @@ const server = await startLoomServer({
 });
 const browser = await launchChromium();
 
-async function open(messages: number): Promise<OpenedPage> {
-  const writer = await writeConversation(log, `of-${messages}`, messages);
-  const start = performance.now();
-  const { page, context } = await openPageAt(browser, server.url, { path: `#/s/of-${messages}` });
-  await page.locator('[data-turn="live"]').waitFor();
-  const openMs = performance.now() - start;
-  const cdp = await context.newCDPSession(page);
-  await cdp.send("Performance.enable");
-  return { page, cdp, writer, openMs };
+async function open(messages: number): Promise<OpenedSession> {
+  return openSession(browser, server.url, await writeConversation(log, `of-${messages}`, messages), `of-${messages}`);
 }
 
 let isReached = true;
@@ -165,11 +120,8 @@ isReached =
     many < MAX_TOKEN_MS,
   ) && isReached;
 
-const gaps = (await measureScrolling(large.page)).toSorted((a, b) => a - b);
-const late = gaps.filter((gap) => gap > 34).length;
-print(
-  `scrolling ${LARGE} messages: median ${median(gaps).toFixed(1)} ms per frame, p95 ${(gaps[Math.floor(gaps.length * 0.95)] ?? 0).toFixed(1)} ms, ${late} of ${gaps.length} over 34 ms`,
-);
+isReached = (await measureStreaming(browser, small, (opened) => measureToken(opened), ROUNDS)) && isReached;
+isReached = (await measureScrolling(large.page)) && isReached;
 
 const heapBefore = await readHeap(small);
 const textBefore = written;
@@ -181,6 +133,7 @@ print(
 );
 
 for (const { page } of [small, large]) await page.context().close();
+isReached = (await measureList(browser, server.url, log, ROUNDS)) && isReached;
 isReached = (await measureTable(browser, server.url, log, ROUNDS)) && isReached;
 
 await browser.close();
