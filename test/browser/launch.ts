@@ -35,12 +35,16 @@ export async function closeContexts(browser: Browser): Promise<void> {
   await Promise.all(browser.contexts().map((context) => context.close()));
 }
 
-export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
+/** `env`: further environment variables. Default: those of the fonts. */
+export async function launchChromium(
+  args: readonly string[] = [],
+  env?: { readonly [name: string]: string },
+): Promise<Browser> {
   return chromium.launch({
     executablePath: await findChromium(),
     // Containers often lack what the sandbox needs, and the pages are trusted.
     chromiumSandbox: false,
-    env: { ...process.env, ...(await prepareFonts()) },
+    env: { ...process.env, ...(env ?? (await prepareFonts())) },
     args: [...args],
   });
 }

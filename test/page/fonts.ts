@@ -8,8 +8,15 @@ import { dirname, join } from "node:path";
 import decompress from "woff2-encoder/decompress";
 import { packageRoot } from "../source-files.ts";
 
-/** Returns environment variables for the browser. System fonts take precedence. */
-export async function prepareFonts(): Promise<{ readonly [name: string]: string }> {
+export interface FontOptions {
+  /** System fonts take precedence. Without them, text looks the same on every machine. Default: true. */
+  readonly hasSystemFonts?: boolean;
+}
+
+/** Returns environment variables for the browser. */
+export async function prepareFonts({ hasSystemFonts = true }: FontOptions = {}): Promise<{
+  readonly [name: string]: string;
+}> {
   const files = join(dirname(createRequire(import.meta.url).resolve("@fontsource-variable/noto-sans-sc")), "files");
   const folder = join(packageRoot, "node_modules", ".cache", "loom-fonts");
   mkdirSync(folder, { recursive: true });
@@ -17,11 +24,11 @@ export async function prepareFonts(): Promise<{ readonly [name: string]: string 
     const path = join(folder, name.replace(/\.woff2$/, ".ttf"));
     if (!existsSync(path)) writeWhole(path, await decompress(readFileSync(join(files, name))));
   }
-  const config = join(folder, "fonts.conf");
+  const config = join(folder, hasSystemFonts ? "fonts.conf" : "own-fonts.conf");
   const text = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
-<include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+${hasSystemFonts ? '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>' : ""}
 <dir>${folder}</dir>
 <cachedir>${folder}</cachedir>
 </fontconfig>
