@@ -99,7 +99,7 @@ async function openState(browser: Browser, folder: string, options: PictureOptio
   page.on("pageerror", (error) => faults.push(error.message));
   await page.clock.setFixedTime(NOW);
   const query = new URLSearchParams({ component, state, theme, language });
-  await page.goto(`${ORIGIN}/?${query}`, { waitUntil: "networkidle" });
+  await page.goto(`${ORIGIN}/catalogue/?${query}`, { waitUntil: "networkidle" });
   await page.evaluate(() => document.fonts.ready);
   // Lazy components and the drawings of charts.
   await page.waitForFunction(
@@ -112,7 +112,7 @@ async function openState(browser: Browser, folder: string, options: PictureOptio
 async function serveFolder(context: BrowserContext, folder: string): Promise<void> {
   await context.route(`${ORIGIN}/**`, async (route) => {
     const { pathname } = new URL(route.request().url());
-    const path = pathname === "/" ? "/index.html" : pathname;
+    const path = pathname.endsWith("/") ? `${pathname}index.html` : pathname;
     const contentType = TYPES[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream";
     try {
       await route.fulfill({ body: readFileSync(join(folder, path)), contentType });
