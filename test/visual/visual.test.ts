@@ -1,20 +1,22 @@
 /**
- * Pictures of the components equal the stored ones. A few of them in `npm test`, all in `npm run test:long`, where every
- * state of the catalogue is opened too. `npm run visual -- --update` renews them.
+ * Pictures of the components equal the stored ones. A few of them in `npm test`, all in `npm run test:long`, as
+ * with the accessibility of each state of the catalogue. `npm run visual -- --update` renews them.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { PAGE_SAMPLES, sampleCases } from "../sampling.ts";
+import { findCutContent, findFaults } from "../page/find-faults.ts";
+import { sampleCases } from "../sampling.ts";
 import { packageRoot } from "../source-files.ts";
-import { type CatalogueFixture, createCatalogueFixture, type PictureOptions } from "./catalogue-fixture.ts";
+import { type CatalogueFixture, createCatalogueFixture } from "./catalogue-fixture.ts";
 import { comparePictures } from "./compare-pictures.ts";
 import { namePicture, PICTURE_FOLDER, PICTURES } from "./pictures.ts";
 
+/** Pictures, and states of each kind, that `npm test` checks. */
 const SAMPLE = 6;
+const OPENED = 2;
 const MAX_BYTES = 1_500_000;
 const CATALOGUE = join(packageRoot, "web", "catalogue");
 /** Modules that show nothing themselves. */
@@ -50,7 +52,6 @@ describe("the catalogue of components", () => {
 describe.skipIf(!hasChromium)("pictures of the components (skipped without Chromium)", () => {
   let fixture: CatalogueFixture;
   let page: Page;
-  let differences: string | undefined;
   beforeAll(async () => {
     fixture = await createCatalogueFixture();
     page = await fixture.open({ component: "button", state: "all" });
@@ -61,17 +62,10 @@ describe.skipIf(!hasChromium)("pictures of the components (skipped without Chrom
     "show %s as before",
     { timeout: 60_000 },
     async (name, options) => {
-      const taken = await fixture.take(options);
-      const { isEqual, pixels, png } = await comparePictures(
-        page,
-        readFileSync(join(PICTURE_FOLDER, `${name}.png`)),
-        taken,
-      );
-      if (isEqual) return;
-      differences ??= mkdtempSync(join(tmpdir(), "loom-visual-"));
-      writeFileSync(join(differences, `${name}.png`), taken);
-      writeFileSync(join(differences, `${name}-difference.png`), png);
-      expect.fail(`${pixels} pixels differ, see ${differences}; renew pictures with: npm run visual -- --update`);
+      const stored = readFileSync(join(PICTURE_FOLDER, `${name}.png`));
+      const { isEqual, pixels } = await comparePictures(page, stored, await fixture.take(options));
+      const advice = `npm run visual -- ${name} writes the difference, and with --update the picture`;
+      expect(isEqual, `${pixels} pixels differ; ${advice}`).toBe(true);
     },
   );
 
@@ -86,21 +80,29 @@ describe.skipIf(!hasChromium)("pictures of the components (skipped without Chrom
     await page.evaluate(() => document.documentElement.removeAttribute("style"));
   });
 
-  it.runIf(PAGE_SAMPLES.isPatient)("exist for every state without an error of the browser", async () => {
-    const index = await fixture.open({ component: "", state: "" });
-    const links = await index
-      .locator(".catalogue a")
-      .evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).search));
-    await index.context().close();
-    expect(links.length).toBeGreaterThan(80);
-    for (const language of ["en", "zh"] as const)
-      for (const link of links) {
+  it(
+    "show every state without errors, violations of accessibility and content that is cut off",
+    { timeout: 600_000 },
+    async () => {
+      const index = await fixture.open({ component: "", state: "" });
+      const links = await index
+        .locator(".catalogue a")
+        .evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).search));
+      await index.context().close();
+      expect(links.length).toBeGreaterThan(100);
+      const isPage = (link: string): boolean => link.includes("component=page");
+      const cases = sampleCases(links, { perKind: OPENED, kindOf: (link) => String(isPage(link)) });
+      for (const [at, link] of cases.entries()) {
         const query = new URLSearchParams(link);
         const [component, state] = [query.get("component") ?? "", query.get("state") ?? ""];
-        const options: PictureOptions = { component, state, language, width: 390 };
-        const opened = await fixture.open(options);
-        expect(await opened.locator("main, dialog").count(), `${component}, ${state}`).toBeGreaterThan(0);
+        // At a zoom of 200 %, and on a phone.
+        const width = isPage(link) ? 640 : 390;
+        const look = at % 2 === 0 ? ({ language: "en" } as const) : ({ language: "zh", theme: "dark" } as const);
+        const opened = await fixture.open({ component, state, width, ...look });
+        const faults = [...(await findFaults(opened)), ...(await findCutContent(opened))];
+        expect(faults, `${component}, ${state}, ${look.language}`).toEqual([]);
         await opened.context().close();
       }
-  });
+    },
+  );
 });

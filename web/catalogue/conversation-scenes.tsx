@@ -1,6 +1,7 @@
 /** The conversation and its runs. */
 import type { ReactNode } from "react";
 import { Conversation, type UiLanguage, UiProvider, useUi } from "loom-agent/react";
+import { Pressed } from "./pressed.tsx";
 import { pick, RunScene, say, type Scene, type SceneSession, useScene } from "./scene.tsx";
 
 const asks = (language: UiLanguage): string =>
@@ -91,6 +92,7 @@ export const CONVERSATION_SCENES: readonly Scene[] = [
       "thoughts/stage",
       "parts/inspect-button",
       "parts/clock-text",
+      "web/shell/turn-menu",
     ],
     states: {
       empty: (language) => <RunScene write={(session) => session.begin("run-1", { message: asks(language) })} />,
@@ -136,6 +138,11 @@ export const CONVERSATION_SCENES: readonly Scene[] = [
             begin(session, language).put({ type: "tool_call", ...call }, { type: "tool_approval", ...call });
           }}
         />
+      ),
+      menu: (language) => (
+        <Pressed selector=".loom-run-footer [aria-haspopup]">
+          <RunScene write={(session) => finish(session, language)} />
+        </Pressed>
       ),
       versions: (language) => (
         <Versions>

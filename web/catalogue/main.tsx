@@ -74,6 +74,7 @@ function OneState({ scene: { component }, show }: { readonly scene: Scene; reado
     <UiProvider language={language} actions={ACTIONS} plugins={PLUGINS} now={getNow}>
       <PageProvider page={PAGE}>
         <main className="scene" style={width > 0 ? { width } : undefined}>
+          <h1 className="loom-said">{component}</h1>
           <Suspense>{show(language)}</Suspense>
         </main>
       </PageProvider>

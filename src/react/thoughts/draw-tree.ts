@@ -45,7 +45,7 @@ interface MeasuredTree {
 
 /** Boxes of a layout, and how it draws the line to a thought; the parent is undefined for a root. */
 interface TreeArrangement extends Omit<DrawnTree, "lines"> {
-  join(parent: DrawnBox | undefined, box: DrawnBox): Pick<DrawnLine, "d" | "region">;
+  readonly join: (parent: DrawnBox | undefined, box: DrawnBox) => Pick<DrawnLine, "d" | "region">;
 }
 
 function drawTree(
@@ -109,7 +109,7 @@ function arrangeColumns({ drawn, heights, after, available }: MeasuredTree): Tre
     boxWidth,
     width,
     height: height + 2 * GRID.around,
-    join(above, box) {
+    join: (above, box) => {
       const from = above === undefined ? start : { x: above.x + boxWidth, y: above.y + above.height / 2 };
       return joinPoints([from, { x: box.x, y: box.y + box.height / 2 }]);
     },
@@ -151,7 +151,7 @@ function arrangeOutline({ drawn, heights, after, available }: MeasuredTree): Tre
     boxWidth,
     width: GRID.left + levels * indent + boxWidth + GRID.around,
     height: Math.max(y - GRID.rowGap, GRID.around) + GRID.around,
-    join(above, box) {
+    join: (above, box) => {
       const line = Math.min(INDENT.line, indent / 2);
       const from =
         above === undefined ? { x: START_X, y: GRID.around } : { x: above.x + line, y: above.y + above.height };

@@ -7,8 +7,8 @@ import type { ActiveRuns } from "../api/shapes.generated.ts";
 import { authorOf } from "../commands/command-host.ts";
 import { cutPage, describeQueued, readPageQuery } from "./describe-session.ts";
 
-type ActiveRun = ActiveRuns["runs"][number];
-type OpenApproval = ActiveRun["approvals"][number];
+type ListedRun = ActiveRuns["runs"][number];
+type ListedApproval = ListedRun["approvals"][number];
 
 /** Approvals of a run that are listed, and bytes of the arguments of each and of all in a response. */
 const MAX_APPROVALS = 20;
@@ -39,7 +39,7 @@ export const listActiveRuns = defineOperation<"ListActiveRuns">({
     const models = new Map(runs.agents.map(({ name, model }) => [name, model]));
     const defaultAgent = runs.agents.find((agent) => agent.isDefault)?.name;
     const room = { bytes: MAX_ALL_ARGUMENTS };
-    const listed: ActiveRun[] = [];
+    const listed: ListedRun[] = [];
     for (const session of items)
       for (const run of await describeActive(log, session, room)) {
         const agent = run.agent ?? (run.state === "queued" ? defaultAgent : undefined);
@@ -57,14 +57,14 @@ async function describeActive(
   log: Log,
   session: ActiveSession,
   room: { bytes: number },
-): Promise<readonly ActiveRun[]> {
+): Promise<readonly ListedRun[]> {
   const { sessionId, title, liveRuns, queued } = session;
   const about = { session_id: sessionId, ...(title === undefined ? {} : { title }) };
   const live = await Promise.all(
     liveRuns.map(async (run) => ({ ...about, ...(await describeLive(log, session, run, room)) })),
   );
   const known = new Set(liveRuns.map(({ runId }) => runId));
-  const waiting = queued.flatMap((command): readonly ActiveRun[] => {
+  const waiting = queued.flatMap((command): readonly ListedRun[] => {
     const { run_id, agent, created_at } = describeQueued(command);
     // A message whose run has just started is still in the inbox for a moment.
     if (known.has(run_id)) return [];
@@ -79,8 +79,8 @@ async function describeLive(
   { sessionId, approvals: open }: ActiveSession,
   { runId, startedAt, agent }: RunInfo,
   room: { bytes: number },
-): Promise<Omit<ActiveRun, "session_id">> {
-  const approvals: OpenApproval[] = [];
+): Promise<Omit<ListedRun, "session_id">> {
+  const approvals: ListedApproval[] = [];
   let since: number | undefined;
   for (const mark of open.filter((one) => one.runId === runId).slice(0, MAX_APPROVALS)) {
     const found = await readApproval(log, sessionId, mark, room);
@@ -104,7 +104,7 @@ async function readApproval(
   sessionId: string,
   { eventId }: Landmark,
   room: { bytes: number },
-): Promise<{ readonly approval: OpenApproval; readonly ts: number } | undefined> {
+): Promise<{ readonly approval: ListedApproval; readonly ts: number } | undefined> {
   const page = await log.read(sessionId, { after: eventId - 1, limit: 1 }).catch((error: unknown) => {
     if (isLoomError(error) && (error.code === "unknown_session" || error.code === "evicted")) return undefined;
     throw error;

@@ -86,7 +86,7 @@ export function describeRun({
 }
 
 /** Describes a pending `enqueue` command. Its fields may be missing if another program wrote it. */
-function describeQueued({ commandId, body, createdAt }: CommandState): SessionDetails["queued"][number] {
+export function describeQueued({ commandId, body, createdAt }: CommandState): SessionDetails["queued"][number] {
   const { run_id: runId, message, agent, attachments } = body;
   return {
     command_id: commandId,
