@@ -126,8 +126,12 @@ export class Conversation {
    */
   async openRecorder(options: RecordPromptsOptions): Promise<ContentRecorder> {
     const recorder = (this.#recorder ??= new ContentRecorder(options));
-    const info = await this.log.getSession(this.#sessionId);
-    if (info !== undefined) await recorder.catchUp(this.log, info, this.#runs[0]?.contents ?? []);
+    try {
+      const info = await this.log.getSession(this.#sessionId);
+      if (info !== undefined) await recorder.catchUp(this.log, info, this.#runs[0]?.contents ?? []);
+    } catch {
+      // Values are then stored again. The run itself reports a store that cannot be read.
+    }
     return recorder;
   }
 

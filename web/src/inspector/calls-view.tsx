@@ -41,8 +41,10 @@ export function CallsView(props: CallsViewProps): ReactNode {
   if (selected === undefined) return <p className="page-inspector-note">{words.none}</p>;
   const number = (value: number): string => formatNumber(value, language);
   const costOf = (call: ListedCall): number | undefined => (call.hasUsage ? computeCost(call, prices) : undefined);
-  const costs = calls.flatMap((call) => costOf(call) ?? []);
-  const total = costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost, 0);
+  const costs = calls.filter(({ hasUsage }) => hasUsage).map(costOf);
+  // A sum without some of the calls would look complete.
+  const isPriced = costs.length > 0 && costs.every((cost) => cost !== undefined);
+  const total = isPriced ? costs.reduce<number>((sum, cost = 0) => sum + cost, 0) : undefined;
   return (
     <div className="page-inspector-scroll">
       <div className="page-inspector-table-box" tabIndex={0} role="region" aria-label={common.calls}>
