@@ -135,7 +135,8 @@ describe("a message", () => {
     await settle();
     expect(context.calls[0]?.[2]).toMatchObject({ message: "" });
     // The server knows the media type, which the page keeps for the message that waits.
-    expect((context.calls[0]?.[2] as JsonObject)["attachments"]).toEqual([{ blob_id: "b", name: "a.txt" }]);
+    const [, , command] = context.calls[0] ?? [];
+    expect((command as JsonObject | undefined)?.["attachments"]).toEqual([{ blob_id: "b", name: "a.txt" }]);
     expect(context.store.getSnapshot().notices).toEqual([]);
   });
 

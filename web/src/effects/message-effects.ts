@@ -64,7 +64,7 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       ...(agent === undefined ? {} : { agent }),
       ...(reasoning === undefined ? {} : { reasoning }),
       ...(instructions === undefined ? {} : { instructions }),
-      ...(files.length === 0 ? {} : { attachments: files.map(({ mediaType: _, ...file }) => file) }),
+      ...(files.length === 0 ? {} : { attachments: files.map(pickSent) }),
     });
     if (outcome.kind === "accepted") store.dispatch({ type: "message/updated", session, runId, status: "queued" });
     else if (outcome.kind === "done")
@@ -295,4 +295,9 @@ function readQuestion(turn: TurnView): {
     ...(name === undefined ? {} : { name }),
   }));
   return { text: question?.mainContent ?? "", files, ...(turn.agent === undefined ? {} : { agent: turn.agent }) };
+}
+
+/** What the server needs of a file. */
+function pickSent({ blob_id, name }: MessageFile): MessageFile {
+  return { blob_id, ...(name === undefined ? {} : { name }) };
 }

@@ -127,7 +127,8 @@ function sumSlices(rows: readonly Json[], amount: string, name: string): readonl
   for (const row of rows) {
     const value = isJsonObject(row) ? row[amount] : undefined;
     if (!isJsonObject(row) || typeof value !== "number" || !(value > 0)) continue;
-    const text = String(row[name] ?? "");
+    const label = row[name] ?? "";
+    const text = typeof label === "object" ? JSON.stringify(label) : String(label);
     const known = slices.get(text);
     if (known !== undefined) known.value += value;
     else if (slices.size < MAX_SHARES) slices.set(text, { row, label: text, value });
