@@ -16,7 +16,8 @@ function putThemeFirst(): Plugin {
       if (this.meta.watchMode) return;
       this.emitFile({ type: "asset", name: "theme.js", source: readFileSync(source) });
     },
-    transformIndexHtml: (_html, { bundle = {} }) => {
+    transformIndexHtml: (_html, { bundle = {}, path }) => {
+      if (path !== "/index.html") return [];
       const built = Object.values(bundle).find((file) => file.type === "asset" && file.names.includes("theme.js"));
       const src = built === undefined ? "./src/theme.js" : `./${built.fileName}`;
       return [{ tag: "script", attrs: { src }, injectTo: "head-prepend" }];
