@@ -14,7 +14,7 @@ const WORDS = defineWords({
   en: {
     image: "Image",
     view: (alt: string) => `View image: ${alt}`,
-    failed: "Image could not be loaded",
+    failed: "Could not be loaded",
     withheld: "Images from this address are blocked",
     retry: "Retry",
     open: "Open link",
