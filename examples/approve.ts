@@ -29,7 +29,7 @@ for await (const event of helper.events("Pay Ann what I owe her")) {
     if (await ask(`Allow ${event.name} ${JSON.stringify(event.arguments)}?`)) await event.approve();
     else await event.reject("The user said no.");
   }
-  if (event.type === "tool_end") console.log(event.is_error === true ? "Not allowed." : event.result);
+  if (event.type === "tool_end") console.log(event.is_error ? "Not allowed." : event.result);
   if (event.type === "message_chunk") process.stdout.write(event.content);
 }
 console.log();

@@ -9,9 +9,9 @@ const graph = defineGraph({
   channels: { draft: replace("Loom carries the run of an agent to everyone who watches it"), notes: append<string>() },
   nodes: {
     review: ({ draft }) => ({ notes: [`${draft.split(" ").length} words`] }),
-    rewrite: ({ draft }, node) => {
+    rewrite: async ({ draft }, node) => {
       const shorter = draft.split(" ").slice(0, -3).join(" ");
-      node.span.write(`${shorter}\n`);
+      await node.span.write(`${shorter}\n`);
       return { draft: shorter };
     },
   },

@@ -1,8 +1,5 @@
-/**
- * Finds the live and queued runs of all sessions, and what waits for approval in them, from the list of sessions and the
- * details of each.
- */
-import type { ListedSession, PendingDecision, SessionService } from "./session-service.ts";
+/** Finds the live and queued runs of all sessions, and what waits for approval in them. */
+import type { PendingDecision, SessionService } from "./session-service.ts";
 
 /** A run that is live, or a message that waits. */
 export interface ActiveRun {
@@ -17,34 +14,24 @@ export interface ActiveRun {
   readonly approvals: readonly PendingDecision[];
 }
 
-export interface ActiveRuns {
-  readonly runs: readonly ActiveRun[];
-  /** Number of sessions that were not checked, because others changed later. */
-  readonly unchecked: number;
-}
-
-const PAGE = 500;
-/** Sessions that are checked, those that changed last first. A server limits requests. */
-const MAX_CHECKED = { local: 5000, remote: 200 };
+const PAGE = 200;
 const MAX_CONCURRENT = 4;
 
-export async function listActiveRuns(service: SessionService): Promise<ActiveRuns> {
-  const sessions: ListedSession[] = [];
+export async function listActiveRuns(service: SessionService): Promise<readonly ActiveRun[]> {
+  const sessions: string[] = [];
   let after: string | undefined;
   do {
-    const page = await service.listSessions({ limit: PAGE, after });
+    const page = await service.listActiveSessions({ limit: PAGE, after });
     sessions.push(...page.items);
     after = page.next;
   } while (after !== undefined);
-  sessions.sort((a, b) => b.updated_at - a.updated_at);
-  const checked = sessions.slice(0, service.isRemote ? MAX_CHECKED.remote : MAX_CHECKED.local);
   const found: (readonly ActiveRun[])[] = [];
-  const waiting = checked.entries();
+  const waiting = sessions.entries();
   const work = async (): Promise<void> => {
-    for (const [index, { session_id }] of waiting) found[index] = await readActiveRuns(service, session_id);
+    for (const [index, session] of waiting) found[index] = await readActiveRuns(service, session);
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT }, work));
-  return { runs: found.flat(), unchecked: sessions.length - checked.length };
+  return found.flat();
 }
 
 /** Returns the live run of a session and its queued messages; none if the session was deleted. */

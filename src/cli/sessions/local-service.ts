@@ -105,6 +105,16 @@ export class LocalService implements SessionService {
     return { items: items.map(describeFound), ...next };
   }
 
+  async listActiveSessions({ limit, after }: ListPageRequest): Promise<ListedPage<string>> {
+    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const found = await this.#log.listActiveSessions(page);
+    return cutPage(
+      found.map(({ sessionId }) => sessionId),
+      limit,
+      (sessionId) => sessionId,
+    );
+  }
+
   async getSession(sessionId: string): Promise<SessionDetails | undefined> {
     const info = await this.#log.getSession(sessionId);
     return info === undefined ? undefined : readSessionDetails(this.#log, info);

@@ -9,6 +9,7 @@ import { LOOM_DECODING } from "../../dialects/index.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { isLoomError, LoomError, type StampedRecord } from "../../protocol/index.ts";
 import type {
+  ActiveRuns,
   Approvals,
   ForkedSession,
   ForkSession,
@@ -78,6 +79,12 @@ export class RemoteService implements SessionService {
     const path = `/v1/sessions${toQuery({ ...page, q: query, archived: isArchived })}`;
     const { sessions, next } = await this.#api.getJson<SessionList>({ path });
     return { items: sessions, ...(next === undefined ? {} : { next }) };
+  }
+
+  async listActiveSessions(page: ListPageRequest): Promise<ListedPage<string>> {
+    const { runs, next } = await this.#api.getJson<ActiveRuns>({ path: `/v1/runs${toQuery({ ...page })}` });
+    const items = [...new Set(runs.map(({ session_id }) => session_id))];
+    return { items, ...(next === undefined ? {} : { next }) };
   }
 
   async getSession(sessionId: string): Promise<SessionDetails | undefined> {

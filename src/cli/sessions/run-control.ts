@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import type { CommandResult } from "../../client/index.ts";
 import type { Run } from "../../server/api/shapes.generated.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { cleanText, plural } from "../fit-text.ts";
+import { cleanText } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "./explain-error.ts";
-import { type ActiveRuns, listActiveRuns } from "./list-active-runs.ts";
+import { type ActiveRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
 import { CANCEL, RUNS } from "./run-commands.ts";
 import { findSession, printJson, readLimit } from "./run-sessions.ts";
@@ -35,8 +35,7 @@ export async function runControl(parsed: ParsedCommand, terminal: Terminal): Pro
 }
 
 async function showActive({ terminal, service, isJson }: ControlCall): Promise<number> {
-  const { runs, unchecked } = await listActiveRuns(service);
-  reportUnchecked(unchecked, terminal);
+  const runs = await listActiveRuns(service);
   if (isJson) for (const run of runs) await printJson(terminal, run);
   else {
     const rows = runs.map(({ status, approvals, since, agent = "", run_id, session_id }) => [
@@ -52,10 +51,6 @@ async function showActive({ terminal, service, isJson }: ControlCall): Promise<n
       terminal.warn(terminal.styleError("dim", "runs that wait need a decision: `loom approve`"));
   }
   return 0;
-}
-
-function reportUnchecked(unchecked: number, terminal: Terminal): void {
-  if (unchecked > 0) terminal.warn(`${plural(unchecked, "older session")} not checked`);
 }
 
 async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
@@ -171,8 +166,7 @@ function toWaitingCall({ run_id, call_id, name, arguments: given, expires_at, di
   return { runId: run_id, callId: call_id, name, arguments: given, expiresAt: expires_at, digest };
 }
 
-async function listWaiting({ runs, unchecked }: ActiveRuns, terminal: Terminal, isJson: boolean): Promise<number> {
-  reportUnchecked(unchecked, terminal);
+async function listWaiting(runs: readonly ActiveRun[], terminal: Terminal, isJson: boolean): Promise<number> {
   const waiting = runs.flatMap(({ session_id, approvals }) => approvals.map((call) => ({ session_id, ...call })));
   if (isJson) for (const call of waiting) await printJson(terminal, call);
   else await terminal.write(formatCalls(waiting, terminal));

@@ -90,6 +90,8 @@ export interface SessionService extends AsyncDisposable {
   /** True for a server: its processes continue runs. */
   readonly isRemote: boolean;
   listSessions(request: ListSessionsRequest): Promise<ListedPage<ListedSession>>;
+  /** Lists the IDs of the sessions with a live or queued run. */
+  listActiveSessions(request: ListPageRequest): Promise<ListedPage<string>>;
   /** Returns undefined if the session does not exist. */
   getSession(sessionId: string): Promise<SessionDetails | undefined>;
   /** Lists the runs of a session, newest first. */

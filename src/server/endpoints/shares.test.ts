@@ -105,7 +105,7 @@ describe("a share link", () => {
     const link = (await (await ask("/v1/sessions/p/shares", { bearer: ann, body: {} })).json()) as NewShare;
     const { secret: writer } = await credentials.createToken({ name: "w", owner: "ann", scopes: ["write"] });
     const calls = "/v1/sessions/p/runs/r/model-calls";
-    const own = await (await ask(`${calls}/c`, { bearer: ann })).json();
+    const own: unknown = await (await ask(`${calls}/c`, { bearer: ann })).json();
     expect(own).toMatchObject({ llm_call_id: "c", messages: [prompt], response: { role: "assistant" } });
     expect(await (await ask(calls, { bearer: ann })).json()).toMatchObject({
       model_calls: [{ llm_call_id: "c", has_request: true, has_response: true }],

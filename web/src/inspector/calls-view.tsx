@@ -44,7 +44,7 @@ export function CallsView(props: CallsViewProps): ReactNode {
   const costs = calls.filter(({ hasUsage }) => hasUsage).map(costOf);
   // A sum without some of the calls would look complete.
   const isPriced = costs.length > 0 && costs.every((cost) => cost !== undefined);
-  const total = isPriced ? costs.reduce<number>((sum, cost = 0) => sum + cost, 0) : undefined;
+  const total = isPriced ? costs.reduce((sum, cost) => sum + cost, 0) : undefined;
   return (
     <div className="page-inspector-scroll">
       <div className="page-inspector-table-box" tabIndex={0} role="region" aria-label={common.calls}>
