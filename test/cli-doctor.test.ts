@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { compareClocks } from "../src/cli/doctor/compare-clocks.ts";
-import type { Finding } from "../src/cli/doctor/finding.ts";
+import type { DoctorFinding } from "../src/cli/doctor/doctor-finding.ts";
 import { folder, loom } from "./cli-run.ts";
 import { type ProviderServer, startProviderServer } from "./models/provider-server.ts";
 
@@ -22,7 +22,7 @@ async function diagnose(env: { readonly [name: string]: string }, ...args: reado
   const findings = ran.out
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as Finding);
+    .map((line) => JSON.parse(line) as DoctorFinding);
   return { ...ran, find: (check: string) => findings.filter((finding) => finding.check === check) };
 }
 

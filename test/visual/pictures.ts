@@ -18,6 +18,8 @@ export const PICTURES: readonly PictureOptions[] = [
   { component: "run", state: "versions", ...DARK, ...CHINESE },
   { component: "run", state: "long" },
   { component: "restarted run", state: "finished" },
+  { component: "citation", state: "finished" },
+  { component: "highlighted text", state: "finished", ...DARK, ...CHINESE },
   { component: "thinking", state: "streaming" },
   { component: "thinking", state: "open", ...DARK, ...CHINESE },
   { component: "thinking", state: "long" },

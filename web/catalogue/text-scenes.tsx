@@ -1,6 +1,6 @@
 /** Text of answers in its formats. */
 import type { ReactNode } from "react";
-import { RichText, type UiLanguage } from "loom-agent/react";
+import { HighlightedText, RichText, type UiLanguage } from "loom-agent/react";
 import { pick, RunScene, say, type Scene } from "./scene.tsx";
 
 const prose = (language: UiLanguage): string =>
@@ -30,7 +30,51 @@ function write(text: string, isOver = true): ReactNode {
   );
 }
 
+const cited = (language: UiLanguage): string =>
+  pick(
+    language,
+    "Spring tides come twice a month [1]. They are highest near an equinox [2].",
+    "大潮每月两次 [1]，接近春分或秋分时最高 [2]。",
+  );
+const SOURCES = [
+  { title: "Tides", uri: "tides.md", ref: 1, first_line: 3, last_line: 4, snippet: "Spring tides come twice a month." },
+  {
+    title: "Seasons",
+    uri: "seasons.md",
+    ref: 2,
+    first_line: 8,
+    last_line: 9,
+    snippet: "They are highest near an equinox.",
+  },
+];
+
 export const TEXT_SCENES: readonly Scene[] = [
+  {
+    component: "citation",
+    modules: ["text/citation"],
+    states: {
+      finished: (language) => (
+        <RunScene
+          write={(session) => {
+            session.begin("run-1").put({ type: "retrieval_complete", doc_count: 2, query: "tides", sources: SOURCES });
+            session.put(say(cited(language))).end({}, cited(language));
+          }}
+        />
+      ),
+    },
+  },
+  {
+    component: "highlighted text",
+    modules: ["text/highlighted-text"],
+    states: {
+      finished: (language) => {
+        const text = prose(language);
+        const start = text.indexOf("> ");
+        const range = { start, end: text.indexOf("\n", start) };
+        return <HighlightedText text={text} format="markdown" range={range} label="Passage" />;
+      },
+    },
+  },
   {
     component: "text",
     modules: [

@@ -5,7 +5,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import type { Environment } from "../find-store.ts";
 import { plural } from "../fit-text.ts";
 import { compareClocks } from "./compare-clocks.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./doctor-finding.ts";
 
 const TIMEOUT_MS = 5000;
 const ADVICE: { readonly [code: string]: string } = {
@@ -15,7 +15,7 @@ const ADVICE: { readonly [code: string]: string } = {
 };
 
 /** `named` is the model that the server uses by default. */
-export async function checkModels(named: string, env: Environment): Promise<readonly Finding[]> {
+export async function checkModels(named: string, env: Environment): Promise<readonly DoctorFinding[]> {
   const models = new Set([named, ...listKeyedModels(env)]);
   const online = [...models].filter((model) => model !== "offline");
   if (online.length > 0) {
@@ -33,7 +33,7 @@ export async function checkModels(named: string, env: Environment): Promise<read
   ];
 }
 
-async function checkModel(model: string, isNamed: boolean, env: Environment): Promise<Finding> {
+async function checkModel(model: string, isNamed: boolean, env: Environment): Promise<DoctorFinding> {
   try {
     const name = parseModelName(model);
     // Loads the package of the provider.
@@ -52,7 +52,7 @@ async function checkModel(model: string, isNamed: boolean, env: Environment): Pr
 }
 
 /** Compares the clock with that of a provider, whose responses have a date in seconds. */
-async function checkClock(model: string, env: Environment): Promise<readonly Finding[]> {
+async function checkClock(model: string, env: Environment): Promise<readonly DoctorFinding[]> {
   const { name, baseURL = "" } = resolveProvider(parseModelName(model), { env });
   try {
     const before = Math.floor(Date.now() / 1000) * 1000;

@@ -1,10 +1,10 @@
 /** Checks whether the server can listen on its port, or already does. */
 import { createServer } from "node:net";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./doctor-finding.ts";
 
 const TIMEOUT_MS = 2000;
 
-export async function checkPort(host: string, port: number): Promise<Finding> {
+export async function checkPort(host: string, port: number): Promise<DoctorFinding> {
   const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const code = await tryToListen(host, port);
   switch (code) {

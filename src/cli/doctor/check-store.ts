@@ -8,17 +8,17 @@ import { hideCredentials, isDatabase } from "../find-store.ts";
 import { plural } from "../fit-text.ts";
 import { adviseOnStore, readStatus } from "../store/show-status.ts";
 import { compareClocks } from "./compare-clocks.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./doctor-finding.ts";
 
 const LOW_BYTES = 1024 ** 3;
 
-export async function checkStore(store: string, options: PostgresOptions): Promise<readonly Finding[]> {
+export async function checkStore(store: string, options: PostgresOptions): Promise<readonly DoctorFinding[]> {
   if (!isDatabase(store)) return [await checkFile(resolve(store))];
   const found = await checkContents(store, options, hideCredentials(store));
   return found.status === "failed" ? [found] : [found, await checkDatabaseClock(store, options)];
 }
 
-async function checkFile(file: string): Promise<Finding> {
+async function checkFile(file: string): Promise<DoctorFinding> {
   const folder = findFolder(file);
   try {
     accessSync(existsSync(file) ? file : folder, constants.W_OK);
@@ -28,7 +28,7 @@ async function checkFile(file: string): Promise<Finding> {
   }
   const { bavail, bsize } = statfsSync(folder);
   const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GiB free`;
-  const found: Finding = existsSync(file)
+  const found: DoctorFinding = existsSync(file)
     ? await checkContents(file, {}, file)
     : { check: "store", status: "ok", message: `${file} does not exist yet; the first run creates it` };
   const message = `${found.message}; ${free}`;
@@ -42,7 +42,7 @@ function findFolder(file: string): string {
   return existsSync(folder) || folder === dirname(folder) ? folder : findFolder(folder);
 }
 
-async function checkContents(store: string, options: PostgresOptions, shown: string): Promise<Finding> {
+async function checkContents(store: string, options: PostgresOptions, shown: string): Promise<DoctorFinding> {
   const { status, problem } = await readStatus(store, options);
   if (problem !== undefined) {
     const advice = adviseOnStore(problem.code);
@@ -57,7 +57,7 @@ async function checkContents(store: string, options: PostgresOptions, shown: str
   };
 }
 
-async function checkDatabaseClock(store: string, options: PostgresOptions): Promise<Finding> {
+async function checkDatabaseClock(store: string, options: PostgresOptions): Promise<DoctorFinding> {
   const db = await openPostgres(store, options);
   try {
     const before = Date.now();

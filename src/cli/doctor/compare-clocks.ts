@@ -1,11 +1,11 @@
 /** Compares the clock of this machine with another one. */
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./doctor-finding.ts";
 
 /** Leases, share links and tokens expire by the clock; some seconds do not matter. */
 const TOLERANCE_MS = 5000;
 
 /** `other` was read between `before` and `after`. */
-export function compareClocks(whose: string, other: number, before: number, after: number): Finding {
+export function compareClocks(whose: string, other: number, before: number, after: number): DoctorFinding {
   const difference = other < before ? other - before : other > after ? other - after : 0;
   const seconds = Math.round(Math.abs(difference) / 1000);
   if (Number.isFinite(other) && Math.abs(difference) <= TOLERANCE_MS)

@@ -13,7 +13,7 @@ import type { Terminal } from "../terminal.ts";
 import { checkModels } from "./check-models.ts";
 import { checkPort } from "./check-port.ts";
 import { checkStore } from "./check-store.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./doctor-finding.ts";
 
 /** A database that is away is reported after this time, in milliseconds. */
 const DATABASE_WAIT_MS = 5000;
@@ -29,7 +29,7 @@ export async function runDoctor(parsed: ParsedCommand, terminal: Terminal, env =
   return hasFailed ? 1 : 0;
 }
 
-async function* listFindings(parsed: ParsedCommand, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
+async function* listFindings(parsed: ParsedCommand, env: NodeJS.ProcessEnv): AsyncGenerator<DoctorFinding> {
   yield describeVersions();
   yield await checkPage();
   let settings: ReadSettings;
@@ -51,7 +51,7 @@ async function* listFindings(parsed: ParsedCommand, env: NodeJS.ProcessEnv): Asy
   yield* await checkModels(values.model, env);
 }
 
-function describeVersions(): Finding {
+function describeVersions(): DoctorFinding {
   const database = new DatabaseSync(":memory:");
   const row = database.prepare("select sqlite_version() as version").get();
   database.close();
@@ -63,18 +63,18 @@ function describeVersions(): Finding {
   return { check: "versions", status: "ok", message: [...versions, `${platform()} ${arch()}`].join(", ") };
 }
 
-async function checkPage(): Promise<Finding> {
+async function checkPage(): Promise<DoctorFinding> {
   const { status } = await createPage()(new Request("http://localhost/"));
   if (status === 200) return { check: "page", status: "ok", message: "built" };
   return { check: "page", status: "failed", message: "not built", advice: "run `npm run build:page` in the checkout" };
 }
 
-function* describeSettings({ file, warnings }: ReadSettings): Generator<Finding> {
+function* describeSettings({ file, warnings }: ReadSettings): Generator<DoctorFinding> {
   for (const message of warnings) yield { check: "settings", status: "warning", message };
   if (warnings.length === 0) yield { check: "settings", status: "ok", message: file ?? "environment and defaults" };
 }
 
-async function checkAgents(file: string): Promise<Finding> {
+async function checkAgents(file: string): Promise<DoctorFinding> {
   try {
     const names = Object.keys(await loadAgents(file));
     return { check: "agents", status: "ok", message: `${file}: ${names.join(", ")}` };
@@ -84,14 +84,14 @@ async function checkAgents(file: string): Promise<Finding> {
   }
 }
 
-function describeError(check: string, { message, hint }: CliError): Finding {
+function describeError(check: string, { message, hint }: CliError): DoctorFinding {
   return { check, status: "failed", message, ...(hint === undefined ? {} : { advice: hint }) };
 }
 
 const COLOURS = { ok: "green", warning: "yellow", failed: "red" } as const;
 const INDENT = " ".repeat(19);
 
-function format({ check, status, message, advice }: Finding, terminal: Terminal): string {
+function format({ check, status, message, advice }: DoctorFinding, terminal: Terminal): string {
   const width = (terminal.columns ?? Number.POSITIVE_INFINITY) - INDENT.length;
   const lines = [message, ...(advice === undefined ? [] : [`→ ${advice}`])].map((line) =>
     wrapText(cleanText(line), width, INDENT),

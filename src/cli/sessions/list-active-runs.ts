@@ -2,7 +2,7 @@
 import type { PendingDecision, SessionService } from "./session-service.ts";
 
 /** A run that is live, or a message that waits. */
-export interface ActiveRun {
+export interface BusyRun {
   readonly session_id: string;
   readonly title?: string;
   readonly run_id: string;
@@ -17,7 +17,7 @@ export interface ActiveRun {
 const PAGE = 200;
 const MAX_CONCURRENT = 4;
 
-export async function listActiveRuns(service: SessionService): Promise<readonly ActiveRun[]> {
+export async function listActiveRuns(service: SessionService): Promise<readonly BusyRun[]> {
   const sessions: string[] = [];
   let after: string | undefined;
   do {
@@ -25,7 +25,7 @@ export async function listActiveRuns(service: SessionService): Promise<readonly 
     sessions.push(...page.items);
     after = page.next;
   } while (after !== undefined);
-  const found: (readonly ActiveRun[])[] = [];
+  const found: (readonly BusyRun[])[] = [];
   const waiting = sessions.entries();
   const work = async (): Promise<void> => {
     for (const [index, session] of waiting) found[index] = await readActiveRuns(service, session);
@@ -35,7 +35,7 @@ export async function listActiveRuns(service: SessionService): Promise<readonly 
 }
 
 /** Returns the live run of a session and its queued messages; none if the session was deleted. */
-async function readActiveRuns(service: SessionService, session_id: string): Promise<readonly ActiveRun[]> {
+async function readActiveRuns(service: SessionService, session_id: string): Promise<readonly BusyRun[]> {
   const session = await service.getSession(session_id);
   if (session?.is_busy !== true) return [];
   const about = { session_id, ...(session.title === undefined ? {} : { title: session.title }) };

@@ -8,7 +8,7 @@ import { formatAge, formatTable } from "../format-table.ts";
 import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "./explain-error.ts";
-import { type ActiveRun, listActiveRuns } from "./list-active-runs.ts";
+import { type BusyRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
 import { CANCEL, RUNS } from "./run-commands.ts";
 import { findSession, printJson, readLimit } from "./run-sessions.ts";
@@ -166,7 +166,7 @@ function toWaitingCall({ run_id, call_id, name, arguments: given, expires_at, di
   return { runId: run_id, callId: call_id, name, arguments: given, expiresAt: expires_at, digest };
 }
 
-async function listWaiting(runs: readonly ActiveRun[], terminal: Terminal, isJson: boolean): Promise<number> {
+async function listWaiting(runs: readonly BusyRun[], terminal: Terminal, isJson: boolean): Promise<number> {
   const waiting = runs.flatMap(({ session_id, approvals }) => approvals.map((call) => ({ session_id, ...call })));
   if (isJson) for (const call of waiting) await printJson(terminal, call);
   else await terminal.write(formatCalls(waiting, terminal));

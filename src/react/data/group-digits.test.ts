@@ -13,6 +13,7 @@ describe("digits in a table", () => {
     ["price", ["1234.50", "9.99"]],
     ["revenue", [1_250_000]],
     ["Idaho", [2000, 1_900_000]],
+    ["people", [37_194_105, 33_807_403, 29_867_918]],
   ])("are grouped in a column of amounts: %s", (title, values) => {
     expect(isGrouped(title, values)).toBe(true);
   });
@@ -25,6 +26,8 @@ describe("digits in a table", () => {
     ["userId", [52_311, 9]],
     ["订单编号", [10_234, 88_221]],
     ["account", [10_203_040, 99_887_766]],
+    ["day", [20_261_118, 20_261_231]],
+    ["sent", [1_794_958_702, 1_794_958_799]],
     ["row", [999, 1000, 1001]],
     ["share", [0.5, 12]],
     ["name", ["a", 1000]],

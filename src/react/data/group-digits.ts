@@ -7,11 +7,13 @@ import { formatCell, readNumber, type TableData } from "../../protocol/read-tabl
 
 /** Titles of columns whose numbers are names. */
 const NAMES =
-  /(?:^|[\s_.-])(?:id|ids|uuid|key|code|zip|postcode|phone|tel|fax|isbn|sku|pin|port|year|yr|fy|no|nr|index|idx|serial|version|build|timestamp|epoch|unix)(?:$|[\s_.-])|(?:[a-z](?:Id|ID|Code|Year|No)$)|年份?$|年度|编号|编码|代码|号码|序号|邮编|电话|版本|端口|时间戳/i;
+  /(?:^|[\s_.-])(?:id|ids|uuid|key|code|zip|postcode|phone|tel|fax|isbn|iban|account|acct|sku|pin|port|year|yr|fy|no|nr|index|idx|serial|version|build|timestamp|epoch|unix)(?:$|[\s_.-])|(?:[a-z](?:Id|ID|Code|Year|No)$)|年份?$|年度|编号|编码|代码|号码|序号|邮编|电话|版本|端口|时间戳/i;
 
 const [FIRST_YEAR, LAST_YEAR] = [1500, 2200];
 /** Integers of this many digits that all have the same length are codes or times. */
-const CODE_DIGITS = 8;
+const CODE_DIGITS = 10;
+/** 20261118 */
+const DATE = /^(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$/;
 
 /** Returns for each column whether its digits are grouped. */
 export function findGroupedColumns(table: TableData): readonly boolean[] {
@@ -27,7 +29,7 @@ export function findGroupedColumns(table: TableData): readonly boolean[] {
       isLarge ||= size >= 1000;
       isYears &&= isInteger && value >= FIRST_YEAR && value <= LAST_YEAR;
       const length = String(size).length;
-      isCodes &&= isInteger && length >= CODE_DIGITS && (digits ?? length) === length;
+      isCodes &&= isInteger && (length >= CODE_DIGITS || DATE.test(String(value))) && (digits ?? length) === length;
       isCounted &&= isInteger && (last === undefined || value === last + 1);
       [digits, last] = [length, value];
     }

@@ -1,5 +1,5 @@
 /** The result of one check of `loom doctor`. */
-export interface Finding {
+export interface DoctorFinding {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed";
   readonly message: string;
