@@ -46,6 +46,8 @@ export interface OpenPageOptions {
   readonly width?: number;
   readonly height?: number;
   readonly reducedMotion?: boolean;
+  /** A touch screen. */
+  readonly hasTouch?: boolean;
   /** Path after the server URL, such as `#/s/demo`. */
   readonly path?: string;
   /** Called before the page is loaded. */
@@ -126,10 +128,12 @@ export function createServedAgents(
 
 export async function openPageAt(browser: Browser, url: string, options: OpenPageOptions = {}): Promise<OpenedPage> {
   const { language = "en", theme = "light", width = 1280, height = 800, reducedMotion = true, path = "" } = options;
+  const { hasTouch = false } = options;
   const context = await browser.newContext({
     locale: language === "zh" ? "zh-CN" : "en-GB",
     colorScheme: theme,
     viewport: { width, height },
+    hasTouch,
     reducedMotion: reducedMotion ? "reduce" : "no-preference",
     permissions: ["clipboard-write"],
   });
