@@ -56,7 +56,14 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
       items: [
         ...["build-an-agent", "write-a-tool", "use-models", "use-mcp-servers", "use-a-knowledge-base"].map(guide),
         ...["compress-the-context", "build-a-graph", "use-callbacks", "write-a-run", "follow-a-session"].map(guide),
-        ...["receive-a-stream", "convert-a-stream", "use-the-server", "build-a-page", "use-blobs"].map(guide),
+        ...[
+          "receive-a-stream",
+          "convert-a-stream",
+          "use-the-server",
+          "build-a-page",
+          "theme-the-page",
+          "use-blobs",
+        ].map(guide),
       ],
     },
     {
