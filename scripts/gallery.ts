@@ -117,6 +117,19 @@ async function takeEnglish(studio: Studio): Promise<void> {
     await page.getByRole("slider", { name: "Position in run" }).fill("60");
     await page.getByRole("tab", { name: "Replay" }).click();
   });
+  await take(studio, "model-call", { width: 1440, height: 860 }, async (page) => {
+    await sendMessage(page, "What is 17*23?");
+    await waitForEnd(page);
+    await page.getByRole("button", { name: "Inspector", exact: true }).click();
+    await page.getByRole("tab", { name: "Models" }).click();
+    await page.getByRole("region", { name: "Run inspector" }).getByRole("button", { name: "Parameters" }).waitFor();
+  });
+  await take(studio, "activity", { ...WIDE, theme: "dark" }, async (page) => {
+    await press(page, "en", "ask");
+    await page.getByRole("button", { name: "Allow", exact: true }).waitFor();
+    await page.getByRole("button", { name: /^Activity/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Allow", exact: true }).first().waitFor();
+  });
   await take(studio, "table", WIDE, async (page) => {
     await sendMessage(page, CITIES);
     await waitForEnd(page);
@@ -126,6 +139,15 @@ async function takeEnglish(studio: Studio): Promise<void> {
   await take(studio, "knowledge", WIDE, async (page) => {
     await page.getByRole("button", { name: "Knowledge base" }).click();
     await page.getByRole("dialog").getByRole("searchbox").fill("resume");
+  });
+  await take(studio, "citation", PHONE, async (page) => {
+    await sendMessage(page, "How do I resume a stream?");
+    await waitForEnd(page);
+    await page
+      .getByRole("button", { name: /^Source 1/ })
+      .first()
+      .click();
+    await page.getByRole("region", { name: "Cited passage" }).waitFor();
   });
 }
 

@@ -12,6 +12,7 @@ import {
   useUi,
   useWords,
 } from "loom-agent/react";
+import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { ActiveRun, ActivityState } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
@@ -99,9 +100,15 @@ function RunEntry({ run, now, onOpen }: RunEntryProps): ReactNode {
     // A run that was accepted to stop leaves the list with the next load.
     void page.stopRun(run).then((isStopped) => setStopping(isStopped));
   };
-  const about = [agent, model, owner === undefined ? undefined : words.ofOwner(owner)].filter(
-    (text) => text !== undefined,
-  );
+  const names = useWords(COMPOSER_WORDS);
+  // The agent of an additional model is named `react:openai/gpt-5`.
+  const kind = agent?.split(":", 1)[0] ?? "";
+  const shownAgent = agent === undefined ? undefined : describeKind(names, { name: kind, kind, description: "" }).label;
+  const about = [
+    shownAgent,
+    model === "offline" ? names.offline : model,
+    owner === undefined ? undefined : words.ofOwner(owner),
+  ].filter((text) => text !== undefined);
   return (
     <li className="page-run">
       <div className="page-run-head">
