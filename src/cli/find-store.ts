@@ -18,7 +18,8 @@ export function findStore(env: Environment): string {
   return readVariable(env, "LOOM_STORE") ?? join(findDataFolder(env), "loom.db");
 }
 
-function findDataFolder(env: Environment): string {
+/** The folder of the default store. */
+export function findDataFolder(env: Environment): string {
   const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
   return join(data, "loom");
 }

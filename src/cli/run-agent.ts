@@ -25,7 +25,7 @@ import { readServiceAddress } from "./sessions/server-settings.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A message may be larger than other commands, and its JSON encoding is larger still. */
-const LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_MESSAGE_BYTES) };
+export const MESSAGE_LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_MESSAGE_BYTES) };
 
 export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   if (parsed.options["list-models"] === true) return printModels(parsed, terminal);
@@ -50,7 +50,7 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
   await using assembled = await assembleAgent(options, onError, { onWarning, store });
   const { agent, warnings } = assembled;
   for (const warning of warnings) onWarning(warning);
-  const log = await store.openLog({ limits: LIMITS });
+  const log = await store.openLog({ limits: MESSAGE_LIMITS });
   try {
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
@@ -64,7 +64,7 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
 }
 
 /** Prints errors of which the records contain only the ID, if LOOM_DEBUG is set. */
-function createReporter(terminal: Terminal): (error: unknown, errorId: string) => void {
+export function createReporter(terminal: Pick<Terminal, "warn">): (error: unknown, errorId: string) => void {
   return (error, errorId) => {
     if (!process.env["LOOM_DEBUG"]) return;
     terminal.warn(`error ${errorId}: ${error instanceof Error ? error.stack : String(error)}`);

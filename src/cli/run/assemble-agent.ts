@@ -1,7 +1,7 @@
-/** Creates the agent of `loom run` from the options of the command. */
+/** Creates the agent of `loom run` and `loom chat` from the options of the command. */
 import { agent, type Agent } from "../../agents/index.ts";
 import { openAgentResources, type ResourceContext } from "../agent-resources.ts";
-import type { RunOptions } from "./read-run-options.ts";
+import type { AssemblyOptions } from "./read-run-options.ts";
 
 /** Disposing stops the MCP servers and closes the knowledge base. */
 export interface AssembledAgent extends AsyncDisposable {
@@ -12,7 +12,7 @@ export interface AssembledAgent extends AsyncDisposable {
 
 /** Throws if the model is not available, the workspace is not a folder, or the MCP configuration is invalid. */
 export async function assembleAgent(
-  options: RunOptions,
+  options: AssemblyOptions,
   onError: (error: unknown, errorId: string) => void,
   context: ResourceContext,
 ): Promise<AssembledAgent> {

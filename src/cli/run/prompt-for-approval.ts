@@ -8,12 +8,19 @@ import { ReadStream, WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
 import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
+import type { Style } from "../terminal.ts";
 import type { WaitingCall } from "./pending-approvals.ts";
 
 export interface ToolDecision {
   readonly decision: "approved" | "rejected";
   readonly arguments?: JsonObject;
   readonly reason?: string;
+}
+
+/** How the user is asked. `ask` rejects if the call no longer waits or the input is closed. */
+export interface ApprovalDialogue {
+  ask(prompt: string, prefilled?: string): Promise<string>;
+  say(text: string): void;
 }
 
 export interface PromptTerminal {
@@ -59,8 +66,8 @@ export async function promptForApproval(
   const dialogue = new Dialogue(createInterface({ input, output, terminal: true }), output, signal);
   dialogue.onInterrupt(onInterrupt);
   try {
-    dialogue.show(call.name, call.arguments, SHOWN_LINES);
-    return await decide(dialogue, call);
+    const { decision } = await decideCall(dialogue, call, { mayAllow: false, paint: dialogue.paint });
+    return decision;
   } catch (error) {
     if (!dialogue.isEnded) throw error;
     return undefined;
@@ -69,29 +76,47 @@ export async function promptForApproval(
   }
 }
 
-async function decide(dialogue: Dialogue, call: WaitingCall): Promise<ToolDecision> {
+export interface ApprovalWords {
+  /** The user can allow all calls of the tool in the session. */
+  readonly mayAllow: boolean;
+  readonly paint: (style: Style, text: string) => string;
+}
+
+/** Shows the call and asks until there is a decision. */
+export async function decideCall(
+  dialogue: ApprovalDialogue,
+  call: WaitingCall,
+  words: ApprovalWords,
+): Promise<{ readonly decision: ToolDecision; readonly isAllowed: boolean }> {
+  showCall(dialogue, call, words, SHOWN_LINES);
+  const question = `[y]es, [n]o,${words.mayAllow ? " [a]lways in this session," : ""} [e]dit, [s]how all: `;
   for (;;) {
-    const answer = (await dialogue.ask("[y]es, [n]o, [e]dit, [s]how all: ")).trim();
+    const answer = (await dialogue.ask(question)).trim();
     const [word = "", ...rest] = answer.split(/\s+/);
     switch (word.toLowerCase()) {
       case "y":
       case "yes":
       case "是":
-        return { decision: "approved" };
+        return { decision: { decision: "approved" }, isAllowed: false };
+      case "a":
+      case "always":
+        if (words.mayAllow) return { decision: { decision: "approved" }, isAllowed: true };
+        break;
       case "n":
       case "no":
       case "否": {
         const reason = rest.join(" ") || (await dialogue.ask("reason (optional): ")).trim();
-        return { decision: "rejected", ...(reason === "" ? {} : { reason }) };
+        return { decision: { decision: "rejected", ...(reason === "" ? {} : { reason }) }, isAllowed: false };
       }
       case "e":
       case "edit": {
         const edited = await edit(dialogue, call.arguments);
-        if (edited !== undefined) return { decision: "approved", arguments: edited };
+        if (edited !== undefined) return { decision: { decision: "approved", arguments: edited }, isAllowed: false };
         break;
       }
       case "s":
-        dialogue.show(call.name, call.arguments, Infinity);
+      case "show":
+        showCall(dialogue, call, words, Infinity);
         break;
       default:
     }
@@ -99,7 +124,7 @@ async function decide(dialogue: Dialogue, call: WaitingCall): Promise<ToolDecisi
 }
 
 /** Returns undefined if the user cancels the edit. */
-async function edit(dialogue: Dialogue, before: JsonObject): Promise<JsonObject | undefined> {
+async function edit(dialogue: ApprovalDialogue, before: JsonObject): Promise<JsonObject | undefined> {
   let text = escapeJson(JSON.stringify(before));
   if (text.length > LONGEST_EDIT) {
     dialogue.say("the arguments are too long to edit here");
@@ -118,7 +143,19 @@ async function edit(dialogue: Dialogue, before: JsonObject): Promise<JsonObject 
   }
 }
 
-class Dialogue {
+function showCall(
+  dialogue: ApprovalDialogue,
+  { name, arguments: input }: WaitingCall,
+  { paint }: ApprovalWords,
+  maxLines: number,
+): void {
+  const lines = JSON.stringify(input, null, 2).split("\n");
+  dialogue.say(`${paint(["yellow", "bold"], "?")} Allow ${paint("bold", cleanText(name))}?`);
+  for (const line of lines.slice(0, maxLines)) dialogue.say(`  ${escapeJson(line)}`);
+  if (lines.length > maxLines) dialogue.say(`  … ${plural(lines.length - maxLines, "more line")}`);
+}
+
+class Dialogue implements ApprovalDialogue {
   readonly #lines: Interface;
   readonly #output: NodeJS.WriteStream;
   readonly #signal: AbortSignal;
@@ -154,15 +191,7 @@ class Dialogue {
     return Promise.race([answer, this.#closed.promise]);
   }
 
-  show(name: string, input: JsonObject, maxLines: number): void {
-    const stream = this.#output;
-    const lines = JSON.stringify(input, null, 2).split("\n");
-    this.say(
-      `${styleText(["yellow", "bold"], "?", { stream })} Allow ${styleText("bold", cleanText(name), { stream })}?`,
-    );
-    for (const line of lines.slice(0, maxLines)) this.say(`  ${escapeJson(line)}`);
-    if (lines.length > maxLines) this.say(`  … ${plural(lines.length - maxLines, "more line")}`);
-  }
+  readonly paint = (style: Style, text: string): string => styleText(style, text, { stream: this.#output });
 
   say(text: string): void {
     this.#output.write(`${text}\n`);

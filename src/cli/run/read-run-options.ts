@@ -14,12 +14,8 @@ import { AGENT_OPTIONS, type RunAgentOptions, readChoice, readAgentOptions } fro
 
 export type ApprovalChoice = "ask" | "always" | "never";
 
-export interface RunOptions {
-  /** Undefined to resume a run. */
-  readonly message: string | undefined;
-  readonly sessionId: string;
-  /** The session ID was generated here. */
-  readonly isNewSession: boolean;
+/** Which agent to create, with which model and tools. */
+export interface AssemblyOptions {
   readonly agent: RunAgentOptions;
   readonly model: string;
   readonly baseURL: string | undefined;
@@ -30,6 +26,14 @@ export interface RunOptions {
   readonly allowFetch: boolean;
   /** Undefined: no knowledge base. */
   readonly knowledge: (KnowledgeChoice & { readonly isAutomatic: boolean }) | undefined;
+}
+
+export interface RunOptions extends AssemblyOptions {
+  /** Undefined to resume a run. */
+  readonly message: string | undefined;
+  readonly sessionId: string;
+  /** The session ID was generated here. */
+  readonly isNewSession: boolean;
   readonly approve: ApprovalChoice;
   readonly store: string;
   /** Undefined: text output instead of frames. */
@@ -60,9 +64,24 @@ export async function readRunOptions(
   env: Environment = process.env,
   own: LoadedAgents = {},
 ): Promise<RunOptions> {
-  const text = (name: string): string | undefined => textOption(parsed, name);
   const options = {
     ...readSession(parsed),
+    ...readAssemblyOptions(parsed, env, own),
+    approve: readApproval(parsed),
+    store: textOption(parsed, "store") ?? findStore(env),
+    frames: readFrameFormat(parsed),
+  };
+  return {
+    ...options,
+    describeResume: (missingTools = []) => describeResume(parsed, options.sessionId, missingTools),
+    message: await readMessage(parsed, terminal),
+  };
+}
+
+/** Reads the options of the agent, its model and its tools. */
+export function readAssemblyOptions(parsed: ParsedCommand, env: Environment, own: LoadedAgents): AssemblyOptions {
+  const text = (name: string): string | undefined => textOption(parsed, name);
+  return {
     agent: readAgentOptions(parsed, own),
     model: text("model") ?? readVariable(env, "LOOM_MODEL") ?? "offline",
     baseURL: text("base-url"),
@@ -72,14 +91,6 @@ export async function readRunOptions(
     mcp: text("mcp"),
     allowFetch: parsed.options["allow-fetch"] === true,
     knowledge: readKnowledge(parsed, env),
-    approve: readApproval(parsed),
-    store: text("store") ?? findStore(env),
-    frames: readFrameFormat(parsed),
-  };
-  return {
-    ...options,
-    describeResume: (missingTools = []) => describeResume(parsed, options.sessionId, missingTools),
-    message: await readMessage(parsed, terminal),
   };
 }
 
@@ -118,7 +129,7 @@ function readSession(parsed: ParsedCommand): Pick<RunOptions, "sessionId" | "isN
   return { sessionId: session ?? randomBytes(6).toString("hex"), isNewSession: session === undefined };
 }
 
-function readReasoning(parsed: ParsedCommand): ReasoningLevel | undefined {
+export function readReasoning(parsed: ParsedCommand): ReasoningLevel | undefined {
   const given = textOption(parsed, "reasoning");
   return given === undefined ? undefined : (readChoice("reasoning", given, REASONING_LEVELS) as ReasoningLevel);
 }

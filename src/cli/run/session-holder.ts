@@ -4,7 +4,8 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Agent } from "../../agents/index.ts";
-import type { Session } from "../../engine/index.ts";
+import type { AgentBlobs } from "../../agents/attachments.ts";
+import { openSession, type Session } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 
@@ -13,6 +14,8 @@ export interface SessionHolderOptions {
   readonly sessionId: string;
   readonly agent: Agent;
   readonly onError: (error: unknown, errorId: string) => void;
+  /** Images and files of the sessions. Default: none. */
+  readonly blobs?: AgentBlobs | undefined;
   /** Called once if another process holds the session. */
   readonly onHeld: () => void;
 }
@@ -89,9 +92,10 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   async #open(): Promise<Session | undefined> {
-    const { log, sessionId, agent, onError, onHeld } = this.#options;
+    const { log, sessionId, agent, blobs, onError, onHeld } = this.#options;
     try {
-      return await agent.openSession(log, sessionId, { onError });
+      if (blobs === undefined) return await agent.openSession(log, sessionId, { onError });
+      return await openSession(log, sessionId, { ...agent.sessionOptions(log, { blobs, onError }), onError });
     } catch (error) {
       if (!isLoomError(error, "lease_held", "fenced")) throw error;
       if (!this.#isHeldReported) onHeld();

@@ -22,9 +22,13 @@ import type {
   Session,
   SessionDetails,
 } from "../../server/api/shapes.generated.ts";
+import type { AgentBlobs } from "../../agents/attachments.ts";
 import type { BlobStore } from "../../server/blobs/blob-store.ts";
+import { createAgentBlobs } from "../../server/blobs/create-agent-blobs.ts";
+import { reserveIn } from "../../server/blobs/reserve-blobs.ts";
 import { deleteSessionAndBlobs } from "../../server/commands/delete-session.ts";
 import { executeCommand } from "../../server/commands/execute-command.ts";
+import { updateConversation } from "../../server/endpoints/conversation-versions.ts";
 import { copyBlobs, deleteForkOnError } from "../../server/endpoints/create-fork.ts";
 import {
   cutPage,
@@ -44,10 +48,12 @@ import { hideCredentials, isDatabase } from "../find-store.ts";
 import { openStore } from "../open-store.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type {
+  FileUpload,
   FollowRequest,
   FramesRequest,
   ImportRequest,
   IngestRequest,
+  ServerAgent,
   ListedPage,
   ListedSession,
   ListSessionsRequest,
@@ -177,10 +183,27 @@ export class LocalService implements SessionService {
     return describeIngested(sessionId, ingested);
   }
 
+  async renameSession(sessionId: string, title: string): Promise<void> {
+    await updateConversation(this.#log, sessionId, { title }, () => undefined);
+  }
+
+  async uploadFile(sessionId: string, { name, mediaType, bytes }: FileUpload): Promise<string> {
+    const blobs = await this.#openBlobs();
+    if (blobs === undefined) throw new LoomError("unsupported", "This store has no files");
+    await this.#log.createSession(sessionId);
+    const reserve = reserveIn(this.#log, sessionId);
+    return (await blobs.put(sessionId, [bytes], { mediaType, name, reserve })).blobId;
+  }
+
+  async listAgents(): Promise<readonly ServerAgent[]> {
+    return [];
+  }
+
   async send(command: ClientCommand): Promise<CommandResult> {
-    return readCommandResult(
-      await executeCommand({ log: this.#log, commands: { timeoutMs: HOLDER_WAIT_MS } }, command),
-    );
+    const hasFiles = command.type === "run" && (command.attachments ?? []).length > 0;
+    const blobs = hasFiles ? await this.#openBlobs() : undefined;
+    const host = { log: this.#log, commands: { timeoutMs: HOLDER_WAIT_MS }, ...(blobs === undefined ? {} : { blobs }) };
+    return readCommandResult(await executeCommand(host, command));
   }
 
   openFrames(sessionId: string, request: FramesRequest): AsyncIterable<readonly StreamFrame[]> {
@@ -208,6 +231,12 @@ export class LocalService implements SessionService {
   async findRejection(sessionId: string, { commandId }: SubmittedMessage): Promise<string | undefined> {
     const { outcome } = (await this.#log.getCommand(sessionId, commandId)) ?? {};
     return outcome === undefined || outcome.code === "done" ? undefined : (outcome.message ?? outcome.code);
+  }
+
+  /** Gives an agent of this process access to images and files. */
+  async openAgentBlobs(): Promise<AgentBlobs | undefined> {
+    const store = await this.#openBlobs();
+    return store === undefined ? undefined : createAgentBlobs(store, { basePath: "", log: this.#log });
   }
 
   async #openBlobs(): Promise<BlobStore | undefined> {

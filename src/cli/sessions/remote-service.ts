@@ -10,11 +10,13 @@ import type { StreamFrame } from "../../log/index.ts";
 import { isLoomError, LoomError, type StampedRecord } from "../../protocol/index.ts";
 import type {
   ActiveRuns,
+  Agents,
   Approvals,
   ForkedSession,
   ForkSession,
   IngestResult,
   Run,
+  Blob as BlobShape,
   Session,
   SessionDetails,
   SessionList,
@@ -24,9 +26,11 @@ import { readRemoteFrames } from "./remote-frames.ts";
 import { ServerApi } from "./server-api.ts";
 import type {
   FollowRequest,
+  FileUpload,
   FramesRequest,
   ImportRequest,
   IngestRequest,
+  ServerAgent,
   ListedPage,
   ListedSession,
   ListSessionsRequest,
@@ -165,6 +169,21 @@ export class RemoteService implements SessionService {
 
   async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {
     return this.#postStream(sessionId, body, { dialect: dialect?.name ?? "auto", framing: framing ?? "auto" }, signal);
+  }
+
+  async renameSession(sessionId: string, title: string): Promise<void> {
+    await this.#api.send({ method: "PATCH", path: pathOf(sessionId), body: { title } });
+  }
+
+  async uploadFile(sessionId: string, { name, mediaType, bytes }: FileUpload): Promise<string> {
+    const path = `${pathOf(sessionId)}/blobs${toQuery({ name })}`;
+    const headers = { "content-type": mediaType };
+    const { blob_id } = await this.#api.getJson<BlobShape>({ method: "POST", path, headers, bytes });
+    return blob_id;
+  }
+
+  async listAgents(): Promise<readonly ServerAgent[]> {
+    return (await this.#api.getJson<Agents>({ path: "/v1/agents" })).agents;
   }
 
   async #postStream(

@@ -11,10 +11,12 @@ import { LoomError } from "../../protocol/index.ts";
 import { parseObject } from "../../protocol/json.ts";
 
 export interface ServerRequest {
-  readonly method?: "GET" | "POST" | "DELETE";
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path below the address of the server, with its query. */
   readonly path: string;
   readonly body?: object | undefined;
+  /** A file. */
+  readonly bytes?: Uint8Array | undefined;
   /** A body that can be sent only once; the request is not repeated. */
   readonly stream?: ReadableStream<Uint8Array> | undefined;
   readonly headers?: { readonly [name: string]: string };
@@ -74,7 +76,7 @@ export class ServerApi {
   }
 
   async #attempt(
-    { method = "GET", path, body, stream, headers = {} }: ServerRequest,
+    { method = "GET", path, body, bytes, stream, headers = {} }: ServerRequest,
     signal: AbortSignal,
   ): Promise<AttemptResult> {
     const all = new Headers({ accept: "application/json", ...headers });
@@ -91,6 +93,7 @@ export class ServerApi {
         headers: all,
         signal,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(bytes === undefined ? {} : { body: bytes as Uint8Array<ArrayBuffer> }),
         ...(stream === undefined ? {} : { body: stream, duplex: "half" }),
       });
     } catch (error) {

@@ -10,6 +10,7 @@ import type { Framing } from "../../framing/index.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import type { StampedRecord, StreamModes } from "../../protocol/index.ts";
 import type {
+  Agents,
   Approvals,
   ForkedSession,
   ForkSession,
@@ -80,6 +81,15 @@ export interface ImportRequest {
   readonly signal: AbortSignal;
 }
 
+/** A file to attach to a message. */
+export interface FileUpload {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+export type ServerAgent = Agents["agents"][number];
+
 /** A message, as `loom run` sent it. */
 export interface SubmittedMessage {
   readonly runId: string;
@@ -105,6 +115,11 @@ export interface SessionService extends AsyncDisposable {
   /** Returns false if the session does not exist. */
   deleteSession(sessionId: string): Promise<boolean>;
   ingest(request: IngestRequest): Promise<IngestResult>;
+  renameSession(sessionId: string, title: string): Promise<void>;
+  /** Stores a file for a message of the session, and returns its ID. A missing session is created. */
+  uploadFile(sessionId: string, file: FileUpload): Promise<string>;
+  /** Lists the agents of a server. A store has none. */
+  listAgents(): Promise<readonly ServerAgent[]>;
   /** Sends a cancel or an approval and waits for the result. */
   send(command: ClientCommand): Promise<CommandResult>;
   /** Yields the frames of a session; ends without an error if the signal is aborted. */
