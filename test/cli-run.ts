@@ -90,6 +90,7 @@ const STORING: ReadonlySet<string | undefined> = new Set([
   "runs",
   "cancel",
   "approve",
+  "chat",
 ]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */

@@ -16,6 +16,7 @@ import {
   parseCommand,
   usageOf,
 } from "./command.ts";
+import { CHAT } from "./chat/chat-command.ts";
 import { COMPLETION, runCompletion } from "./completion.ts";
 import { BACKUP, RESTORE, VERIFY } from "./backup/backup-commands.ts";
 import { DOCTOR } from "./doctor/doctor-command.ts";
@@ -43,6 +44,7 @@ interface ListedCommand {
 export const COMMANDS: readonly ListedCommand[] = [
   // Loaded on demand: the other commands do not need agents.
   { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
+  { command: CHAT, run: async (parsed, terminal) => (await import("./chat/run-chat.ts")).runChat(parsed, terminal) },
   {
     command: SERVE,
     run: async (parsed, terminal) => (await import("./serve/serve.ts")).serve(parsed, terminal),

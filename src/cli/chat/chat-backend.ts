@@ -1,0 +1,290 @@
+/**
+ * What a chat needs besides the screen: sessions, and agents that answer in them. Either agents of this process with a
+ * local store, or the agents of a server.
+ */
+import type { Agent } from "../../agents/index.ts";
+import { findNearest } from "../../protocol/find-nearest.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
+import type { Log } from "../../log/index.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { readVariable } from "../find-store.ts";
+import { cutColumns } from "../fit-text.ts";
+import { type LoadedAgents, loadAgents } from "../load-agents.ts";
+import { openStore } from "../open-store.ts";
+import { createReporter, MESSAGE_LIMITS } from "../run-agent.ts";
+import { type AssembledAgent, assembleAgent } from "../run/assemble-agent.ts";
+import { nameAgent, toFlagNames } from "../run/read-agent-options.ts";
+import { type AssemblyOptions, readAssemblyOptions, readReasoning } from "../run/read-run-options.ts";
+import { SessionHolder } from "../run/session-holder.ts";
+import { LocalService } from "../sessions/local-service.ts";
+import type { ServerAgent, SessionService } from "../sessions/session-service.ts";
+import type { StoreParts } from "../store-parts.ts";
+import { CHAT_RESOURCES } from "./chat-command.ts";
+
+/** Fields that this chat adds to every message. */
+export interface ChatRunFields {
+  readonly agent?: string;
+  readonly reasoning?: ReasoningLevel;
+  readonly instructions?: string;
+}
+
+export interface ChatBackend extends AsyncDisposable {
+  readonly service: SessionService;
+  readonly agentName: string;
+  /** Undefined if the server does not name it. */
+  readonly modelName: string | undefined;
+  readonly runFields: ChatRunFields;
+  listAgents(): Promise<readonly string[]>;
+  /** Throws a CliError if there is no such agent. */
+  selectAgent(name: string): Promise<void>;
+  /** Throws a CliError if the model is not available. */
+  selectModel(name: string): Promise<void>;
+  /** From now on, this process runs the messages of the session if no other process does. */
+  hold(sessionId: string): Promise<void>;
+  /** Stops running messages here. A live run is left for the next process. */
+  release(): Promise<void>;
+  /** Tools that the run needs in order to continue, and that this process lacks. */
+  findMissing(tools: readonly string[]): readonly string[];
+}
+
+export type ReportNote = (text: string) => void;
+
+const BUILT_IN = ["react", "tot", "got", "agot"];
+
+export async function openLocalBackend(parsed: ParsedCommand, store: string, onNote: ReportNote): Promise<ChatBackend> {
+  const file = textOption(parsed, "agents") ?? readVariable(process.env, "LOOM_AGENTS");
+  const own = file === undefined ? {} : await loadAgents(file);
+  const options = readAssemblyOptions(parsed, process.env, own);
+  const parts = await openStore(store);
+  try {
+    const log = await parts.openLog({ limits: MESSAGE_LIMITS });
+    const backend = new LocalBackend({ parsed, own, parts, log, onNote });
+    await backend.assemble(options);
+    return backend;
+  } catch (error) {
+    await parts[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+interface LocalBackendOptions {
+  readonly parsed: ParsedCommand;
+  readonly own: LoadedAgents;
+  readonly parts: StoreParts;
+  readonly log: Log;
+  readonly onNote: ReportNote;
+}
+
+class LocalBackend implements ChatBackend {
+  readonly service: LocalService;
+  readonly #options: LocalBackendOptions;
+  readonly #onError: (error: unknown, errorId: string) => void;
+  #parsed: ParsedCommand;
+  #assembled: AssembledAgent | undefined;
+  #names = { agent: "", model: "" };
+  #holder: SessionHolder | undefined;
+  #heldId: string | undefined;
+
+  constructor(options: LocalBackendOptions) {
+    this.#options = options;
+    this.#parsed = options.parsed;
+    this.service = new LocalService(options.log, options.parts);
+    this.#onError = createReporter({ warn: options.onNote });
+  }
+
+  get agentName(): string {
+    return this.#names.agent;
+  }
+
+  get modelName(): string {
+    return this.#names.model;
+  }
+
+  get runFields(): ChatRunFields {
+    return { agent: this.agentName };
+  }
+
+  get #agent(): Agent {
+    if (this.#assembled === undefined) throw new Error("no agent was assembled");
+    return this.#assembled.agent;
+  }
+
+  async listAgents(): Promise<readonly string[]> {
+    return [...new Set([...Object.keys(this.#options.own), ...BUILT_IN])];
+  }
+
+  async selectAgent(name: string): Promise<void> {
+    assertAgent(name, await this.listAgents());
+    await this.#change({ agent: name });
+  }
+
+  async selectModel(name: string): Promise<void> {
+    await this.#change({ model: name });
+  }
+
+  async hold(sessionId: string): Promise<void> {
+    if (this.#heldId === sessionId) return;
+    await this.release();
+    const { log, onNote } = this.#options;
+    this.#heldId = sessionId;
+    const holder = new SessionHolder({
+      log,
+      sessionId,
+      agent: this.#agent,
+      blobs: await this.service.openAgentBlobs(),
+      onError: this.#onError,
+      onHeld: () => onNote("another process holds this session and runs the messages"),
+    });
+    this.#holder = holder;
+    holder.finished.catch((error: unknown) => {
+      onNote(`messages are not run here: ${error instanceof Error ? cutColumns(error.message, 300) : "unknown error"}`);
+    });
+  }
+
+  async release(): Promise<void> {
+    const holder = this.#holder;
+    this.#holder = undefined;
+    this.#heldId = undefined;
+    await holder?.[Symbol.asyncDispose]();
+  }
+
+  findMissing(tools: readonly string[]): readonly string[] {
+    return this.#holder?.isHolding === true ? this.#holder.findMissing(tools) : [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+    await this.#close(this.#assembled);
+    await this.service[Symbol.asyncDispose]();
+  }
+
+  /** Creates the agent; the one before is closed only if that succeeds. */
+  async assemble(options: AssemblyOptions): Promise<void> {
+    const { parts, onNote } = this.#options;
+    const onWarning = (warning: string): void => onNote(cutColumns(warning, 500));
+    let assembled: AssembledAgent;
+    try {
+      assembled = await assembleAgent(options, this.#onError, { onWarning, store: parts });
+    } catch (error) {
+      if (!isLoomError(error)) throw error;
+      throw new CliError(toFlagNames(error.message));
+    }
+    for (const warning of assembled.warnings) onWarning(warning);
+    const heldId = this.#heldId;
+    await this.release();
+    await this.#close(this.#assembled);
+    this.#assembled = assembled;
+    const isOwn = options.agent.kind === "own";
+    this.#names = { agent: nameAgent(options.agent), model: isOwn ? "its own model" : options.model };
+    if (heldId !== undefined) await this.hold(heldId);
+  }
+
+  async #change(change: { readonly agent?: string; readonly model?: string }): Promise<void> {
+    const { options } = this.#parsed;
+    // Options of one kind of agent do not apply to another.
+    const kept = Object.entries(options).filter(([name]) => change.agent === undefined || CHAT_RESOURCES.has(name));
+    const isOwn = change.agent !== undefined && Object.hasOwn(this.#options.own, change.agent);
+    const parsed: ParsedCommand = {
+      ...this.#parsed,
+      options: { ...(isOwn ? {} : Object.fromEntries(kept)), agent: this.agentName, ...change },
+    };
+    await this.assemble(readAssemblyOptions(parsed, process.env, this.#options.own));
+    this.#parsed = isOwn ? { ...this.#parsed, options: { ...options, ...change } } : parsed;
+  }
+
+  async #close(assembled: AssembledAgent | undefined): Promise<void> {
+    await assembled?.agent.close();
+    await assembled?.[Symbol.asyncDispose]();
+  }
+}
+
+export async function openServerBackend(parsed: ParsedCommand, service: SessionService): Promise<ChatBackend> {
+  const agents = await service.listAgents();
+  const name = textOption(parsed, "agent");
+  const [first] = agents;
+  const chosen = agents.find((each) => (name === undefined ? each.is_default : each.name === name)) ?? first;
+  const backend = new ServerBackend(service, agents, chosen, {
+    ...pick("reasoning", readReasoning(parsed)),
+    ...pick("instructions", textOption(parsed, "system")),
+  });
+  if (name !== undefined) await backend.selectAgent(name);
+  return backend;
+}
+
+class ServerBackend implements ChatBackend {
+  readonly service: SessionService;
+  readonly #agents: readonly ServerAgent[];
+  readonly #fields: ChatRunFields;
+  #chosen: ServerAgent | undefined;
+
+  constructor(
+    service: SessionService,
+    agents: readonly ServerAgent[],
+    chosen: ServerAgent | undefined,
+    fields: ChatRunFields,
+  ) {
+    this.service = service;
+    this.#agents = agents;
+    this.#chosen = chosen;
+    this.#fields = fields;
+  }
+
+  get agentName(): string {
+    return this.#chosen?.name ?? "default agent";
+  }
+
+  get modelName(): string | undefined {
+    return this.#chosen?.model;
+  }
+
+  get runFields(): ChatRunFields {
+    return { ...this.#fields, ...pick("agent", this.#chosen?.name) };
+  }
+
+  async listAgents(): Promise<readonly string[]> {
+    return this.#agents.map(({ name }) => name);
+  }
+
+  async selectAgent(name: string): Promise<void> {
+    assertAgent(name, await this.listAgents());
+    this.#chosen = this.#agents.find((agent) => agent.name === name);
+  }
+
+  async selectModel(name: string): Promise<void> {
+    const found = this.#agents.filter(({ model }) => model === name);
+    const same = found.find(({ kind }) => kind === this.#chosen?.kind) ?? found[0];
+    if (same === undefined)
+      throw new CliError(`no agent of the server uses the model \`${name}\``, "/agent lists the agents");
+    this.#chosen = same;
+  }
+
+  async hold(): Promise<void> {
+    // The server runs the messages.
+  }
+
+  async release(): Promise<void> {
+    // The server continues the runs.
+  }
+
+  findMissing(): readonly string[] {
+    return [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service[Symbol.asyncDispose]();
+  }
+}
+
+function assertAgent(name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const nearest = findNearest(name, known);
+  throw new CliError(
+    `there is no agent \`${name}\``,
+    nearest === undefined ? `choose one of ${known.join(", ")}` : `did you mean ${nearest}?`,
+  );
+}
+
+function pick<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
+}

@@ -1,0 +1,368 @@
+/**
+ * What the chat does, apart from showing it: executes commands, sends messages, decides on tool calls and changes
+ * sessions. The screen and the plain mode both use it.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { homedir } from "node:os";
+import { isLoomError } from "../../protocol/index.ts";
+import { CliError } from "../command.ts";
+import { plural } from "../fit-text.ts";
+import { Approver } from "../run/approver.ts";
+import type { ToolDecision } from "../run/prompt-for-approval.ts";
+import type { WaitingCall } from "../run/pending-approvals.ts";
+import type { ChatBackend } from "./chat-backend.ts";
+import { type ChatFile, ChatConversation } from "./chat-conversation.ts";
+import { findMediaType } from "./find-media-type.ts";
+import { describeSlashCommand, readSlashInput, SLASH_COMMANDS, type SlashName } from "./slash-commands.ts";
+import { formatThoughts } from "./thought-rows.ts";
+import { cutText, type PaintText, paintRow, wrapRows } from "./text-rows.ts";
+
+/** A decision of the user about a tool call. */
+export interface ChatDecision {
+  readonly decision: ToolDecision;
+  /** All calls of the tool are allowed in this session. */
+  readonly isAllowed: boolean;
+}
+
+/** How the chat reaches the user. */
+export interface ChatSurface {
+  readonly width: number;
+  readonly paint: PaintText;
+  /** The view, or what waits, changed. */
+  changed(): void;
+  /** Prints rows that stay. */
+  print(rows: readonly string[]): void;
+  /** Another session is shown. */
+  switched(): void;
+  /** Returns undefined if the call no longer waits or the input ended. */
+  decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined>;
+}
+
+/** Sessions listed by `/sessions`. */
+const LISTED = 15;
+/** Largest file that is attached, in bytes. */
+const MAX_FILE_BYTES = 25_000_000;
+
+const KEYS: readonly (readonly [keys: string, about: string])[] = [
+  ["Enter", "send"],
+  ["Alt+Enter, \\ Enter", "new line"],
+  ["Up, Down", "earlier messages"],
+  ["Tab", "complete a command"],
+  ["Ctrl-C", "cancel the run, clear the input; twice: leave"],
+  ["Ctrl-D", "leave"],
+];
+
+export class ChatController {
+  readonly backend: ChatBackend;
+  readonly #surface: ChatSurface;
+  readonly #files: ChatFile[] = [];
+  #conversation: ChatConversation;
+  #approver: Approver;
+  #lastMessage: string | undefined;
+  #isNew = true;
+  #missingReported = "";
+
+  constructor(backend: ChatBackend, surface: ChatSurface) {
+    this.backend = backend;
+    this.#surface = surface;
+    [this.#conversation, this.#approver] = this.#create(randomBytes(6).toString("hex"));
+  }
+
+  get conversation(): ChatConversation {
+    return this.#conversation;
+  }
+
+  get files(): readonly ChatFile[] {
+    return this.#files;
+  }
+
+  /** A run is live, or a message waits. */
+  get isBusy(): boolean {
+    return this.#conversation.liveTurn !== undefined || this.#conversation.waitingMessages.length > 0;
+  }
+
+  /** True until the first message of a new session. */
+  get isNewSession(): boolean {
+    return this.#isNew;
+  }
+
+  /** Executes a command or sends a message. Returns true if the user wants to leave. */
+  async submit(text: string): Promise<boolean> {
+    const input = readSlashInput(text);
+    try {
+      if (input?.kind === "error") this.#say(input.message);
+      else if (input?.kind === "command") return await this.#execute(input.name, input.argument);
+      else await this.#send(text.startsWith("//") ? text.slice(1) : text);
+    } catch (error) {
+      this.#say(describeFailure(error));
+    }
+    return false;
+  }
+
+  /** Opens a session. Throws a LoomError or a CliError. */
+  async open(sessionId: string): Promise<void> {
+    if ((await this.backend.service.getSession(sessionId)) === undefined)
+      throw new CliError(`there is no session \`${sessionId}\``, "/sessions lists them");
+    await this.#switch(sessionId);
+    this.#isNew = false;
+    await this.backend.hold(sessionId);
+    const { isEarlierHidden } = await this.#conversation.open();
+    if (isEarlierHidden) this.#say("… earlier turns are not shown");
+    const { lastTurn } = this.#conversation;
+    this.#lastMessage = lastTurn?.messages.find(({ role }) => role === "user")?.mainContent;
+    this.update();
+  }
+
+  /** Cancels the run and the messages that wait. */
+  async stop(): Promise<void> {
+    if (!this.isBusy) {
+      this.#say("no run to cancel");
+      return;
+    }
+    this.#say("cancelling");
+    const failure = await this.#conversation.cancel();
+    if (failure !== undefined) this.#say(`the run was not cancelled: ${failure}`);
+  }
+
+  /** Passes changes of the view on: calls that wait for a decision. */
+  update(): void {
+    const calls = this.#conversation.waitingCalls;
+    const missing = calls.length === 0 ? [] : this.backend.findMissing(calls.map(({ name }) => name));
+    // The call is shown before the question.
+    this.#surface.changed();
+    if (missing.length > 0) this.#reportMissing(missing);
+    this.#approver.update(missing.length > 0 ? [] : calls);
+  }
+
+  close(): void {
+    this.#approver.close();
+    this.#conversation.close();
+  }
+
+  #create(sessionId: string): [ChatConversation, Approver] {
+    const { service } = this.backend;
+    const conversation = new ChatConversation({
+      service,
+      sessionId,
+      onChange: () => {
+        if (this.#conversation === conversation) this.update();
+      },
+      onNote: (text) => this.#say(text),
+    });
+    const approver = new Approver({
+      service,
+      sessionId,
+      decide: async (call, signal) => this.#decide(call, signal),
+      onInputClosed: () => undefined,
+      onRefused: ({ name }, message) => this.#say(`the decision on ${name} was rejected: ${message}`),
+      onFailed: (error) => this.#say(describeFailure(error)),
+    });
+    return [conversation, approver];
+  }
+
+  async #switch(sessionId: string): Promise<void> {
+    this.close();
+    await this.backend.release();
+    this.#files.length = 0;
+    this.#lastMessage = undefined;
+    this.#missingReported = "";
+    [this.#conversation, this.#approver] = this.#create(sessionId);
+    this.#surface.switched();
+  }
+
+  async #decide(call: WaitingCall, signal: AbortSignal): Promise<ToolDecision | undefined> {
+    const decided = await this.#surface.decide(call, signal);
+    if (decided?.isAllowed !== true) return decided?.decision;
+    const { sessionId: session } = this.#conversation;
+    const result = await this.backend.service.send({
+      type: "permission",
+      id: randomUUID(),
+      session,
+      name: call.name,
+      rule: "allow",
+    });
+    if (result.kind !== "done" && result.kind !== "accepted")
+      this.#say(`${call.name} is allowed only once: ${result.message}`);
+    return decided.decision;
+  }
+
+  async #send(text: string): Promise<void> {
+    if (text.trim() === "" && this.#files.length === 0) return;
+    this.#lastMessage = text;
+    const files = this.#files.splice(0);
+    const conversation = this.#conversation;
+    this.#isNew = false;
+    await this.backend.hold(conversation.sessionId);
+    const refusal = await conversation.send(text, files, this.backend.runFields);
+    if (refusal !== undefined) this.#say(`the message was not accepted: ${refusal}`);
+  }
+
+  async #execute(name: SlashName, argument: string): Promise<boolean> {
+    switch (name) {
+      case "help":
+        this.#help();
+        return false;
+      case "new":
+        await this.#switch(randomBytes(6).toString("hex"));
+        this.#isNew = true;
+        this.#say("new session");
+        return false;
+      case "sessions":
+        await this.#listSessions(argument);
+        return false;
+      case "open":
+        await this.open(argument);
+        return false;
+      case "agent":
+        await this.#changeAgent(argument);
+        return false;
+      case "model":
+        await this.#changeModel(argument);
+        return false;
+      case "attach":
+        await this.#attach(argument);
+        return false;
+      case "detach":
+        this.#say(`${plural(this.#files.splice(0).length, "file")} removed`);
+        this.#surface.changed();
+        return false;
+      case "export":
+        await this.#export(argument);
+        return false;
+      case "title":
+        this.#assertStored();
+        await this.backend.service.renameSession(this.#conversation.sessionId, argument);
+        this.#say("renamed");
+        return false;
+      case "tree":
+        this.#showThoughts();
+        return false;
+      case "retry":
+        if (this.#lastMessage === undefined) this.#say("no message to send again");
+        else await this.#send(this.#lastMessage);
+        return false;
+      case "stop":
+        await this.stop();
+        return false;
+      case "quit":
+        return true;
+    }
+  }
+
+  #help(): void {
+    const { paint, width } = this.#surface;
+    const rows = [
+      ...SLASH_COMMANDS.map((command) => [describeSlashCommand(command), command.about] as const),
+      ...KEYS,
+    ].map(([left, about]) => `${paint("cyan", left.padEnd(20))} ${cutText(about, width - 21)}`);
+    this.#surface.print([...rows, ""]);
+  }
+
+  async #listSessions(words: string): Promise<void> {
+    const query = words === "" ? undefined : words;
+    const { items } = await this.backend.service.listSessions({ limit: LISTED, query });
+    const { paint, width } = this.#surface;
+    if (items.length === 0) this.#say(query === undefined ? "no sessions" : "no session contains these words");
+    else
+      this.#surface.print([
+        ...items.map(({ session_id, title = "", match }) => {
+          const text = match === undefined || match.where === "title" ? title : `${title}: ${match.snippet}`;
+          return `${paint("cyan", session_id)} ${cutText(text, Math.max(1, width - session_id.length - 1))}`;
+        }),
+        paint("dim", "/open ID continues one"),
+        "",
+      ]);
+  }
+
+  async #changeAgent(name: string): Promise<void> {
+    if (name === "") {
+      const others = (await this.backend.listAgents()).filter((each) => each !== this.backend.agentName);
+      this.#say(`agent ${this.backend.agentName}; others: ${others.join(", ") || "none"}`);
+      return;
+    }
+    this.#assertIdle();
+    await this.backend.selectAgent(name);
+    this.#say(`agent ${this.backend.agentName}`);
+    this.#surface.changed();
+  }
+
+  async #changeModel(name: string): Promise<void> {
+    if (name !== "") {
+      this.#assertIdle();
+      await this.backend.selectModel(name);
+    }
+    this.#say(`model ${this.backend.modelName ?? "of the server"}`);
+    this.#surface.changed();
+  }
+
+  async #attach(path: string): Promise<void> {
+    const file = resolve(path.replace(/^~(?=\/)/, homedir()).replace(/^(['"])(.*)\1$/, "$2"));
+    const name = basename(file);
+    const info = await stat(file).catch((error: unknown) => {
+      throw new CliError(`cannot read ${name} (${(error as NodeJS.ErrnoException).code ?? "?"})`);
+    });
+    if (!info.isFile()) throw new CliError(`${name} is not a file`);
+    if (info.size > MAX_FILE_BYTES) throw new CliError(`${name} is larger than ${Math.round(MAX_FILE_BYTES / 1e6)} MB`);
+    const bytes = await readFile(file);
+    const upload = { name, mediaType: findMediaType(name, bytes), bytes };
+    const blobId = await this.backend.service.uploadFile(this.#conversation.sessionId, upload);
+    this.#files.push({ name, blobId });
+    this.#say(`attached ${name}, ${bytes.length} bytes`);
+    this.#surface.changed();
+  }
+
+  async #export(path: string): Promise<void> {
+    this.#assertStored();
+    const file = resolve(path.replace(/^~(?=\/)/, homedir()));
+    const { signal } = new AbortController();
+    const records = this.backend.service.exportSession(this.#conversation.sessionId, signal);
+    try {
+      // An existing file is kept.
+      await pipeline(Readable.from(records), createWriteStream(file, { flags: "wx", mode: 0o600 }));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (isLoomError(error) || code === undefined) throw error;
+      throw new CliError(code === "EEXIST" ? `${path} exists` : `cannot write ${path} (${code})`);
+    }
+    this.#say(`written to ${path}`);
+  }
+
+  #showThoughts(): void {
+    const turns = this.#conversation.view?.turns ?? [];
+    const turn = turns.findLast(({ tree, graph }) => tree !== undefined || graph !== undefined);
+    const rows = turn === undefined ? undefined : formatThoughts(turn, this.#surface.width, this.#surface.paint);
+    if (rows === undefined) this.#say("no thoughts in this session; choose an agent with /agent tot or /agent got");
+    else this.#surface.print([...rows, ""]);
+  }
+
+  #reportMissing(missing: readonly string[]): void {
+    const names = missing.join(", ");
+    if (names === this.#missingReported) return;
+    this.#missingReported = names;
+    this.#say(`the run waits for approval, but needs tools that are not available here: ${names}`);
+  }
+
+  #assertIdle(): void {
+    if (this.isBusy) throw new CliError("a run is live", "stop it with /stop first");
+  }
+
+  #assertStored(): void {
+    if (this.#isNew && this.#files.length === 0) throw new CliError("the session has no messages");
+  }
+
+  #say(text: string): void {
+    const { paint, width } = this.#surface;
+    this.#surface.print(wrapRows([{ text, style: "dim" }], { width }).map((row) => paintRow(row, paint)));
+  }
+}
+
+function describeFailure(error: unknown): string {
+  if (error instanceof CliError) return error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
+  if (isLoomError(error)) return error.message;
+  return `internal error: ${error instanceof Error ? error.message : String(error)}`;
+}

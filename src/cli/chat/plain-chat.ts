@@ -1,0 +1,188 @@
+/**
+ * The chat as plain lines: nothing that was written is changed, and every line says what it is. For screen readers,
+ * simple terminals and pipes.
+ */
+import { createInterface, type Interface } from "node:readline";
+import { decideCall } from "../run/prompt-for-approval.ts";
+import type { WaitingCall } from "../run/pending-approvals.ts";
+import { OutputClosed, type Terminal } from "../terminal.ts";
+import type { ChatBackend } from "./chat-backend.ts";
+import { ChatController, type ChatDecision, type ChatSurface } from "./chat-controller.ts";
+import { PlainTurns } from "./plain-turns.ts";
+import type { PaintText } from "./text-rows.ts";
+
+export interface PlainChatOptions {
+  readonly backend: ChatBackend;
+  readonly terminal: Terminal;
+  readonly onReady: (report: (text: string) => void) => void;
+}
+
+const LEFT_WAITING = 3;
+const STOPPED = 130;
+const OUTPUT_CLOSED = 141;
+/** Lines are not wrapped here: the terminal or the screen reader does that. */
+const LONGEST_LINE = 100_000;
+
+/** The call that is asked about was decided elsewhere, or the input ended. */
+const WITHDRAWN = new Error("the question was withdrawn");
+
+export class PlainChat implements ChatSurface {
+  readonly width = LONGEST_LINE;
+  readonly paint: PaintText;
+  readonly #terminal: Terminal;
+  readonly #controller: ChatController;
+  #lines: Interface | undefined;
+  readonly #turns = new PlainTurns();
+  readonly #left = Promise.withResolvers<number>();
+  #question: PromiseWithResolvers<string> | undefined;
+  #settled = Promise.withResolvers<void>();
+  #wasInterrupted = false;
+  #isPrompting = false;
+
+  constructor({ backend, terminal, onReady }: PlainChatOptions) {
+    this.#terminal = terminal;
+    this.paint = terminal.style;
+    this.#controller = new ChatController(backend, this);
+    onReady((text) => this.print([text]));
+  }
+
+  async run(sessionId: string | undefined): Promise<number> {
+    const interrupt = (): void => this.#interrupt();
+    const end = (): void => this.#left.resolve(STOPPED);
+    process.on("SIGINT", interrupt).on("SIGTERM", end).on("SIGHUP", end);
+    try {
+      const { agentName, modelName = "model of the server" } = this.#controller.backend;
+      this.print([`agent ${agentName}, ${modelName}; /help lists commands`]);
+      if (sessionId !== undefined) await this.#controller.open(sessionId);
+      return await Promise.race([this.#readLines(), this.#left.promise]);
+    } finally {
+      this.#controller.close();
+      this.#lines?.close();
+      process.off("SIGINT", interrupt).off("SIGTERM", end).off("SIGHUP", end);
+    }
+  }
+
+  changed(): void {
+    const { conversation } = this.#controller;
+    const todoLists = conversation.view?.todoLists ?? [];
+    for (const turn of conversation.openTurns) {
+      // The user has just typed it.
+      if (this.#terminal.stdin.isTTY && conversation.hasSent(turn.runId)) this.#turns.skipMessage(turn);
+      this.print(this.#turns.describe(turn, todoLists));
+    }
+    for (const turn of conversation.takeFinished()) this.print(this.#turns.finish(turn, todoLists));
+    if (conversation.interruption !== undefined) this.#sayOnce(`connection lost: ${conversation.interruption}`);
+    else this.#lastSaid = undefined;
+    if (!this.#isWorking) this.#settled.resolve();
+  }
+
+  print(rows: readonly string[]): void {
+    if (rows.length === 0) return;
+    const start = this.#isPrompting && this.#terminal.stdin.isTTY ? "\n" : "";
+    this.#isPrompting = false;
+    this.#terminal.write(`${start}${rows.join("\n")}\n`).catch((error: unknown) => {
+      if (error instanceof OutputClosed) this.#left.resolve(OUTPUT_CLOSED);
+      else this.#left.reject(error);
+    });
+  }
+
+  switched(): void {
+    this.#question?.reject(WITHDRAWN);
+  }
+
+  async decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined> {
+    const ask = (prompt: string, prefilled = ""): Promise<string> => this.#ask(prompt, prefilled, signal);
+    try {
+      return await decideCall({ ask, say: (text) => this.print([text]) }, call, { mayAllow: true, paint: this.paint });
+    } catch (error) {
+      if (error !== WITHDRAWN) throw error;
+      return undefined;
+    }
+  }
+
+  /** A run or a message is under way, and no question is open. */
+  get #isWorking(): boolean {
+    const { conversation, isBusy } = this.#controller;
+    return this.#question === undefined && (isBusy || conversation.openTurns.length > 0);
+  }
+
+  async #readLines(): Promise<number> {
+    // Opened only now: lines that arrive before they are read would be lost.
+    const lines = createInterface({ input: this.#terminal.stdin, terminal: false });
+    this.#lines = lines;
+    let message = "";
+    this.#prompt();
+    for await (const line of lines) {
+      this.#isPrompting = false;
+      this.#wasInterrupted = false;
+      if (this.#question !== undefined) this.#question.resolve(line);
+      else if (line.endsWith("\\")) {
+        message += `${line.slice(0, -1)}\n`;
+        continue;
+      } else {
+        const text = message + line;
+        message = "";
+        if (await this.#controller.submit(text)) return 0;
+      }
+      // A program at the other end of a pipe does not wait for the answer.
+      if (!this.#terminal.stdin.isTTY) await this.#settle();
+      this.#prompt();
+    }
+    await this.#settle();
+    if (this.#question === undefined) return 0;
+    this.#question.reject(WITHDRAWN);
+    const { sessionId } = this.#controller.conversation;
+    this.print([`the run is left waiting for approval; continue with: loom chat ${sessionId}`]);
+    return LEFT_WAITING;
+  }
+
+  /** Resolves when no run is under way, or it waits for the user. */
+  async #settle(): Promise<void> {
+    // A decision is sent after its question was answered.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#isWorking) {
+      this.#settled = Promise.withResolvers();
+      await this.#settled.promise;
+    }
+  }
+
+  async #ask(prompt: string, prefilled: string, signal: AbortSignal): Promise<string> {
+    if (signal.aborted) throw WITHDRAWN;
+    const question = Promise.withResolvers<string>();
+    this.#question = question;
+    const withdraw = (): void => question.reject(WITHDRAWN);
+    signal.addEventListener("abort", withdraw, { once: true });
+    // Lines cannot be filled in beforehand.
+    this.print(prefilled === "" ? [prompt.trimEnd()] : [`now: ${prefilled}`, prompt.trimEnd()]);
+    this.#settled.resolve();
+    try {
+      return await question.promise;
+    } finally {
+      signal.removeEventListener("abort", withdraw);
+      this.#question = undefined;
+    }
+  }
+
+  #prompt(): void {
+    if (!this.#terminal.stdin.isTTY || this.#isWorking || this.#question !== undefined) return;
+    this.#isPrompting = true;
+    void this.#terminal.write("you: ").catch(() => undefined);
+  }
+
+  #interrupt(): void {
+    if (this.#wasInterrupted) {
+      this.#left.resolve(STOPPED);
+      return;
+    }
+    this.#wasInterrupted = true;
+    if (this.#controller.isBusy) void this.#controller.stop();
+    this.print(["press Ctrl-C again to leave"]);
+  }
+
+  #lastSaid: string | undefined;
+
+  #sayOnce(text: string): void {
+    if (text !== this.#lastSaid) this.print([text]);
+    this.#lastSaid = text;
+  }
+}

@@ -1,0 +1,85 @@
+/** `loom chat`: opens the sessions and the agents, and shows the chat on a terminal or as plain lines. */
+import { join } from "node:path";
+import { styleText } from "node:util";
+import { CliError, type ParsedCommand } from "../command.ts";
+import { findDataFolder } from "../find-store.ts";
+import { explainErrors } from "../sessions/explain-error.ts";
+import { openRemoteService } from "../sessions/open-service.ts";
+import { readServiceAddress, type ServiceAddress } from "../sessions/server-settings.ts";
+import type { SessionService } from "../sessions/session-service.ts";
+import type { Terminal } from "../terminal.ts";
+import { type ChatBackend, openLocalBackend, openServerBackend, type ReportNote } from "./chat-backend.ts";
+import { InputHistory } from "./input-history.ts";
+import type { PaintText } from "./text-rows.ts";
+
+/** Options that apply to agents of a server. */
+const SERVER_OPTIONS: ReadonlySet<string> = new Set(
+  "server token-file agent reasoning system continue plain no-history".split(" "),
+);
+
+export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const { options, argument } = parsed;
+  if (argument !== undefined && options["continue"] === true)
+    throw new CliError("`--continue` and SESSION cannot be used together");
+  const address = readServiceAddress(parsed);
+  return explainErrors(async () => {
+    let report: ReportNote = (text) => terminal.warn(text);
+    await using backend = await openBackend(parsed, address, terminal, (text) => report(text));
+    const sessionId = options["continue"] === true ? await findLatest(backend.service) : argument;
+    if (sessionId !== undefined) await assertSession(backend.service, sessionId);
+    const onReady = (next: ReportNote): void => {
+      report = next;
+    };
+    if (isPlain(parsed, terminal)) {
+      const { PlainChat } = await import("./plain-chat.ts");
+      return await new PlainChat({ backend, terminal, onReady }).run(sessionId);
+    }
+    const { ScreenChat } = await import("./screen-chat.ts");
+    const paint: PaintText = (style, text) => styleText(style, text, { stream: process.stdout });
+    const history = new InputHistory(options["no-history"] === true ? undefined : findHistory());
+    const { stdin } = terminal;
+    return await new ScreenChat({ backend, stdin, stdout: process.stdout, paint, history, onReady }).run(sessionId);
+  });
+}
+
+async function openBackend(
+  parsed: ParsedCommand,
+  address: ServiceAddress,
+  terminal: Terminal,
+  onNote: ReportNote,
+): Promise<ChatBackend> {
+  if (address.kind === "store") return openLocalBackend(parsed, address.store, onNote);
+  for (const [name, value] of Object.entries(parsed.options))
+    if (value !== undefined && !SERVER_OPTIONS.has(name))
+      throw new CliError(
+        `\`--${name}\` does not apply to a chat with a server`,
+        "the agents of the server have their own models and tools; use `--store` to run an agent here",
+      );
+  const service = openRemoteService(address, terminal);
+  try {
+    return await openServerBackend(parsed, service);
+  } catch (error) {
+    await service[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function findLatest(service: SessionService): Promise<string> {
+  const { items } = await service.listSessions({ limit: 1 });
+  const [latest] = items;
+  if (latest === undefined) throw new CliError("there is no session to continue", "start one with `loom chat`");
+  return latest.session_id;
+}
+
+async function assertSession(service: SessionService, sessionId: string): Promise<void> {
+  if ((await service.getSession(sessionId)) !== undefined) return;
+  throw new CliError(`there is no session \`${sessionId}\``, "list them with `loom sessions list`");
+}
+
+function isPlain(parsed: ParsedCommand, { stdin, columns }: Terminal): boolean {
+  return parsed.options["plain"] === true || columns === undefined || !stdin.isTTY || process.env["TERM"] === "dumb";
+}
+
+function findHistory(): string {
+  return join(findDataFolder(process.env), "chat-history");
+}

@@ -1,0 +1,361 @@
+/**
+ * The chat on a terminal that can move the cursor. Finished turns are printed once; only the live turn, the status and
+ * the input are drawn again.
+ */
+import { decideCall } from "../run/prompt-for-approval.ts";
+import type { WaitingCall } from "../run/pending-approvals.ts";
+import type { ChatBackend } from "./chat-backend.ts";
+import { ChatController, type ChatDecision, type ChatSurface } from "./chat-controller.ts";
+import { composeChatRows } from "./chat-rows.ts";
+import { InputEditor } from "./input-editor.ts";
+import type { InputHistory } from "./input-history.ts";
+import { InputKeys, type KeyAction, type NamedAction } from "./input-keys.ts";
+import { LiveScreen } from "./live-screen.ts";
+import { listCompletions } from "./slash-commands.ts";
+import { cutText, type PaintText, wrapRows, paintRow } from "./text-rows.ts";
+import { TurnRows } from "./turn-rows.ts";
+
+export interface ScreenChatOptions {
+  readonly backend: ChatBackend;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly paint: PaintText;
+  readonly history: InputHistory;
+  /** Notes of the backend, before and while the chat is shown. */
+  readonly onReady: (report: (text: string) => void) => void;
+}
+
+/** Shortest time between two drawings, in milliseconds: a fast model sends many tokens per second. */
+const DRAW_MS = 50;
+const PROMPT = "› ";
+/** Rows that details of a question leave for the turn, the status and the input. */
+const DETAILS_MARGIN = 8;
+
+/** A question to the user, which takes the place of the message. */
+interface OpenQuestion {
+  readonly prompt: string;
+  readonly answer: PromiseWithResolvers<string>;
+  /** What the user was writing before. */
+  readonly draft: string;
+}
+
+export class ScreenChat implements ChatSurface {
+  readonly paint: PaintText;
+  readonly #stdin: NodeJS.ReadStream;
+  readonly #stdout: NodeJS.WriteStream;
+  readonly #history: InputHistory;
+  readonly #screen: LiveScreen;
+  readonly #editor = new InputEditor();
+  readonly #controller: ChatController;
+  readonly #left = Promise.withResolvers<number>();
+  #rows: TurnRows;
+  #question: OpenQuestion | undefined;
+  /** Rows about the call that is asked about. */
+  #details: readonly string[] = [];
+  #notice: string | undefined;
+  /** The last key was Ctrl-C. */
+  #wasInterrupted = false;
+  #timer: NodeJS.Timeout | undefined;
+  #clock: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor({ backend, stdin, stdout, paint, history, onReady }: ScreenChatOptions) {
+    this.paint = paint;
+    this.#stdin = stdin;
+    this.#stdout = stdout;
+    this.#history = history;
+    this.#screen = new LiveScreen(stdout);
+    this.#rows = new TurnRows({ width: this.width, paint });
+    this.#controller = new ChatController(backend, this);
+    onReady((text) => this.#say(text));
+  }
+
+  get width(): number {
+    return this.#screen.width;
+  }
+
+  /** Resolves to the exit code when the user leaves. */
+  async run(sessionId: string | undefined): Promise<number> {
+    const resize = (): void => this.#resize();
+    const end = (): void => this.#leave(130);
+    // Also after an uncaught error, the terminal must be usable.
+    const restore = (): void => this.#restore();
+    process.on("exit", restore).on("SIGTERM", end).on("SIGHUP", end);
+    this.#stdout.on("resize", resize);
+    const keys = new InputKeys(this.#stdin, (action) => this.#take(action));
+    try {
+      this.#say(`${this.#describe()}; /help lists commands`);
+      this.#draw();
+      if (sessionId !== undefined) await this.#controller.open(sessionId);
+      this.#draw();
+      return await this.#left.promise;
+    } finally {
+      this.#isOver = true;
+      this.#controller.close();
+      clearTimeout(this.#timer);
+      clearInterval(this.#clock);
+      this.#stdout.off("resize", resize);
+      keys[Symbol.dispose]();
+      this.#restore();
+      process.off("exit", restore).off("SIGTERM", end).off("SIGHUP", end);
+      this.#sayGoodbye();
+    }
+  }
+
+  changed(): void {
+    // Finished turns are printed at once, so that no other row comes before them.
+    this.#timer ??= setTimeout(() => this.#draw(), DRAW_MS);
+  }
+
+  print(rows: readonly string[]): void {
+    if (!this.#isOver) this.#draw(rows);
+  }
+
+  switched(): void {
+    this.#endQuestion();
+    this.#rows = new TurnRows({ width: this.width, paint: this.paint });
+  }
+
+  async decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined> {
+    const ask = (prompt: string, prefilled = ""): Promise<string> => this.#ask(prompt, prefilled, signal);
+    const say = (text: string): void => this.#addDetails(text);
+    try {
+      return await decideCall({ ask, say }, call, { mayAllow: true, paint: (_style, text) => text });
+    } catch (error) {
+      if (error !== WITHDRAWN) throw error;
+      return undefined;
+    } finally {
+      this.#details = [];
+    }
+  }
+
+  /** Shows a line about the question below the turn, or above it if there is no room. */
+  #addDetails(text: string): void {
+    this.#details = [...this.#details, ...this.#wrap(text)];
+    if (this.#details.length <= this.#screen.height - DETAILS_MARGIN) return;
+    const rows = this.#details;
+    this.#details = [];
+    this.print(rows);
+  }
+
+  async #ask(prompt: string, prefilled: string, signal: AbortSignal): Promise<string> {
+    if (signal.aborted || this.#isOver) throw WITHDRAWN;
+    const question = { prompt, answer: Promise.withResolvers<string>(), draft: this.#editor.text };
+    this.#question = question;
+    this.#editor.set(prefilled);
+    const withdraw = (): void => question.answer.reject(WITHDRAWN);
+    signal.addEventListener("abort", withdraw, { once: true });
+    this.#draw();
+    try {
+      return await question.answer.promise;
+    } finally {
+      signal.removeEventListener("abort", withdraw);
+      this.#question = undefined;
+      this.#editor.set(question.draft);
+      this.changed();
+    }
+  }
+
+  #endQuestion(): void {
+    this.#question?.answer.reject(WITHDRAWN);
+  }
+
+  #take(action: KeyAction): void {
+    if (this.#isOver) return;
+    this.#notice = undefined;
+    if (action.kind === "interrupt") this.#interrupt();
+    else this.#wasInterrupted = false;
+    if (action.kind === "insert") this.#editor.insert(action.text);
+    else if (action.kind === "paste") this.#editor.paste(action.text);
+    else if (action.kind !== "interrupt") this.#act(action.kind);
+    if (!this.#isOver) this.#draw();
+  }
+
+  #act(action: NamedAction): void {
+    const editor = this.#editor;
+    switch (action) {
+      case "enter":
+        this.#enter();
+        break;
+      case "newline":
+        editor.insert("\n");
+        break;
+      case "up":
+      case "down":
+        this.#moveRow(action === "up" ? -1 : 1);
+        break;
+      case "complete":
+        this.#complete();
+        break;
+      case "redraw":
+        this.#screen.clear();
+        break;
+      case "close":
+        if (editor.isEmpty) this.#leave(0);
+        else editor.delete();
+        break;
+      default:
+        EDITS[action]?.(editor);
+    }
+  }
+
+  #enter(): void {
+    const text = this.#editor.text;
+    if (this.#question !== undefined) {
+      this.#question.answer.resolve(text);
+      return;
+    }
+    if (this.#editor.head.endsWith("\\")) {
+      this.#editor.backspace();
+      this.#editor.insert("\n");
+      return;
+    }
+    if (text.trim() === "" && this.#controller.files.length === 0) return;
+    this.#editor.clear();
+    this.#history.add(text);
+    if (text.startsWith("/")) this.#say(text);
+    void this.#controller.submit(text).then((isLeaving) => {
+      if (isLeaving) this.#leave(0);
+      else this.#draw();
+    });
+  }
+
+  #moveRow(direction: -1 | 1): void {
+    if (this.#editor.moveRow(direction, this.width - PROMPT.length - 1) || this.#question !== undefined) return;
+    const text = this.#history.move(direction, this.#editor.text);
+    if (text !== undefined) this.#editor.set(text);
+  }
+
+  #complete(): void {
+    const found = listCompletions(this.#editor.head);
+    const [first] = found;
+    if (first === undefined) return;
+    // Completes as far as all commands agree.
+    let end = first.name.length;
+    while (!found.every(({ name }) => name.startsWith(first.name.slice(0, end)))) end--;
+    const isSure = found.length === 1;
+    this.#editor.set(`/${first.name.slice(0, end)}${isSure && first.argument !== undefined ? " " : ""}`);
+  }
+
+  /** The first Ctrl-C cancels the run or clears the input, the second leaves. */
+  #interrupt(): void {
+    if (this.#wasInterrupted && this.#question === undefined) {
+      this.#leave(0);
+      return;
+    }
+    const isSecond = this.#wasInterrupted;
+    this.#wasInterrupted = true;
+    if (this.#question !== undefined && !isSecond) {
+      this.#notice = "press Ctrl-C again to cancel the run, or answer";
+    } else if (this.#controller.isBusy) {
+      this.#endQuestion();
+      this.#notice = "press Ctrl-C again to leave";
+      void this.#controller.stop();
+    } else {
+      this.#editor.clear();
+      this.#notice = "press Ctrl-C again to leave";
+    }
+  }
+
+  #resize(): void {
+    this.#screen.reset();
+    this.#rows = new TurnRows({ width: this.width, paint: this.paint });
+    this.#draw();
+  }
+
+  /** Draws the live rows below the turns that ended and the given rows. */
+  #draw(printed: readonly string[] = []): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const { conversation, files } = this.#controller;
+    const todoLists = conversation.view?.todoLists ?? [];
+    const finished = conversation.takeFinished().flatMap((turn) => this.#rows.format(turn, todoLists));
+    const { liveTurn, openTurns, interruption } = conversation;
+    const { rows, cursor } = composeChatRows({
+      width: this.width,
+      height: this.#screen.height,
+      paint: this.paint,
+      turnRows: [...openTurns.flatMap((turn) => this.#rows.format(turn, todoLists)), ...this.#details],
+      liveTurn,
+      waiting: conversation.waitingMessages,
+      title: this.#describe(),
+      notice: this.#notice ?? this.#describeTrouble(interruption),
+      prompt: this.#question?.prompt ?? PROMPT,
+      input: (width) => this.#editor.layOut(width),
+      completions: this.#question === undefined ? listCompletions(this.#editor.head) : [],
+      files: files.map(({ name }) => name),
+      now: Date.now(),
+    });
+    this.#screen.print([...finished, ...printed], rows, cursor);
+    this.#updateClock(liveTurn !== undefined);
+  }
+
+  /** The status shows seconds. */
+  #updateClock(isRunning: boolean): void {
+    if (isRunning) this.#clock ??= setInterval(() => this.changed(), 1000);
+    else {
+      clearInterval(this.#clock);
+      this.#clock = undefined;
+    }
+  }
+
+  #describeTrouble(interruption: string | undefined): string | undefined {
+    if (interruption !== undefined) return `connection lost: ${interruption}`;
+    return this.#question === undefined ? undefined : "the run waits for your decision";
+  }
+
+  #describe(): string {
+    const { backend, conversation, isNewSession } = this.#controller;
+    const { agentName, modelName } = backend;
+    return [
+      agentName,
+      ...(modelName === undefined ? [] : [modelName]),
+      isNewSession ? "new session" : conversation.sessionId,
+    ].join(" · ");
+  }
+
+  #say(text: string): void {
+    this.print(this.#wrap(text, "dim"));
+  }
+
+  #wrap(text: string, style?: "dim"): readonly string[] {
+    return wrapRows([{ text, style }], { width: this.width }).map((row) => paintRow(row, this.paint));
+  }
+
+  #leave(code: number): void {
+    this.#left.resolve(code);
+  }
+
+  #restore(): void {
+    this.#screen[Symbol.dispose]();
+    if (this.#stdin.isRaw) this.#stdin.setRawMode(false);
+  }
+
+  #sayGoodbye(): void {
+    const { conversation, isNewSession, isBusy } = this.#controller;
+    if (isNewSession) return;
+    const state = isBusy ? "the run has not ended; " : "";
+    const line = cutText(`${state}continue with: loom chat ${conversation.sessionId}`, this.width);
+    this.#stdout.write(`${this.paint("dim", line)}\n`);
+  }
+}
+
+/** The call that is asked about was decided elsewhere, or the chat ends. */
+const WITHDRAWN = new Error("the question was withdrawn");
+
+const EDITS: { readonly [A in NamedAction]?: (editor: InputEditor) => void } = {
+  backspace: (editor) => editor.backspace(),
+  delete: (editor) => editor.delete(),
+  left: (editor) => editor.move(-1),
+  right: (editor) => editor.move(1),
+  wordLeft: (editor) => editor.moveWord(-1),
+  wordRight: (editor) => editor.moveWord(1),
+  lineStart: (editor) => editor.moveToLineStart(),
+  lineEnd: (editor) => editor.moveToLineEnd(),
+  killWordLeft: (editor) => editor.killWord(-1),
+  killWordRight: (editor) => editor.killWord(1),
+  killLineStart: (editor) => editor.killToLineStart(),
+  killLineEnd: (editor) => editor.killToLineEnd(),
+  yank: (editor) => editor.yank(),
+};

@@ -1,0 +1,89 @@
+/** Formats the thoughts of a run: the tree or the graph of a search, and one line about its progress. */
+import type { GraphNodeView, GraphView, ThoughtView, TreeView, TurnView } from "../../client/index.ts";
+import { plural } from "../fit-text.ts";
+import { cutText, type PaintText } from "./text-rows.ts";
+
+/** Rows of a tree or graph; a search may have thousands of thoughts. */
+const MAX_ROWS = 300;
+const MAX_DEPTH = 12;
+
+const THOUGHT_SIGNS = { open: "○", kept: "●", pruned: "·", abandoned: "×" } as const;
+const NODE_SIGNS = { planned: "○", running: "◐", complete: "●", failed: "✗", skipped: "–", interrupted: "×" } as const;
+
+/** Returns undefined if the run has no thoughts. */
+export function formatThoughts(turn: TurnView, width: number, paint: PaintText): readonly string[] | undefined {
+  const { tree, graph } = turn;
+  if (tree === undefined && graph === undefined) return undefined;
+  const rows = [
+    ...(tree === undefined ? [] : formatTree(tree, width, paint)),
+    ...(graph === undefined ? [] : formatGraph(graph, width, paint)),
+  ];
+  const left = rows.length - MAX_ROWS;
+  return left <= 0 ? rows : [...rows.slice(0, MAX_ROWS), paint("dim", `… ${plural(left, "more row")}`)];
+}
+
+/** One line while a search runs. */
+export function summarizeThoughts({ tree, graph }: TurnView): string | undefined {
+  if (graph !== undefined) {
+    const done = graph.nodes.filter(({ status }) => status === "complete").length;
+    const running = graph.nodes.filter(({ status }) => status === "running").map(({ id, label = id }) => label);
+    return `graph: ${done} of ${plural(graph.nodes.length, "task")}${running.length === 0 ? "" : `, running ${running.join(", ")}`}`;
+  }
+  if (tree === undefined) return undefined;
+  const best = tree.thoughts.find(({ id }) => id === tree.chosen);
+  const depth = tree.thoughts.reduce((deepest, thought) => Math.max(deepest, thought.depth), 0);
+  const found = best === undefined ? "" : `, best${formatScore(best.score)} ${best.text}`;
+  return `tree: ${plural(tree.thoughts.length, "thought")}, depth ${depth}${found}`;
+}
+
+function formatTree({ thoughts, path, backtracks }: TreeView, width: number, paint: PaintText): readonly string[] {
+  const children = Map.groupBy(thoughts, ({ parent }) => parent);
+  const known = new Set(thoughts.map(({ id }) => id));
+  const chosen = new Set(path);
+  const rows: string[] = [];
+  const seen = new Set<string>();
+  const open = thoughts.filter(({ parent }) => parent === undefined || !known.has(parent)).toReversed();
+  // A loop, because a hostile stream may nest thoughts deeper than the call stack.
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (seen.has(next.id)) continue;
+    seen.add(next.id);
+    rows.push(formatThought(next, chosen.has(next.id), width, paint));
+    open.push(...(children.get(next.id) ?? []).toReversed());
+  }
+  const steps = backtracks.length === 0 ? [] : [paint("dim", plural(backtracks.length, "backtrack"))];
+  return [paint("bold", `Tree of ${plural(thoughts.length, "thought")}`), ...rows, ...steps];
+}
+
+function formatThought(thought: ThoughtView, isChosen: boolean, width: number, paint: PaintText): string {
+  const { text, status, score } = thought;
+  const indent = "  ".repeat(Math.min(thought.depth, MAX_DEPTH, Math.floor(width / 8)));
+  const line = cutText(`${indent}${THOUGHT_SIGNS[status]}${formatScore(score)} ${flatten(text)}`, width);
+  if (isChosen) return paint("green", line);
+  return status === "pruned" || status === "abandoned" ? paint("dim", line) : line;
+}
+
+function formatGraph({ nodes, edges }: GraphView, width: number, paint: PaintText): readonly string[] {
+  const needs = Map.groupBy(edges, ([, to]) => to);
+  const rows = nodes.flatMap((node) => {
+    const from = (needs.get(node.id) ?? []).map(([id]) => id);
+    const after = from.length === 0 ? "" : ` ← ${from.join(", ")}`;
+    const { summary = node.error } = node;
+    const line = cutText(`${NODE_SIGNS[node.status]} ${node.id} ${flatten(node.label ?? "")}${after}`, width);
+    const detail = summary === undefined ? [] : [paint("dim", cutText(`    ${flatten(summary)}`, width))];
+    return [paintNode(node, line, paint), ...detail];
+  });
+  return [paint("bold", `Graph of ${plural(nodes.length, "task")}`), ...rows];
+}
+
+function paintNode({ status }: GraphNodeView, line: string, paint: PaintText): string {
+  if (status === "failed") return paint("red", line);
+  return status === "complete" ? paint("green", line) : line;
+}
+
+function formatScore(score: number | undefined): string {
+  return score === undefined ? "" : ` ${score.toFixed(2)}`;
+}
+
+function flatten(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}

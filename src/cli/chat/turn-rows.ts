@@ -1,0 +1,217 @@
+/**
+ * Formats a turn of the view as rows for a terminal: the user's message, then answer, tools and other parts. Only the
+ * parts that changed are formatted again, so the cost of a token does not grow with the number of parts.
+ */
+import type { DataBlock, MessagePart, MessageView, SessionView, ToolCall, TurnView } from "../../client/index.ts";
+import { plural } from "../fit-text.ts";
+import { describeContent } from "../run/describe-content.ts";
+import { formatDuration, formatNote, type Note } from "../run/format-note.ts";
+import type { Style } from "../terminal.ts";
+import { formatMarkdown } from "./markdown-rows.ts";
+import { cutText, type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
+
+/** Rows shown of the output of a tool, and of thinking, while they grow. */
+const TAIL_ROWS = 3;
+/** Rows shown of a message of the user. */
+const MESSAGE_ROWS = 12;
+/** Characters of the end of a text that are formatted while it streams. */
+const LIVE_CHARACTERS = 20_000;
+
+export interface TurnRowOptions {
+  readonly width: number;
+  readonly paint: PaintText;
+}
+
+export type ChatTodoLists = SessionView["todoLists"];
+
+export class TurnRows {
+  readonly #options: TurnRowOptions;
+  readonly #parts = new WeakMap<MessagePart, readonly string[]>();
+
+  constructor(options: TurnRowOptions) {
+    this.#options = options;
+  }
+
+  get width(): number {
+    return this.#options.width;
+  }
+
+  /** The complete turn, with an empty row at its end. */
+  format(turn: TurnView, todoLists: ChatTodoLists): readonly string[] {
+    const isLive = turn.status === "running";
+    const rows = turn.messages.flatMap((message) =>
+      message.role === "user" ? this.#formatUser(message) : this.#formatAnswer(turn, message, todoLists),
+    );
+    return isLive ? rows : [...rows, ...this.#formatEnd(turn), ""];
+  }
+
+  /** A message that the user sent. */
+  formatMessage(text: string, files: readonly string[] = [], style: Style = "bold"): readonly string[] {
+    const rows = this.#wrap([{ text, style }], { text: "› ", style: "cyan" });
+    const hidden = rows.length - MESSAGE_ROWS;
+    const more = this.#options.paint("dim", `  … ${plural(hidden, "more line")}`);
+    return [
+      ...(hidden > 1 ? [...rows.slice(0, MESSAGE_ROWS), more] : rows),
+      ...files.map((name) => this.#note({ style: "dim", sign: "  +", name: "", text: name })),
+    ];
+  }
+
+  #formatUser({ mainContent, attachments = [] }: MessageView): readonly string[] {
+    const files = attachments.map(({ name = "file" }) => name);
+    return [...this.formatMessage(mainContent, files), ""];
+  }
+
+  #formatAnswer(turn: TurnView, { parts }: MessageView, todoLists: ChatTodoLists): readonly string[] {
+    const isLive = turn.status === "running";
+    const isSearch = turn.tree !== undefined || turn.graph !== undefined;
+    const shown = parts.filter(({ supersededBy }) => supersededBy === undefined);
+    const last = shown.at(-1);
+    let wasText = false;
+    return shown.flatMap((part) => {
+      // Thoughts of a search are shown by /tree; only the newest words are shown while it runs.
+      const isThought = part.type === "thinking" && (isSearch || part.channel === "thought");
+      if (isThought && !(isLive && part === last)) return [];
+      const rows = part.type === "todo" ? this.#formatTodo(part.listId, todoLists) : this.#formatOnce(part, isLive);
+      const isText = part.type === "text";
+      const gap = rows.length > 0 && (isText || wasText) ? [""] : [];
+      if (rows.length > 0) wasText = isText;
+      return part === shown[0] ? rows : [...gap, ...rows];
+    });
+  }
+
+  #formatOnce(part: MessagePart, isLive: boolean): readonly string[] {
+    const isStreaming = isLive && (part.type === "text" || part.type === "thinking") && !part.isComplete;
+    const known = isStreaming ? undefined : this.#parts.get(part);
+    if (known !== undefined) return known;
+    const rows = this.#formatPart(part, isStreaming);
+    if (!isStreaming) this.#parts.set(part, rows);
+    return rows;
+  }
+
+  #formatPart(part: MessagePart, isStreaming: boolean): readonly string[] {
+    const { width, paint } = this.#options;
+    switch (part.type) {
+      case "text": {
+        const text = isStreaming ? part.text.slice(-LIVE_CHARACTERS) : part.text;
+        return formatMarkdown(text, width).map((row) => paintRow(row, paint));
+      }
+      case "thinking": {
+        if (isStreaming) return this.#formatTail(part.text);
+        const time = part.durationMs === undefined ? "" : `(${formatDuration(part.durationMs)})`;
+        return [this.#note({ style: "dim", sign: "·", name: "thought", text: part.text, end: time })];
+      }
+      case "tool":
+        return this.#formatTool(part.call);
+      case "data":
+        return this.#formatData(part.block);
+      case "image":
+        return [this.#note({ style: "cyan", sign: "▣", name: "image", text: `${part.alt ?? ""} ${part.url}` })];
+      case "error": {
+        // The error of a tool call is shown with its result.
+        if (part.callId !== undefined) return [];
+        const code = part.code === undefined ? "" : ` (${part.code})`;
+        return this.#wrap([{ text: `${part.message}${code}`, style: "red" }], { text: "✗ ", style: "red" });
+      }
+      case "references": {
+        const titles = part.sources.map(({ title, ref }) => (ref === undefined ? title : `[${ref}] ${title}`));
+        const name = plural(part.docCount, "passage");
+        return [this.#note({ style: "cyan", sign: "≡", name, text: titles.join(", ") })];
+      }
+      case "todo":
+        return [];
+    }
+  }
+
+  #formatTool(call: ToolCall): readonly string[] {
+    const { toolName, status, durationMs, progress, progressMessage = "" } = call;
+    const input = status === "streaming" ? call.argumentsText : JSON.stringify(call.arguments);
+    const rows = [this.#note({ style: "cyan", sign: "→", name: toolName, text: input, end: describeState(call) })];
+    const end = durationMs === undefined ? "" : `(${formatDuration(durationMs)})`;
+    if (status === "running" && progress !== undefined)
+      rows.push(
+        this.#note({ style: "dim", sign: " ", name: "", text: `${Math.round(progress)} % ${progressMessage}` }),
+      );
+    if (status === "running") return [...rows, ...this.#formatTail(call.output)];
+    if (call.error !== undefined)
+      rows.push(this.#note({ style: "red", sign: "✗", name: "", text: call.error.message, end }));
+    else if (call.result !== undefined)
+      rows.push(this.#note({ style: "green", sign: "←", name: "", text: call.result.text, end }));
+    return rows;
+  }
+
+  #formatData({ dataType, data }: DataBlock): readonly string[] {
+    const { columns, rows } = data;
+    const name = typeof data["name"] === "string" ? data["name"] : "";
+    const title = this.#note({
+      style: "cyan",
+      sign: "▤",
+      name: dataType === "dataframe" ? "table" : dataType,
+      text: name,
+    });
+    if (!Array.isArray(columns) || !Array.isArray(rows)) return [title];
+    const lines = describeContent({ type: "data", data_type: dataType, data }).slice(1);
+    const { width } = this.#options;
+    return [title, ...lines.map((line) => cutText(`  ${line}`, width))];
+  }
+
+  #formatTodo(listId: string, lists: ChatTodoLists): readonly string[] {
+    const list = lists.find((each) => each.listId === listId);
+    if (list === undefined) return [];
+    const { title = "to-do list", items } = list;
+    return [
+      this.#note({ style: "cyan", sign: "☰", name: title }),
+      ...items.map(({ text, completed }) => cutText(`  [${completed ? "x" : " "}] ${text}`, this.#options.width)),
+    ];
+  }
+
+  #formatEnd(turn: TurnView): readonly string[] {
+    const { status, reason, code, durationMs, usage, tree, graph, omitted, isPartial } = turn;
+    const parts = [
+      durationMs === undefined ? status : `${status} in ${formatDuration(durationMs)}`,
+      ...(usage.totalTokens > 0 ? [plural(usage.totalTokens, "token")] : []),
+      ...(tree === undefined && graph === undefined ? [] : ["/tree shows the thoughts"]),
+      ...(omitted > 0 ? [`${plural(omitted, "event")} not shown`] : []),
+      ...(isPartial ? ["the start was not received"] : []),
+    ];
+    const why =
+      reason === undefined || status === "completed" ? "" : `${reason}${code === undefined ? "" : ` (${code})`}`;
+    const { width, paint } = this.#options;
+    return [
+      ...(status === "error" && why !== "" ? this.#wrap([{ text: `the run failed: ${why}`, style: "red" }]) : []),
+      paint("dim", cutText(parts.join(", "), width)),
+    ];
+  }
+
+  /** The last rows of text that still grows. */
+  #formatTail(text: string): readonly string[] {
+    const rows = this.#wrap([{ text: text.slice(-LIVE_CHARACTERS).trimEnd(), style: "dim" }], { text: "  " });
+    return text.trim() === "" ? [] : rows.slice(-TAIL_ROWS);
+  }
+
+  #wrap(pieces: readonly StyledText[], first?: StyledText): readonly string[] {
+    const { width, paint } = this.#options;
+    const rest = first === undefined ? undefined : { text: "  " };
+    return wrapRows(pieces, { width, first, rest }).map((row) => paintRow(row, paint));
+  }
+
+  #note(note: Note): string {
+    const { width, paint } = this.#options;
+    // One column is kept free: terminals differ in the width of some signs.
+    return formatNote(note, width - 1, paint);
+  }
+}
+
+function describeState({ status, approval }: ToolCall): string {
+  switch (status) {
+    case "awaiting_approval":
+      return "(waiting for approval)";
+    case "awaiting_client":
+      return "(waiting for the client)";
+    case "rejected":
+      return approval?.decision === "expired" ? "(approval expired)" : "(rejected)";
+    case "interrupted":
+      return "(interrupted)";
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * `loom chat`: a conversation on a pseudo-terminal with a kill and a resume, and the plain mode, in a store and on a
+ * server. Rows, keys and input are tested in src/cli/chat.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { agent } from "../src/agents/index.ts";
+import { openSqliteLog } from "../src/log/index.ts";
+import { OfflineModel } from "../src/models/index.ts";
+import { startLoomServer } from "../src/server/index.ts";
+import { createBuiltinTools } from "../src/tools/index.ts";
+import { nodeArgs } from "./bundle-source.ts";
+import { COMMAND, environment, folder, loom } from "./cli-run.ts";
+import { startTcpProxy } from "./tcp-proxy.ts";
+
+const store = join(folder, "chat.db");
+const data = join(folder, "chat-data");
+const workspace = join(folder, "chat-workspace");
+const children = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  mkdirSync(workspace, { recursive: true });
+  // Loaded here, because it takes longer than a test may on a busy machine.
+  await Promise.all([import("../src/cli/chat/run-chat.ts"), import("../src/cli/chat/plain-chat.ts")]);
+});
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+/** `script` of util-linux opens a pseudo-terminal; that of other systems has other options. */
+const hasTerminal = spawnSync("script", ["--version"]).stdout?.toString().includes("util-linux") ?? false;
+
+interface TerminalChat {
+  /** Everything written since the last call of `type`, without styles. */
+  shown(): string;
+  raw(): string;
+  type(text: string): void;
+  readonly pid: () => number;
+  readonly ended: Promise<number | null>;
+}
+
+function startOnTerminal(args: readonly string[]): TerminalChat {
+  const words = [process.execPath, ...nodeArgs(), COMMAND, "chat", ...args].map((word) => `'${word}'`).join(" ");
+  const pidFile = join(folder, `chat-${children.size}.pid`);
+  const line = `stty cols 80 rows 24; sh -c 'echo $$ > ${pidFile}; exec "$0" "$@"' ${words}; echo EXIT $?; stty -a`;
+  const child = spawn("script", ["-qfec", line, "/dev/null"], {
+    cwd: folder,
+    env: environment({ LOOM_STORE: store, XDG_DATA_HOME: data, TERM: "xterm-256color" }),
+  });
+  children.add(child);
+  let [all, from] = ["", 0];
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (all += chunk));
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return {
+    shown: () => stripVTControlCharacters(all.slice(from)),
+    raw: () => all,
+    type: (text) => {
+      from = all.length;
+      child.stdin.write(text);
+    },
+    pid: () => Number(readFileSync(pidFile, "utf8")),
+    ended,
+  };
+}
+
+const waitFor = (chat: TerminalChat, text: string) => vi.waitFor(() => expect(chat.shown()).toContain(text), 30_000);
+
+describe.skipIf(!hasTerminal)("on a terminal", () => {
+  test("sends, streams, asks for approval, and continues after a kill", { timeout: 120_000 }, async () => {
+    const chat = startOnTerminal(["--no-kb", "--workspace", workspace]);
+    await waitFor(chat, "new session");
+    // A paste with line breaks is not sent.
+    chat.type("\u001B[200~What is 6*7?\rAnd 5+8?\u001B[201~");
+    await waitFor(chat, "And 5+8?");
+    expect(chat.shown()).not.toContain("completed");
+    chat.type("\r");
+    await waitFor(chat, "completed in");
+    expect(chat.shown()).toContain("6*7 = 42");
+
+    chat.type("Write hello to greeting.txt\r");
+    await waitFor(chat, "[y]es, [n]o, [a]lways");
+    expect(existsSync(join(workspace, "greeting.txt"))).toBe(false);
+    process.kill(chat.pid(), "SIGKILL");
+    await chat.ended;
+
+    const second = startOnTerminal(["--no-kb", "--workspace", workspace, "--continue"]);
+    await waitFor(second, "[y]es, [n]o, [a]lways");
+    expect(second.shown()).toContain("6*7 = 42");
+    // Ctrl-C does not cancel at once.
+    second.type("\u0003");
+    await waitFor(second, "again to cancel the run, or answer");
+    second.type("y\r");
+    await waitFor(second, "completed in");
+    expect(readFileSync(join(workspace, "greeting.txt"), "utf8")).toBe("hello");
+    // The history of the first process, then a clean end.
+    second.type("\u001B[A\u001B[A");
+    await waitFor(second, "And 5+8?");
+    second.type("\u0003\u0003");
+    await waitFor(second, "EXIT 0");
+    await second.ended;
+    const raw = second.raw();
+    expect(raw).toContain("\u001B[?2004l");
+    expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
+  });
+
+  test("restores the terminal on SIGTERM", { timeout: 60_000 }, async () => {
+    const chat = startOnTerminal(["--no-kb", "--no-history"]);
+    await waitFor(chat, "new session");
+    process.kill(chat.pid(), "SIGTERM");
+    await waitFor(chat, "EXIT 130");
+    await chat.ended;
+    const raw = chat.raw();
+    expect(raw.lastIndexOf("\u001B[?2004l")).toBeGreaterThan(raw.lastIndexOf("\u001B[?2004h"));
+    expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
+  });
+});
+
+describe("in plain mode", () => {
+  const env = { LOOM_STORE: join(folder, "plain.db"), XDG_DATA_HOME: data };
+  const chat = (input: string, ...args: readonly string[]) =>
+    loom(["chat", "--no-kb", "--workspace", workspace, ...args], { env, input });
+
+  test("writes only lines, executes commands, and continues a run that waits", async () => {
+    const file = join(folder, "chat-export.ndjson");
+    const attached = join(folder, "attached.txt");
+    writeFileSync(attached, "some text");
+    const lines = ["What is \\", "6*7?", "/tre", `/attach ${attached}`, "Hello", "/title Plain", `/export ${file}`];
+    const first = await chat([...lines, "/agent tot", "Game of 24: 4 9 10 13", "/tree", ""].join("\n"));
+    expect([first.code, first.err]).toEqual([0, ""]);
+    expect(first.out).not.toContain("\u001B");
+    for (const line of [
+      "agent react, offline; /help lists commands",
+      "you: What is ",
+      "you: 6*7?",
+      "assistant: Offline model: 6*7 = 42.",
+      "unknown command /tre; did you mean /tree?",
+      "attached: attached.txt",
+      "agent tot",
+      "Tree of 92 thoughts",
+    ])
+      expect(first.out.split("\n")).toContain(line);
+    expect(readFileSync(file, "utf8")).toContain('"attached.txt"');
+
+    const waiting = await chat("Write hi to plain.txt\n");
+    expect(waiting.code).toBe(3);
+    const [, sessionId = ""] = /continue with: loom chat (\w+)/.exec(waiting.out) ?? [];
+    const answered = await chat("n not now\n", sessionId);
+    expect([answered.code, answered.out]).toEqual([0, expect.stringMatching(/\? Allow write_file\?.*completed/s)]);
+    const again = await chat("Write hi to plain.txt\nalways\nWrite hi to plain2.txt\n", "--continue");
+    expect([again.code, again.out.match(/Allow/g)?.length]).toEqual([0, 1]);
+    expect(existsSync(join(workspace, "plain2.txt"))).toBe(true);
+    expect((await loom(["sessions", "list"], { env })).out).toContain("Plain");
+  });
+
+  test("rejects unknown sessions and options that do not apply", async () => {
+    const unknown = await chat("", "nothing");
+    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining("there is no session `nothing`")]);
+    const both = await chat("", "nothing", "--continue");
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining("cannot be used together")]);
+    const server = await loom(["chat", "--server", "http://127.0.0.1:9", "--model", "x"], { env });
+    expect([server.code, server.err]).toEqual([2, expect.stringContaining("`--model` does not apply")]);
+  });
+
+  test("chats with a server, over a connection that is cut", async () => {
+    const log = await openSqliteLog(join(folder, "chat-server.db"));
+    const model = new OfflineModel({ delayMs: 20 });
+    const options = { log, agents: { one: agent({ kind: "react", model, tools: createBuiltinTools() }) } };
+    const first = await startLoomServer({ ...options, port: 0 });
+    const port = Number(new URL(first.url).port);
+    await first.close({ graceMs: 0 });
+    const proxy = await startTcpProxy(port);
+    const server = await startLoomServer({ ...options, port, hosts: [`127.0.0.1:${proxy.port}`] });
+    const url = `http://127.0.0.1:${proxy.port}`;
+    try {
+      let cuts = 0;
+      const cut = setInterval(() => {
+        // Before the first response, a lost connection is an error.
+        void log.listSessions({ limit: 1 }).then(([session]) => {
+          if (session === undefined || cuts >= 3) return;
+          cuts++;
+          proxy.setUp(false);
+          proxy.setUp(true);
+        });
+      }, 50);
+      const { code, out } = await loom(["chat", "--plain", "--server", url], { env, input: "What is 6*7?\n" });
+      clearInterval(cut);
+      expect([code, out]).toEqual([0, expect.stringContaining("assistant: Offline model: 6*7 = 42.\ncompleted")]);
+      expect(cuts).toBeGreaterThan(0);
+      const wrong = await loom(["chat", "--agent", "oen", "--server", server.url], { env });
+      expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("did you mean one?")]);
+    } finally {
+      await proxy.close();
+      await server.close({ graceMs: 0 });
+      await log.close();
+    }
+  });
+});
