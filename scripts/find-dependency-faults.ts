@@ -35,7 +35,9 @@ const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
   "hono",
   "jose",
   "jsonrepair",
+  "log-update",
   "marked",
+  "string-width",
   "ws",
 ]);
 

@@ -77,7 +77,15 @@ function formatList({ items, ordered, start }: Tokens.List, width: number, depth
 }
 
 function formatTable({ header, rows }: Tokens.Table, width: number): readonly TextRow[] {
-  const cells = [header, ...rows].map((row) => row.map(({ tokens }) => toPlain(tokens)));
+  return formatCells(
+    [header, ...rows].map((row) => row.map(({ tokens }) => toPlain(tokens))),
+    width,
+  );
+}
+
+/** Formats a table whose first row is the header. */
+export function formatCells(cells: readonly (readonly string[])[], width: number): readonly TextRow[] {
+  const [header = []] = cells;
   const count = header.length;
   const widest = header.map((_, column) => Math.max(1, ...cells.map((row) => measureText(row[column] ?? ""))));
   const room = width - 3 * (count - 1);

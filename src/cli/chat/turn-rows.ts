@@ -4,14 +4,16 @@
  */
 import type { DataBlock, MessagePart, MessageView, SessionView, ToolCall, TurnView } from "../../client/index.ts";
 import { plural } from "../fit-text.ts";
-import { describeContent } from "../run/describe-content.ts";
+import { formatCell } from "../run/describe-content.ts";
 import { formatDuration, formatNote, type Note } from "../run/format-note.ts";
 import type { Style } from "../terminal.ts";
-import { formatMarkdown } from "./markdown-rows.ts";
+import { formatCells, formatMarkdown } from "./markdown-rows.ts";
 import { cutText, type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
 
 /** Rows shown of the output of a tool, and of thinking, while they grow. */
 const TAIL_ROWS = 3;
+/** Rows shown of a table. */
+const TABLE_ROWS = 30;
 /** Rows shown of a message of the user. */
 const MESSAGE_ROWS = 12;
 /** Characters of the end of a text that are formatted while it streams. */
@@ -149,9 +151,16 @@ export class TurnRows {
       text: name,
     });
     if (!Array.isArray(columns) || !Array.isArray(rows)) return [title];
-    const lines = describeContent({ type: "data", data_type: dataType, data }).slice(1);
-    const { width } = this.#options;
-    return [title, ...lines.map((line) => cutText(`  ${line}`, width))];
+    const { width, paint } = this.#options;
+    const cells = [columns, ...rows.slice(0, TABLE_ROWS)].map((row) =>
+      (Array.isArray(row) ? row : [row]).map(formatCell),
+    );
+    const hidden = rows.length - TABLE_ROWS;
+    return [
+      title,
+      ...formatCells(cells, width).map((row) => paintRow(row, paint)),
+      ...(hidden > 0 ? [paint("dim", `… ${plural(hidden, "more row")}`)] : []),
+    ];
   }
 
   #formatTodo(listId: string, lists: ChatTodoLists): readonly string[] {

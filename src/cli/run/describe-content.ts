@@ -39,7 +39,8 @@ function describeData(
   return limitRows(maxRows, [title, join(columns), ...rows.map(join)]);
 }
 
-function formatCell(value: Json): string {
+/** Formats a value of a table. */
+export function formatCell(value: Json): string {
   if (value === null) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
