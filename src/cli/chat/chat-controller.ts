@@ -12,6 +12,7 @@ import { homedir } from "node:os";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import { plural } from "../fit-text.ts";
+import { formatAge } from "../format-table.ts";
 import { Approver } from "../run/approver.ts";
 import type { ToolDecision } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
@@ -111,8 +112,7 @@ export class ChatController {
     await this.#switch(sessionId);
     this.#isNew = false;
     await this.backend.hold(sessionId);
-    const { isEarlierHidden } = await this.#conversation.open();
-    if (isEarlierHidden) this.#say("… earlier turns are not shown");
+    await this.#conversation.open();
     const { lastTurn } = this.#conversation;
     this.#lastMessage = lastTurn?.messages.find(({ role }) => role === "user")?.mainContent;
     this.update();
@@ -270,9 +270,10 @@ export class ChatController {
     if (items.length === 0) this.#say(query === undefined ? "no sessions" : "no session contains these words");
     else
       this.#surface.print([
-        ...items.map(({ session_id, title = "", match }) => {
+        ...items.map(({ session_id, title = "", match, updated_at }) => {
           const text = match === undefined || match.where === "title" ? title : `${title}: ${match.snippet}`;
-          return `${paint("cyan", session_id)} ${cutText(text, Math.max(1, width - session_id.length - 1))}`;
+          const age = formatAge(updated_at).padEnd(6);
+          return `${paint("cyan", cutText(session_id, width))} ${age} ${cutText(text, Math.max(1, width - session_id.length - 8))}`;
         }),
         paint("dim", "/open ID continues one"),
         "",

@@ -111,17 +111,19 @@ export class ChatConversation {
     return finished;
   }
 
-  /** Opens a stored session. Returns the number of earlier runs that are not shown. Throws `unknown_session`. */
-  async open(): Promise<{ readonly isEarlierHidden: boolean }> {
-    const { service } = this.#options;
+  /** Opens a stored session, and resolves when its latest turns were read. Throws `unknown_session`. */
+  async open(): Promise<void> {
+    const { service, onNote } = this.#options;
     const { items, next } = await service.listRuns(this.sessionId, { limit: SHOWN_TURNS });
     const oldest = items.at(-1);
-    if (next !== undefined && oldest !== undefined) this.#lastId = oldest.first_event_id - 1;
+    if (next !== undefined && oldest !== undefined) {
+      this.#lastId = oldest.first_event_id - 1;
+      onNote("… earlier turns are not shown");
+    }
     const details = await service.getSession(this.sessionId);
     this.#sent = (details?.queued ?? []).map(({ run_id, message }) => ({ runId: run_id, text: message, files: [] }));
     this.#follow(details?.last_event_id ?? 0);
     await this.#hasCaughtUp.promise;
-    return { isEarlierHidden: next !== undefined };
   }
 
   /** Sends a message. Returns why it was not accepted, if so. */

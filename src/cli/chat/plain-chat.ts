@@ -3,6 +3,7 @@
  * simple terminals and pipes.
  */
 import { createInterface, type Interface } from "node:readline";
+import { cleanText } from "../fit-text.ts";
 import { decideCall } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
@@ -38,12 +39,13 @@ export class PlainChat implements ChatSurface {
   #settled = Promise.withResolvers<void>();
   #wasInterrupted = false;
   #isPrompting = false;
+  #isInterrupted = false;
 
   constructor({ backend, terminal, onReady }: PlainChatOptions) {
     this.#terminal = terminal;
     this.paint = terminal.style;
     this.#controller = new ChatController(backend, this);
-    onReady((text) => this.print([text]));
+    onReady((text) => this.#say(text));
   }
 
   async run(sessionId: string | undefined): Promise<number> {
@@ -52,7 +54,7 @@ export class PlainChat implements ChatSurface {
     process.on("SIGINT", interrupt).on("SIGTERM", end).on("SIGHUP", end);
     try {
       const { agentName, modelName = "model of the server" } = this.#controller.backend;
-      this.print([`agent ${agentName}, ${modelName}; /help lists commands`]);
+      this.#say(`agent ${agentName}, ${modelName}; /help lists commands`);
       if (sessionId !== undefined) await this.#controller.open(sessionId);
       return await Promise.race([this.#readLines(), this.#left.promise]);
     } finally {
@@ -65,14 +67,12 @@ export class PlainChat implements ChatSurface {
   changed(): void {
     const { conversation } = this.#controller;
     const todoLists = conversation.view?.todoLists ?? [];
-    for (const turn of conversation.openTurns) {
+    for (const turn of conversation.openTurns)
       // The user has just typed it.
       if (this.#terminal.stdin.isTTY && conversation.hasSent(turn.runId)) this.#turns.skipMessage(turn);
-      this.print(this.#turns.describe(turn, todoLists));
-    }
     for (const turn of conversation.takeFinished()) this.print(this.#turns.finish(turn, todoLists));
-    if (conversation.interruption !== undefined) this.#sayOnce(`connection lost: ${conversation.interruption}`);
-    else this.#lastSaid = undefined;
+    for (const turn of conversation.openTurns) this.print(this.#turns.describe(turn, todoLists));
+    this.#reportInterruption(conversation.interruption);
     if (!this.#isWorking) this.#settled.resolve();
   }
 
@@ -132,7 +132,7 @@ export class PlainChat implements ChatSurface {
     if (this.#question === undefined) return 0;
     this.#question.reject(WITHDRAWN);
     const { sessionId } = this.#controller.conversation;
-    this.print([`the run is left waiting for approval; continue with: loom chat ${sessionId}`]);
+    this.#say(`the run is left waiting for approval; continue with: loom chat ${sessionId}`);
     return LEFT_WAITING;
   }
 
@@ -179,10 +179,14 @@ export class PlainChat implements ChatSurface {
     this.print(["press Ctrl-C again to leave"]);
   }
 
-  #lastSaid: string | undefined;
+  /** Texts of a server are cleaned, too. */
+  #say(text: string): void {
+    this.print([cleanText(text)]);
+  }
 
-  #sayOnce(text: string): void {
-    if (text !== this.#lastSaid) this.print([text]);
-    this.#lastSaid = text;
+  #reportInterruption(message: string | undefined): void {
+    if (message !== undefined && !this.#isInterrupted) this.#say(`connection lost (${message}); connecting again`);
+    if (message === undefined && this.#isInterrupted) this.print(["connected again"]);
+    this.#isInterrupted = message !== undefined;
   }
 }

@@ -301,7 +301,7 @@ export class ScreenChat implements ChatSurface {
   }
 
   #describeTrouble(interruption: string | undefined): string | undefined {
-    if (interruption !== undefined) return `connection lost: ${interruption}`;
+    if (interruption !== undefined) return `connection lost (${interruption}); connecting again`;
     return this.#question === undefined ? undefined : "the run waits for your decision";
   }
 

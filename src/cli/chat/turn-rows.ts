@@ -3,6 +3,7 @@
  * parts that changed are formatted again, so the cost of a token does not grow with the number of parts.
  */
 import type { DataBlock, MessagePart, MessageView, SessionView, ToolCall, TurnView } from "../../client/index.ts";
+import type { Json } from "../../protocol/index.ts";
 import { plural } from "../fit-text.ts";
 import { formatCell } from "../run/describe-content.ts";
 import { formatDuration, formatNote, type Note } from "../run/format-note.ts";
@@ -152,9 +153,8 @@ export class TurnRows {
     });
     if (!Array.isArray(columns) || !Array.isArray(rows)) return [title];
     const { width, paint } = this.#options;
-    const cells = [columns, ...rows.slice(0, TABLE_ROWS)].map((row) =>
-      (Array.isArray(row) ? row : [row]).map(formatCell),
-    );
+    const listed: readonly Json[] = [columns, ...(rows as readonly Json[]).slice(0, TABLE_ROWS)];
+    const cells = listed.map((row) => (Array.isArray(row) ? row : [row]).map(formatCell));
     const hidden = rows.length - TABLE_ROWS;
     return [
       title,

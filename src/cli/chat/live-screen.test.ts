@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LiveScreen } from "./live-screen.ts";
+import { measureText, splitGraphemes } from "./text-rows.ts";
+
+/** A terminal that understands the sequences which the screen writes, and rejects others. */
+class TestTerminal {
+  columns: number;
+  readonly rows: number;
+  /** All lines, including those that were scrolled out. */
+  lines: string[][] = [[]];
+  row = 0;
+  column = 0;
+  writes = 0;
+
+  constructor(columns: number, rows: number) {
+    this.columns = columns;
+    this.rows = rows;
+  }
+
+  write = (text: string): boolean => {
+    this.writes++;
+    for (const [part] of text.matchAll(/\p{Cc}\[[?>=<]?[\d;]*[A-Za-z]|\n|\r|[^\p{Cc}]+/gu)) this.#take(part);
+    return true;
+  };
+
+  get shown(): readonly string[] {
+    return this.lines.map((line) => line.join("").trimEnd());
+  }
+
+  /** First line of the window. */
+  get #top(): number {
+    return Math.max(0, this.lines.length - this.rows);
+  }
+
+  #take(part: string): void {
+    const [, mode = "", count = "", kind = ""] = /^\p{Cc}\[([?>=<]?)([\d;]*)([A-Za-z])$/u.exec(part) ?? [];
+    const by = Number(count === "" ? 1 : count);
+    if (part === "\n") this.#newLine();
+    else if (part === "\r") this.column = 0;
+    else if (mode !== "") return;
+    else if (kind === "") this.#put(part);
+    else if (kind === "A") this.row = Math.max(this.#top, this.row - by);
+    else if (kind === "B") this.row = Math.min(this.lines.length - 1, this.row + by);
+    else if (kind === "G") this.column = by - 1;
+    else if (kind === "K")
+      this.lines[this.row] = count === "2" ? [] : (this.lines[this.row] ?? []).slice(0, this.column);
+    else if (kind === "J") this.lines.splice(this.row, Infinity, (this.lines[this.row] ?? []).slice(0, this.column));
+    else throw new Error(`unexpected sequence ${JSON.stringify(part)}`);
+  }
+
+  #newLine(): void {
+    this.row++;
+    this.column = 0;
+    if (this.row === this.lines.length) this.lines.push([]);
+  }
+
+  #put(text: string): void {
+    for (const character of splitGraphemes(text)) {
+      const columns = measureText(character);
+      if (this.column + columns > this.columns) this.#newLine();
+      const line = (this.lines[this.row] ??= []);
+      while (line.length < this.column) line.push(" ");
+      line.splice(this.column, columns, character, ...Array.from({ length: columns - 1 }, () => ""));
+      this.column += columns;
+    }
+  }
+}
+
+describe("LiveScreen", () => {
+  it("keeps the printed rows, shows the latest live rows, and puts the cursor into them", () => {
+    const rows = (max: number) =>
+      fc.array(fc.constantFrom("", "a", "one two", "你好", "x".repeat(19)), { maxLength: max });
+    const step = fc.record({ stay: rows(4), live: rows(8).map((all) => [...all, "› input"]), at: fc.nat(8) });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => {
+        const terminal = new TestTerminal(20, 10);
+        const screen = new LiveScreen(terminal);
+        const kept: string[] = [];
+        for (const { stay, live, at } of steps) {
+          const cursor = { row: at % live.length, column: at };
+          const before = terminal.writes;
+          screen.print(stay, live, cursor);
+          expect(terminal.writes - before).toBe(1);
+          kept.push(...stay);
+          expect(terminal.shown.slice(0, kept.length + live.length)).toEqual([...kept, ...live]);
+          expect([terminal.row, terminal.column]).toEqual([kept.length + cursor.row, cursor.column]);
+        }
+        screen[Symbol.dispose]();
+        expect(terminal.shown.join("\n").trimEnd()).toBe(kept.join("\n").trimEnd());
+      }),
+    );
+  });
+
+  it("leaves no row of the narrower window behind when the width changes", () => {
+    const terminal = new TestTerminal(20, 10);
+    const screen = new LiveScreen(terminal);
+    screen.print(["kept"], ["a".repeat(18), "› input"], { row: 1, column: 7 });
+    // The terminal wraps the first live row again.
+    terminal.columns = 10;
+    terminal.lines = ["kept", "a".repeat(10), "a".repeat(8), "› input", ""].map((line) => splitGraphemes(line).slice());
+    [terminal.row, terminal.column] = [3, 7];
+    screen.reset();
+    screen.draw(["aaaa", "› input"], { row: 1, column: 7 });
+    expect(terminal.shown.join("\n").trimEnd()).toBe("kept\naaaa\n› input");
+    expect([terminal.row, terminal.column]).toEqual([2, 7]);
+  });
+});
