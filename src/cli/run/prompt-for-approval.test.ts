@@ -37,6 +37,7 @@ describe("promptForApproval", () => {
     ["no with a reason when prompted", ["no\r", "not now\r"], { decision: "rejected", reason: "not now" }],
     ["no without a reason", ["n\r", "\r"], { decision: "rejected" }],
     ["unknown answers, then yes", ["\r", "what?\r", "s\r", "y\r"], { decision: "approved" }],
+    ["a sentence, which decides nothing, then yes", ["y is it so?\r", "a file\r", "y\r"], { decision: "approved" }],
     ["a cancelled edit, then yes", ["e\r", "\u0015\r", "y\r"], { decision: "approved" }],
     [
       "an edit, valid at the third attempt",

@@ -93,14 +93,17 @@ export async function decideCall(
   for (;;) {
     const answer = (await dialogue.ask(question)).trim();
     const [word = "", ...rest] = answer.split(/\s+/);
+    // The user may have been typing a message when the question came: "a file" does not allow a tool.
+    const isOneWord = rest.length === 0;
     switch (word.toLowerCase()) {
       case "y":
       case "yes":
       case "是":
-        return { decision: { decision: "approved" }, isAllowed: false };
+        if (isOneWord) return { decision: { decision: "approved" }, isAllowed: false };
+        break;
       case "a":
       case "always":
-        if (words.mayAllow) return { decision: { decision: "approved" }, isAllowed: true };
+        if (words.mayAllow && isOneWord) return { decision: { decision: "approved" }, isAllowed: true };
         break;
       case "n":
       case "no":
