@@ -13,6 +13,7 @@ import {
   useWords,
 } from "loom-agent/react";
 import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import { isOfflineModel } from "../composer/pickers.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { ActiveRun, ActivityState } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
@@ -20,6 +21,7 @@ import { ACTIVITY_WORDS } from "./activity-words.ts";
 
 type OpenApproval = ActiveRun["approvals"][number];
 
+const selectModels = ({ models }: PageState): PageState["models"] => models;
 const selectActivity = ({ activity }: PageState): ActivityState => activity;
 
 const TICK_MS = 1000;
@@ -101,14 +103,14 @@ function RunEntry({ run, now, onOpen }: RunEntryProps): ReactNode {
     void page.stopRun(run).then((isStopped) => setStopping(isStopped));
   };
   const names = useWords(COMPOSER_WORDS);
+  const known = usePageState(selectModels);
+  const shownModel = model !== undefined && isOfflineModel(model, known) ? names.offline : model;
   // The agent of an additional model is named `react:openai/gpt-5`.
   const kind = agent?.split(":", 1)[0] ?? "";
   const shownAgent = agent === undefined ? undefined : describeKind(names, { name: kind, kind, description: "" }).label;
-  const about = [
-    shownAgent,
-    model === "offline" ? names.offline : model,
-    owner === undefined ? undefined : words.ofOwner(owner),
-  ].filter((text) => text !== undefined);
+  const about = [shownAgent, shownModel, owner === undefined ? undefined : words.ofOwner(owner)].filter(
+    (text) => text !== undefined,
+  );
   return (
     <li className="page-run">
       <div className="page-run-head">

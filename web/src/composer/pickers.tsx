@@ -135,7 +135,8 @@ function KeysNote({ known }: { readonly known: PageState["models"] }): ReactNode
   );
 }
 
-function isOfflineModel(model: string, known: PageState["models"]): boolean {
+/** Whether the provider of a model is a program instead of a language model. */
+export function isOfflineModel(model: string, known: PageState["models"]): boolean {
   const provider = model.split("/", 1)[0] ?? "";
   return known?.providers.some(({ name, is_offline }) => name === provider && is_offline) ?? false;
 }
