@@ -28,9 +28,11 @@ export function useLanding(
   const isLive = last === LIVE;
   useEffect(() => {
     if (!isLive) return undefined;
+    // A long session arrives in parts: an earlier run was the last one until now.
+    if (isOpening.current) scrollToEnd();
     const timer = setTimeout(() => (isOpening.current = false), WATCHED_MS);
     return () => clearTimeout(timer);
-  }, [isLive]);
+  }, [isLive, scrollToEnd]);
   useEffect(() => {
     const { current: list } = scroller;
     if (!isOpening.current || last === undefined || isLive || list === null) return undefined;
