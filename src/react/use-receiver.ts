@@ -56,14 +56,20 @@ function selectLatest(session: SessionView | undefined): TurnView | undefined {
 }
 
 /**
- * Returns a selector that finds a run by its key, for use with `useSession`. It remembers the last index, so it rarely
- * searches the whole session.
+ * Returns a selector that finds a run by its key, for use with `useSession`. It remembers the last index, and that a run is
+ * missing until a run is added, so it rarely searches the whole session.
  */
 export function createTurnSelector(turnKey: string): (session: SessionView | undefined) => TurnView | undefined {
   let at = 0;
+  let searched: { readonly count: number; readonly lastKey: string | undefined } | undefined;
   return (session) => {
     const turns = session?.turns ?? [];
-    if (turns[at]?.key !== turnKey) at = turns.findLastIndex((turn) => turn.key === turnKey);
+    const [count, lastKey] = [turns.length, turns.at(-1)?.key];
+    const isMissing = at < 0 && searched?.count === count && searched.lastKey === lastKey;
+    if (!isMissing && turns[at]?.key !== turnKey) {
+      at = turns.findLastIndex((turn) => turn.key === turnKey);
+      searched = { count, lastKey };
+    }
     return turns[at];
   };
 }
