@@ -4,9 +4,8 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildOnce } from "./build-once.ts";
+import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
-
-const LONG = process.env["LOOM_LONG"] === "1";
 
 const { files } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
   readonly files: readonly string[];

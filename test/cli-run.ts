@@ -12,6 +12,7 @@ import { Readable, Writable } from "node:stream";
 import { expect, vi } from "vitest";
 import { main } from "../src/cli/main.ts";
 import { nodeArgs } from "./bundle-source.ts";
+import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 export interface CommandResult {
@@ -36,6 +37,7 @@ export const COMMAND = join(packageRoot, "bin", "loom.js");
 
 /** The environment of the tests, without variables that change colours or the command. */
 const {
+  CI: _ci,
   FORCE_COLOR: _force,
   NO_COLOR: _no,
   NODE_OPTIONS: _options,
@@ -107,7 +109,7 @@ function canRunInProcess(
     word.includes(" ") ||
     !(/[./]/.test(word) || existsSync(join(folder, word)));
   const isKnown = STORING.has(name) || (PRINTING.has(name) && env === undefined);
-  return process.env["LOOM_LONG"] !== "1" && isKnown && rest.every(isPlain);
+  return !LONG && isKnown && rest.every(isPlain);
 }
 
 let lastInProcess: Promise<unknown> = Promise.resolve();

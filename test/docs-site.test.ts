@@ -10,6 +10,7 @@ import { listApiPages, readApiPages } from "../site/api-reference.ts";
 import { findDeadAnchors } from "../site/dead-anchors.ts";
 import { CHINESE_SIDEBAR, englishSidebar, listSidebarPages, type SidebarPage } from "../site/sidebar.ts";
 import { PAGE_ROOTS, resolveLink, sitePathOf, slugify } from "../site/site-paths.ts";
+import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 interface MarkdownPage {
@@ -144,7 +145,7 @@ describe("the built site", () => {
     }
   });
 
-  it.runIf(process.env["LOOM_LONG"] === "1")("has no dead link", () => {
+  it.runIf(LONG)("has no dead link", () => {
     const { status, stderr } = spawnSync("npm", ["run", "--silent", "docs"], {
       cwd: packageRoot,
       encoding: "utf8",

@@ -10,13 +10,13 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { buildPackage } from "./build-package.ts";
 import { readBlocks } from "./guide-pages.ts";
+import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-guide-types-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const IS_LONG = process.env["LOOM_LONG"] === "1";
-const EXTENSION = IS_LONG ? ".d.ts" : ".ts";
+const EXTENSION = LONG ? ".d.ts" : ".ts";
 
 /** Options of a user who sets only `strict`. The names of the package resolve to its type declarations. */
 const CONFIG = {
@@ -26,7 +26,7 @@ const CONFIG = {
     noPropertyAccessFromIndexSignature: false,
     noUnusedLocals: false,
     noUnusedParameters: false,
-    skipLibCheck: !IS_LONG,
+    skipLibCheck: !LONG,
     skipDefaultLibCheck: true,
     paths: {
       "loom-agent": [`./types/index${EXTENSION}`],
@@ -51,12 +51,12 @@ async function compile(programs: ReadonlyMap<string, string>): Promise<string[]>
     filter: (path) => !/\.(?:js|map)$/.test(path),
   });
   writeFileSync(join(folder, "types", "wrong.d.ts"), "export declare const wrong: Missing;\n");
-  if (!IS_LONG) renameDeclarations(join(folder, "types"));
+  if (!LONG) renameDeclarations(join(folder, "types"));
   const output = await runCompiler(["-p", "."]);
   return output
     .split("\n")
     .filter((line) => line.startsWith("types/") || [...programs.keys()].some((file) => line.startsWith(file)))
-    .filter((line) => IS_LONG || !line.includes(UNUSED_RENAMING));
+    .filter((line) => LONG || !line.includes(UNUSED_RENAMING));
 }
 
 function renameDeclarations(types: string): void {

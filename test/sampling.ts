@@ -1,5 +1,5 @@
-/** Sample counts of the property tests: few and seeded in `npm test`, many in `npm run test:long`. */
-const LONG = process.env["LOOM_LONG"] === "1";
+/** Whether this is `npm run test:long`, which tests everything. `npm test` tests few, seeded samples. */
+export const LONG = process.env["LOOM_LONG"] === "1";
 
 /** Selects the random input and the sampled cases of `npm test`. The variable TEST_SEED sets another one. */
 export const SEED = Number(process.env["TEST_SEED"] ?? 20_251_115);

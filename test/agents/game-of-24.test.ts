@@ -7,10 +7,9 @@ import { SessionFold } from "../../src/client/view/session-fold.ts";
 import { createLog, expectValid } from "../../src/engine/sender.contract.ts";
 import { rebuildTree } from "../../src/agents/tot/tree-script.contract.ts";
 import { countSolutions, findMistake, readNumbers, SOLVABLE, UNSOLVABLE } from "./game-of-24.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { eventsOf } from "./agent-fixture.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 /** All hundred puzzles in the long mode; otherwise one of the three known hard ones, two others, and an unsolvable one. */
 const solvable = sampleCases(SOLVABLE, { kindOf: (_, index) => (index < 3 ? "hard" : `other ${index % 2}`) });
 const unsolvable = sampleCases(UNSOLVABLE);

@@ -12,8 +12,9 @@ import type { ScriptedRequest, ScriptedTurn } from "../../src/models/scripted-mo
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createTools } from "./counted-tools.ts";
 import { findRuleViolation } from "./find-rule-violation.ts";
+import { LONG } from "../sampling.ts";
 
-const TURNS = process.env["LOOM_LONG"] === undefined ? 30 : 10_000;
+const TURNS = LONG ? 10_000 : 30;
 /** Maximum heap growth between the first part of the test and its end. */
 const MAX_GROWTH = 8 * 1024 * 1024;
 

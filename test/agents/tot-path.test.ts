@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { eventsOf, SESSION, createAgentFixture } from "./agent-fixture.ts";
 import { RECEIVER_LIMITS } from "../../src/client/limits.ts";
 import { SessionFold } from "../../src/client/view/session-fold.ts";
+import { LONG } from "../sampling.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
 import type { TotOptions } from "../../src/agents/tot/tot-settings.ts";
 import {
@@ -13,8 +14,6 @@ import {
   type ScriptedThought,
   type ScriptedTree,
 } from "../../src/agents/tot/tree-script.contract.ts";
-
-const LONG = process.env["LOOM_LONG"] === "1";
 
 async function search(world: ScriptedTree, options: TotOptions) {
   const fixture = await createAgentFixture((request) => playTree(world, request), {

@@ -16,9 +16,10 @@ import { SessionRows } from "../../src/log/sqlite/session-rows.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
+import { LONG } from "../sampling.ts";
 
 const SEARCHES = 70;
-const SESSIONS = process.env["LOOM_LONG"] === "1" ? 40_000 : 2000;
+const SESSIONS = LONG ? 40_000 : 2000;
 /** Matches no session, but every text has words that begin with its words, so that the whole index is read. */
 const QUERY = "wo wa zz";
 const MAX_TURN_MS = 100;
