@@ -95,6 +95,10 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     const dialog = page.getByRole("dialog", { name: "Activity" });
     const card = dialog.getByRole("group", { name: "Allow remove?" });
     await card.getByText("listed.txt").first().waitFor();
+    // Escape leaves the reason of a rejection, not the list.
+    await card.getByRole("button", { name: "Reject…" }).click();
+    await card.getByRole("textbox").press("Escape");
+    await card.getByRole("textbox").waitFor({ state: "detached" });
     await card.getByRole("button", { name: "Allow", exact: true }).click();
     await card.waitFor({ state: "detached" });
     await expect.poll(() => removed.at(-1)).toMatchObject({ path: "listed.txt" });

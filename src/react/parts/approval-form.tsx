@@ -108,7 +108,10 @@ export function ApprovalForm(props: ApprovalFormProps): ReactNode {
     if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
     // On the page, Escape stops the run.
     event.stopPropagation();
-    if (section === "reject") close("reject");
+    if (section !== "reject") return;
+    // The list of runs is a dialog, which would close.
+    event.preventDefault();
+    close("reject");
   };
   const note = isFaulty ? words.invalid : isChanged ? words.edited : null;
   return (
