@@ -5,6 +5,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { shareChromium } from "../test/browser/launch.ts";
 import { type Language, PHONE, sendMessage, waitForEnd } from "../test/page/journey.ts";
 import { createPageFixture, type OpenPageOptions, type PageFixture } from "../test/page/page-fixture.ts";
 import { PausableModel } from "../test/page/pausable-model.ts";
@@ -181,3 +182,5 @@ for (const [language, takeAll] of [
     await studio.fixture.close();
   }
 }
+const browser = await shareChromium();
+await browser.close();
