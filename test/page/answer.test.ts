@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { hasChromium } from "../browser/launch.ts";
+import { sampleCases } from "../sampling.ts";
 import { PausableModel } from "./pausable-model.ts";
 import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { LogWriter } from "./log-writer.ts";
@@ -41,10 +42,12 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
   afterAll(() => fixture.close());
   afterEach(() => model.resume());
 
-  it.each([
-    ["en", "Suggestions"],
-    ["zh", "试试这些"],
-  ] as const)("suggests tested prompts in the browser's language: %s", async (language, title) => {
+  it.each(
+    sampleCases([
+      ["en", "Suggestions"],
+      ["zh", "试试这些"],
+    ] as const),
+  )("suggests tested prompts in the browser's language: %s", async (language, title) => {
     const { page, context, complaints } = await openPage(fixture, { language, ...PHONE });
     const offers = page.getByRole("list", { name: title }).getByRole("button");
     await offers.first().waitFor();
@@ -55,10 +58,12 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await context.close();
   });
 
-  it.each([
-    ["en", "Model: ", "Offline model", "Choose a language model above"],
-    ["zh", "模型：", "离线模型", "可在上方选择语言模型"],
-  ] as const)("runs with another chosen model: %s", async (language, label, offline, hint) => {
+  it.each(
+    sampleCases([
+      ["en", "Model: ", "Offline model", "Choose a language model above"],
+      ["zh", "模型：", "离线模型", "可在上方选择语言模型"],
+    ] as const),
+  )("runs with another chosen model: %s", async (language, label, offline, hint) => {
     const { page, context, complaints } = await openPage(fixture, { language, theme: "dark" });
     await page.getByRole("button", { name: `${label}${offline}` }).click();
     await page.getByText(hint).waitFor();
@@ -87,8 +92,9 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await context.close();
   });
 
-  it("shows thinking, tools, a to-do list and a chart while they stream", async () => {
+  it("shows thinking, tools and a to-do list while they stream, and draws a chart with its data", async () => {
     const { page, context, complaints } = await openPage(fixture, {
+      theme: "dark",
       // The run starts some frames after the message was sent.
       prepare: (opened) =>
         opened.routeWebSocket(/./, (socket) => {
@@ -148,6 +154,27 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     const calculator = answer.getByRole("group", { name: "calculator" });
     await calculator.getByRole("button", { name: /Done .*\d s$/ }).click();
     await calculator.getByText("40", { exact: true }).waitFor();
+
+    const chart = page.getByRole("figure", { name: "budget" });
+    const drawing = chart.getByRole("img", { name: "budget. Bar chart. 3 points. value: 8 to 20" });
+    await drawing.getByText("marketing").waitFor();
+    const bars = await drawing
+      .locator("svg [data-said]")
+      .evaluateAll((marks) =>
+        marks.map((mark) => [mark.getAttribute("data-said"), mark.getBoundingClientRect().height]),
+      );
+    expect(bars.map(([said]) => said)).toEqual(["design; value: 8", "build; value: 20", "marketing; value: 12"]);
+    const unit = Number(bars[1]?.[1]) / 20;
+    expect(bars.map(([, height]) => Math.round(Number(height) / unit))).toEqual([8, 20, 12]);
+
+    await chart.getByRole("button", { name: "Show data" }).click();
+    const rows = chart.getByRole("table").getByRole("row");
+    expect(await rows.allInnerTexts()).toEqual([
+      expect.stringContaining("value"),
+      "design\t8",
+      "build\t20",
+      "marketing\t12",
+    ]);
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -211,34 +238,6 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     ]);
     await page.getByRole("button", { name: "View image: Sales" }).click();
     await page.getByRole("dialog", { name: "Sales" }).locator("img").waitFor();
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
-
-  it("draws a chart with its data", async () => {
-    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
-    await page.getByRole("button", { name: "Plan a launch" }).click();
-    await waitForEnd(page);
-    const chart = page.getByRole("figure", { name: "budget" });
-    const drawing = chart.getByRole("img", { name: "budget. Bar chart. 3 points. value: 8 to 20" });
-    await drawing.getByText("marketing").waitFor();
-    const bars = await drawing
-      .locator("svg [data-said]")
-      .evaluateAll((marks) =>
-        marks.map((mark) => [mark.getAttribute("data-said"), mark.getBoundingClientRect().height]),
-      );
-    expect(bars.map(([said]) => said)).toEqual(["design; value: 8", "build; value: 20", "marketing; value: 12"]);
-    const unit = Number(bars[1]?.[1]) / 20;
-    expect(bars.map(([, height]) => Math.round(Number(height) / unit))).toEqual([8, 20, 12]);
-
-    await chart.getByRole("button", { name: "Show data" }).click();
-    const rows = chart.getByRole("table").getByRole("row");
-    expect(await rows.allInnerTexts()).toEqual([
-      expect.stringContaining("value"),
-      "design\t8",
-      "build\t20",
-      "marketing\t12",
-    ]);
     expect(complaints).toEqual([]);
     await context.close();
   });

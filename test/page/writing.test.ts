@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
     await context.close();
   });
 
-  it("of an unsent edit stays while other sessions are shown", async () => {
+  it("of an unsent edit stays while other sessions are shown, and a deleted session starts over", async () => {
     const { page, context } = await openPage(fixture);
     await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
@@ -115,13 +115,9 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
     await send.click();
     await findAnswer(page).getByText("20+30 = 50").waitFor();
     expect(readSessionId(page)).not.toBe(session);
-    await context.close();
-  });
-
-  it("starts a session over that was deleted elsewhere, with a notice", async () => {
-    const { page, context } = await openPage(fixture);
-    await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
+
+    // A session that was deleted elsewhere starts over, with a notice.
     await fixture.log.deleteSession(readSessionId(page));
     await page.getByText("This session was deleted.").waitFor();
     await sendMessage(page, "What is 2+3?");
