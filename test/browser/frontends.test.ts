@@ -178,10 +178,12 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
     });
   });
 
-  it.each([
-    ["lumine", "The model service is unavailable; try again later"],
-    ["engine", "offline/offline failed: The offline model failed on request."],
-  ] as const)("%s: shows an image, and a failed run as an error", async (name, error) => {
+  it.each(
+    sampleCases([
+      ["lumine", "The model service is unavailable; try again later"],
+      ["engine", "offline/offline failed: The offline model failed on request."],
+    ] as const),
+  )("%s: shows an image, and a failed run as an error", async (name, error) => {
     await play(name, async ({ page, ask }) => {
       await ask("Draw a red circle");
       const image = page.getByAltText("a red circle");

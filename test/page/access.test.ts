@@ -13,7 +13,7 @@ import { XSS_CORPUS } from "./xss-corpus.ts";
 /** States of the page whose accessibility is checked. */
 const STATES = ["sign-in", "signed out", "link dialog", "guest"] as const;
 type State = (typeof STATES)[number];
-const CHECKED_STATES = sampleCases(STATES, { perKind: 2 });
+const CHECKED_STATES = sampleCases(STATES);
 
 type Tested = typeof globalThis & { readonly axe: typeof axe };
 
@@ -280,8 +280,9 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     const hostile = XSS_CORPUS.map((text) => text.replaceAll(/\s+/g, " ").trim().slice(0, 100));
     const names = hostile.filter((name) => /<|javascript:/i.test(name)).slice(0, 2);
     expect(names.length).toBe(2);
-    task.meta.tried = names.length;
-    for (const name of names) {
+    const tried = sampleCases(names);
+    Object.assign(task.meta, { tried: tried.length, omitted: names.length - tried.length });
+    for (const name of tried) {
       const token = await makeToken(name);
       await enter(page, token);
       await expect.poll(() => page.locator(".page-account-name").textContent()).toBe(name);

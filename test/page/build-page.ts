@@ -1,5 +1,6 @@
 /** Builds the page from the current source as users get it. */
 import { join } from "node:path";
+import { createPage } from "../../src/server/index.ts";
 import { buildOnce } from "../build-once.ts";
 import { packageRoot } from "../source-files.ts";
 
@@ -8,6 +9,15 @@ const SOURCES = ["src/protocol", "src/framing", "src/dialects", "src/client", "s
 /** Returns the folder of the built page. */
 export function buildPage(): Promise<string> {
   return buildOnce({ name: "page", sources: SOURCES, build: buildAsForUsers });
+}
+
+let shared: Promise<ReturnType<typeof createPage>> | undefined;
+
+/** Returns the handler of the built page. The files of a thread share it, because it compresses what it serves. */
+export function shareBuiltPage(): Promise<ReturnType<typeof createPage>> {
+  shared ??= buildPage().then((folder) => createPage({ folder }));
+  shared.catch(() => (shared = undefined));
+  return shared;
 }
 
 /** In test mode, libraries would be bundled as development builds. */

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { foreignAgent, fromAISDK, fromLangGraph } from "../../src/adapters/index.ts";
 import { createScriptedAgent } from "../../src/adapters/langgraph/play-script.contract.ts";
 import { hasChromium } from "../browser/launch.ts";
+import { sampleCases } from "../sampling.ts";
 import { findAnswer, openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";
 import { createPageFixture, type PageFixture } from "./page-fixture.ts";
 
@@ -86,10 +87,12 @@ describe.skipIf(!hasChromium)("agents of other frameworks on the page (skipped w
   });
   afterAll(() => fixture.close());
 
-  it.each([
-    ["en", "light", 1280],
-    ["zh", "dark", PHONE.width],
-  ] as const)("asks for approval and shows the steps: %s %s %i", async (language, theme, width) => {
+  it.each(
+    sampleCases([
+      ["en", "light", 1280],
+      ["zh", "dark", PHONE.width],
+    ] as const),
+  )("asks for approval and shows the steps: %s %s %i", async (language, theme, width) => {
     const { page, context, complaints } = await openPage(fixture, { language, theme, width, height: 844 });
     await sendMessage(page, "How cold is it in Oslo?", language);
     const allow = page.getByRole("button", { name: language === "zh" ? "允许" : "Allow", exact: true });

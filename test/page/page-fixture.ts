@@ -14,7 +14,6 @@ import { OfflineModel } from "../../src/models/offline-model.ts";
 import {
   type AuthOptions,
   createMemoryBlobStore,
-  createPage,
   type LoomServer,
   SERVER_LIMITS,
   type ServedAgent,
@@ -22,7 +21,7 @@ import {
 } from "../../src/server/index.ts";
 import { createBuiltinTools, createKnowledgeTool, type Tool } from "../../src/tools/index.ts";
 import { closeContexts, shareChromium } from "../browser/launch.ts";
-import { buildPage } from "./build-page.ts";
+import { shareBuiltPage } from "./build-page.ts";
 
 export interface PageFixtureOptions {
   readonly model?: LanguageModel;
@@ -78,14 +77,14 @@ export async function createPageFixture(options: PageFixtureOptions = {}): Promi
   const folder = mkdtempSync(join(tmpdir(), "loom-page-"));
   const log = options.log ?? new MemoryLog();
   const knowledge = await openKnowledgeBase(join(folder, "knowledge.db"));
-  const [page, browser] = await Promise.all([buildPage(), shareChromium()]);
+  const [page, browser] = await Promise.all([shareBuiltPage(), shareChromium()]);
   const server = await startLoomServer({
     log,
     agents: options.agents ?? createServedAgents(options, knowledge),
     blobs: createMemoryBlobStore(SERVER_LIMITS),
     knowledge,
     port: options.port ?? 0,
-    page: createPage({ folder: page }),
+    page,
     ...(options.auth === undefined ? {} : { auth: options.auth }),
   });
   return {

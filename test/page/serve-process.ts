@@ -5,10 +5,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { BrowserContext } from "playwright-core";
 import type { FramesControl } from "../../src/protocol/control/down.generated.ts";
-import { createPage } from "../../src/server/index.ts";
 import { nodeArgs } from "../bundle-source.ts";
 import { COMMAND, environment } from "../cli-run.ts";
-import { buildPage } from "./build-page.ts";
+import { shareBuiltPage } from "./build-page.ts";
 
 export class ServeProcess {
   readonly url: string;
@@ -52,7 +51,7 @@ export class ServeProcess {
 
 /** Serves the built page with the server's headers. Other requests go to the server. */
 export async function serveBuiltPage(context: BrowserContext): Promise<void> {
-  const page = createPage({ folder: await buildPage() });
+  const page = await shareBuiltPage();
   // An intercepted document has no address space, so requests to localhost need this permission.
   await context.grantPermissions(["local-network-access"]);
   const isPageFile = ({ pathname }: URL): boolean => pathname === "/" || pathname.startsWith("/assets/");

@@ -5,7 +5,7 @@
 import type { Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { ABUSE_SAMPLES } from "../sampling.ts";
+import { ABUSE_SAMPLES, type SampleOptions } from "../sampling.ts";
 import {
   type AttackResults,
   type AttackInput,
@@ -35,8 +35,6 @@ const NO_REFERRER: AttackPage = [SAME_SITE_HOST, "/no-referrer"];
 const PAGES = [OTHER_SITE, SAME_SITE, SANDBOXED, NO_REFERRER];
 /** A refused page may read the refusal. */
 const REFUSED = /^(?:read 403 \{"type":"urn:loom:problem:forbidden","title":"[^"]*","status":403,.*)?$/;
-/** Number of attacking pages in the short run. */
-const SHORT_RUN_PAGES = 2;
 const ALL_HOSTS: readonly AttackPage[] = EVIL_HOSTS.map((site) => [site, "/"]);
 
 describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)", () => {
@@ -82,13 +80,13 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     pages: readonly AttackPage[],
     act: (input: AttackInput) => Promise<AttackResults>,
     look: (requests: readonly SeenRequest[], target: Target, page: AttackPage) => void = () => undefined,
+    options: SampleOptions<AttackPage> = {},
   ): Promise<void> {
     // The short run tries some pages, each with one of the servers.
-    const chosen = ABUSE_SAMPLES.isWhole ? pages : pages.slice(0, SHORT_RUN_PAGES);
-    for (const [index, page] of chosen.entries()) {
+    for (const page of attempts.sample(pages, options)) {
       const frame = await fixture.visit(...page);
       await Promise.all(
-        chooseTargets(index).map(async (target) =>
+        chooseTargets(pages.indexOf(page)).map(async (target) =>
           look(await tryHere(attempts, target, [page.join(""), frame], act), target, page),
         ),
       );
@@ -101,12 +99,21 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
   );
 
   testThreat("csrf", "cannot change anything or read a response with any kind of request", (attempts) =>
-    tryEverywhere(attempts, PAGES, tryRequests, (requests, target, [name, path]) => {
-      // The requests did arrive, and those of the same site carried the cookie of the signed-in user.
-      expect(requests.length).toBeGreaterThan(50);
-      const cookies = requests.filter(({ headers }) => headers.cookie?.includes(`loom-session-${target.port}`));
-      expect(cookies.length > 20).toBe(target === fixture.guarded && name === SAME_SITE_HOST && path !== "/sandboxed");
-    }),
+    tryEverywhere(
+      attempts,
+      PAGES,
+      tryRequests,
+      (requests, target, [name, path]) => {
+        // The requests did arrive, and those of the same site carried the cookie of the signed-in user.
+        expect(requests.length).toBeGreaterThan(50);
+        const cookies = requests.filter(({ headers }) => headers.cookie?.includes(`loom-session-${target.port}`));
+        expect(cookies.length > 20).toBe(
+          target === fixture.guarded && name === SAME_SITE_HOST && path !== "/sandboxed",
+        );
+      },
+      // The page whose requests carry the cookie, and another one.
+      { kindOf: (page) => String(page === SAME_SITE) },
+    ),
   );
 
   testThreat("csrf", "cannot change anything with forms", (attempts) =>
@@ -159,7 +166,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
         expect((await tryHere(attempts, moved, at, tryRequests, REFUSED)).length).toBeGreaterThan(50);
       await page.close();
     };
-    const kindOf = (name: string): string => (name.startsWith("evil.") ? name : "another");
+    const kindOf = (name: string): string => String(name.startsWith("evil."));
     const names = ["evil.example", "localhost.evil.example", "evil-localhost", "evil.localhost"];
     for (const [index, name] of attempts.sample(names, { kindOf }).entries())
       await Promise.all(chooseTargets(index).map((target) => tryName(target, name)));
@@ -167,7 +174,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
   });
 
   testThreat("clickjacking", "cannot embed the server in a frame", async ({ attempt, sample }) => {
-    const pages = sample([OTHER_SITE, SAME_SITE, SANDBOXED], { perKind: 2 });
+    const pages = sample([OTHER_SITE, SAME_SITE, SANDBOXED]);
     for (const [index, [name, path]] of pages.entries()) {
       const frame = await fixture.visit(name, path);
       const mine = `http://${name}:${fixture.evil.port}/`;
@@ -186,9 +193,9 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     }
   });
 
-  testThreat("clickjacking", "cannot control a window of the server", async ({ attempt }) => {
-    for (const [index, name] of ["evil.example", SAME_SITE_HOST].entries())
-      for (const target of chooseTargets(index)) {
+  testThreat("clickjacking", "cannot control a window of the server", async ({ attempt, sample }) => {
+    for (const [index, name] of sample([SAME_SITE_HOST, "evil.example"]).entries())
+      for (const target of chooseTargets(index + 1)) {
         const frame = await fixture.visit(name);
         const { base, session } = target.attackInput;
         const before = await target.dumpState();
