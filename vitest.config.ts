@@ -22,11 +22,16 @@ const TESTS = ["{src,web}/**/*.test.{ts,tsx}", "test/**/*.test.ts"];
  * Tests that need a thread alone: they replace modules or global variables, count timers, or use fake timers, which a
  * `vi.waitFor` of an earlier file would advance.
  */
-const ISOLATED = globSync(TESTS, { cwd: root }).filter((file) =>
-  /getTimerCount|useFakeTimers|useDom|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*"@hono|\btoJson\b.*to-json/.test(
-    readFileSync(join(root, file), "utf8"),
-  ),
+const ISOLATED = findTests(
+  /getTimerCount|useFakeTimers|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*"@hono|\btoJson\b.*to-json/,
 );
+
+/** Tests that leave the global variables of a DOM. They share threads with each other only. */
+const DOM = findTests(/\buseDom\b/);
+
+function findTests(pattern: RegExp): string[] {
+  return globSync(TESTS, { cwd: root }).filter((file) => pattern.test(readFileSync(join(root, file), "utf8")));
+}
 
 useTemporaryFolder();
 
@@ -48,7 +53,8 @@ export default defineConfig(({ mode }) => ({
     expect: { poll: { timeout: 10_000 } },
     projects: [
       // These leave no global state, so the files of a thread share their imports and a browser. This halves the time.
-      { extends: true, test: { name: "shared", include: TESTS, exclude: ISOLATED, isolate: false } },
+      { extends: true, test: { name: "shared", include: TESTS, exclude: [...ISOLATED, ...DOM], isolate: false } },
+      { extends: true, test: { name: "dom", include: DOM, exclude: ISOLATED, isolate: false } },
       { extends: true, test: { name: "isolated", include: ISOLATED } },
     ],
   },

@@ -1,4 +1,5 @@
-// The programs of `examples`, run with the packed package in an empty project, as a user would run them.
+// The programs of `examples`. The long run uses the packed package in an empty project, as a user would. The short run uses
+// the bundled source, which starts faster; package.test.ts tests the package.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -20,19 +21,24 @@ import { agent } from "../src/agents/index.ts";
 import { MemoryLog } from "../src/log/index.ts";
 import { startLoomServer } from "../src/server/index.ts";
 import { buildPackage } from "./build-package.ts";
+import { nodeArgs } from "./bundle-source.ts";
 import { startProviderServer } from "./models/provider-server.ts";
+import { LONG, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
+import { SOURCE_HOOK } from "./source-hook.ts";
 
 const project = realpathSync(mkdtempSync(join(tmpdir(), "loom-example-programs-")));
 const modules = join(project, "node_modules");
+const nodeOptions = LONG ? [] : [...nodeArgs(), "--import", SOURCE_HOOK];
 
 beforeAll(async () => {
+  cpSync(join(packageRoot, "examples"), project, { recursive: true });
+  writeFileSync(join(project, "package.json"), `{ "name": "user", "private": true, "type": "module" }\n`);
+  if (!LONG) return symlinkSync(join(packageRoot, "node_modules"), modules, "junction");
   mkdirSync(modules);
   for (const name of readdirSync(join(packageRoot, "node_modules")).filter((entry) => entry !== "loom-agent"))
     symlinkSync(join(packageRoot, "node_modules", name), join(modules, name), "junction");
   cpSync(await buildPackage(), join(modules, "loom-agent"), { recursive: true });
-  cpSync(join(packageRoot, "examples"), project, { recursive: true });
-  writeFileSync(join(project, "package.json"), `{ "name": "user", "private": true, "type": "module" }\n`);
 });
 
 afterAll(() => {
@@ -43,7 +49,7 @@ afterAll(() => {
 function run(program: string, args: readonly string[] = [], input = "", variables = {}): Promise<string> {
   const options = { cwd: project, env: { ...process.env, ...variables } };
   return new Promise((resolve, reject) => {
-    const child = execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, [...nodeOptions, program, ...args], options, (error, stdout, stderr) => {
       if (error) reject(new Error(stderr, { cause: error }));
       else resolve(stdout + stderr);
     });
@@ -52,15 +58,18 @@ function run(program: string, args: readonly string[] = [], input = "", variable
 }
 
 describe("examples", { timeout: 120_000 }, () => {
-  it("define-a-tool.ts calls a tool", async () => {
+  // `npm test` runs it in examples.test.ts.
+  it.runIf(LONG)("define-a-tool.ts calls a tool", async () => {
     expect(await run("define-a-tool.ts")).toMatch(/There it is\. \(1 call\)\n$/);
   });
 
-  it("approve.ts runs the tool only if the user allows it", async () => {
+  const DECISIONS = [
+    ["y", "Paid 100 to Ann."],
+    ["n", "Not allowed."],
+  ] as const;
+  it.each(sampleCases(DECISIONS))("approve.ts runs the tool only if the user allows it: %s", async (word, result) => {
     const question = `Allow pay {"to":"Ann","amount":100}? (y/n) `;
-    const [allowed, rejected] = await Promise.all([run("approve.ts", [], "y\n"), run("approve.ts", [], "n\n")]);
-    expect(allowed).toBe(`${question}Paid 100 to Ann.\nThat is all.\n`);
-    expect(rejected).toBe(`${question}Not allowed.\nThat is all.\n`);
+    expect(await run("approve.ts", [], `${word}\n`)).toBe(`${question}${result}\nThat is all.\n`);
   });
 
   it("graph.ts repeats its steps until the draft is short", async () => {
@@ -98,7 +107,7 @@ describe("examples", { timeout: 120_000 }, () => {
 });
 
 describe("loom init", { timeout: 120_000 }, () => {
-  const command = join(modules, "loom-agent", "bin", "loom.js");
+  const command = join(LONG ? join(modules, "loom-agent") : packageRoot, "bin", "loom.js");
 
   it("creates a project whose agent answers with its tool", async () => {
     const created = await run(command, ["init", "my-agent"]);
@@ -109,7 +118,7 @@ describe("loom init", { timeout: 120_000 }, () => {
     };
     const [program = "", ...args] = manifest.scripts.start.split(" ");
     expect([program, existsSync(join(folder, ".gitignore"))]).toEqual(["loom", true]);
-    const server = spawn(process.execPath, [command, ...args, "--port", "0"], {
+    const server = spawn(process.execPath, [...nodeOptions, command, ...args, "--port", "0"], {
       cwd: folder,
       env: { ...process.env, LOOM_STORE: join(folder, "loom.db") },
       stdio: ["ignore", "pipe", "pipe"],

@@ -8,7 +8,7 @@ import { createStreamCheck, type DialectName, DIALECTS } from "../src/dialects/i
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { openStream, type StreamFrame } from "../src/log/stream.ts";
 import { nodeArgs } from "./bundle-source.ts";
-import { PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
+import { LONG, PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
 
@@ -137,7 +137,7 @@ describe("examples", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("durable-sender.ts streams thinking, a tool with progress, a table and an answer", async () => {
+  it("durable-sender.ts streams a run to follow.ts, which prints it once and rejects invalid arguments", async () => {
     const store = newStore();
     // The follower starts first and waits for the session.
     const follower = follow(store, "engine");
@@ -161,6 +161,18 @@ describe("examples", { timeout: 120_000 }, () => {
     const again = follow(store, "engine");
     expect(await again.ended).toBe(0);
     expect(again.lines).toEqual([]);
+
+    const unknown = follow(store, "nope" as DialectName);
+    expect([await unknown.ended, unknown.lines, unknown.errors()]).toMatchObject([
+      2,
+      [],
+      /unknown dialect .*; choose one of loom, /,
+    ]);
+    writeFileSync(`${store}.loom.cursor`, "1.abcdefgh.3");
+    const stale = follow(store, "loom");
+    expect([await stale.ended, stale.lines]).toEqual([2, []]);
+    expect(stale.errors()).toContain("cursor_stale: ");
+    expect(stale.errors()).toContain(`remove ${store}.loom.cursor`);
   });
 
   it.concurrent.each<DialectName>((["engine", "loom", "lumine"] as const).slice(0, PROGRAM_SAMPLES.killedDialects))(
@@ -195,7 +207,7 @@ describe("examples", { timeout: 120_000 }, () => {
     },
   );
 
-  it.concurrent("follow.ts loses no frame when it is killed repeatedly", async () => {
+  it.runIf(LONG).concurrent("follow.ts loses no frame when it is killed repeatedly", async () => {
     const store = newStore();
     const sender = send(store, 40);
     const printed: string[] = [];
@@ -213,7 +225,7 @@ describe("examples", { timeout: 120_000 }, () => {
     expect(printed).toEqual(await readTexts(store, "loom"));
   });
 
-  it.concurrent("follow.ts reports how a run ended whose sender was killed", async () => {
+  it.concurrent("follow.ts reports how a run ended whose sender was killed, and prints the next run", async () => {
     const store = newStore();
     const followers = [follow(store, "loom"), follow(store, "engine")] as const;
     await Promise.all(followers.map((follower) => follower.waitForReady()));
@@ -231,9 +243,17 @@ describe("examples", { timeout: 120_000 }, () => {
       expect(lines).toEqual(await readTexts(store, dialect));
       expect(findIssues(dialect, lines)).toEqual([]);
     }
+    expect(await send(store, 0).ended).toBe(0);
+    const next = follow(store, "loom");
+    expect(await next.ended).toBe(0);
+    const all = [...loom.lines, ...next.lines];
+    expect(all).toEqual(await readTexts(store, "loom"));
+    expect(parse(next.lines[0])).toMatchObject({ type: "run_start" });
+    expect(findIssues("loom", all)).toEqual([]);
   });
 
-  it.concurrent("durable-sender.ts starts a new run after a kill", async () => {
+  // The test before starts a new run too.
+  it.runIf(LONG).concurrent("durable-sender.ts starts a new run after a kill", async () => {
     const store = newStore();
     const first = follow(store, "loom");
     await first.waitForReady();
@@ -253,7 +273,8 @@ describe("examples", { timeout: 120_000 }, () => {
     expect(findIssues("loom", all)).toEqual([]);
   });
 
-  it.concurrent("react.ts takes a decision from a second shell", async () => {
+  // The test after it takes a decision from a second process too.
+  it.runIf(LONG).concurrent("react.ts takes a decision from a second shell", async () => {
     const store = newStore();
     const asking = start("react.ts", store);
     await asking.waitForError("is waiting for your approval");
@@ -286,22 +307,6 @@ describe("examples", { timeout: 120_000 }, () => {
       expect(existsSync(join(`${store}.files`, "answer.txt"))).toBe(word === "yes");
     },
   );
-
-  it("follow.ts rejects an unknown dialect and an invalid cursor", async () => {
-    const store = newStore();
-    const unknown = follow(store, "nope" as DialectName);
-    expect([await unknown.ended, unknown.lines, unknown.errors()]).toMatchObject([
-      2,
-      [],
-      /unknown dialect .*; choose one of loom, /,
-    ]);
-    expect(await send(store, 0).ended).toBe(0);
-    writeFileSync(`${store}.loom.cursor`, "1.abcdefgh.3");
-    const stale = follow(store, "loom");
-    expect([await stale.ended, stale.lines]).toEqual([2, []]);
-    expect(stale.errors()).toContain("cursor_stale: ");
-    expect(stale.errors()).toContain(`remove ${store}.loom.cursor`);
-  });
 });
 
 describe("one-line.ts and define-a-tool.ts", () => {

@@ -11,6 +11,7 @@ import { openSqliteLog } from "../../src/log/index.ts";
 import type { ScriptedRequest } from "../../src/models/scripted-model.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { eventsOf } from "../agents/agent-fixture.ts";
+import { sampleCases } from "../sampling.ts";
 import { startFaultProxy } from "../server/fault-proxy.ts";
 import { renderChat, startChatServer, textOf, toPlain, TRANSPORTS, useDom } from "./chat-fixture.ts";
 
@@ -73,55 +74,62 @@ async function startRestartableServer() {
 
 beforeEach(useDom);
 
-describe.each(Object.entries(TRANSPORTS))("tools of the client with %s", (_name, createTransport) => {
-  it.each([
-    { isReloaded: false, isRestarted: false },
-    { isReloaded: false, isRestarted: true },
-    { isReloaded: true, isRestarted: false },
-    { isReloaded: true, isRestarted: true },
-  ])("takes each result once: %o", async ({ isReloaded, isRestarted }) => {
-    const { api, current, restart } = await startRestartableServer();
-    const open = async (messages: Awaited<ReturnType<ReturnType<typeof current>["loadMessages"]>>) =>
-      renderChat({
-        id: "c",
-        messages,
-        transport: createTransport(api),
-        resume: messages.length > 0,
-        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
-      });
-    let page = await open([]);
-    const waiting = await page.run(({ sendMessage }) => sendMessage({ text: "Where are they?" }));
-    expect(
-      waiting
-        .at(-1)
-        ?.parts.filter(isToolUIPart)
-        .map(({ state }) => state),
-    ).toEqual(["input-available", "input-available"]);
-    const [session] = await current().log.listSessions({});
-    const id = session?.sessionId ?? "";
-    if (isRestarted) await restart();
-    if (isReloaded) {
-      page.unmount();
-      page = await open(await current().loadMessages(id));
-      expect(toPlain(await page.settle())).toEqual(toPlain(waiting));
-    }
-    const { chat, errors, run, settle } = page;
-    await run(({ addToolOutput }) => addToolOutput({ tool: "locate", toolCallId: "ann", output: { city: "Lisbon" } }));
-    await run(({ addToolOutput }) =>
-      addToolOutput({ tool: "locate", toolCallId: "bob", state: "output-error", errorText: "No signal" }),
-    );
-    await vi.waitFor(() => expect(textOf(chat().messages.at(-1))).toBe("I look. Results: Lisbon, No signal."), WAIT);
-    const messages = toPlain(await settle());
-    expect(errors).toEqual([]);
-    const { log, loadMessages } = current();
-    expect(await loadMessages(id)).toEqual(messages);
-    expect(await log.listSessions({})).toHaveLength(1);
-    expect((await log.listRuns(id)).map(({ status }) => status)).toEqual(["completed"]);
-    const records = await expectValid(log, id);
-    expect(eventsOf(records, "tool_start").map(({ call_id }) => call_id)).toEqual(["ann", "bob"]);
-    expect(eventsOf(records, "tool_end")).toMatchObject([
-      { call_id: "ann", is_error: false },
-      { call_id: "bob", is_error: true },
-    ]);
-  });
+const CASES = Object.keys(TRANSPORTS).flatMap((transport) =>
+  [true, false].flatMap((isReloaded) => [true, false].map((isRestarted) => ({ transport, isReloaded, isRestarted }))),
+);
+/** use-chat.test.ts uses every transport. */
+const SAMPLED = sampleCases(CASES, { kindOf: ({ isReloaded, isRestarted }) => `${isReloaded} ${isRestarted}` });
+
+describe("tools of the client", () => {
+  it.each(SAMPLED)(
+    "takes each result once: $transport, reloaded $isReloaded, restarted $isRestarted",
+    async ({ transport, isReloaded, isRestarted }) => {
+      const createTransport = TRANSPORTS[transport] as (typeof TRANSPORTS)[string];
+      const { api, current, restart } = await startRestartableServer();
+      const open = async (messages: Awaited<ReturnType<ReturnType<typeof current>["loadMessages"]>>) =>
+        renderChat({
+          id: "c",
+          messages,
+          transport: createTransport(api),
+          resume: messages.length > 0,
+          sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+        });
+      let page = await open([]);
+      const waiting = await page.run(({ sendMessage }) => sendMessage({ text: "Where are they?" }));
+      expect(
+        waiting
+          .at(-1)
+          ?.parts.filter(isToolUIPart)
+          .map(({ state }) => state),
+      ).toEqual(["input-available", "input-available"]);
+      const [session] = await current().log.listSessions({});
+      const id = session?.sessionId ?? "";
+      if (isRestarted) await restart();
+      if (isReloaded) {
+        page.unmount();
+        page = await open(await current().loadMessages(id));
+        expect(toPlain(await page.settle())).toEqual(toPlain(waiting));
+      }
+      const { chat, errors, run, settle } = page;
+      await run(({ addToolOutput }) =>
+        addToolOutput({ tool: "locate", toolCallId: "ann", output: { city: "Lisbon" } }),
+      );
+      await run(({ addToolOutput }) =>
+        addToolOutput({ tool: "locate", toolCallId: "bob", state: "output-error", errorText: "No signal" }),
+      );
+      await vi.waitFor(() => expect(textOf(chat().messages.at(-1))).toBe("I look. Results: Lisbon, No signal."), WAIT);
+      const messages = toPlain(await settle());
+      expect(errors).toEqual([]);
+      const { log, loadMessages } = current();
+      expect(await loadMessages(id)).toEqual(messages);
+      expect(await log.listSessions({})).toHaveLength(1);
+      expect((await log.listRuns(id)).map(({ status }) => status)).toEqual(["completed"]);
+      const records = await expectValid(log, id);
+      expect(eventsOf(records, "tool_start").map(({ call_id }) => call_id)).toEqual(["ann", "bob"]);
+      expect(eventsOf(records, "tool_end")).toMatchObject([
+        { call_id: "ann", is_error: false },
+        { call_id: "bob", is_error: true },
+      ]);
+    },
+  );
 });

@@ -7,7 +7,7 @@ import {
   type UIMessage,
 } from "ai";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { CUT_SAMPLES } from "../sampling.ts";
+import { CUT_SAMPLES, sampleCases } from "../sampling.ts";
 import { startFaultProxy } from "../server/fault-proxy.ts";
 import { createDefaultTransport, renderChat, startChatServer, TRANSPORTS, useDom } from "./chat-fixture.ts";
 
@@ -74,7 +74,7 @@ beforeEach(() => {
 
 const { DefaultChatTransport: _notExact, ...exact } = TRANSPORTS;
 
-describe.each(Object.entries(exact))("%s", (_name, createTransport) => {
+describe.each(sampleCases(Object.entries(exact)))("%s", (_name, createTransport) => {
   it("continues exactly after every cut", async () => {
     const { proxy, api, faultyApi } = await startFaultyServer();
     const whole = describeMessages(await talk("whole", createTransport(api)));

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { afterAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { KILL_SAMPLES, sampleCases } from "../sampling.ts";
+import { KILL_SAMPLES, LONG, sampleCases } from "../sampling.ts";
 import { startFaultProxy } from "../server/fault-proxy.ts";
 import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
 import { renderChat, textOf, toPlain, TRANSPORTS, useDom } from "./chat-fixture.ts";
@@ -58,7 +58,8 @@ function lengthOfAnswer(messages: readonly UIMessage[]): number {
   return textOf(messages.find(({ role }) => role === "assistant")).length;
 }
 
-it(`shows the messages of the server after each of ${KILL_SAMPLES.chats} kills`, { timeout: 1_200_000 }, async () => {
+// `npm test` restarts the server of `useChat` in client-tools.test.ts, and kills it in ../openai/kill.test.ts.
+it.runIf(LONG)("shows the messages of the server after each of many kills", { timeout: 1_200_000 }, async () => {
   const { api, start, kill } = await startKillableServer();
   const loadMessages = async (id: string): Promise<UIMessage[]> =>
     (await (await fetch(`${api}/${id}/messages`)).json()) as UIMessage[];

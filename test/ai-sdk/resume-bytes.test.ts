@@ -3,10 +3,11 @@
 import { expect, it } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { createSseDecoder } from "../../src/framing/index.ts";
+import { LONG } from "../sampling.ts";
 import { createPacedModel } from "../server/paced-model.ts";
 import { createServerFixture, type ServerFixture } from "../server/server-fixture.ts";
 
-const TOKENS = 10_000;
+const TOKENS = LONG ? 10_000 : 2000;
 const TOKEN = "word ";
 
 type Fetch = ServerFixture["fetch"];
@@ -34,7 +35,7 @@ async function startAnswer(fetch: Fetch): Promise<Response> {
   return fetch("/api/chat", { method: "POST", headers, body: JSON.stringify({ id: "c", messages: [message] }) });
 }
 
-it("sends at most one full message to a client that resumes in the middle of 10,000 tokens", async () => {
+it(`sends at most one full message to a client that resumes in the middle of ${TOKENS} tokens`, async () => {
   const gate = Promise.withResolvers<void>();
   const script = [{ text: TOKEN.repeat(TOKENS) }];
   const model = createPacedModel(script, (part) => (part === TOKENS / 2 + 10 ? gate.promise : undefined), {
