@@ -45,7 +45,7 @@ interface StoreContext {
 
 const newContext = (): StoreContext => ({ store: join(folder, `run-${++count}.db`) });
 
-function start({ store, env = {} }: StoreContext, args: readonly string[], input = ""): StartedRun {
+function start({ store, env = {} }: StoreContext, args: readonly string[]): StartedRun {
   // Detached from the terminal of the test run, so that no prompt is shown.
   const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "run", ...args], {
     cwd: folder,
@@ -62,7 +62,7 @@ function start({ store, env = {} }: StoreContext, args: readonly string[], input
   };
   child.stdout.setEncoding("utf8").on("data", listen("out"));
   child.stderr.setEncoding("utf8").on("data", listen("err"));
-  child.stdin.on("error", () => undefined).end(input);
+  child.stdin.on("error", () => undefined).end();
   const ended = new Promise<CommandResult>((resolve, reject) => {
     child.on("error", reject).on("close", (code) => {
       children.delete(child);
@@ -186,7 +186,8 @@ describe("loom run", () => {
 
   test("prints the answer, reads the message from standard input, and remembers the session", async () => {
     const context = newContext();
-    const first = await start(context, ["--session", "s"], "What is 6*7?\n").ended;
+    const env = { LOOM_STORE: context.store };
+    const first = await loom(["run", "--session", "s"], { env, input: "What is 6*7?\n" });
     expect(first).toEqual({ code: 0, out: "Offline model: 6*7 = 42.\n", err: "" });
     // The offline model introduces itself once per session.
     expect(await run(context, "--session", "s", "5+8")).toEqual({ code: 0, out: "5+8 = 13.\n", err: "" });
@@ -366,7 +367,7 @@ describe("loom run", () => {
   });
 
   test("cancels the run when standard output is closed", async () => {
-    const context = await startScripted([{ text: "On and on. ", repeat: 100_000 }]);
+    const context = await startScripted([{ text: "On and on. ", repeat: 20_000 }]);
     const running = start(context, ["--session", "s", "--json", "talk"]);
     await running.waitForOutput("message_chunk");
     running.child.stdout?.destroy();

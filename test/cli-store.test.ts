@@ -26,6 +26,7 @@ import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines } from "./cli-run.ts";
 import { gather } from "./log-sessions.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "./postgres-server.ts";
+import { LONG } from "./sampling.ts";
 import { isTestFile, readSourceFiles } from "./source-files.ts";
 
 let count = 0;
@@ -464,7 +465,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await expectEqual(file, url);
   });
 
-  it("continues a copy to a file after the process was killed", async () => {
+  it.runIf(LONG)("continues a copy to a file after the process was killed", async () => {
     const [file, url] = [nameFile(), (await createDatabase())("postgres")];
     const source = await openPostgresLog(url);
     for (let index = 0; index < 8; index++) await writeRuns(source, `s${index}`, 30, { text: "x".repeat(5000) });
