@@ -11,7 +11,9 @@ import { TRANSPORT_FIXTURES } from "./transport-fixtures.ts";
 
 const reconnect = { initialMs: 1, maxMs: 10 };
 
-describe.each(TRANSPORT_FIXTURES)("a connection over $name", ({ createFixture }) => {
+const kindOf = ({ name }: (typeof TRANSPORT_FIXTURES)[number]): string => name.replace(/^fetch .*/, "fetch");
+
+describe.each(sampleCases(TRANSPORT_FIXTURES, { kindOf }))("a connection over $name", ({ createFixture }) => {
   let fixture: TransportFixture;
   let connections: Connection[] = [];
   beforeEach(async () => {

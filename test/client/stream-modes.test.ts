@@ -8,7 +8,7 @@ import type { StreamMode, StreamModes } from "../../src/protocol/index.ts";
 import { RunStates } from "../../src/protocol/run-states.ts";
 import { STREAM_MODES } from "../../src/protocol/stream-modes.ts";
 import { gather, makeGraphRun, makeRun, statefulSessionArbitrary, writeRecords } from "../log-sessions.ts";
-import { sampleCases, STATE_SAMPLES } from "../sampling.ts";
+import { LONG, sampleCases, STATE_SAMPLES } from "../sampling.ts";
 import { TRANSPORT_FIXTURES } from "./transport-fixtures.ts";
 
 const STATE = { list: ["item 1", "item 2", "item 3"], n: 3 };
@@ -38,8 +38,10 @@ function statesOf({ nodes, values, checkpoints }: TurnView) {
 
 /** The transport that receives a state larger than a frame in the short run. */
 const LARGE_STATES = sampleCases(["WebSocket", "fetch ndjson, over HTTP"]);
+/** The short run uses the other transports in transports.test.ts and connections.test.ts. */
+const FIXTURES = TRANSPORT_FIXTURES.filter(({ name }) => LONG || /^(?:WebSocket|fetch ndjson, over HTTP)$/.test(name));
 
-describe.each(TRANSPORT_FIXTURES)("$name", ({ name, createFixture }) => {
+describe.each(FIXTURES)("$name", ({ name, createFixture }) => {
   it.each<[string, StreamModes | undefined, object]>([
     ["everything but states", undefined, { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 0 }],
     ["all", "all", { text: "1 2 3 ", nodes: 3, values: STATE, checkpoints: 4 }],

@@ -14,6 +14,7 @@ import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
+import { sampleCases } from "../sampling.ts";
 
 const RECONNECT = { initialMs: 10, maxMs: 20 };
 
@@ -52,7 +53,9 @@ const TRANSPORTS: readonly (readonly [string, (url: string, token?: ClientToken)
   ],
 ];
 
-describe.each(TRANSPORTS)("over %s", (_name, create) => {
+const kindOf = ([name]: (typeof TRANSPORTS)[number]): string => (name === "a socket" ? name : "fetch");
+
+describe.each(sampleCases(TRANSPORTS, { kindOf }))("over %s", (_name, create) => {
   it("authenticates with a token, and fails for good when it is revoked", async () => {
     const { credentials, server, begin } = await createFixture();
     const { secret } = await credentials.createToken({ name: "me" });

@@ -1,7 +1,7 @@
 // Clients of AG-UI, the real ones, against a server.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Message } from "@ag-ui/client";
-import { CUT_SAMPLES } from "../sampling.ts";
+import { CUT_SAMPLES, LONG } from "../sampling.ts";
 import { say, startAgUiServer, startCutServer, VERSIONS } from "./ag-ui-fixture.ts";
 
 /** Messages without their metadata, which has durations. */
@@ -16,7 +16,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe.each(VERSIONS)("HttpAgent %s", (version, Agent) => {
+// serve-kill.test.ts uses both versions in the short run too.
+describe.each(LONG ? VERSIONS : VERSIONS.slice(0, 1))("HttpAgent %s", (version, Agent) => {
   test("receives thoughts, text and tool calls, and asks again", async () => {
     const { url, log, ran } = await startAgUiServer([
       { reasoning: "I must add.", text: "Let me see.", calls: [CALL] },

@@ -2,7 +2,7 @@
 import { toolDefinition } from "@tanstack/ai";
 import { ChatClient, fetchHttpStream, fetchServerSentEvents, type UIMessage } from "@tanstack/ai-client";
 import { describe, expect, test, vi } from "vitest";
-import { CUT_SAMPLES } from "../sampling.ts";
+import { CUT_SAMPLES, sampleCases } from "../sampling.ts";
 import type { FaultPlan } from "../server/fault-proxy.ts";
 import { startAgUiServer, startCutServer } from "./ag-ui-fixture.ts";
 
@@ -41,7 +41,7 @@ function plain(messages: readonly UIMessage[]): unknown {
 const settled = (client: ChatClient): Promise<void> =>
   vi.waitFor(() => expect([client.getIsLoading(), client.getStatus()]).toEqual([false, "ready"]), { timeout: 20_000 });
 
-describe.each(FORMS)("TanStack AI over %s", (_form, connect) => {
+describe.each(sampleCases(FORMS))("TanStack AI over %s", (_form, connect) => {
   test("receives thoughts, text and calls, and loads the same thread again", async () => {
     const { url } = await startAgUiServer([...TURNS, { text: "Yes." }]);
     const client = new ChatClient({ connection: connect(url), threadId: "t" });

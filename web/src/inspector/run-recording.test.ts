@@ -7,6 +7,7 @@ import type { ElementTarget } from "loom-agent/react";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Replay } from "./replay.ts";
 import { createLongRun } from "../../../test/page/long-run.ts";
+import { sampleCases } from "../../../test/sampling.ts";
 import { RunRecording } from "./run-recording.ts";
 
 const RUNS = new URL("../../../spec/vectors/runs/", import.meta.url);
@@ -71,7 +72,7 @@ function listTargets(turn: TurnView | undefined): Pick<ElementTarget, "kind" | "
   ];
 }
 
-describe.each(GOLDEN)("the golden run $name", (golden) => {
+describe.each(sampleCases(GOLDEN, { perKind: 8 }))("the golden run $name", (golden) => {
   const recording = record(golden);
   const received = receiveAll(golden);
   const { length } = golden.texts;
