@@ -54,7 +54,7 @@ export const CUT_SAMPLES = { step: LONG ? 1 : 15 };
 /** Killed servers: number of kills, sessions, messages whose response is lost, and chats of the AI SDK. */
 export const KILL_SAMPLES = LONG
   ? { kills: 60, sessions: 24, lost: 150, chats: 24 }
-  : { kills: 2, sessions: 3, lost: 5, chats: 1 };
+  : { kills: 1, sessions: 2, lost: 3, chats: 1 };
 
 /** Killed servers of a database: whether tests wait until the lease of a session ends. */
 export const DATABASE_SAMPLES = { waitsForLeases: LONG };
@@ -67,7 +67,7 @@ export const HAND_OVER_SAMPLES = LONG ? { restarts: 5, maxAttempts: 3 } : { rest
  */
 export const CLUSTER_SAMPLES = LONG
   ? { seconds: 240, sessions: 24, messages: 8, ttlMs: 2000 }
-  : { seconds: 0, sessions: 4, messages: 30, ttlMs: 1000 };
+  : { seconds: 0, sessions: 2, messages: 30, ttlMs: 1000 };
 
 /**
  * Processes with ten writers that fight for one session, how many are killed, and the number of appends. Two cores store
@@ -76,11 +76,6 @@ export const CLUSTER_SAMPLES = LONG
 export const RIVAL_SAMPLES = LONG
   ? { processes: 10, kills: 100, appends: 2000 }
   : { processes: 3, kills: 1, appends: 200 };
-
-/** Short runs of several servers, of which one is killed in an interval, and the sessions they belong to. */
-export const MANY_RUNS_SAMPLES = LONG
-  ? { runs: 5000, sessions: 500, killMs: 5000, maxKills: Infinity, ttlMs: 2000 }
-  : { runs: 150, sessions: 50, killMs: 700, maxKills: 2, ttlMs: 3000 };
 
 /** Number of readers, and of runs they follow. */
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 60, runs: 6 };

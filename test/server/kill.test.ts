@@ -14,7 +14,7 @@ import { type Log, openSqliteLog, openStream } from "../../src/log/index.ts";
 import { deriveRunId } from "../../src/server/commands/derive-run-id.ts";
 import { contentOf } from "../client/streams.ts";
 import { gather } from "../log-sessions.ts";
-import { KILL_SAMPLES } from "../sampling.ts";
+import { KILL_SAMPLES, LONG } from "../sampling.ts";
 import { createRandom, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 import {
   createTransport,
@@ -186,7 +186,8 @@ test(
   },
 );
 
-test("a message that kills its process is tried three times", { timeout: 600_000 }, async () => {
+// `src/engine/attempts.test.ts` counts attempts without processes.
+test.runIf(LONG)("a message that kills its process is tried three times", { timeout: 600_000 }, async () => {
   const session = "deadly";
   const body = JSON.stringify({ message: "Die!", run_id: "doomed" });
   const headers = { "content-type": "application/json", accept: "text/event-stream", "idempotency-key": "k" };
