@@ -1,6 +1,7 @@
 /** Tests of search in titles, messages and replies. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { LONG } from "../../test/sampling.ts";
 import type { FoundSession, Log } from "./log.ts";
 import {
   type RecordDraft,
@@ -247,7 +248,7 @@ export function describeSearch(store: LogStore): void {
           queries: fc.array(text, { minLength: 3, maxLength: 6 }),
         });
         const model = new MemoryLog({ now: () => clock.now });
-        for (const { sessions, queries } of fc.sample(cases, process.env["LOOM_LONG"] === "1" ? 200 : 8)) {
+        for (const { sessions, queries } of fc.sample(cases, LONG ? 200 : store.isShared === true ? 3 : 8)) {
           for (const one of [log, model])
             for (const [index, { title, message, reply }] of sessions.entries()) {
               await one.createSession(`s${index}`, { title: title.join("") });

@@ -1,6 +1,7 @@
 // Runs the log contract for the log in PostgreSQL, on a real server.
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
+import { LONG, sampleCases } from "../../../test/sampling.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
 import { openPostgres } from "../../postgres/postgres-database.ts";
@@ -8,7 +9,6 @@ import { openPostgresLog } from "./postgres-log.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
 
 const TABLES = ["sessions", "records", "runs", "landmarks", "commands", "snapshots", "texts"] as const;
-const LONG = process.env["LOOM_LONG"] === "1";
 
 describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
   let server: PostgresServer;
@@ -16,6 +16,11 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     server = await startPostgres();
   });
   afterAll(() => server.stop());
+  // The whole contract only in the long run; otherwise half of the tests of each group.
+  beforeEach(({ task, skip }) => {
+    const { tasks = [] } = task.suite ?? {};
+    skip(!sampleCases(tasks, { perKind: Math.ceil(tasks.length / 2) }).includes(task), "only in the long run");
+  });
 
   /** How each log was opened, to open it again. */
   const origins = new WeakMap<Log, PostgresLogOptions & { readonly schema: string }>();
@@ -65,6 +70,6 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       isShared: !LONG,
       seesProcesses: false,
     },
-    { numRuns: LONG ? 300 : 2 },
+    { numRuns: LONG ? 300 : 1 },
   );
 });

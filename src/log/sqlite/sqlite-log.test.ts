@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { LONG } from "../../../test/sampling.ts";
 import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import { describeLog } from "../log.contract.ts";
@@ -42,9 +43,9 @@ describeLog(
       return open(path, options);
     },
     // In the long run each test has a new store.
-    isShared: process.env["LOOM_LONG"] !== "1",
+    isShared: !LONG,
   },
-  { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 6 },
+  { numRuns: LONG ? 2000 : 3 },
 );
 
 test("rejects writes when the queue is full, and continues afterwards", async () => {
