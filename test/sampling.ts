@@ -75,13 +75,13 @@ export const CLUSTER_SAMPLES = LONG
  */
 export const RIVAL_SAMPLES = LONG
   ? { processes: 10, kills: 100, appends: 2000 }
-  : { processes: 3, kills: 1, appends: 200 };
+  : { processes: 2, kills: 1, appends: 120 };
 
 /** Number of readers, and of runs they follow. */
 export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 60, runs: 6 };
 
 /** Approximate bytes that a run writes to readers that do not read. */
-export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 1024 * 1024 };
+export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 14 * 1024 * 1024 };
 
 /** Endpoints: every n-th dialect per session, in turn, framings per dialect, ways to resume, and disconnects. */
 export const ENDPOINT_SAMPLES = LONG

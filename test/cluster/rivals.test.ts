@@ -53,7 +53,8 @@ describe.skipIf(NO_POSTGRES !== undefined)("ten logs", () => {
         await killed?.ended;
         children.push(start());
       }
-      const isEnough = (): boolean => failures.length > 0 || countLines(children, "ack") >= APPENDS;
+      const isEnough = (): boolean =>
+        failures.length > 0 || (countLines(children, "ack") >= APPENDS && countLines(children, "late") > 0);
       await until(isEnough, "enough is written", 500_000);
     } finally {
       for (const { process } of children) process.stdin?.end();

@@ -309,7 +309,7 @@ describe.skipIf(!canDropPrivileges())(
       ["file and the folder", 0o444, 0o555, ["refused open store_read_only"]],
       ["file, without read permission", 0o000, 0o755, ["refused open store_failed"]],
     ];
-    it.concurrent.each(sampleCases(CASES, { perKind: 2 }))(
+    it.concurrent.each(sampleCases(CASES))(
       "on the %s reports the error, and continues when it is granted",
       async (name, file, own, lines) => {
         const path = await create(name.replaceAll(/\W+/g, "-"));

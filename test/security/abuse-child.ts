@@ -2,7 +2,7 @@
  * A server under attack, in its own process, so that its memory can be measured separately from the attacker's.
  *
  * Prints `listening <port> <port>`: the port of the server, and the port of an endpoint that runs the garbage collector
- * and returns the remaining memory use. Argument: the server limits, as JSON.
+ * and returns the remaining memory use, and at `/connections` only the number of connections. Argument: the server limits, as JSON.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -48,12 +48,16 @@ async function measure(): Promise<object> {
   collect();
   collect();
   const { heapUsed, external, rss } = process.memoryUsage();
-  const connections = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
-  return { bytes: heapUsed + external, rss, connections, reports, pollution: listPollution() };
+  return { bytes: heapUsed + external, rss, connections: countConnections(), reports, pollution: listPollution() };
 }
 
-const measuring = createServer((_request, response) => {
-  void measure().then((measured) => response.end(JSON.stringify(measured)));
+function countConnections(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+}
+
+const measuring = createServer(({ url }, response) => {
+  if (url === "/connections") response.end(String(countConnections()));
+  else void measure().then((measured) => response.end(JSON.stringify(measured)));
 });
 measuring.listen(0, "127.0.0.1", () =>
   printLine(`listening ${server.port} ${(measuring.address() as AddressInfo).port}`),

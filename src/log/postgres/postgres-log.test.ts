@@ -1,7 +1,8 @@
 // Runs the log contract for the log in PostgreSQL, on a real server.
-import { afterAll, beforeAll, beforeEach, describe } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
-import { LONG, sampleCases } from "../../../test/sampling.ts";
+import { sampleTests } from "../../../test/sample-tests.ts";
+import { LONG } from "../../../test/sampling.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
 import { openPostgres } from "../../postgres/postgres-database.ts";
@@ -16,11 +17,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     server = await startPostgres();
   });
   afterAll(() => server.stop());
-  // The whole contract only in the long run; otherwise half of the tests of each group.
-  beforeEach(({ task, skip }) => {
-    const { tasks = [] } = task.suite ?? {};
-    skip(!sampleCases(tasks, { perKind: Math.ceil(tasks.length / 2) }).includes(task), "only in the long run");
-  });
+  sampleTests();
 
   /** How each log was opened, to open it again. */
   const origins = new WeakMap<Log, PostgresLogOptions & { readonly schema: string }>();

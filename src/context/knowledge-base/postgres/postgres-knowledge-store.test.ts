@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
+import { sampleTests } from "../../../../test/sample-tests.ts";
 import { KNOWLEDGE_SAMPLES } from "../../../../test/sampling.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import type { KnowledgeBaseOptions } from "../knowledge-base-options.ts";
@@ -29,7 +30,10 @@ describe.skipIf(NO_POSTGRES !== undefined)("a knowledge base in PostgreSQL", { t
     return db;
   };
 
-  testKnowledgeBase(open, KNOWLEDGE_SAMPLES);
+  describe("like the one in a file", () => {
+    sampleTests();
+    testKnowledgeBase(open, KNOWLEDGE_SAMPLES);
+  });
 
   testSharedKnowledgeBase(() => {
     const schema = nameSchema();
