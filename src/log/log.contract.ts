@@ -1,5 +1,6 @@
 /** The tests that every log implementation must pass. */
 import { afterAll, describe } from "vitest";
+import { LONG } from "../../test/sampling.ts";
 import { describeActivity } from "./log-activity.contract.ts";
 import { describeAppending } from "./log-append.contract.ts";
 import { describeCheckpoints } from "./log-checkpoints.contract.ts";
@@ -17,17 +18,15 @@ import { describeSnapshots } from "./log-snapshots.contract.ts";
 import { closeSharedLog, type LogStore } from "./log-fixture.contract.ts";
 import { describeWalk } from "./log-walk.contract.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
-
 export interface LogSuiteOptions {
-  /** Number of random walks against the model. Default: 100, and 10,000 in the long run. */
+  /** Number of random walks against the model. Default: 50, and 10,000 in the long run. */
   readonly numRuns?: number;
 }
 
 export function describeLog(
   name: string,
   store: LogStore,
-  { numRuns = LONG ? 10_000 : 100 }: LogSuiteOptions = {},
+  { numRuns = LONG ? 10_000 : 50 }: LogSuiteOptions = {},
 ): void {
   describe(`${name} log`, () => {
     afterAll(() => closeSharedLog(store));

@@ -9,11 +9,11 @@ import { createEntry } from "../../src/log/entry.ts";
 import { followRecords } from "../../src/log/follow-records.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { Verifier } from "../../src/protocol/index.ts";
+import { LONG } from "../sampling.ts";
 import { startChild } from "./child.ts";
 import { verifyKnownRecords, createKnownRecord } from "./known-records.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
-const WRITERS = 10;
+const WRITERS = LONG ? 10 : 4;
 const EVENTS = LONG ? 100_000 : 300;
 const TAKEOVERS = LONG ? 300 : 4;
 const KILLS = LONG ? 300 : 2;

@@ -1,6 +1,7 @@
 // A graph of thoughts resumed by a process with other options, or with an edited plan.
 import { describe, expect, it } from "vitest";
 import { eventsOf, SESSION, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
+import { LONG, sampleCases } from "../../../test/sampling.ts";
 import { forkSession, MemoryLog } from "../../log/index.ts";
 import type { EventOf, Json, StampedRecord } from "../../protocol/index.ts";
 import type { GotOptions } from "./got.ts";
@@ -16,8 +17,6 @@ const play = playGot({
       ? { calls: [{ name: "add", input: { a: 1, b: 2 }, id: `add-${asked.id}` }] }
       : describeWork(asked),
 });
-
-const LONG = process.env["LOOM_LONG"] === "1";
 
 function createGotFixture(options: GotOptions, log = new MemoryLog()) {
   return createAgentFixture(play, { kind: "got", retryMs: 0, callOptions: { maxRetries: 0 }, log, ...options });
@@ -41,43 +40,50 @@ function listCuts(records: readonly StampedRecord[]): readonly number[] {
   return LONG ? cuts : cuts.filter((_, at) => at % 3 === 0 || at === cuts.length - 1);
 }
 
+const CHANGES: readonly (readonly [GotOptions, GotOptions])[] = [
+  [{ adaptive: true }, { adaptive: false }],
+  [{ adaptive: true }, { adaptive: true, maxDepth: 0 }],
+  [{ adaptive: true }, { adaptive: true, maxDepth: 1, maxNodes: 1 }],
+  [{ adaptive: true }, { adaptive: true, maxTotalNodes: 7, concurrency: 1 }],
+  [
+    { adaptive: true, maxTotalNodes: 7 },
+    { adaptive: true, maxTotalNodes: 7 },
+  ],
+  [{ adaptive: true }, { adaptive: false, maxIterations: 0 }],
+  [{ adaptive: false }, { adaptive: true }],
+];
+
 describe("a graph of thoughts resumed with other options", () => {
-  it.each<readonly [GotOptions, GotOptions]>([
-    [{ adaptive: true }, { adaptive: false }],
-    [{ adaptive: true }, { adaptive: true, maxDepth: 0 }],
-    [{ adaptive: true }, { adaptive: true, maxDepth: 1, maxNodes: 1 }],
-    [{ adaptive: true }, { adaptive: true, maxTotalNodes: 7, concurrency: 1 }],
-    [
-      { adaptive: true, maxTotalNodes: 7 },
-      { adaptive: true, maxTotalNodes: 7 },
-    ],
-    [{ adaptive: true }, { adaptive: false, maxIterations: 0 }],
-    [{ adaptive: false }, { adaptive: true }],
-  ])("from %o to %o finishes what was planned, once, and respects the new limits", async (first, second) => {
-    const records = await record(first);
-    for (const length of listCuts(records)) {
-      const prefix = records.slice(0, length);
-      const before = rebuildGraph(prefix);
-      const fixture = await createGotFixture(second, await cutLog(SESSION, prefix));
-      await fixture.session.idle();
-      const after = await fixture.read();
-      const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
-      expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
-      const { nodes, completed } = rebuildGraph(after);
-      expect([where, completed.toSorted()]).toEqual([where, nodes.toSorted()]);
-      const { maxTotalNodes = 200, adaptive = false } = second;
-      expect([where, nodes.length <= Math.max(before.nodes.length, maxTotalNodes)]).toEqual([where, true]);
-      if (!adaptive && before.nodes.length > 0)
-        expect([where, nodes.toSorted()]).toEqual([where, before.nodes.toSorted()]);
-      // A thought that has started to use tools continues and is not expanded.
-      const begun = eventsOf(prefix, "updates").flatMap(({ checkpoint_ns: path = "" }) =>
-        path.endsWith("|think-1") ? [path.split("|").at(-2)] : [],
-      );
-      const again = fixture.model.prompts.map(readGotPrompt).filter(({ id, turn }) => turn === 0 && begun.includes(id));
-      expect([where, again]).toEqual([where, []]);
-      await fixture.session.close();
-    }
-  });
+  it.each(sampleCases(CHANGES, { perKind: 3 }))(
+    "from %o to %o finishes what was planned, once, and respects the new limits",
+    async (first, second) => {
+      const records = await record(first);
+      for (const length of listCuts(records)) {
+        const prefix = records.slice(0, length);
+        const before = rebuildGraph(prefix);
+        const fixture = await createGotFixture(second, await cutLog(SESSION, prefix));
+        await fixture.session.idle();
+        const after = await fixture.read();
+        const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
+        expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
+        const { nodes, completed } = rebuildGraph(after);
+        expect([where, completed.toSorted()]).toEqual([where, nodes.toSorted()]);
+        const { maxTotalNodes = 200, adaptive = false } = second;
+        expect([where, nodes.length <= Math.max(before.nodes.length, maxTotalNodes)]).toEqual([where, true]);
+        if (!adaptive && before.nodes.length > 0)
+          expect([where, nodes.toSorted()]).toEqual([where, before.nodes.toSorted()]);
+        // A thought that has started to use tools continues and is not expanded.
+        const begun = eventsOf(prefix, "updates").flatMap(({ checkpoint_ns: path = "" }) =>
+          path.endsWith("|think-1") ? [path.split("|").at(-2)] : [],
+        );
+        const again = fixture.model.prompts
+          .map(readGotPrompt)
+          .filter(({ id, turn }) => turn === 0 && begun.includes(id));
+        expect([where, again]).toEqual([where, []]);
+        await fixture.session.close();
+      }
+    },
+  );
 });
 
 describe("a graph of thoughts with an edited plan", () => {

@@ -1,6 +1,7 @@
 // The credential store in PostgreSQL, on a real server, with a database connection per handle as in two processes.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
+import { sampleTests } from "../../../../test/sample-tests.ts";
 import { startTcpProxy } from "../../../../test/tcp-proxy.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import { ANONYMOUS } from "../principal.ts";
@@ -32,9 +33,12 @@ describe.skipIf(NO_POSTGRES !== undefined)("credentials in PostgreSQL", () => {
     return { reader: reader!, writer: writer!, dbs };
   };
 
-  testCredentials(async (options) => {
-    const { reader, writer } = await openTwo({ ...options, maxStaleMs: 0 });
-    return [reader, writer];
+  describe("like those in a file", () => {
+    sampleTests();
+    testCredentials(async (options) => {
+      const { reader, writer } = await openTwo({ ...options, maxStaleMs: 0 });
+      return [reader, writer];
+    });
   });
 
   it("fails soon while the database is away, also where it writes", async () => {
