@@ -69,7 +69,7 @@ export async function closeSharedLog(store: LogStore): Promise<void> {
 async function openLog(store: LogStore, limits?: Partial<LogLimits>): Promise<LogFixture> {
   const clock = { now: NOON };
   const log = await store.open({ limits: limits ?? {}, now: () => clock.now });
-  // A second handle takes long to open. The tests without limits of their own have one.
+  // A second handle takes long to open. The tests with the default limits have one.
   const isAlone = store.isShared === true && limits !== undefined;
   return { log, other: isAlone ? log : await store.second(log), clock };
 }
