@@ -16,7 +16,7 @@ const { seconds, sessions, messages, ttlMs } = CLUSTER_SAMPLES;
 const SEED = 20_261_118;
 const KILL_MS = 2000;
 const DATABASE_MS = 10_000;
-const MAX_STOPS = 5;
+const MAX_STOPS = 10;
 /** Time in which a process that continues has tried to write. */
 const LATE_MS = 300;
 
