@@ -12,7 +12,7 @@ import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts"
 import { folder } from "../cli-run.ts";
 import { createRandom, type FaultProxy, startFaultProxy } from "../server/fault-proxy.ts";
 import { findPort } from "../server/kill-fixture.ts";
-import { PAGE_SAMPLES, sampleCases } from "../sampling.ts";
+import { PAGE_SAMPLES } from "../sampling.ts";
 import { interceptFrames, serveBuiltPage, ServeProcess } from "./serve-process.ts";
 import { type OpenedPage, type OpenPageOptions, openPageAt } from "./page-fixture.ts";
 
@@ -32,9 +32,6 @@ const SILENCE_MS = 60_000;
 
 /** Event IDs that are dropped. */
 const HOLE = { from: 10, to: 20 };
-
-/** Ways in which a stream is incomplete. The unit tests of the stream status have all of them. */
-const INCOMPLETE = new Set(sampleCases(["repaired", "lost", "cut"]));
 
 /** Signs of pending work. */
 const GOING_ON = '.loom-spinner, [aria-busy="true"], progress:not([value]), .loom-stage, .page-waiting li';
@@ -234,7 +231,7 @@ describe.skipIf(!hasChromium)(
       expect(shown.statuses.indexOf("complete")).toBe(shown.statuses.length - 1);
     }
 
-    it.runIf(INCOMPLETE.has("repaired"))("shows that a gap is being repaired, and then has everything", async () => {
+    it("shows that a gap is being repaired, and then has everything", async () => {
       const { promise: isSeen, resolve: see } = Promise.withResolvers<void>();
       const { page, context, complaints } = await open(finished.path, server.url, (given) =>
         interceptFrames(given, async ({ socket, frames }) => {
@@ -250,7 +247,7 @@ describe.skipIf(!hasChromium)(
       await context.close();
     });
 
-    it.runIf(INCOMPLETE.has("lost"))("shows that events are missing if they cannot be recovered", async () => {
+    it("shows that events are missing if they cannot be recovered", async () => {
       const { page, context, complaints } = await open(finished.path, server.url, (given) =>
         interceptFrames(given, ({ frames }) => frames.filter(({ event_id: id }) => id < HOLE.from || id >= HOLE.to)),
       );
@@ -262,7 +259,7 @@ describe.skipIf(!hasChromium)(
       await context.close();
     });
 
-    it.runIf(INCOMPLETE.has("cut"))("does not treat a cut stream as complete", async () => {
+    it("does not treat a cut stream as complete", async () => {
       let isCut = true;
       const { page, context, complaints } = await open(finished.path, server.url, (given) =>
         interceptFrames(given, ({ frames, cut }) => {
