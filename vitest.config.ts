@@ -1,5 +1,6 @@
 // Test configuration. `vitest run --mode long` sets LOOM_LONG, which makes the long tests run in full.
 import { globSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
@@ -43,9 +44,10 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/seed.ts", "test/patience.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root)],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
-    // Most files are short and CPU-bound: one thread per core, because threads start faster than processes.
+    // Threads start faster than processes. Some tests wait, so there are three threads for two cores. The long run has
+    // fewer, because its tests need more memory and processes.
     pool: "threads",
-    maxWorkers: "100%",
+    maxWorkers: mode === "long" ? "100%" : Math.ceil(availableParallelism() * 1.5),
     sequence: { sequencer: SlowFilesFirst },
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { COMMAND, environment, expectNoStackTrace, folder, loom, ndjson, parseLines, writeInput } from "./cli-run.ts";
 import { nodeArgs } from "./bundle-source.ts";
-import { PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
+import { LONG, PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const START = { session_id: "s1", event_id: 1, ts: 1, type: "run_start", run_id: "r1", contiguous: true };
@@ -296,7 +296,7 @@ describe.concurrent("broken lines", () => {
 });
 
 describe.concurrent("limits", () => {
-  test.skipIf(!existsSync("/proc/self/status"))(
+  test.skipIf(!LONG || !existsSync("/proc/self/status"))(
     "rejects a line of 256 MiB in bounded memory (skipped without /proc)",
     async () => {
       const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "check", "--dialect", "loom", "--json"], {

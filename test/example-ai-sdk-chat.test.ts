@@ -7,6 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { build, preview, type PreviewServer } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeContexts, hasChromium, shareChromium } from "./browser/launch.ts";
+import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 import { killServers, type ServerProcess, startServe } from "./start-serve.ts";
 
@@ -90,7 +91,7 @@ describe.runIf(hasChromium)("examples/ai-sdk-chat", () => {
     }
   });
 
-  it("shows tools, and a second turn", { timeout: TIMEOUT_MS }, async () => {
+  it.runIf(LONG)("shows tools, and a second turn", { timeout: TIMEOUT_MS }, async () => {
     const page = await open("tools");
     await say(page, "What is 17*23?");
     await waitForIdle(page);
@@ -102,7 +103,7 @@ describe.runIf(hasChromium)("examples/ai-sdk-chat", () => {
     expect(await textOf(page)).toContain("4");
   });
 
-  it("stops a run, and keeps what it said", { timeout: TIMEOUT_MS }, async () => {
+  it.runIf(LONG)("stops a run, and keeps what it said", { timeout: TIMEOUT_MS }, async () => {
     const page = await open("stopped");
     await say(page, "What can you do?");
     await expect.poll(() => textOf(page), { timeout: TIMEOUT_MS }).toMatch(/\w+ \w+ \w+/);

@@ -225,32 +225,35 @@ describe("examples", { timeout: 120_000 }, () => {
     expect(printed).toEqual(await readTexts(store, "loom"));
   });
 
-  it.concurrent("follow.ts reports how a run ended whose sender was killed, and prints the next run", async () => {
-    const store = newStore();
-    const followers = [follow(store, "loom"), follow(store, "engine")] as const;
-    await Promise.all(followers.map((follower) => follower.waitForReady()));
-    const sender = send(store, 60);
-    await Promise.all(followers.map((follower) => follower.waitForLines(5)));
-    sender.process.kill("SIGKILL");
-    expect(await Promise.all(followers.map(({ ended }) => ended))).toEqual([1, 1]);
-    const [loom, engine] = followers;
-    expect(loom.errors() + engine.errors()).toContain("the sender is no longer running");
-    for (const { errors } of followers) expect(errors()).toContain("the run has ended: error interrupted");
-    expect(parse(loom.lines.at(-1))).toMatchObject({ type: "run_end", status: "error", code: "interrupted" });
-    expect(parse(engine.lines.at(-1))).toMatchObject({ type: "session_end", data: { status: "error" } });
-    for (const dialect of ["loom", "engine"] as const) {
-      const { lines } = dialect === "loom" ? loom : engine;
-      expect(lines).toEqual(await readTexts(store, dialect));
-      expect(findIssues(dialect, lines)).toEqual([]);
-    }
-    expect(await send(store, 0).ended).toBe(0);
-    const next = follow(store, "loom");
-    expect(await next.ended).toBe(0);
-    const all = [...loom.lines, ...next.lines];
-    expect(all).toEqual(await readTexts(store, "loom"));
-    expect(parse(next.lines[0])).toMatchObject({ type: "run_start" });
-    expect(findIssues("loom", all)).toEqual([]);
-  });
+  it.runIf(LONG).concurrent(
+    "follow.ts reports how a run ended whose sender was killed, and prints the next run",
+    async () => {
+      const store = newStore();
+      const followers = [follow(store, "loom"), follow(store, "engine")] as const;
+      await Promise.all(followers.map((follower) => follower.waitForReady()));
+      const sender = send(store, 60);
+      await Promise.all(followers.map((follower) => follower.waitForLines(5)));
+      sender.process.kill("SIGKILL");
+      expect(await Promise.all(followers.map(({ ended }) => ended))).toEqual([1, 1]);
+      const [loom, engine] = followers;
+      expect(loom.errors() + engine.errors()).toContain("the sender is no longer running");
+      for (const { errors } of followers) expect(errors()).toContain("the run has ended: error interrupted");
+      expect(parse(loom.lines.at(-1))).toMatchObject({ type: "run_end", status: "error", code: "interrupted" });
+      expect(parse(engine.lines.at(-1))).toMatchObject({ type: "session_end", data: { status: "error" } });
+      for (const dialect of ["loom", "engine"] as const) {
+        const { lines } = dialect === "loom" ? loom : engine;
+        expect(lines).toEqual(await readTexts(store, dialect));
+        expect(findIssues(dialect, lines)).toEqual([]);
+      }
+      expect(await send(store, 0).ended).toBe(0);
+      const next = follow(store, "loom");
+      expect(await next.ended).toBe(0);
+      const all = [...loom.lines, ...next.lines];
+      expect(all).toEqual(await readTexts(store, "loom"));
+      expect(parse(next.lines[0])).toMatchObject({ type: "run_start" });
+      expect(findIssues("loom", all)).toEqual([]);
+    },
+  );
 
   // The test before starts a new run too.
   it.runIf(LONG).concurrent("durable-sender.ts starts a new run after a kill", async () => {

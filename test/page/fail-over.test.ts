@@ -8,12 +8,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openPostgres } from "../../src/postgres/postgres-database.ts";
 import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts";
 import { folder } from "../cli-run.ts";
 import { findBlocks } from "../guide-pages.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
-import { DATABASE_SAMPLES } from "../sampling.ts";
+import { LONG } from "../sampling.ts";
 import { createRandom } from "../server/fault-proxy.ts";
 import { findPort, until } from "../server/kill-fixture.ts";
 import { packageRoot } from "../source-files.ts";
@@ -36,7 +35,8 @@ function writeProxy(ports: readonly number[], port: number): string {
   return file;
 }
 
-const canRun = hasChromium && NO_POSTGRES === undefined;
+// In `npm test`, ../server/shared-database.test.ts has two servers, and resilience.test.ts a server that is killed.
+const canRun = LONG && hasChromium && NO_POSTGRES === undefined;
 describe.skipIf(!canRun)("two servers behind a proxy (skipped without Chromium or PostgreSQL)", () => {
   let database: PostgresServer;
   let servers: readonly ServerProcess[];
@@ -73,12 +73,6 @@ describe.skipIf(!canRun)("two servers behind a proxy (skipped without Chromium o
     writer?.process.kill("SIGKILL");
     await writer?.ended;
     expect(await findAnswer(page).innerText()).not.toContain("choose a model");
-    if (!DATABASE_SAMPLES.waitsForLeases) {
-      // As if the 10 seconds of the lease had passed.
-      const db = await openPostgres(database.url);
-      await db.write("UPDATE @.sessions SET expires_at = 1 WHERE holder IS NOT NULL", []);
-      await db.close();
-    }
     await waitForEnd(page);
     expect(await findAnswer(page).innerText()).toContain("choose a model");
     expect(await page.getByText("Interrupted, answered again").count()).toBe(1);

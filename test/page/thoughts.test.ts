@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
+import { LONG } from "../sampling.ts";
 import { PausableModel } from "./pausable-model.ts";
 import { findAnswer, findRun, openPage, PHONE, sendMessage, showFrames, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
@@ -151,7 +152,7 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("expands a hard step", async () => {
+  it.runIf(LONG)("expands a hard step", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await page.getByRole("button", { name: "Agent: ReAct" }).click();
     await page.getByRole("menuitemradio", { name: /^Adaptive graph/ }).click();
