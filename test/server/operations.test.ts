@@ -86,12 +86,12 @@ describe.concurrent("while the server stops", () => {
   });
 
   async function expectDrain(signal: NodeJS.Signals): Promise<void> {
-    const server = await startServe(newStore(), ["--drain", "5s"]);
+    const server = await startServe(newStore(), ["--drain", "10s"]);
     expect(await readReadiness(server)).toEqual([200, []]);
     const ended = stop(server, signal);
     await vi.waitFor(
       async () => expect(await readReadiness(server), signal).toEqual([503, ["the server is shutting down"]]),
-      { ...PATIENCE, timeout: 5000 },
+      { ...PATIENCE, timeout: 10_000 },
     );
     expect((await ask(server, "What is 6*7?")).text, signal).toContain("42");
     expect((await ended).code, signal).toBe(0);
