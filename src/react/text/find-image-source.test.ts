@@ -33,11 +33,14 @@ describe("isPlainSvg", () => {
       true,
     );
     expect(isPlainSvg('<svg viewBox="0 0 1 1"><g><path d="M0 0"/></g><text>a &lt; b</text></svg>')).toBe(true);
+    expect(isPlainSvg('<svg><text class="is on" title="> on">once = 5</text></svg>')).toBe(true);
   });
 
   it.each([
     "",
     "no drawing",
+    "<svg onload=window.ran=1>",
+    `<svg><g id=">"ONCLICK='x'/></svg>`,
     "<svg><script>1</script></svg>",
     '<svg><use href="#a"/></svg>',
     '<svg><image href="https://x.example/a.png"/></svg>',

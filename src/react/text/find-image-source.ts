@@ -17,6 +17,11 @@ const MAX_CLIPS = 100;
 const ELEMENTS =
   /^\/?(?:svg|g|defs|title|desc|path|rect|circle|ellipse|line|polyline|polygon|text|tspan|linearGradient|radialGradient|stop|clipPath)[\s/>]/;
 
+/** The attributes of a tag; their values; and the start of an event handler. */
+const ATTRIBUTES = /^(?:"[^"]*"|'[^']*'|[^"'>])*/;
+const VALUES = /"[^"]*"|'[^']*'/g;
+const HANDLER = /[\s/]on/i;
+
 /** Undefined: the image is blocked. */
 export function findImageSource(url: string, { imageUrl }: Pick<Ui, "imageUrl">): string | undefined {
   const address = url.trim();
@@ -35,10 +40,15 @@ function isDrawing(url: string): boolean {
 
 /**
  * Checks that an SVG contains only shapes and text. An SVG image cannot run scripts or load resources, but repeated or
- * filtered content could slow the browser down.
+ * filtered content could slow the browser down. Event handlers have no use in an image.
  */
 export function isPlainSvg(text: string): boolean {
   if (text.length > MAX_CHARACTERS || text.split("clip-path").length > MAX_CLIPS) return false;
   const [before = "", ...tags] = text.split("<");
-  return before.trim() === "" && tags.length > 0 && tags.every((tag) => ELEMENTS.test(tag));
+  return before.trim() === "" && tags.length > 0 && tags.every((tag) => ELEMENTS.test(tag) && !hasHandler(tag));
+}
+
+function hasHandler(tag: string): boolean {
+  const [attributes = ""] = ATTRIBUTES.exec(tag) ?? [];
+  return HANDLER.test(attributes.replaceAll(VALUES, " "));
 }
