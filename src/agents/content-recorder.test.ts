@@ -160,11 +160,18 @@ test("repeated messages stay one reference", () => {
 
 test("splits what is too long for one record, and leaves out what exceeds the limit", async () => {
   const { events, request } = createRecorder({ maxBytes: 700_000 });
-  request(...["a", "b", "c", "d", "e"].map((letter) => letter.repeat(150_000)), "f".repeat(300_000));
+  const texts = [...["a", "b", "c", "d", "e"].map((letter) => letter.repeat(150_000)), "f".repeat(300_000)];
+  request(...texts);
   expect(events.map(({ is_partial: isPartial }) => isPartial)).toEqual([true, true, true, undefined]);
   for (const event of events) expect(JSON.stringify(event).length).toBeLessThan(270_000);
   const omitted = JSON.stringify(events).match(/\$omitted/g);
   expect(omitted).toHaveLength(2);
+  // The next call stores what fits, and refers to the size of what is too long for a record.
+  const last = events.length;
+  request(...texts);
+  expect(events.slice(last).map(({ parts }) => parts.filter(({ value }) => value !== undefined))).toEqual([
+    [{ value: { role: "user", content: [{ type: "text", text: texts[4] }] } }],
+  ]);
 });
 
 test("a session that was pruned has no lost references", async () => {

@@ -101,7 +101,7 @@ export class ContentRecorder {
   }
 
   #write(post: PostContent, llm_call_id: string, role: LlmContentEvent["role"], values: readonly unknown[]): void {
-    const hashes: string[] = [];
+    const hashes: (string | undefined)[] = [];
     let parts: ContentPart[] = [];
     let bytes = 0;
     let stored = 0;
@@ -120,10 +120,12 @@ export class ContentRecorder {
     for (const value of values) {
       const text = JSON.stringify(value);
       const hash = hashText(text);
+      let isOverBudget = false;
       at = this.#find(hash, at);
       if (at === undefined) {
         const size = Buffer.byteLength(text);
-        const isOmitted = size > MAX_RECORD_BYTES || stored + size > this.#maxBytes;
+        isOverBudget = size <= MAX_RECORD_BYTES && stored + size > this.#maxBytes;
+        const isOmitted = isOverBudget || size > MAX_RECORD_BYTES;
         const kept = isOmitted ? { $omitted: { bytes: size } } : (JSON.parse(text) as Json);
         const added = isOmitted ? SHORT : size;
         if (bytes > 0 && bytes + added > MAX_RECORD_BYTES) {
@@ -135,7 +137,8 @@ export class ContentRecorder {
         bytes += added;
         stored += added;
       } else extend(parts, at);
-      hashes.push(hash);
+      // The next call has room for what this one had not.
+      hashes.push(isOverBudget ? undefined : hash);
     }
     flush(true);
   }

@@ -68,7 +68,7 @@ export async function mayReadPrompts({ authorize }: ServerCore, caller: Caller, 
     await authorize({ caller, action: "prompts.read", session });
     return true;
   } catch (error) {
-    if (isLoomError(error)) return false;
+    if (isLoomError(error, "forbidden", "unauthorized", "unknown_session")) return false;
     throw error;
   }
 }

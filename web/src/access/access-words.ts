@@ -26,7 +26,8 @@ export const ACCESS_WORDS = defineWords({
     shared: "Shared with you (read-only)",
     readOnly: "Read-only access",
     shareTitle: "Share session",
-    shareText: "Anyone with the link can read this session, including new messages.",
+    shareText:
+      "Anyone with the link can read this session: messages, tool results, its system prompt and ratings, also new ones.",
     lifetime: "Expires after",
     day: "1 day",
     week: "7 days",
@@ -71,7 +72,7 @@ export const ACCESS_WORDS = defineWords({
     shared: "他人分享（只读）",
     readOnly: "只读权限",
     shareTitle: "分享会话",
-    shareText: "获得链接的人可以查看此会话及后续消息。",
+    shareText: "获得链接的人可以查看此会话的消息、工具结果、系统提示词与评价，包括后续内容。",
     lifetime: "有效期",
     day: "1 天",
     week: "7 天",
