@@ -116,11 +116,16 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
     await page.getByRole("textbox", { name: "Message", exact: true }).fill("a secret plan");
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByRole("textbox", { name: "System prompt" }).fill("Answer as a spy.");
+    await page.keyboard.press("Escape");
+    expect(await readKept(page)).toContain("as a spy");
 
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
     expect(await page.content()).not.toContain("6*7");
-    expect(await readKept(page)).not.toContain("a secret plan");
+    const kept = await readKept(page);
+    expect([kept.includes("a secret plan"), kept.includes("as a spy")]).toEqual([false, false]);
     await enter(page, token);
     await page.getByRole("link", { name: "What is 6*7?" }).waitFor();
     expect(await page.getByRole("textbox", { name: "Message", exact: true }).inputValue()).toBe("");

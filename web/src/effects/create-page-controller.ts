@@ -15,7 +15,6 @@ import {
   readSharedRoute,
   readShareSecret,
 } from "../store/route.ts";
-import { readInstructions, saveInstructions } from "../store/instructions.ts";
 import { type KeyValueStorage, saveSettings, readSettings } from "../store/settings.ts";
 import { type AccessEffects, createAccessEffects } from "./access-effects.ts";
 import { type ActivityEffects, createActivityEffects } from "./activity-effects.ts";
@@ -23,6 +22,7 @@ import { type AlertEffects, createAlertEffects } from "./alert-effects.ts";
 import { type AttachmentEffects, createAttachmentEffects } from "./attachment-effects.ts";
 import { Connections } from "./connections.ts";
 import { attempt, createId, type EffectContext } from "./effect-context.ts";
+import { storeInstructions } from "./instruction-storage.ts";
 import { createExportEffects, type ExportEffects } from "./export-effects.ts";
 import { createKnowledgeEffects, type KnowledgeEffects } from "./knowledge-effects.ts";
 import { createMessageEffects, type MessageEffects } from "./message-effects.ts";
@@ -64,11 +64,7 @@ export function createPageController(): PageController {
   const drafts = findStorage(() => sessionStorage);
   const store = createStore(
     reducePage,
-    createPageState(
-      readSettings(settings, chooseLanguage(navigator.languages)),
-      readDrafts(drafts),
-      readInstructions(settings),
-    ),
+    createPageState(readSettings(settings, chooseLanguage(navigator.languages)), readDrafts(drafts)),
   );
   const receiver = createLoomReceiver({ limits: { maxSessions: MAX_SESSIONS } });
   const transport = createWebSocketTransport({ url: formatSocketUrl() });
@@ -140,6 +136,7 @@ export function createPageController(): PageController {
     isConnected: (session) => connections.has(session),
     alerts,
   });
+  const instructions = storeInstructions(store, settings);
   const versions = createVersionEffects(context);
   const sessions = createSessionEffects(context, (session) => void versions.loadVersions(session));
   const messages = createMessageEffects(context);
@@ -148,6 +145,7 @@ export function createPageController(): PageController {
     setShared: (session) =>
       history.replaceState(null, "", session === undefined ? formatRoute(undefined) : formatSharedRoute(session)),
     onEnter() {
+      instructions.load();
       connections.retryAll();
       followRoute();
       if (!may(store.getSnapshot().access, "read")) return;
@@ -157,6 +155,7 @@ export function createPageController(): PageController {
     },
     startOver() {
       store.dispatch({ type: "composing/cleared" });
+      instructions.clear();
       history.replaceState(null, "", formatRoute(undefined));
       location.reload();
     },
@@ -259,7 +258,7 @@ async function loadAgents(context: EffectContext): Promise<void> {
   context.store.dispatch({ type: "agents/loaded", agents });
 }
 
-/** Applies settings to the document and stores each change of them and of system prompts. */
+/** Applies settings to the document and stores each change of them. */
 function followSettings(store: ReducerStore<PageState, PageAction>, storage: KeyValueStorage | undefined): void {
   const apply = (): void => {
     const { language, theme, hasReducedMotion } = store.getSnapshot().settings;
@@ -270,14 +269,12 @@ function followSettings(store: ReducerStore<PageState, PageAction>, storage: Key
     if (hasReducedMotion === true) documentElement.dataset["motion"] = "reduced";
     else delete documentElement.dataset["motion"];
   };
-  let { settings, instructions } = store.getSnapshot();
+  let { settings } = store.getSnapshot();
   apply();
   store.subscribe(() => {
-    const now = store.getSnapshot();
-    if (now.instructions !== instructions) saveInstructions(storage, now.instructions);
-    instructions = now.instructions;
-    if (now.settings === settings) return;
-    settings = now.settings;
+    const now = store.getSnapshot().settings;
+    if (now === settings) return;
+    settings = now;
     apply();
     saveSettings(storage, settings);
   });

@@ -46,12 +46,14 @@ describe("the system prompt of a session", () => {
     };
     let state = reduceInstructions(NO_INSTRUCTIONS, write("s", "x".repeat(MAX_INSTRUCTIONS + 1)));
     state = reduceInstructions(state, send("t", "t", "sent", "r"));
-    saveInstructions(storage, state);
-    expect(readInstructions(storage)).toEqual(state);
+    saveInstructions(storage, "ann", state);
+    expect(readInstructions(storage, "ann")).toEqual(state);
+    for (const other of ["bob", ""]) expect(readInstructions(storage, other).size).toBe(0);
     expect(state.get("s")?.text).toHaveLength(MAX_INSTRUCTIONS);
-    for (const text of ["", "{", "null", '[["s",1],7,["t"],["a","b","c","d"]]']) {
+    const invalid = '{"owner":"ann","prompts":[["s",1],7,["t"],["a","b","c","d"]]}';
+    for (const text of ["", "{", "null", '[["s","x"]]', '{"prompts":[["s","x"]]}', invalid]) {
       stored.set("loom.instructions", text);
-      expect(readInstructions(storage).size).toBe(0);
+      expect(readInstructions(storage, "ann").size).toBe(0);
     }
   });
 });

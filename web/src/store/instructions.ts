@@ -23,7 +23,9 @@ export type InstructionsAction =
       readonly session: string;
       readonly text: string;
       readonly runId: string;
-    };
+    }
+  /** What the user wrote was read from storage, or another user takes over the page. */
+  | { readonly type: "instructions/loaded"; readonly instructions: InstructionsState };
 
 export const NO_INSTRUCTIONS: InstructionsState = new Map();
 
@@ -56,6 +58,8 @@ export function reduceInstructions(state: InstructionsState, action: Instruction
       // It was written for the session that has now been created.
       return from === "" ? drop(sent, "") : sent;
     }
+    case "instructions/loaded":
+      return action.instructions;
     // Actions of other slices.
     default:
       return state;
@@ -70,11 +74,12 @@ function drop(state: InstructionsState, session: string): InstructionsState {
   return new Map([...state].filter(([name]) => name !== session));
 }
 
-export function readInstructions(storage: KeyValueStorage | undefined): InstructionsState {
+/** Returns what this user wrote, and nothing of another user of the browser. `owner` is empty without authentication. */
+export function readInstructions(storage: KeyValueStorage | undefined, owner: string): InstructionsState {
   try {
-    const stored: unknown = JSON.parse(storage?.getItem(KEY) ?? "[]");
-    if (!Array.isArray(stored)) return NO_INSTRUCTIONS;
-    const entries = stored.filter(
+    const stored: unknown = JSON.parse(storage?.getItem(KEY) ?? "null");
+    if (!isStored(stored) || stored.owner !== owner || !Array.isArray(stored.prompts)) return NO_INSTRUCTIONS;
+    const entries = stored.prompts.filter(
       (entry): entry is [string, string, string?] =>
         Array.isArray(entry) &&
         (entry.length === 2 || entry.length === 3) &&
@@ -91,15 +96,19 @@ export function readInstructions(storage: KeyValueStorage | undefined): Instruct
   }
 }
 
+function isStored(value: unknown): value is { readonly owner?: unknown; readonly prompts?: unknown } {
+  return typeof value === "object" && value !== null;
+}
+
 /** Does nothing if the browser refuses to store. */
-export function saveInstructions(storage: KeyValueStorage | undefined, state: InstructionsState): void {
+export function saveInstructions(storage: KeyValueStorage | undefined, owner: string, state: InstructionsState): void {
+  const prompts = [...state].map(([session, { text, runId }]) => [
+    session,
+    text,
+    ...(runId === undefined ? [] : [runId]),
+  ]);
   try {
-    const entries = [...state].map(([session, { text, runId }]) => [
-      session,
-      text,
-      ...(runId === undefined ? [] : [runId]),
-    ]);
-    storage?.setItem(KEY, JSON.stringify(entries));
+    storage?.setItem(KEY, JSON.stringify(prompts.length === 0 ? {} : { owner, prompts }));
   } catch {
     return;
   }

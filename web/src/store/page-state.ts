@@ -123,11 +123,7 @@ export type PageAction =
 const MAX_NOTICES = 4;
 const MAX_CHOICES = 50;
 
-export function createPageState(
-  settings: PageSettings,
-  composing: ComposingState = EMPTY_COMPOSING,
-  instructions: InstructionsState = NO_INSTRUCTIONS,
-): PageState {
+export function createPageState(settings: PageSettings, composing: ComposingState = EMPTY_COMPOSING): PageState {
   return {
     access: UNKNOWN_ACCESS,
     sessions: NO_SESSIONS,
@@ -135,7 +131,7 @@ export function createPageState(
     alerts: NO_ALERTS,
     versions: NO_VERSIONS,
     composing,
-    instructions,
+    instructions: NO_INSTRUCTIONS,
     knowledge: NO_KNOWLEDGE,
     sharing: undefined,
     agents: [],
