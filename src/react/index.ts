@@ -21,6 +21,7 @@ export { ThinkingItem } from "./parts/thinking-item.tsx";
 export { TodoCard } from "./parts/todo-card.tsx";
 export { ToolCard } from "./parts/tool-card.tsx";
 export { CitationProvider, listCitedSources } from "./text/citation.tsx";
+export { closeMarkdown } from "./text/close-markdown.ts";
 export { HighlightedText } from "./text/highlighted-text.tsx";
 export { RichText } from "./text/rich-text.tsx";
 export { findRunPhase, type RunPhase } from "./thoughts/describe-stream.ts";

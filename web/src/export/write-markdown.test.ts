@@ -1,3 +1,4 @@
+import { Marked, type Token } from "marked";
 import { describe, expect, it } from "vitest";
 import type { SessionView } from "loom-agent/client";
 import { describeConversation } from "./describe-conversation.ts";
@@ -56,6 +57,40 @@ describe("the export as Markdown", () => {
     const markdown = writeMarkdown(describeConversation(cited, { title: "", language: "zh", now: at }), "zh");
     expect(markdown).toContain("Said [3] and [1].\n\n**来源**\n\n- \\[3\\] T3 (第 3 行)\n- \\[1\\] T1 (第 1 行)\n");
     expect(markdown).not.toContain("T2");
+  });
+
+  it("shows other texts as they are written, and the turns after a stopped code block", () => {
+    const lines = [
+      "1. Buy milk",
+      "2) &lt;b&gt; ~~now~~",
+      "~~~",
+      "    - 3.5 kg",
+      "Title",
+      "===",
+      "",
+      "    # code",
+      "3. ",
+    ];
+    const question = { role: "user", mainContent: lines.join("\n"), parts: [], metadata };
+    const open = turn("cancelled", [text("So:\n\n```js\nlet a = 1")]);
+    const files = [{ blob_id: "b", name: "1. a.txt" }];
+    const shown = { ...view, turns: [open, { ...open, messages: [{ ...question, attachments: files }] }] };
+    const conversation = describeConversation(shown as unknown as SessionView, { title: "T", language: "en", now: at });
+    const tokens = new Marked().lexer(writeMarkdown(conversation, "en"));
+    const blocks = tokens.filter(({ type }) => type !== "space");
+    expect(blocks.map(({ type }) => type).join(" ")).toBe(
+      "heading paragraph heading paragraph paragraph list heading paragraph code paragraph heading paragraph paragraph paragraph list",
+    );
+    const readToken = (token: Token): string => {
+      if (token.type === "br") return "\n";
+      const { tokens: inner, text: own } = token as { readonly tokens?: readonly Token[]; readonly text?: string };
+      return inner === undefined ? (own ?? "") : readText(inner);
+    };
+    const readText = (all: readonly Token[]): string => all.map(readToken).join("");
+    const [first, second, , list] = blocks.slice(-4);
+    const written = [first, second].map((token) => readText(token === undefined ? [] : [token])).join("\n\n");
+    expect(written.replaceAll("\u00A0", " ").replaceAll(/ +$/gmu, "")).toBe(lines.join("\n").trim());
+    expect(list?.raw).toBe("- 1\\. a.txt\n");
   });
 
   it("can be limited to one run", () => {

@@ -1,5 +1,5 @@
 /** Writes a conversation as Markdown. */
-import type { UiLanguage } from "loom-agent/react";
+import { closeMarkdown, type UiLanguage } from "loom-agent/react";
 import {
   describeSource,
   type ExportedConversation,
@@ -21,20 +21,16 @@ function writeMessage({ heading, time, texts, lists, sources, note }: ExportedMe
     entries: sources.map((source) => describeSource(source, language)),
   };
   for (const { title, entries } of [...lists, ...(sources.length === 0 ? [] : [cited])])
-    parts.push(`**${title}**\n\n${entries.map((entry) => `- ${escapeInline(entry)}`).join("\n")}`);
+    parts.push(`**${title}**\n\n${entries.map((entry) => `- ${escapeLine(entry)}`).join("\n")}`);
   if (note !== undefined) parts.push(`*${note}*`);
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** A Markdown answer is kept as it is. Other texts keep their characters and line breaks. */
+/** A Markdown answer is kept, and closed if it was stopped in a block. Other texts keep their characters and line breaks. */
 function writeText({ text, format }: ExportedText): string {
-  if (format === "markdown") return text.trim();
+  if (format === "markdown") return closeMarkdown(text.trim());
   if (format === "html") return fence(text);
-  return text
-    .trim()
-    .split("\n")
-    .map((line) => escapeInline(line).replace(/^(\s*)([-+>]|\d+[.)])/u, "$1\\$2"))
-    .join("  \n");
+  return text.trim().split("\n").map(escapeLine).join("  \n");
 }
 
 /** A fence is longer than any run of backticks in the text. */
@@ -44,6 +40,15 @@ function fence(text: string): string {
   return `${marks}html\n${text}\n${marks}`;
 }
 
+/** Escapes a line of text. Its indent is kept with other spaces: as code, it would show the escapes. */
+function escapeLine(line: string): string {
+  const indent = /^[ \t]*/u.exec(line)?.[0] ?? "";
+  const text = escapeInline(line.slice(indent.length))
+    .replace(/^[-+>=]/u, String.raw`\$&`)
+    .replace(/^(\d+)([.)])(?=\s|$)/u, String.raw`$1\$2`);
+  return `${indent.replaceAll("\t", "    ").replaceAll(" ", "\u00A0")}${text}`;
+}
+
 function escapeInline(text: string): string {
-  return text.replaceAll(/[\\`*_[\]<#|]/gu, String.raw`\$&`).replaceAll(/\s*\n\s*/gu, " ");
+  return text.replaceAll(/[\\`*_[\]<#|~&]/gu, String.raw`\$&`).replaceAll(/\s*\n\s*/gu, " ");
 }
