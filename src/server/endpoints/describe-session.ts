@@ -10,7 +10,8 @@ export function describeSession(info: SessionInfo): Session {
   const { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, forkedFrom, rootId } = info;
   return {
     session_id: sessionId,
-    ...(title === undefined ? {} : { title }),
+    // Older servers stored blank titles. Clients show their own word for a session without a title.
+    ...(title === undefined || title.trim() === "" ? {} : { title }),
     ...(isPinned ? { is_pinned: true } : {}),
     ...(isArchived ? { is_archived: true } : {}),
     created_at: createdAt,

@@ -30,6 +30,27 @@ describe("sessions", () => {
     expect(await refuse([])).toMatchObject({ code: "invalid_request" });
   });
 
+  it("have a title of one line with a visible character", async () => {
+    const { ask, log } = await createServerFixture();
+    await writeRecords(log, makeRun("r"));
+    for (const title of ["", " \n", "\u0000\u001B", "\u200B\u2060"])
+      for (const [method, path] of [
+        ["POST", "/v1/sessions"],
+        ["PATCH", "/v1/sessions/s"],
+        ["POST", "/v1/sessions/s/fork"],
+      ] as const)
+        expect(await ask(method, path, { title }, { status: 400 })).toMatchObject({ code: "invalid_name" });
+    expect(await ask("GET", "/v1/sessions")).toHaveProperty("sessions.length", 1);
+    expect(await ask("GET", "/v1/sessions/s")).not.toHaveProperty("title");
+    const title = " 👩‍🚀\tNew\u0007\n title ";
+    expect(await ask("POST", "/v1/sessions", { title }, { status: 201 })).toMatchObject({ title: "👩‍🚀 New title" });
+    expect(await ask("PATCH", "/v1/sessions/s", { title })).toMatchObject({ title: "👩‍🚀 New title" });
+    const forked = await ask("POST", "/v1/sessions/s/fork", { title: "a\r\nb" }, { status: 201 });
+    expect(forked).toMatchObject({ title: "a b" });
+    await log.createSession("older", { title: " " });
+    expect(await ask("GET", "/v1/sessions/older")).not.toHaveProperty("title");
+  });
+
   it("are listed newest first in pages, and can be searched", async () => {
     const { ask, log } = await createServerFixture();
     for (const id of ["a", "b", "c"]) await log.createSession(id, { title: `Session ${id === "b" ? "bread" : "x"}` });

@@ -2,6 +2,7 @@
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
+import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionBranches } from "../api/shapes.generated.ts";
 import { findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
@@ -34,15 +35,11 @@ const createSession = defineOperation<"Empty", "CreateSession">({
     200: { description: "The session already exists and is unchanged", shape: "Session" },
     201: { description: "Created", shape: "Session" },
   },
-  async handle(core, { request, caller, body: { session_id: session = deriveId(request, caller), title } }) {
+  async handle(core, { request, caller, body: { session_id: session = deriveId(request, caller), ...given } }) {
+    const title = readTitle(given);
     await core.authorize({ caller, action: "sessions.create", session });
     const isThere = (await core.log.getSession(session)) !== undefined;
-    const info = await ensureOwnSession(
-      core.log,
-      authorOf(core, caller),
-      session,
-      title === undefined ? {} : { title },
-    );
+    const info = await ensureOwnSession(core.log, authorOf(core, caller), session, title);
     const headers = { location: sessionPath(core, session) };
     return Response.json(describeSession(info), { status: isThere ? 200 : 201, headers });
   },
@@ -126,11 +123,11 @@ const updateSession = defineOperation<"Empty", "UpdateSession">({
   body: "UpdateSession",
   action: "sessions.write",
   responses: { 200: { description: "Session", shape: "Session" } },
-  async handle(core, { caller, params: { id = "" }, body: { title, is_pinned, is_archived } }) {
+  async handle(core, { caller, params: { id = "" }, body: { is_pinned, is_archived, ...given } }) {
     const { log } = core;
     await findOwnSession(log, authorOf(core, caller), id);
     const changes = {
-      ...(title === undefined ? {} : { title }),
+      ...readTitle(given),
       ...(is_pinned === undefined ? {} : { isPinned: is_pinned }),
       ...(is_archived === undefined ? {} : { isArchived: is_archived }),
     };
@@ -184,7 +181,13 @@ const fork = defineOperation<"Empty", "ForkSession">({
   },
   async handle(core, { request, caller, params: { id = "" }, body, signal }) {
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
-    const call = { from: id, options: body, key: readIdempotencyKey(request), isKeyed, signal };
+    const call = {
+      from: id,
+      options: { ...body, ...readTitle(body) },
+      key: readIdempotencyKey(request),
+      isKeyed,
+      signal,
+    };
     const { fork: forked, isNew } = await createFork(core, caller, call);
     const { checkpointId, sessionId } = forked;
     const headers = { location: sessionPath(core, sessionId) };
@@ -232,6 +235,14 @@ const exportOperation = defineOperation({
 /** A request repeated with the same key refers to the same session. */
 function deriveId(request: Request, { principal }: Caller): string {
   return deriveSessionId(readIdempotencyKey(request), principal.owner);
+}
+
+/** Returns the title as one line. Lists would show a title without a visible character as an empty row. */
+function readTitle({ title }: { readonly title?: string }): { readonly title?: string } {
+  if (title === undefined) return {};
+  if (!/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(title))
+    throw new LoomError("invalid_name", "A title must have a visible character");
+  return { title: title.replaceAll(/[\s\p{Cc}]+/gu, " ").trim() };
 }
 
 export const SESSION_OPERATIONS: readonly AnyOperation[] = [
