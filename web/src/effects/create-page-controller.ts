@@ -15,6 +15,7 @@ import {
   readSharedRoute,
   readShareSecret,
 } from "../store/route.ts";
+import { INSTRUCTIONS_KEY } from "../store/instructions.ts";
 import { type KeyValueStorage, saveSettings, readSettings } from "../store/settings.ts";
 import { type AccessEffects, createAccessEffects } from "./access-effects.ts";
 import { type ActivityEffects, createActivityEffects } from "./activity-effects.ts";
@@ -192,6 +193,10 @@ export function createPageController(): PageController {
   };
   addEventListener("popstate", onRouteChange);
   addEventListener("hashchange", onRouteChange);
+  // Another tab has stored something; without a key, everything was removed.
+  addEventListener("storage", ({ key }) => {
+    if (key === null || key === INSTRUCTIONS_KEY) instructions.load();
+  });
   addEventListener("online", () => connections.retryAll());
   // The page was restored from the back/forward cache, so its state may be stale.
   addEventListener("pageshow", ({ persisted }) => {

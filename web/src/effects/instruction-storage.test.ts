@@ -61,4 +61,23 @@ describe("storeInstructions", () => {
     tab.clear();
     expect([tab.read(""), readStored()]).toEqual([undefined, "{}"]);
   });
+
+  it("keeps the prompts of other tabs, and forgets those that they sent", () => {
+    const { openTab } = createBrowser();
+    const [first, second] = [openTab(), openTab()];
+    for (const tab of [first, second]) tab.signIn("ann");
+    first.write("", "Be brief.");
+    first.write("s", "Be kind.");
+    // It has not noticed them yet.
+    second.write("t", "Be exact.");
+    const later = openTab();
+    later.signIn("ann");
+    expect(["", "s", "t"].map(later.read)).toEqual(["Be brief.", "Be kind.", "Be exact."]);
+    second.load();
+    expect(second.read("")).toBe("Be brief.");
+    first.store.dispatch({ type: "instructions/sent", from: "", session: "n", text: "Be brief.", runId: "r" });
+    first.store.dispatch({ type: "instructions/started", session: "n", runIds: new Set(["r"]) });
+    second.load();
+    expect(["", "n", "t"].map(second.read)).toEqual([undefined, undefined, "Be exact."]);
+  });
 });

@@ -1,11 +1,14 @@
-/** Keeps the written system prompts in the storage of the browser, for the user who wrote them. */
+/**
+ * Keeps the written system prompts in the storage of the browser, for the user who wrote them. All tabs have the same
+ * prompts.
+ */
 import type { ReducerStore } from "../store/create-store.ts";
-import { NO_INSTRUCTIONS, readInstructions, saveInstructions } from "../store/instructions.ts";
+import { NO_INSTRUCTIONS, readInstructions, saveInstructions, writeInstructions } from "../store/instructions.ts";
 import type { PageAction, PageState } from "../store/page-state.ts";
 import type { KeyValueStorage } from "../store/settings.ts";
 
 export interface InstructionStorage {
-  /** Loads what the current user wrote. */
+  /** Loads what the current user wrote, also in other tabs. */
   load(): void;
   /** Removes everything, because another user takes over the page. */
   clear(): void;
@@ -20,8 +23,9 @@ export function storeInstructions(
   store.subscribe(() => {
     const { instructions } = store.getSnapshot();
     if (instructions === saved) return;
+    const before = saved;
     saved = instructions;
-    saveInstructions(storage, findOwner(), saved);
+    saveInstructions(storage, findOwner(), before, saved);
   });
   return {
     load() {
@@ -33,7 +37,7 @@ export function storeInstructions(
     },
     clear() {
       store.dispatch({ type: "instructions/loaded", instructions: NO_INSTRUCTIONS });
-      saveInstructions(storage, findOwner(), NO_INSTRUCTIONS);
+      writeInstructions(storage, findOwner(), NO_INSTRUCTIONS);
     },
   };
 }

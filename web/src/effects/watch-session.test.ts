@@ -167,6 +167,16 @@ describe("watchSession", () => {
     expect(context.store.getSnapshot().composing.stopping).toEqual([]);
   });
 
+  it("drops a sent system prompt when its run appears, because the log has it then", () => {
+    const { context } = setUp();
+    const { store } = context;
+    store.dispatch({ type: "instructions/sent", from: "s", session: "s", text: "Be brief.", runId: "r2" });
+    context.show("s", [createTurn({ runId: "r", status: "completed" })]);
+    expect(store.getSnapshot().instructions.get("s")?.text).toBe("Be brief.");
+    context.show("s", [createTurn({ runId: "r", status: "completed" }), createTurn({ runId: "r2" })]);
+    expect(store.getSnapshot().instructions.has("s")).toBe(false);
+  });
+
   it("announces and lists a run that ended before it was seen live", () => {
     const { context, refreshed, announced } = setUp();
     const message = { commandId: "c", runId: "r", text: "", files: [], status: "sending" } as const;

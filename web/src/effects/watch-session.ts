@@ -26,7 +26,7 @@ export interface SessionWatchOptions {
 /** A model may write the title after the first answer. */
 const TITLE_MS = [2000, 6000, 15_000];
 
-/** Number of latest turns in which pending messages are looked up. */
+/** Number of latest turns in which pending messages and their system prompt are looked up. */
 const RECENT_TURNS = 50;
 
 /** Runs that ended within this time of appearing were loaded, not watched. They are not announced. */
@@ -117,11 +117,14 @@ export function watchSession(context: EffectContext, session: string, options: S
   };
 }
 
-/** Removes the pending messages whose run appeared, and returns their run IDs. */
+/** Removes the pending messages whose run appeared, and their system prompt. Returns the run IDs of the messages. */
 function removeStarted({ store }: EffectContext, session: string, view: SessionView | undefined): readonly string[] {
-  const waiting = findWaiting(store.getSnapshot().composing, session);
-  if (waiting.length === 0 || view === undefined) return [];
+  const { composing, instructions } = store.getSnapshot();
+  const waiting = findWaiting(composing, session);
+  const isSent = instructions.get(session)?.runId !== undefined;
+  if ((waiting.length === 0 && !isSent) || view === undefined) return [];
   const begun = new Set(view.turns.slice(-RECENT_TURNS).map(({ runId }) => runId));
+  if (isSent) store.dispatch({ type: "instructions/started", session, runIds: begun });
   const runIds = waiting.flatMap(({ runId }) => (begun.has(runId) ? [runId] : []));
   if (runIds.length > 0) store.dispatch({ type: "message/removed", session, runIds });
   return runIds;

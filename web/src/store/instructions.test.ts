@@ -26,6 +26,8 @@ describe("the system prompt of a session", () => {
     expect(findInstructions({ text: "Be kind.", runId: "r3" }, turns)).toBe("Be kind.");
     expect(findInstructions({ text: "Old.", runId: "r1" }, turns)).toBe("Be brief.");
     expect(findInstructions({ text: "Old.", runId: "r1" }, [...turns, { runId: "r3" }])).toBe("");
+    const later = Array.from({ length: 60 }, (_, index) => ({ runId: `later${index}`, instructions: "New." }));
+    expect(findInstructions({ text: "Old.", runId: "r1" }, [...turns, ...later])).toBe("New.");
   });
 
   it("is moved to the session that the first message creates, and kept in versions", () => {
@@ -38,6 +40,17 @@ describe("the system prompt of a session", () => {
     expect(reduceInstructions(NO_INSTRUCTIONS, send("", "t", "", "r3"))).toBe(NO_INSTRUCTIONS);
   });
 
+  it("is that of the log as soon as its run has appeared", () => {
+    const start = (...runIds: string[]) =>
+      ({ type: "instructions/started", session: "s", runIds: new Set(runIds) }) as const;
+    let state = reduceInstructions(NO_INSTRUCTIONS, send("s", "s", "Be brief.", "r"));
+    expect(reduceInstructions(state, start("q"))).toBe(state);
+    expect(reduceInstructions(state, start("q", "r")).size).toBe(0);
+    // Written after the message was sent.
+    state = reduceInstructions(state, write("s", "Be kind."));
+    expect(reduceInstructions(state, start("q", "r"))).toBe(state);
+  });
+
   it("is limited, and what was not sent survives a reload", () => {
     const stored = new Map<string, string>();
     const storage = {
@@ -46,7 +59,7 @@ describe("the system prompt of a session", () => {
     };
     let state = reduceInstructions(NO_INSTRUCTIONS, write("s", "x".repeat(MAX_INSTRUCTIONS + 1)));
     state = reduceInstructions(state, send("t", "t", "sent", "r"));
-    saveInstructions(storage, "ann", state);
+    saveInstructions(storage, "ann", NO_INSTRUCTIONS, state);
     expect(readInstructions(storage, "ann")).toEqual(state);
     for (const other of ["bob", ""]) expect(readInstructions(storage, other).size).toBe(0);
     expect(state.get("s")?.text).toHaveLength(MAX_INSTRUCTIONS);

@@ -24,6 +24,12 @@ export type InstructionsAction =
       readonly text: string;
       readonly runId: string;
     }
+  /** These runs appeared in the session: from now on the log has their prompt. */
+  | {
+      readonly type: "instructions/started";
+      readonly session: string;
+      readonly runIds: ReadonlySet<string | undefined>;
+    }
   /** What the user wrote was read from storage, or another user takes over the page. */
   | { readonly type: "instructions/loaded"; readonly instructions: InstructionsState };
 
@@ -32,9 +38,8 @@ export const NO_INSTRUCTIONS: InstructionsState = new Map();
 /** The server accepts 32 KiB. */
 export const MAX_INSTRUCTIONS = 8000;
 const MAX_SESSIONS = 50;
-/** Number of latest runs among which the run of a sent prompt is. */
-const RECENT_TURNS = 50;
-const KEY = "loom.instructions";
+/** Key in the storage of the browser. */
+export const INSTRUCTIONS_KEY = "loom.instructions";
 
 /** Returns the system prompt for the next message; empty if there is none. */
 export function findInstructions(
@@ -42,7 +47,7 @@ export function findInstructions(
   turns: readonly { readonly runId?: string | undefined; readonly instructions?: string | undefined }[],
 ): string {
   const runId = written?.runId;
-  const isStarted = runId !== undefined && turns.slice(-RECENT_TURNS).some((turn) => turn.runId === runId);
+  const isStarted = runId !== undefined && turns.some((turn) => turn.runId === runId);
   const text = written === undefined || isStarted ? turns.at(-1)?.instructions : written.text;
   return text === undefined || text.trim() === "" ? "" : text;
 }
@@ -57,6 +62,11 @@ export function reduceInstructions(state: InstructionsState, action: Instruction
       const sent = put(state, session, { text, runId });
       // It was written for the session that has now been created.
       return from === "" ? drop(sent, "") : sent;
+    }
+    case "instructions/started": {
+      const { session, runIds } = action;
+      const runId = state.get(session)?.runId;
+      return runId !== undefined && runIds.has(runId) ? drop(state, session) : state;
     }
     case "instructions/loaded":
       return action.instructions;
@@ -77,7 +87,7 @@ function drop(state: InstructionsState, session: string): InstructionsState {
 /** Returns what this user wrote, and nothing of another user of the browser. `owner` is empty without authentication. */
 export function readInstructions(storage: KeyValueStorage | undefined, owner: string): InstructionsState {
   try {
-    const stored: unknown = JSON.parse(storage?.getItem(KEY) ?? "null");
+    const stored: unknown = JSON.parse(storage?.getItem(INSTRUCTIONS_KEY) ?? "null");
     if (!isStored(stored) || stored.owner !== owner || !Array.isArray(stored.prompts)) return NO_INSTRUCTIONS;
     const entries = stored.prompts.filter(
       (entry): entry is [string, string, string?] =>
@@ -100,15 +110,31 @@ function isStored(value: unknown): value is { readonly owner?: unknown; readonly
   return typeof value === "object" && value !== null;
 }
 
-/** Does nothing if the browser refuses to store. */
-export function saveInstructions(storage: KeyValueStorage | undefined, owner: string, state: InstructionsState): void {
+/**
+ * Stores what changed since `before`. Other tabs store too, so the rest stays as it is. Does nothing if the browser refuses
+ * to store.
+ */
+export function saveInstructions(
+  storage: KeyValueStorage | undefined,
+  owner: string,
+  before: InstructionsState,
+  now: InstructionsState,
+): void {
+  let state = readInstructions(storage, owner);
+  for (const session of before.keys()) if (!now.has(session)) state = drop(state, session);
+  for (const [session, prompt] of now) if (before.get(session) !== prompt) state = put(state, session, prompt);
+  writeInstructions(storage, owner, state);
+}
+
+/** Replaces everything. Does nothing if the browser refuses to store. */
+export function writeInstructions(storage: KeyValueStorage | undefined, owner: string, state: InstructionsState): void {
   const prompts = [...state].map(([session, { text, runId }]) => [
     session,
     text,
     ...(runId === undefined ? [] : [runId]),
   ]);
   try {
-    storage?.setItem(KEY, JSON.stringify(prompts.length === 0 ? {} : { owner, prompts }));
+    storage?.setItem(INSTRUCTIONS_KEY, JSON.stringify(prompts.length === 0 ? {} : { owner, prompts }));
   } catch {
     return;
   }
