@@ -125,6 +125,23 @@ describe("a text split around a passage", () => {
     expect(at("line", false)).toBe("line\n");
   });
 
+  it("has only its own sentences in a very long line or paragraph", () => {
+    const sentence = "The moon pulls the sea. ";
+    const long = `${sentence.repeat(60)}A butterfly. ${sentence.repeat(60)}`;
+    for (const isMarkdown of [true, false])
+      for (const [text, within] of [
+        [`# T\n\n${long}\n\nlast`, "A butterfly."],
+        [`# T\n\n${sentence}A butterfly. ${sentence}\n\nlast`, `${sentence}A butterfly. ${sentence}`.trim()],
+      ] as const) {
+        const start = text.indexOf("A butterfly. ");
+        expect(splitAtRange(text, { start, end: start + 13 }, isMarkdown).within.trim()).toBe(within);
+      }
+    // A part of code would not be code.
+    const code = `\`\`\`\n${long}\n\`\`\``;
+    const start = code.indexOf("A butterfly.");
+    expect(splitAtRange(code, { start, end: start + 12 }, true).within).toBe(code);
+  });
+
   it("has every character once", () => {
     const line = fc.constantFrom("a", "", "- x", "1. y", "  z", "# h", "```", "| a |", "| - |", "> q", "[a]: b", "$$");
     fc.assert(

@@ -7,7 +7,7 @@ export interface HighlightedTextProps {
   readonly text: string;
   /** `markdown`, or another format that is shown as plain text. */
   readonly format: string;
-  /** Position of the passage. Whole blocks of Markdown and whole lines of plain text are highlighted. */
+  /** Position of the passage. Whole blocks of Markdown and whole lines of plain text are highlighted, unless very long. */
   readonly range?: HighlightRange | undefined;
   /** Accessible name of the passage. */
   readonly label: string;

@@ -14,9 +14,18 @@ export interface SplitText {
   readonly after: string;
 }
 
+interface TextUnit {
+  readonly raw: string;
+  /** Consists of sentences and may be split between them. */
+  readonly isProse: boolean;
+}
+
+/** Longer lines and paragraphs are split at the range, for example a transcript of one line. */
+const MAX_WHOLE = 2000;
+
 /**
  * Markdown is split between blocks and between items of a list, other text between lines. The blocks or lines that
- * contain the range are `within`; empty if the range is.
+ * contain the range are `within`; only the range of those that are very long. It is empty if the range is.
  */
 export function splitAtRange(text: string, range: HighlightRange, isMarkdown: boolean): SplitText {
   const given = text.slice(range.start, range.end);
@@ -27,20 +36,27 @@ export function splitAtRange(text: string, range: HighlightRange, isMarkdown: bo
   let from = text.length;
   let to = 0;
   let offset = 0;
-  for (const unit of isMarkdown ? listBlocks(text) : text.split(/(?<=\n)/)) {
-    const next = offset + unit.length;
+  for (const { raw, isProse } of isMarkdown ? listBlocks(text) : listLines(text)) {
+    const next = offset + raw.length;
     if (next > start && offset < end) {
-      from = Math.min(from, offset);
-      to = next;
+      const isSplit = isProse && raw.length > MAX_WHOLE;
+      from = Math.min(from, isSplit ? Math.max(offset, start) : offset);
+      to = isSplit ? Math.min(next, end) : next;
     }
     offset = next;
   }
   return { before: text.slice(0, from), within: text.slice(from, to), after: text.slice(to) };
 }
 
-function listBlocks(text: string): readonly string[] {
+function listLines(text: string): readonly TextUnit[] {
+  return text.split(/(?<=\n)/).map((raw) => ({ raw, isProse: true }));
+}
+
+function listBlocks(text: string): readonly TextUnit[] {
   return lexMarkdown(text, Object.create(null) as LinkDefinitions).flatMap((token) =>
-    token.type === "list" ? splitItems(token as Tokens.List) : [token.raw],
+    token.type === "list"
+      ? splitItems(token as Tokens.List).map((raw) => ({ raw, isProse: false }))
+      : [{ raw: token.raw, isProse: token.type === "paragraph" }],
   );
 }
 

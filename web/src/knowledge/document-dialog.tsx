@@ -23,7 +23,7 @@ export function DocumentDialog({ source, onClose }: DocumentDialogProps): ReactN
   const { language } = useUi();
   const page = usePage();
   const isDenied = usePageState(selectIsShared);
-  const document = useDocument(page.api, isDenied ? undefined : source.uri, source.firstLine);
+  const document = useDocument(page.api, isDenied ? undefined : source.uri, source);
   const { loaded, error } = document;
   const content = useRef<HTMLDivElement>(null);
   useReadingPosition(content, loaded);
@@ -80,7 +80,7 @@ interface DocumentContentProps {
 
 function DocumentContent({ source, document }: DocumentContentProps): ReactNode {
   const words = useWords(KNOWLEDGE_WORDS);
-  const { loaded, error, isLoading, hasEarlier, hasLater } = document;
+  const { loaded, isIncomplete, error, isLoading, hasEarlier, hasLater } = document;
   const text = useMemo(() => joinParts(loaded?.parts ?? []), [loaded]);
   const range = useMemo(() => findPassage(loaded?.parts ?? [], source), [loaded, source]);
   const highlight = useRef<HTMLElement>(null);
@@ -100,7 +100,7 @@ function DocumentContent({ source, document }: DocumentContentProps): ReactNode 
     <>
       {isCited && !isFound && !wasFound.current ? (
         <>
-          <p role="status">{source.firstLine === undefined ? words.passage : words.changed}</p>
+          <p role="status">{source.firstLine === undefined || isIncomplete ? words.passage : words.changed}</p>
           <Excerpt source={source} />
         </>
       ) : null}

@@ -38,7 +38,8 @@ export function KnowledgeSearch({ knowledge }: { readonly knowledge: KnowledgeSt
       </p>
       <ol className="page-hits">
         {hits.map((hit) => (
-          <li key={`${hit.document_id}:${hit.first_line}`}>
+          // One long line may have several hits.
+          <li key={`${hit.document_id}:${hit.first_line}:${hit.snippet}`}>
             <span className="page-hit-title">
               <button
                 type="button"
