@@ -1,5 +1,8 @@
 // The attempts of a run whose process dies again and again.
 import { describe, expect, it } from "vitest";
+import { forkSession } from "../log/fork-session.ts";
+import type { Log } from "../log/log.ts";
+import type { EventOf } from "../protocol/index.ts";
 import { ask, checkpoint, die } from "./dead-run.contract.ts";
 import type { Run } from "./run.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
@@ -128,5 +131,97 @@ describe("the attempts of a run whose process died", () => {
       expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
     }
     expect(typesOf(await readRecords(log, SESSION))).not.toContain("error");
+  });
+});
+
+describe("a run at the checkpoint where its session was forked", () => {
+  const FAIL = { onInterruption: "fail" } as const;
+  const saved = (step: number) => ({ ...checkpoint, checkpoint_id: `cp ${step}`, step });
+  const fork = (log: Log, from: string, step: number, to: string) =>
+    forkSession(log, { from, checkpointId: `cp ${step}`, to });
+  const errorsOf = async (log: Log, sessionId: string) =>
+    (await readRecords(log, sessionId)).flatMap(({ event }) => (event.type === "error" ? [event] : []));
+
+  /** Continues the run up to its next checkpoint, in a process that then dies. */
+  async function crashAt(log: Log, sessionId: string, step: number): Promise<void> {
+    const resume = ({ run }: { readonly run: Run }) => run.emit(saved(step)).then(() => NEVER);
+    const session = await openSession(log, sessionId, { takeover: true, resume });
+    expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
+    await session.liveRun?.settled();
+    await log.release(await log.acquire(sessionId, { holder: "other", ttlMs: 1, takeover: true }));
+  }
+
+  it("continues in a fork of a fork, and counts only attempts since the last fork", async () => {
+    const log = await createLog();
+    await die(log, async (run) => void (await run.emit(saved(0))));
+    for (let depth = 0; depth < 5; depth++) {
+      await fork(log, depth === 0 ? SESSION : `fork ${depth}`, depth, `fork ${depth + 1}`);
+      await crashAt(log, `fork ${depth + 1}`, depth + 1);
+    }
+    // The second and the third attempt of the last fork.
+    await crashAt(log, "fork 5", 6);
+    await crashAt(log, "fork 5", 7);
+    const last = await openSession(log, "fork 5", { resume: () => NEVER });
+    expect(last.recovered).toMatchObject([{ outcome: "ended" }]);
+    const continued = {
+      code: "interrupted",
+      message: "The run continues from a checkpoint",
+      details: { forked: true },
+    };
+    const died = { code: "interrupted", message: expect.stringContaining("unexpectedly") as unknown };
+    expect(await errorsOf(log, "fork 5")).toMatchObject([
+      ...Array.from({ length: 5 }, (_, index) => ({ ...continued, attempt: index + 2 })),
+      { ...died, attempt: 7 },
+      { ...died, attempt: 8 },
+      { code: "too_many_attempts", message: expect.stringContaining("3 times") as unknown },
+    ]);
+  });
+
+  it.each<["request" | "session"]>([["request"], ["session"]])("continues if the %s says fail", async (who) => {
+    const log = await createLog();
+    await die(log, async (run) => void (await run.emit(saved(0))), SESSION, who === "request" ? FAIL : {});
+    await fork(log, SESSION, 0, "fork");
+    const more = who === "session" ? FAIL : {};
+    // A process that cannot continue the run leaves it as it is.
+    await (await openSession(log, "fork", { deadRuns: "leave" })).close();
+    const session = await openSession(log, "fork", { resume: () => NEVER, ...more });
+    expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
+    await session.liveRun?.settled();
+    // From there on, the choice applies.
+    const next = await openSession(log, "fork", { takeover: true, resume: () => NEVER, ...more });
+    expect(next.recovered).toMatchObject([{ outcome: "ended" }]);
+  });
+
+  it("says if the state was edited", async () => {
+    const log = await createLog();
+    await die(log, async (run) => void (await run.emit({ ...saved(0), state: { n: 1 } })));
+    await forkSession(log, { from: SESSION, checkpointId: "cp 0", to: "fork", state: { n: 2 } });
+    await crashAt(log, "fork", 1);
+    await crashAt(log, "fork", 2);
+    expect(await errorsOf(log, "fork")).toMatchObject([
+      {
+        message: "The run continues from a checkpoint with an edited state",
+        details: { forked: true, state_edited: true },
+      },
+      { message: expect.stringContaining("unexpectedly") as unknown },
+    ]);
+  });
+
+  it.each([["at once"], ["after a crash"]])("measures its time from the fork if it ends %s", async (when) => {
+    const log = await createLog();
+    await die(log, async (run) => void (await run.emit(saved(0))));
+    await fork(log, SESSION, 0, "fork");
+    // An hour later.
+    const now = () => Date.now() + 3_600_000;
+    if (when === "after a crash") {
+      const dead = await openSession(log, "fork", { now, resume: () => NEVER });
+      await dead.liveRun?.settled();
+    }
+    const resume = async ({ run }: { readonly run: Run }) => void (await run.finish({ reply: "done" }));
+    await using session = await openSession(log, "fork", { takeover: true, now, resume });
+    await session.idle();
+    const { event } = (await readRecords(log, "fork")).findLast((one) => one.event.type === "run_end") ?? {};
+    const { duration_ms = Infinity } = (event as EventOf<"run_end">).summary ?? {};
+    expect(duration_ms).toBeLessThan(1_800_000);
   });
 });

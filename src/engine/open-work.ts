@@ -17,7 +17,7 @@ import {
   type LoomEvent,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import { isNextAttempt } from "../protocol/record.ts";
+import { isForkNotice, isNextAttempt } from "../protocol/record.ts";
 import { CallKeys } from "../protocol/call-keys.ts";
 import type { NodeEnterEvent } from "../protocol/events.generated.ts";
 import { InterruptedNodes } from "./interrupted-nodes.ts";
@@ -73,6 +73,12 @@ export interface RunCheckpoint {
   readonly step: EventOf<"checkpoint">["step"];
 }
 
+/** A run that waits to be continued at the checkpoint where its session was forked. */
+export interface RunFork {
+  /** The fork replaced values of the checkpoint. */
+  readonly isEdited: boolean;
+}
+
 /** An event that closes open work, and the node run it belongs to. */
 export interface Closing {
   readonly nodeId: string | undefined;
@@ -120,12 +126,18 @@ export class OpenWork {
   /** Number of node runs started so far. */
   nodeRuns = 0;
   firstId: number | undefined;
+  lastId: number | undefined;
+  /** When the run started or, in a fork, continued. */
   startedAt: number | undefined;
   checkpoint: RunCheckpoint | undefined;
   /** Number of the attempt, from 1. Processes that only waited for the user do not count. */
   attempt = 1;
+  /** How many attempts were made before the session was forked. They do not count. */
+  attemptsBefore = 0;
   /** How many attempts ended because their process stopped and handed the run over. */
   handOvers = 0;
+  /** Set if the run is where its session was forked, and has not continued since. */
+  fork: RunFork | undefined;
   /** True if nothing was sent, called or stored that a run from the beginning would repeat. */
   isFresh = true;
   /** True if the run is executed elsewhere and only stored here. */
@@ -272,6 +284,7 @@ export class OpenWork {
     const { node_id: nodeId, event_id: eventId, ts } = envelope;
     this.frames++;
     this.firstId ??= eventId;
+    this.lastId = eventId ?? this.lastId;
     this.startedAt ??= ts;
     if (envelope.ext !== undefined && isForeign(envelope)) this.isForeign = true;
     if (!isKnownEvent(event)) return;
@@ -294,6 +307,7 @@ export class OpenWork {
         if (!isNextAttempt(event)) return;
         this.attempt = Math.max(this.attempt, event.attempt);
         if (event.details?.["handed_over"] === true) this.handOvers++;
+        if (isForkNotice(event)) this.#beginFork(ts);
         this.#interrupted.restart();
         return;
       case "usage":
@@ -324,6 +338,13 @@ export class OpenWork {
       default:
         this.#addToCall(event, nodeId);
     }
+  }
+
+  /** What happened in the original counts neither as attempts nor as time of the run. */
+  #beginFork(ts: number | undefined): void {
+    this.attemptsBefore = this.attempt - 1;
+    this.handOvers = 0;
+    this.startedAt = ts;
   }
 
   #addToCall(event: LoomEvent, nodeId: string | undefined): void {
@@ -475,25 +496,4 @@ function invalid(event: AnyEvent, message: string): LoomError {
 
 function tooMany(message: string): LoomError {
   return new LoomError("too_many_open", message);
-}
-
-/** True for events whose values are kept here. They must be copied, because the caller may change the objects. */
-export function needsCopy({ type }: AnyEvent): boolean {
-  return type === "tool_approval" || type === "tool_approval_result";
-}
-
-const MAX_TEXT_LENGTH = 100;
-
-const TEXTS: ReadonlySet<string> = new Set(["result", "reason", "message", "error"]);
-
-/** Shortens the texts of a closing event. Names and IDs stay, because they say what is closed. */
-export function truncateTexts(event: AnyEvent): AnyEvent {
-  const entries = Object.entries(event).map(([name, value]: [string, unknown]) => {
-    if (name === "result" && typeof value === "object") return [name, { Err: "interrupted" }];
-    return [
-      name,
-      typeof value === "string" && TEXTS.has(name) ? value.slice(0, MAX_TEXT_LENGTH).toWellFormed() : value,
-    ];
-  });
-  return Object.fromEntries(entries) as AnyEvent;
 }

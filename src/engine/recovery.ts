@@ -1,6 +1,8 @@
 /**
  * Decides what happens to a run whose process died, from its records:
  *
+ * - A run at the checkpoint where its session was forked is resumed in any case, if `resume` accepts it: no process died.
+ *   Attempts and time of the original do not count.
  * - A foreign run ends as `interrupted`, because only its sender could continue it.
  * - A run with `onInterruption: "fail"` ends as `interrupted`, unless it has a checkpoint and only waits for the user.
  * - A run with a checkpoint is resumed, if `canResume` and `resume` accept it. Its interrupted node runs are run again, and
@@ -16,7 +18,7 @@
  * It does not know sessions and takes no lease.
  */
 import { followRecords } from "../log/follow-records.ts";
-import type { Log, RunInfo } from "../log/log.ts";
+import type { ForkOrigin, Log, RunInfo } from "../log/log.ts";
 import { isKindName } from "../protocol/agent-kinds.ts";
 import { type ClientTool, readClientTools } from "../protocol/client-tools.ts";
 import type { EventOf, ToolRules } from "../protocol/index.ts";
@@ -25,7 +27,7 @@ import { readInstructions } from "../protocol/read-instructions.ts";
 import { readOutputSchema } from "../protocol/read-output-schema.ts";
 import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
 import { AnswerText } from "./answer-text.ts";
-import { type RunCheckpoint, type OpenToolCall, OpenWork } from "./open-work.ts";
+import { type RunCheckpoint, type RunFork, type OpenToolCall, OpenWork } from "./open-work.ts";
 import { Run } from "./run.ts";
 import type { OnInterruption, RunFailure, RunHost, RunOrigin } from "./run-contract.ts";
 import { rejectHandled } from "./sequencer.ts";
@@ -92,6 +94,12 @@ const HANDED_OVER = {
   details: { handed_over: true },
 } as const;
 
+const FORKED = { message: "The run continues from a checkpoint", details: { forked: true } } as const;
+const FORKED_AND_EDITED = {
+  message: "The run continues from a checkpoint with an edited state",
+  details: { forked: true, state_edited: true },
+} as const;
+
 const PAGE_OF_RUNS = 100;
 
 /**
@@ -119,7 +127,9 @@ export async function restoreRun(
   { runId, firstId, requestId, agent }: RunInfo,
   maxReplyCharacters: number,
 ): Promise<Run> {
+  const { forkedFrom } = (await log.getSession(host.sessionId)) ?? {};
   const work = new OpenWork();
+  let isReadable = true;
   const answer = new AnswerText(maxReplyCharacters);
   let message: string | undefined;
   let attachments: EventOf<"run_start">["attachments"];
@@ -148,14 +158,28 @@ export async function restoreRun(
         } catch {
           // The reply could not be what the client asked for.
           onInterruption = "fail";
+          isReadable = false;
         }
       }
       work.add(record);
       answer.add(record);
     }
   }
+  if (isReadable) work.fork = findFork(work, forkedFrom);
+  // The next record sets it.
+  if (work.fork !== undefined) work.startedAt = undefined;
   const request = { requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities, onInterruption };
   return new Run(host, { runId, ...request, clientTools, instructions, outputSchema }, work, answer);
+}
+
+/**
+ * Returns undefined if the run has records after the fork, apart from the checkpoint with the replaced values: a run that
+ * continues writes a notice first.
+ */
+function findFork({ checkpoint, lastId = 0 }: OpenWork, origin: ForkOrigin | undefined): RunFork | undefined {
+  if (checkpoint === undefined || origin === undefined) return undefined;
+  if (lastId <= origin.eventId) return { isEdited: false };
+  return lastId === origin.eventId + 1 && checkpoint.eventId === lastId ? { isEdited: true } : undefined;
 }
 
 /** The model is not offered client tools that cannot be read. */
@@ -187,20 +211,21 @@ export function recoverRun(
   if (work.isForeign) return endInterrupted(run);
   run.expireCalls();
   const { isWaiting } = work;
-  const canWait = isWaiting && work.checkpoint !== undefined;
+  const { fork } = work;
+  const canWait = fork !== undefined || (isWaiting && work.checkpoint !== undefined);
   if (!canWait && (run.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);
   const keep = createFilter(run, options);
   const start = chooseStart(run, options, keep);
   if (start !== undefined) {
     const attempt = work.attempt + 1;
-    const failed = work.attempt - Math.min(work.handOvers, maxHandOvers);
-    const isFree = isWaiting || (wasHandedOver && work.handOvers < maxHandOvers);
+    const failed = work.attempt - work.attemptsBefore - Math.min(work.handOvers, maxHandOvers);
+    const isFree = fork !== undefined || isWaiting || (wasHandedOver && work.handOvers < maxHandOvers);
     const mayContinue = isFree || failed < maxAttempts;
-    const cause = wasHandedOver ? HANDED_OVER : { message: CONTINUES };
+    const cause = describeCause(fork, wasHandedOver);
     const announcement = { type: "error", ...INTERRUPTED, ...cause, attempt } as const;
     run.close(
       { reason: "interrupted", code: "interrupted", ...(mayContinue ? { keep } : {}) },
-      isWaiting || !mayContinue ? undefined : announcement,
+      (isWaiting && fork === undefined) || !mayContinue ? undefined : announcement,
     );
     if (!mayContinue) return { outcome: "ended", completion: run.fail(describeTooMany(failed, wasHandedOver)) };
     const completion = start();
@@ -239,6 +264,11 @@ function chooseStart(
     return resume === undefined ? undefined : () => attemptTo(() => resume({ run, checkpoint, calls }));
   if (restart === undefined || !(isFresh || isTrue(() => canRestart(run)))) return undefined;
   return () => attemptTo(() => restart(run));
+}
+
+function describeCause(fork: RunFork | undefined, wasHandedOver: boolean): Pick<RunFailure, "message" | "details"> {
+  if (fork !== undefined) return fork.isEdited ? FORKED_AND_EDITED : FORKED;
+  return wasHandedOver ? HANDED_OVER : { message: CONTINUES };
 }
 
 function describeTooMany(attempts: number, wasHandedOver: boolean): RunFailure {

@@ -10,7 +10,7 @@ import type { ErrorEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { cutReason } from "./node-run.ts";
-import { type ClosingOptions, truncateTexts, needsCopy, type OpenWork } from "./open-work.ts";
+import type { ClosingOptions, OpenWork } from "./open-work.ts";
 import type { RunEndFields, RunFailure, RunHost, Settle } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
 import { copyJson } from "../protocol/json.ts";
@@ -214,4 +214,25 @@ export class RunWriter {
     const settled = settle === undefined ? [] : [settle(sequencer.nextId)];
     return this.#host.push(drafts, { force: true, settle: settled, ts });
   }
+}
+
+/** True for events whose values the open work keeps. They must be copied, because the caller may change the objects. */
+function needsCopy({ type }: AnyEvent): boolean {
+  return type === "tool_approval" || type === "tool_approval_result";
+}
+
+const MAX_TEXT_LENGTH = 100;
+
+const TEXTS: ReadonlySet<string> = new Set(["result", "reason", "message", "error"]);
+
+/** Shortens the texts of a closing event. Names and IDs stay, because they say what is closed. */
+function truncateTexts(event: AnyEvent): AnyEvent {
+  const entries = Object.entries(event).map(([name, value]: [string, unknown]) => {
+    if (name === "result" && typeof value === "object") return [name, { Err: "interrupted" }];
+    return [
+      name,
+      typeof value === "string" && TEXTS.has(name) ? value.slice(0, MAX_TEXT_LENGTH).toWellFormed() : value,
+    ];
+  });
+  return Object.fromEntries(entries) as AnyEvent;
 }

@@ -4,7 +4,7 @@
  */
 import type { EventType, SpecifiedType } from "./events/index.ts";
 import { type Envelope, findLoomEventForm, type LoomEvent, type LoomEventMap } from "./events.generated.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 
 /** An event whose type this version does not know. It is stored and forwarded, and never shown as answer text. */
 export interface OpaqueEvent {
@@ -70,10 +70,19 @@ export function mayLackRun({ type }: AnyEvent): boolean {
   return RUNLESS.includes(type);
 }
 
-/** True for the error that announces another attempt of a run whose process died. The run goes on. */
+/** True for the error that announces another attempt of a run whose process died or that was forked. The run goes on. */
 export function isNextAttempt(event: {
   readonly code?: string | undefined;
   readonly attempt?: number | undefined;
 }): event is { readonly code: "interrupted"; readonly attempt: number } {
   return event.code === "interrupted" && event.attempt !== undefined;
+}
+
+/** True for the error that announces that a forked run continues from its checkpoint. No process died. */
+export function isForkNotice(event: {
+  readonly code?: string | undefined;
+  readonly attempt?: number | undefined;
+  readonly details?: JsonObject | undefined;
+}): boolean {
+  return event.details?.["forked"] === true && isNextAttempt(event);
 }

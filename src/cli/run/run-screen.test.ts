@@ -110,6 +110,19 @@ describe("RunScreen", () => {
     ]);
   });
 
+  test("says that a forked run continues from a checkpoint", async () => {
+    const { screen, written } = createScreen({}, 0);
+    const details = { forked: true };
+    await show(
+      screen,
+      { type: "error", message: "", code: "interrupted", attempt: 2, details },
+      say("It is 42.", "think-2"),
+      ...END,
+    );
+    await screen.end();
+    expect(written).toMatchObject({ out: "It is 42.\n", err: "continues from a checkpoint\n" });
+  });
+
   test("leaves stored text that is written again out of a pipe", async () => {
     const { screen, written } = createScreen({}, 3);
     await show(screen, stored(1, "Let me see.", "a"), stored(2, "It"), stored(3, " i"), ...RESTART);

@@ -4,6 +4,7 @@
  * written again.
  */
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
+import { isForkNotice, isNextAttempt } from "../../protocol/record.ts";
 import { cleanText, cutColumns, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { SourceLines } from "./source-lines.ts";
@@ -132,8 +133,10 @@ export class RunScreen {
         return this.#settle();
       }
       case "error": {
-        const { code, attempt } = event as EventOf<"error">;
-        if (code !== "interrupted" || attempt === undefined) break;
+        const error = event as EventOf<"error">;
+        if (!isNextAttempt(error)) break;
+        if (isForkNotice(error)) return this.line(this.#dim("continues from a checkpoint"));
+        const { attempt } = error;
         return this.line(this.#dim(`interrupted; running the step again (attempt ${attempt})`));
       }
       case "reply": {

@@ -145,6 +145,8 @@ describe("errors", () => {
       },
       { type: "chunk", content: "[DONE]", status: "completed" },
     ]);
+    const [forked] = encode([{ ...again, details: { forked: true } }, ...COMPLETED], "你好");
+    expect(forked).toMatchObject({ error: "从检查点继续运行", code: "interrupted", attempt: 2, detail: "It died" });
   });
 });
 

@@ -11,7 +11,7 @@ import {
   type StampedRecord,
 } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { isNextAttempt, isTerminal, type StampedEnvelope } from "../../protocol/record.ts";
+import { isForkNotice, isNextAttempt, isTerminal, type StampedEnvelope } from "../../protocol/record.ts";
 import { deriveId } from "../derive-id.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
@@ -24,7 +24,7 @@ import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import type { LocalizedText } from "../../protocol/schema.ts";
 import { DONE } from "./decode.ts";
-import { describeErrorFor, describeRunFailure, RUN_AGAIN, TOOL_LEAD } from "./error-texts.ts";
+import { describeErrorFor, describeRunFailure, RUN_AGAIN, RUN_FORKED, TOOL_LEAD } from "./error-texts.ts";
 import type { LumineFrameType } from "./frames.ts";
 import { writeMarkdownTable } from "./write-markdown-table.ts";
 
@@ -407,7 +407,8 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       }
       const { message, code } = event;
       if (isNextAttempt(event)) {
-        const text = { error: RUN_AGAIN[fold.language], code: event.code, attempt: event.attempt, detail: message };
+        const error = (isForkNotice(event) ? RUN_FORKED : RUN_AGAIN)[fold.language];
+        const text = { error, code: event.code, attempt: event.attempt, detail: message };
         return [...settle(fold, envelope), frameText(fold, envelope, "error", text)];
       }
       fold.errorShown = true;

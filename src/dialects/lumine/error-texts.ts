@@ -90,6 +90,10 @@ export const RUN_AGAIN: LocalizedText = {
   en: "The server stopped during this run; the interrupted step is run again",
   zh: "服务器在运行期间停止，正在重新执行中断的步骤",
 };
+export const RUN_FORKED: LocalizedText = {
+  en: "The run continues from a checkpoint",
+  zh: "从检查点继续运行",
+};
 /** Introductions in Chinese to a message in another language. */
 const ERROR_LEAD = "出错了";
 export const TOOL_LEAD = "工具执行失败";

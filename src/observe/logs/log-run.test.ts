@@ -86,6 +86,16 @@ function formLine(level: number, msg: string, event_id: number, own: object): ob
 }
 
 describe("the log lines of a run", () => {
+  it("contain a fork as information, and another attempt as a warning", async () => {
+    const attempt = { type: "error", message: "m", code: "interrupted", recoverable: true, attempt: 2 } as const;
+    const forked = { ...attempt, details: { forked: true, state_edited: true } };
+    const { readLines } = await play({}, 0, [forked, attempt]);
+    expect(readLines()).toMatchObject([
+      { level: 30, msg: "run continued from a checkpoint", state_edited: true },
+      { level: 40, msg: "error", code: "interrupted" },
+    ]);
+  });
+
   it("contain what happened and the ids", async () => {
     const { readLines, run } = await play({});
     run.close(false);

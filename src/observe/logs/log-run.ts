@@ -6,6 +6,7 @@
  */
 import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { isForkNotice } from "../../protocol/record.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
 import type { RedactLimits, Redactor } from "./create-redactor.ts";
 import { mayQuoteContent } from "./may-quote-content.ts";
@@ -163,6 +164,10 @@ export class LogRun implements RunObserver {
           summary: this.#content(event.summary),
         });
       case "error":
+        if (isForkNotice(event))
+          return this.#write("info", "run continued from a checkpoint", record, {
+            state_edited: event.details?.["state_edited"],
+          });
         return this.#write(event.recoverable === true ? "warn" : "error", "error", record, {
           code: event.code,
           stage: event.stage,

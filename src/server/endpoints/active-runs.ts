@@ -76,7 +76,7 @@ async function describeActive(
 
 async function describeLive(
   log: Log,
-  { sessionId, approvals: open }: ActiveSession,
+  { sessionId, approvals: open, forkedFrom, createdAt }: ActiveSession,
   { runId, startedAt, agent }: RunInfo,
   room: { bytes: number },
 ): Promise<Omit<ListedRun, "session_id">> {
@@ -92,7 +92,8 @@ async function describeLive(
     run_id: runId,
     state: approvals.length === 0 ? "running" : "waiting",
     ...(agent === undefined ? {} : { agent }),
-    since: startedAt,
+    // The run of a fork at a checkpoint started in the original.
+    since: forkedFrom === undefined ? startedAt : Math.max(startedAt, createdAt),
     ...(since === undefined ? {} : { waiting_since: since }),
     approvals,
   };

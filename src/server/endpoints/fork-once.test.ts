@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { type ServerFixture, createServerFixture } from "../../../test/server/server-fixture.ts";
 import { agent } from "../../agents/index.ts";
+import { forkSession } from "../../log/index.ts";
 import { OfflineModel } from "../../models/index.ts";
 import type { ForkedSession, Run } from "../api/shapes.generated.ts";
 
@@ -116,6 +117,16 @@ describe("a fork before a run", () => {
     expect(await refuse({ before_run: "r", state: {} }, 400)).toMatchObject({ code: "invalid_request" });
     expect(await refuse({ before_run: "none" }, 404)).toMatchObject({ code: "unknown_run" });
     expect(await refuse({ before_run: "r", session_id: "s" }, 409)).toMatchObject({ code: "session_exists" });
+  });
+});
+
+describe("a fork at a checkpoint", () => {
+  it("is listed as a run that started with the fork", async () => {
+    const { ask, log } = await createServerFixture();
+    await writeRecords(log, makeGraphRun("r"));
+    const { createdAt } = await forkSession(log, { from: "s", checkpointId: "r-1", to: "t" });
+    const { runs } = await ask("GET", "/v1/runs");
+    expect(runs).toMatchObject([{ session_id: "t", run_id: "r", since: createdAt }]);
   });
 });
 
