@@ -6,8 +6,16 @@
  * reading a state reads its run up to the checkpoint.
  */
 import { createRecordReader } from "../dialects/loom/decode.ts";
-import { type Json, LoomError, type StampedRecord, StateFold } from "../protocol/index.ts";
-import type { CheckpointEvent } from "../protocol/events.generated.ts";
+import {
+  type AnyEvent,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  LoomError,
+  type StampedRecord,
+  StateFold,
+} from "../protocol/index.ts";
+import type { CheckpointEvent, UpdatesEvent } from "../protocol/events.generated.ts";
 import { assertIncarnation, createLoopYield } from "./follow-records.ts";
 import type { Landmark, PagingOptions, Log, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
@@ -95,6 +103,28 @@ export async function readCheckpoint(log: Log, sessionId: string, checkpointId: 
   return { ...describe(record), state: found.state };
 }
 
+/** The channels of a graph, as far as the records of its run show them. */
+export interface StoredChannels {
+  /** Undefined if the start of the run is no longer stored, or the state of another agent has no channels. */
+  readonly values: JsonObject | undefined;
+  /** Channels that nodes overwrite. The other lists and objects grow. */
+  readonly replaced: ReadonlySet<string>;
+}
+
+/** Reads the channels of the root graph at a checkpoint. */
+export async function readChannels(log: Log, info: SessionInfo, record: CheckpointRecord): Promise<StoredChannels> {
+  const replaced = new Set<string>();
+  const states = await foldStates(log, info, record, (event) => {
+    const { type, state, delta, checkpoint_ns = "" } = event as UpdatesEvent;
+    if (type !== "updates" || delta !== true || checkpoint_ns !== "" || !isJsonObject(state)) return;
+    for (const [channel, change] of Object.entries(state))
+      if (isJsonObject(change) && Object.hasOwn(change, "set")) replaced.add(channel);
+  });
+  const found = states.find();
+  const values = found?.isComplete === true && isJsonObject(found.state) ? found.state : undefined;
+  return { values, replaced };
+}
+
 export type CheckpointRecord = StampedRecord & { readonly event: CheckpointEvent };
 
 /** Returns the record of a checkpoint. Throws `unknown_checkpoint`. */
@@ -109,7 +139,12 @@ export async function findCheckpoint(log: Log, info: SessionInfo, checkpointId: 
 }
 
 /** Folds the states of the checkpoint's run up to the checkpoint. */
-async function foldStates(log: Log, info: SessionInfo, { envelope }: CheckpointRecord): Promise<StateFold> {
+async function foldStates(
+  log: Log,
+  info: SessionInfo,
+  { envelope }: CheckpointRecord,
+  onEvent?: (event: AnyEvent) => void,
+): Promise<StateFold> {
   const { event_id: eventId, run_id: runId } = envelope;
   const from = await log.findFoldStart(info.sessionId, eventId - 1);
   const fold = new StateFold();
@@ -119,7 +154,9 @@ async function foldStates(log: Log, info: SessionInfo, { envelope }: CheckpointR
       // Every state event has this key and few other events do, so most records need not be parsed.
       if (!text.includes('"state"')) continue;
       const record = read(text);
-      if (record !== undefined && record.envelope.run_id === runId) fold.add(record.event);
+      if (record === undefined || record.envelope.run_id !== runId) continue;
+      fold.add(record.event);
+      onEvent?.(record.event);
     }
   return fold;
 }

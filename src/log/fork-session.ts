@@ -11,7 +11,7 @@ import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject, LoomError, type StampedRecord } from "../protocol/index.ts";
 import type { CheckpointEvent } from "../protocol/events.generated.ts";
 import { MAX_JSON_DEPTH } from "../protocol/json.ts";
-import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
+import { type CheckpointRecord, findCheckpoint, readChannels } from "./checkpoints.ts";
 import { copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
 import { findRoot, marksOf } from "./fork-before-run.ts";
@@ -29,10 +29,13 @@ export interface ForkOptions extends TakeOverOptions {
   /** ID of the new session. Throws `session_exists`. */
   readonly to: string;
   /**
-   * Values that replace those of the checkpoint, by channel. They are stored as one more checkpoint of the same step. A
-   * value that is not JSON throws `invalid_event` with its path.
+   * Values that replace those of the checkpoint, by channel. They are stored as one more checkpoint of the same step.
+   * Throws `invalid_event` with the path of a value that is not JSON, of an unknown channel, or of a value that is not a
+   * list or an object where the channel needs one.
    */
   readonly state?: JsonObject;
+  /** Checks the values of `state` further, before anything is written: throws if they do not fit those of the checkpoint. */
+  readonly checkState?: (stored: JsonObject, state: JsonObject) => void;
   /**
    * Milliseconds for which `recoverOrphans` leaves the new session alone; it can be opened at any time. Default:
    * 60,000.
@@ -78,6 +81,7 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   assertRoot(checkpoint.event);
   const last = copyEntry(createEntry(checkpoint).text, from, { to, moveImage }).record as CheckpointRecord;
   const edited = state === undefined ? undefined : editState(last, state, now());
+  if (state !== undefined) await assertFits(log, info, checkpoint, { ...options, state });
   const entries = copyUpTo(log, info, checkpoint.envelope.event_id, options, edited);
   const named = title === undefined ? {} : { title };
   const forkedFrom = { sessionId: from, eventId: checkpoint.envelope.event_id };
@@ -123,6 +127,25 @@ function assertState(state: unknown): void {
   for (const [channel, value] of Object.entries(state)) assertJson(value, `state.${channel}`, MAX_VALUE_DEPTH);
 }
 
+/** Throws if the run could not continue with the values. */
+async function assertFits(
+  log: Log,
+  info: SessionInfo,
+  checkpoint: CheckpointRecord,
+  { state, checkState }: Pick<ForkOptions, "checkState"> & { readonly state: JsonObject },
+): Promise<void> {
+  const { values, replaced } = await readChannels(log, info, checkpoint);
+  if (values === undefined) return;
+  for (const [channel, value] of Object.entries(state)) {
+    const path = `state.${channel}`;
+    if (!Object.hasOwn(values, channel)) throw wrongState(path, "a channel of the checkpoint");
+    if (replaced.has(channel)) continue;
+    if (Array.isArray(values[channel]) && !Array.isArray(value)) throw wrongState(path, "a list");
+    if (isJsonObject(values[channel]) && !isJsonObject(value)) throw wrongState(path, "an object");
+  }
+  checkState?.(values, state);
+}
+
 /** Throws unless JSON represents the value exactly. */
 function assertJson(value: unknown, path: string, depth: number): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
@@ -139,7 +162,8 @@ function assertJson(value: unknown, path: string, depth: number): void {
   for (const [name, inner] of Object.entries(value)) assertJson(inner, `${path}.${name}`, depth - 1);
 }
 
-function wrongState(where: string, expected: string): LoomError {
+/** The error for a value that cannot be used. @internal */
+export function wrongState(where: string, expected: string): LoomError {
   const path = where.slice(0, MAX_PATH_LENGTH).toWellFormed();
   return new LoomError("invalid_event", `\`${path}\` of the fork must be ${expected}`, { path });
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { type ServerFixture, createServerFixture } from "../../../test/server/server-fixture.ts";
 import { agent } from "../../agents/index.ts";
-import { forkSession } from "../../log/index.ts";
+import { forkSession, listCheckpoints } from "../../log/index.ts";
 import { OfflineModel } from "../../models/index.ts";
 import type { ForkedSession, Run } from "../api/shapes.generated.ts";
 
@@ -127,6 +127,50 @@ describe("a fork at a checkpoint", () => {
     const { createdAt } = await forkSession(log, { from: "s", checkpointId: "r-1", to: "t" });
     const { runs } = await ask("GET", "/v1/runs");
     expect(runs).toMatchObject([{ session_id: "t", run_id: "r", since: createdAt }]);
+  });
+
+  it("exists only if the run can continue with the edited state", async () => {
+    const fixture = await createServerFixture({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask, log } = fixture;
+    await say(fixture, "s", "What is 6*7?", "r1");
+    const checkpoint = (await listCheckpoints(log, "s")).at(-1);
+    const fork = (state: unknown, status: number) => {
+      const body = { checkpoint_id: checkpoint?.checkpointId, session_id: "t", state };
+      return ask("POST", "/v1/sessions/s/fork", body, { status });
+    };
+    const ask8 = (content: unknown, role: unknown = "user") => ({ messages: [{ role, content }] });
+    const text = { type: "text", text: "What is 8*8?" };
+    const wrong: readonly (readonly [state: unknown, path: string])[] = [
+      [{ ...ask8([text]), unknown: 1 }, "state.unknown"],
+      [{ messages: "What is 8*8?" }, "state.messages"],
+      [{ malformed: [] }, "state.malformed"],
+      [{ messages: [null] }, "state.messages[0]"],
+      [ask8("What is 8*8?"), "state.messages[0].content"],
+      [ask8([]), "state.messages[0].content"],
+      [ask8([text], "constructor"), "state.messages[0].role"],
+      [ask8(["What is 8*8?"]), "state.messages[0].content[0]"],
+      [ask8([text, { type: "reasoning", text: "" }]), "state.messages[0].content[1].type"],
+      [ask8([{ type: "text", text: 8 }]), "state.messages[0].content[0].text"],
+      [ask8([{ type: "attachment", blobId: "b", mediaType: "image/png" }]), "state.messages[0].content[0].bytes"],
+      [
+        ask8([{ type: "tool-call", toolCallId: "c", toolName: "t", input: "{}" }], "assistant"),
+        "state.messages[0].content[0].input",
+      ],
+      [
+        ask8([{ type: "tool-result", toolCallId: "c", toolName: "t", output: { type: "text", value: 1 } }], "tool"),
+        "state.messages[0].content[0].output",
+      ],
+    ];
+    for (const [state, path] of wrong)
+      expect(await fork(state, 400)).toMatchObject({ code: "invalid_event", details: { path } });
+    expect(await log.getSession("t")).toBeUndefined();
+    await fork(ask8([text]), 201);
+    await expect.poll(async () => (await log.listRuns("t"))[0]?.status, { timeout: 10_000 }).toBe("completed");
+    const { records } = await log.read("t", { after: checkpoint?.eventId ?? 0 });
+    expect(records.find(({ event }) => event.type === "error")?.event).toMatchObject({
+      details: { state_edited: true },
+    });
+    expect(records.at(-1)?.event).toMatchObject({ type: "reply", reply: expect.stringContaining("8*8") as unknown });
   });
 });
 

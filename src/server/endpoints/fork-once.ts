@@ -6,9 +6,11 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
+import { wrongState } from "../../log/fork-session.ts";
 import { type EventOf, isLoomError, type JsonObject, LoomError, type ToolRules } from "../../protocol/index.ts";
 import type { CheckpointEvent } from "../../protocol/events.generated.ts";
 import type { ForkSession } from "../api/shapes.generated.ts";
+import { findMessageFault } from "../../agents/check-messages.ts";
 import { deriveTitle } from "../../agents/derive-title.ts";
 import { findSession } from "./find-session.ts";
 
@@ -137,6 +139,15 @@ async function findGivenTitle(log: Log, from: string, runId: string | undefined)
   return deriveTitle(message, attachments) === info.title ? undefined : info.title;
 }
 
+/** Throws unless messages of an agent are replaced by messages that can be sent to a model. */
+function assertMessages({ messages: stored = [] }: JsonObject, { messages }: JsonObject): void {
+  if (messages === undefined || !Array.isArray(stored) || stored.length === 0) return;
+  // A graph of another program may have messages of any form.
+  if (findMessageFault(stored) !== undefined) return;
+  const fault = findMessageFault(messages);
+  if (fault !== undefined) throw wrongState(`state.messages${fault.path}`, fault.expected);
+}
+
 async function forkAt(
   log: Log,
   { from, to, options, isVersion = false, moveImage, owner, actor, tools }: ForkRequest,
@@ -146,7 +157,8 @@ async function forkAt(
   const base = { from, to, moveImage, owner, ...(title === undefined ? {} : { title }) };
   if (runId !== undefined) return forkBeforeRun(log, { ...base, runId });
   if (!hasForkPoint(options)) return forkBeforeRun(log, { ...base, isVersion });
-  const checkpointOptions = { ...base, actor, toolRules: tools, ...(state === undefined ? {} : { state }) };
+  const edit = state === undefined ? {} : { state, checkState: assertMessages };
+  const checkpointOptions = { ...base, actor, toolRules: tools, ...edit };
   const point = await findForkPoint(log, from, options);
   if (point !== undefined) return forkSession(log, { ...checkpointOptions, checkpointId: point });
   throw new LoomError("unknown_checkpoint", `Session "${from}" has no checkpoint up to record ${eventId}`, {
