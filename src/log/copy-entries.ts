@@ -3,9 +3,15 @@
  *
  * A copy differs from the original in its session ID (in the envelope and in checkpoints), in image URLs if `moveImage`
  * is given, and in the mark of runs executed by another program, which is removed. For another owner, tools that were
- * allowed need approval again, and what models were sent is removed.
+ * allowed need approval again, and what models were sent, system prompts of the client and ratings are removed.
  */
-import type { CheckpointEvent, ImageEvent, ToolPermissionEvent } from "../protocol/events.generated.ts";
+import type {
+  CheckpointEvent,
+  FeedbackEvent,
+  ImageEvent,
+  RunStartEvent,
+  ToolPermissionEvent,
+} from "../protocol/events.generated.ts";
 import { createEntry } from "./entry.ts";
 import { isForeign, unmarkForeign } from "./foreign-mark.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
@@ -54,12 +60,28 @@ function renameThread(entry: LogEntry, old: string): LogEntry {
   return createEntry({ envelope, event: { ...(event as CheckpointEvent), thread_id: envelope.session_id } });
 }
 
-/** An owner allows tools only in their own sessions, and what models were sent is for the first owner only. */
+/**
+ * An owner allows tools only in their own sessions. Prompts and ratings are for the first owner only. No record is left out,
+ * because event IDs are contiguous.
+ */
 function limitToOwner(entry: LogEntry): LogEntry {
   const { envelope, event } = entry.record;
-  if (event.type === "llm_content") return createEntry({ envelope, event: hideContent(event) });
-  if (event.type !== "tool_permission") return entry;
-  return createEntry({ envelope, event: { ...(event as ToolPermissionEvent), rule: "ask" } });
+  switch (event.type) {
+    case "llm_content":
+      return createEntry({ envelope, event: hideContent(event) });
+    case "tool_permission":
+      return createEntry({ envelope, event: { ...(event as ToolPermissionEvent), rule: "ask" } });
+    case "feedback": {
+      const { type, target_run_id } = event as FeedbackEvent;
+      return createEntry({ envelope, event: { type, target_run_id, rating: "none" } });
+    }
+    case "run_start": {
+      const { instructions, ...start } = event as RunStartEvent;
+      return instructions === undefined ? entry : createEntry({ envelope, event: start });
+    }
+    default:
+      return entry;
+  }
 }
 
 function moveImageUrl(entry: LogEntry, moveImage: (url: string) => string): LogEntry {

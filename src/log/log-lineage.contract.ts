@@ -62,6 +62,27 @@ export function describeLineage(store: LogStore): void {
         expect(await Promise.all(rules)).toMatchObject([{ rule: "allow" }, { rule: "ask" }]);
       }));
 
+    test("keeps system prompts and ratings only for the same owner", () =>
+      withLog(store, async ({ log, other }) => {
+        const start = { type: "run_start", run_id: "r" } as const;
+        const rated = { type: "feedback", target_run_id: "r", rating: "bad" } as const;
+        const writer = await openWriter(log, "s");
+        await writer.write([
+          { event: { ...start, instructions: "Speak French" }, run: "r", ts: undefined },
+          ...draftRun("r").slice(1),
+          { event: { ...rated, comment: "wrong", actor: "token:a" }, run: undefined, ts: undefined },
+        ]);
+        await forkBeforeRun(log, { from: "s", to: "own" });
+        await forkBeforeRun(log, { from: "s", to: "given", owner: "someone else" });
+        const [own, given] = await Promise.all(
+          ["own", "given"].map(async (session) => (await other.read(session, { after: 0 })).records),
+        );
+        expect(own?.[0]?.event).toMatchObject({ instructions: "Speak French" });
+        expect(own?.at(-1)?.event).toMatchObject({ rating: "bad", comment: "wrong", actor: "token:a" });
+        expect(given?.[0]?.event).toEqual(start);
+        expect(given?.at(-1)?.event).toEqual({ ...rated, rating: "none" });
+      }));
+
     test("names the checkpoint's record if it was forked at one", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeForkedSession());
