@@ -4,7 +4,7 @@
 import { isJsonObject, type Json } from "../protocol/index.ts";
 
 /** Where a value is wrong, such as `[0].content`, and what it must be. */
-export interface MessageFault {
+interface MessageFault {
   readonly path: string;
   readonly expected: string;
 }

@@ -104,7 +104,7 @@ export async function readCheckpoint(log: Log, sessionId: string, checkpointId: 
 }
 
 /** The channels of a graph, as far as the records of its run show them. */
-export interface StoredChannels {
+interface StoredChannels {
   /** Undefined if the start of the run is no longer stored, or the state of another agent has no channels. */
   readonly values: JsonObject | undefined;
   /** Channels that nodes overwrite. The other lists and objects grow. */

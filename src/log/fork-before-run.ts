@@ -51,13 +51,20 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const { owner = info.owner } = options;
   const copied = copyEntries(log, info, { to, lastId, moveImage, hasOtherOwner: owner !== info.owner });
   const entries = runId === undefined ? copied : assertEnded(copied, runId);
-  const title = options.title ?? (lastId < info.firstId ? undefined : info.title);
+  const inheritsTitle = options.title === undefined && lastId >= info.firstId;
+  const title = inheritsTitle ? info.title : options.title;
   const forkedFrom = { sessionId: from, ...(runId === undefined ? {} : { runId }), eventId: lastId };
   const isVersion = runId !== undefined || options.isVersion === true;
   const rootId = isVersion ? findRoot(info, { to, owner }) : to;
   const named = title === undefined ? {} : { title };
   const marks = isVersion ? marksOf(info, rootId) : {};
-  return log.createSession(to, { ...named, ...marks, owner, firstId: info.firstId, entries, forkedFrom, rootId });
+  const inherits = {
+    incarnation: info.incarnation,
+    title: inheritsTitle,
+    marks: isVersion && rootId === info.rootId,
+  };
+  const fresh = { ...named, ...marks, inherits, owner, firstId: info.firstId, forkedFrom, rootId };
+  return log.createSession(to, { ...fresh, entries });
 }
 
 /** Returns the root of a fork. The versions of a conversation have one owner; a fork with another begins a conversation. */

@@ -86,7 +86,8 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const named = title === undefined ? {} : { title };
   const forkedFrom = { sessionId: from, eventId: checkpoint.envelope.event_id };
   const rootId = findRoot(info, { to, owner });
-  const fresh = { ...named, ...marksOf(info, rootId), forkedFrom, rootId };
+  const inherits = { incarnation: info.incarnation, title: options.title === undefined, marks: rootId === info.rootId };
+  const fresh = { ...named, ...marksOf(info, rootId), inherits, forkedFrom, rootId };
   const made = await log.createSession(to, { ...fresh, owner, firstId: info.firstId, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
 }

@@ -83,6 +83,51 @@ export function describeLineage(store: LogStore): void {
         expect(given?.at(-1)?.event).toEqual({ ...rated, rating: "none" });
       }));
 
+    test("a fork has the title and the marks that its origin has when it appears", () =>
+      withLog(store, async ({ log, other }) => {
+        await createConversation(log, "s");
+        await (await openWriter(log, "s")).write([drafts.start("r9"), drafts.checkpoint("c", "r9")]);
+        let changes = 0;
+        let before: () => Promise<unknown> = () =>
+          log.updateSession("s", { title: `Title ${++changes}`, isPinned: true });
+        // The change arrives after the fork has read its origin.
+        const createSession: Log["createSession"] = async (id, options) => {
+          await before();
+          return log.createSession(id, options);
+        };
+        const late = new Proxy(log, {
+          get: (target, name) => {
+            if (name === "createSession") return createSession;
+            const value: unknown = Reflect.get(target, name, target);
+            return typeof value === "function" ? (value.bind(target) as unknown) : value;
+          },
+        });
+        const version = await forkBeforeRun(late, { from: "s", runId: "r2", to: "version" });
+        expect(version).toMatchObject({ title: "Title 1", isPinned: true, isArchived: false });
+        expect((await other.searchSessions({ query: "Title 1" })).map(({ sessionId }) => sessionId)).toContain(
+          "version",
+        );
+        const { checkpointId: _id, ...resumed } = await forkSession(late, {
+          from: "s",
+          checkpointId: "c",
+          to: "resumed",
+        });
+        expect(resumed).toMatchObject({ title: "Title 2", isPinned: true });
+        const copy = await forkBeforeRun(late, { from: "s", to: "copy" });
+        expect(copy).toMatchObject({ title: "Title 3", isPinned: false });
+        const named = await forkBeforeRun(late, { from: "s", runId: "r2", to: "named", title: "Mine" });
+        expect(named).toMatchObject({ title: "Mine", isPinned: true });
+        expect(await forkBeforeRun(late, { from: "s", runId: "r1", to: "empty" })).not.toMatchObject({
+          title: expect.anything() as unknown,
+        });
+        before = async () => {
+          await log.deleteSession("version");
+          await log.createSession("version", { title: "Another one", isArchived: true });
+        };
+        const last = await forkBeforeRun(late, { from: "version", runId: "r1", to: "orphan", title: "Given" });
+        expect(last).toMatchObject({ title: "Given", isPinned: true, isArchived: false });
+      }));
+
     test("names the checkpoint's record if it was forked at one", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeForkedSession());

@@ -353,6 +353,20 @@ export interface CreateOptions {
   readonly forkedFrom?: ForkOrigin;
   /** First session of the conversation that a new session belongs to. Default: the new session. */
   readonly rootId?: string;
+  /**
+   * What a fork takes from its origin in the moment it appears, so that no change during the copy is lost. Values that are
+   * given count only if the origin no longer exists. Requires `entries`.
+   */
+  readonly inherits?: InheritedValues;
+}
+
+/** Which values a fork takes from its origin. */
+export interface InheritedValues {
+  /** Incarnation of the origin: another session with its ID is ignored. */
+  readonly incarnation: string;
+  readonly title: boolean;
+  /** Whether it is pinned and archived. */
+  readonly marks: boolean;
 }
 
 /** What a user can change about a session. */

@@ -78,6 +78,7 @@ import {
   clampListLimit,
   clampPageLimit,
   fenced,
+  inheritValues,
   leaseHeld,
   LOCAL_OWNER,
   sessionExists,
@@ -121,7 +122,9 @@ export class MemoryLog implements Log {
       const bytes = entries.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
       this.#assertRoom(options.owner, { bytes });
     }
-    const session = this.#open(sessionId, options);
+    const { title: _given, ...rest } = options;
+    const { title, ...marks } = inheritValues(options, this.#sessions.get(options.forkedFrom?.sessionId ?? ""));
+    const session = this.#open(sessionId, { ...rest, ...marks, ...(title === undefined ? {} : { title }) });
     if (entries !== undefined) this.#write(session, { sessionId, epoch: 0, expectedLastId: firstId - 1, entries });
     return this.#describe(session);
   }

@@ -13,6 +13,7 @@ import {
   MAX_NAME_LENGTH,
   MAX_QUEUED_MESSAGES,
   type SessionChanges,
+  type SessionInfo,
   type SubmitOptions,
 } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
@@ -175,6 +176,25 @@ export function assertLineage({ forkedFrom, rootId }: Pick<CreateOptions, "forke
   if (Number.isSafeInteger(eventId) && eventId >= 0) return;
   throw new LoomError("conflict", `The last copied record of a fork must be an integer of at least 0, not ${eventId}`);
 }
+
+/** Returns the title and the marks of a new session that appears now, with those of its origin if it inherits them. */
+export function inheritValues(
+  {
+    title,
+    isPinned = false,
+    isArchived = false,
+    inherits,
+  }: { readonly [K in ForkValue]?: CreateOptions[K] | undefined },
+  origin: Pick<SessionInfo, "incarnation" | "title" | "isPinned" | "isArchived"> | undefined,
+): Pick<SessionInfo, "title" | "isPinned" | "isArchived"> {
+  if (inherits === undefined || origin === undefined || origin.incarnation !== inherits.incarnation)
+    return { title, isPinned, isArchived };
+  const marks = inherits.marks ? origin : { isPinned, isArchived };
+  const { isPinned: pinned, isArchived: archived } = marks;
+  return { title: inherits.title ? origin.title : title, isPinned: pinned, isArchived: archived };
+}
+
+type ForkValue = "title" | "isPinned" | "isArchived" | "inherits";
 
 /** Throws `invalid_name` unless `owner` is undefined or a valid owner. */
 export function assertOwner(owner: unknown): asserts owner is string | undefined {

@@ -9,13 +9,13 @@ import { createPieceCheck } from "../entry.ts";
 import { findIndexChanges } from "../index-changes.ts";
 import type { CreateOptions, LogEntry } from "../log.ts";
 import type { LogLimits } from "../log-limits.ts";
-import { sessionExists } from "../rules.ts";
+import { inheritValues, sessionExists } from "../rules.ts";
 import { deleteRows } from "./delete-rows.ts";
 import { writeIndexes, writeTexts } from "./index-rows.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
 import { insertRecords, splitRows } from "./record-rows.ts";
 import { createDraft, lockDraft, lockSession, NOW, type StoredHead } from "./session-rows.ts";
-import { fromColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
+import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Time without a write after which a draft is deleted. */
 const ABANDONED_MS = 5 * 60_000;
@@ -93,11 +93,15 @@ async function publishDraft(
   transaction: Transaction,
   key: number,
   sessionId: string,
-  { title, rootId = sessionId, graceMs = 0, isPinned = false, isArchived = false }: CreateOptions,
+  options: CreateOptions,
 ): Promise<void> {
+  const { rootId = sessionId, graceMs = 0 } = options;
   const known = await lockSession(transaction, now(), sessionId);
   if (known?.key === key) return;
   if (known !== undefined) throw sessionExists(sessionId);
+  // Locked before the quota, as for an append.
+  const origin = await lockOrigin(transaction, now(), options);
+  const { title, isPinned, isArchived } = inheritValues(options, origin);
   const { owner, pos } = assertDraft(await lockDraft(transaction, now(), key));
   await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos });
   const names = [toColumn(sessionId), toOptionalColumn(title), toColumn(rootId)];
@@ -105,6 +109,17 @@ async function publishDraft(
   await transaction.query(PUBLISH, values);
   if (title === undefined) return;
   await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);
+}
+
+/** The lock lets a change of the origin wait until the fork is found. */
+async function lockOrigin(
+  transaction: Transaction,
+  now: number | null,
+  { inherits, forkedFrom }: CreateOptions,
+): Promise<Parameters<typeof inheritValues>[1]> {
+  if (inherits === undefined || forkedFrom === undefined) return undefined;
+  const origin = await lockSession(transaction, now, forkedFrom.sessionId);
+  return origin && { ...origin, title: fromOptionalColumn(origin.title) };
 }
 
 async function discardDraft(transaction: Transaction, now: number | null, key: number): Promise<void> {

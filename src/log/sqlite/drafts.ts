@@ -6,7 +6,8 @@ import { LoomError } from "../../protocol/loom-error.ts";
 import { randomUUID } from "node:crypto";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
-import { LOCAL_OWNER, sessionExists } from "../rules.ts";
+import { inheritValues, LOCAL_OWNER, sessionExists } from "../rules.ts";
+import type { Lineage } from "../stored-rows.ts";
 import { type Head, type Heads, idAfter } from "./heads.ts";
 import type { LineageRows } from "./lineage-rows.ts";
 import type { OperationOf } from "./operations.ts";
@@ -63,10 +64,11 @@ export class Drafts {
 
   /** Throws `session_exists`. */
   publish(draft: OperationOf<"publish-draft">): void {
-    const { key, sessionId, title, graceMs, lineage, now, isPinned = false, isArchived = false } = draft;
+    const { key, sessionId, graceMs, lineage, now } = draft;
     const { sessions, heads, lineages, searchIndex, usage } = this.#rows;
     const head = this.#get(key);
     if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
+    const { title, isPinned, isArchived } = inheritValues(draft, this.#findOrigin(lineage));
     const stored = { sessions: 1, bytes: head.pos - head.row.basePos };
     usage.assertRoom(head.row.owner, stored);
     usage.add(head.row.owner, stored);
@@ -82,6 +84,13 @@ export class Drafts {
     });
     if (lineage !== undefined) lineages.create(head.row, lineage);
     if (title !== undefined) searchIndex.add(head.row, 0, title);
+  }
+
+  #findOrigin(lineage: Lineage | undefined): Parameters<typeof inheritValues>[1] {
+    const origin = lineage?.forkedFrom && this.#rows.heads.find(lineage.forkedFrom.sessionId)?.row;
+    if (origin === undefined) return undefined;
+    const { incarnation, title, isPinned, isArchived } = origin;
+    return { incarnation, title: title ?? undefined, isPinned: isPinned === 1, isArchived: isArchived === 1 };
   }
 
   /** Marks the rows of the draft to be swept. */

@@ -1,5 +1,5 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { EncoderSnapshot, Settlement, SubmitOptions } from "../log.ts";
+import type { EncoderSnapshot, InheritedValues, Settlement, SubmitOptions } from "../log.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionRoom } from "../rules.ts";
@@ -57,6 +57,7 @@ export type StoreOperation =
       readonly title: string | undefined;
       readonly isPinned: boolean | undefined;
       readonly isArchived: boolean | undefined;
+      readonly inherits: InheritedValues | undefined;
       readonly graceMs: number;
       readonly lineage: Lineage | undefined;
       readonly now: number;

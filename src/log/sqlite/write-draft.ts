@@ -27,7 +27,7 @@ export async function writeDraft(
   entries: NonNullable<CreateOptions["entries"]>,
   options: Omit<CreateOptions, "entries">,
 ): Promise<void> {
-  const { title, owner, isPinned, isArchived, firstId = 1, graceMs = 0 } = options;
+  const { title, owner, isPinned, isArchived, inherits, firstId = 1, graceMs = 0 } = options;
   const check = createPieceCheck(sessionId, firstId, limits);
   const holder = describeHolder();
   const key = await write<number>({ do: "create-draft", owner, firstId, holder, now: now() });
@@ -38,7 +38,7 @@ export async function writeDraft(
       await pause(PAUSE_MS);
     }
     const lineage = lineageOf(sessionId, options);
-    const published = { key, sessionId, title, isPinned, isArchived, graceMs, lineage };
+    const published = { key, sessionId, title, isPinned, isArchived, inherits, graceMs, lineage };
     await write({ do: "publish-draft", ...published, now: now() });
   } catch (error) {
     // If this fails too, a later sweep discards the draft.

@@ -12,8 +12,8 @@ const PAGE = 500;
 type AuthorizeVersion = (sessionId: string) => void | Promise<void>;
 
 /**
- * Changes a session and then the other versions of its conversation, the newest first. Returns the session. Throws
- * before anything is changed if one of them may not be changed.
+ * Changes a session and then the other versions of its conversation, the newest first, also those that appear meanwhile.
+ * Returns the session. Throws before anything is changed if one of the known versions may not be changed.
  */
 export async function updateConversation(
   log: Log,
@@ -22,9 +22,15 @@ export async function updateConversation(
   authorize: AuthorizeVersion,
 ): Promise<SessionInfo> {
   const update = (id: string): Promise<SessionInfo> => runInSessionQueue(log, id, () => log.updateSession(id, changes));
-  const others = await listOthers(log, sessionId, authorize);
+  let others = await listOthers(log, sessionId, authorize);
   const updated = await update(sessionId);
-  for (const id of others) await update(id).catch(ignoreDeleted);
+  const changed = new Set<string>();
+  // A fork that appeared before its origin was changed has the old values.
+  do {
+    for (const id of others) await update(id).catch(ignoreDeleted);
+    for (const id of others) changed.add(id);
+    others = (await listOthers(log, sessionId, authorize)).filter((id) => !changed.has(id));
+  } while (others.length > 0);
   return updated;
 }
 

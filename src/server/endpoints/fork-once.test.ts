@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { type ServerFixture, createServerFixture } from "../../../test/server/server-fixture.ts";
 import { agent } from "../../agents/index.ts";
-import { forkSession, listCheckpoints } from "../../log/index.ts";
+import { forkBeforeRun, forkSession, listCheckpoints } from "../../log/index.ts";
 import { OfflineModel } from "../../models/index.ts";
 import type { ForkedSession, Run } from "../api/shapes.generated.ts";
+import { updateConversation } from "./conversation-versions.ts";
 
 /** Sends a message and returns the final status of its run. */
 async function say({ ask }: ServerFixture, session: string, message: string, run_id: string): Promise<string> {
@@ -117,6 +118,24 @@ describe("a fork before a run", () => {
     expect(await refuse({ before_run: "r", state: {} }, 400)).toMatchObject({ code: "invalid_request" });
     expect(await refuse({ before_run: "none" }, 404)).toMatchObject({ code: "unknown_run" });
     expect(await refuse({ before_run: "r", session_id: "s" }, 409)).toMatchObject({ code: "session_exists" });
+  });
+});
+
+describe("a conversation", () => {
+  it("is renamed with the versions that appear meanwhile", async () => {
+    const { log } = await createServerFixture();
+    await writeRecords(log, makeRun("r"));
+    const fork = (from: string, to: string) => forkBeforeRun(log, { from, to, isVersion: true });
+    await fork("s", "t");
+    const appearing = [() => fork("s", "u"), () => fork("u", "v")];
+    // Called after the versions were listed, and before they are changed.
+    const authorize = async (): Promise<void> => void (await appearing.shift()?.());
+    expect(await updateConversation(log, "s", { title: "New", isPinned: true }, authorize)).toMatchObject({
+      title: "New",
+    });
+    const versions = await log.listBranches("s");
+    expect(versions.map(({ sessionId }) => sessionId)).toEqual(["s", "t", "u", "v"]);
+    for (const version of versions) expect(version).toMatchObject({ title: "New", isPinned: true });
   });
 });
 
