@@ -32,7 +32,10 @@ export interface AgentRun extends Pick<
   | "callClient"
   | "fail"
 > {
-  readonly work: Pick<OpenWork, "calls" | "findCall" | "hasUsedCallId" | "checkpoint" | "attempt" | "nodeRuns">;
+  readonly work: Pick<
+    OpenWork,
+    "calls" | "findCall" | "hasUsedCallId" | "checkpoint" | "attempt" | "nodeRuns" | "startedAt"
+  >;
   post(event: AnyEvent, options?: EmitOptions): PushResult;
   postUnit(events: readonly AnyEvent[], options?: EmitOptions & { readonly isHandled?: boolean }): PushResult;
   recallClient(callId: string, options?: EmitOptions): Promise<ToolEndEvent> | undefined;

@@ -80,6 +80,7 @@ export class NestedRun implements AgentRun {
       findCall: (callId) => parent.work.findCall(callId),
       hasUsedCallId: (callId) => parent.work.hasUsedCallId(callId),
       attempt: parent.work.attempt,
+      startedAt: parent.work.startedAt,
       // It always starts from the beginning.
       checkpoint: undefined,
       nodeRuns: 0,

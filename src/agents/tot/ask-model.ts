@@ -66,7 +66,9 @@ function countTokens({ totalTokens, promptTokens = 0, completionTokens = 0 }: Mo
 /** Describes the budget that is used up, tokens or time; undefined while both remain. */
 export function findSpentBudget({ search, run }: TotContext, startedAt: number, tokens: number): string | undefined {
   if (tokens >= search.maxTokens) return `its budget of ${search.maxTokens} tokens`;
-  if (run.now() - startedAt >= search.maxMs) return `its time limit of ${search.maxMs} ms`;
+  // The state of a fork has the time of the original.
+  const since = Math.max(startedAt, run.work.startedAt ?? startedAt);
+  if (run.now() - since >= search.maxMs) return `its time limit of ${search.maxMs} ms`;
   return undefined;
 }
 

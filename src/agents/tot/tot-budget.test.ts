@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { answerOf, eventsOf, createAgentFixture, type AgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
-import { MemoryLog } from "../../log/index.ts";
+import { forkSession, listCheckpoints, MemoryLog } from "../../log/index.ts";
 import type { AgentOptions } from "../index.ts";
 import { readPrompt, rebuildTree } from "./tree-script.contract.ts";
 
@@ -76,6 +76,34 @@ describe("the budget of a search", () => {
     expect(errors).toMatchObject([{ code: "budget_spent" }]);
     expect(errors[0]?.message).toContain("6000 ms");
     expect(fixture.model.requests.length).toBeLessThan(20);
+  });
+
+  it("of time counts from a fork", async () => {
+    let now = 1_700_000_000_000;
+    const log = new MemoryLog();
+    const options = {
+      kind: "tot",
+      tools: [],
+      maxMs: 60_000,
+      maxThoughts: 6,
+      log,
+      session: { now: () => now },
+    } as const;
+    const first = await createAgentFixture(playEndless, options);
+    await finish(first);
+    const { sessionId } = first.session;
+    const checkpointId = (await listCheckpoints(log, sessionId)).at(-1)?.checkpointId ?? "";
+    await first.session.close();
+    await forkSession(log, { from: sessionId, checkpointId, to: "fork" });
+    // The fixture opens a session with the ID of the first one.
+    await log.deleteSession(sessionId);
+    await forkSession(log, { from: "fork", checkpointId, to: sessionId });
+    now += 3_600_000;
+    const second = await createAgentFixture(playEndless, options);
+    await second.session.idle();
+    const errors = eventsOf(await second.read(), "error");
+    expect(errors.map(({ message }) => message).join()).not.toContain("60000 ms");
+    expect(second.model.requests.map((request) => readPrompt(request).kind)).toContain("propose");
   });
 
   it("of backtracks ends it", async () => {
