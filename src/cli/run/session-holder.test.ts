@@ -53,6 +53,8 @@ describe("SessionHolder", () => {
     await holder.ready;
     expect(await statusOf(log, "r")).toBeUndefined();
     expect(holder.isHolding).toBe(false);
+    // A holder that is released before it could wait does not fail.
+    await hold(log, [])[Symbol.asyncDispose]();
     await other.close();
     await vi.waitFor(async () => expect(await statusOf(log, "r")).toBe("completed"), { timeout: 5000 });
     expect(onHeld).toHaveBeenCalledOnce();

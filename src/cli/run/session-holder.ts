@@ -110,6 +110,8 @@ async function waitUntil(signal: AbortSignal, happened: Promise<unknown>): Promi
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = (): void => resolve();
   signal.addEventListener("abort", stop, { once: true });
-  if (!signal.aborted) await Promise.race([promise, happened]).catch(() => undefined);
+  if (signal.aborted) resolve();
+  // Also if the signal is aborted: a rejection of `happened` must be handled.
+  await Promise.race([promise, happened]).catch(() => undefined);
   signal.removeEventListener("abort", stop);
 }
