@@ -98,6 +98,14 @@ describe("sessions of a store", () => {
     });
     const broken = await loom(["ingest", "--session", "broken"], { input: `${stream[0]}\n{"type":"content"}\n`, env });
     expect([broken.code, broken.err]).toEqual([1, expect.stringContaining("what was before it is recorded")]);
+    // A pipe shows that the run failed.
+    const failed = await inStore("replay", "broken", "--speed", "max");
+    expect([failed.code, failed.out, failed.err]).toEqual([
+      0,
+      "",
+      expect.stringMatching(/^run error \(ingest_invalid\): .+\n$/),
+    ]);
+    expect((await inStore("runs", "--session", "broken")).out).toMatch(/^error \(ingest_invalid\) +\d+ d /);
     const empty = await loom(["ingest"], { input: "what\n", env });
     expect([empty.code, empty.err]).toEqual([2, expect.stringContaining("`loom check` lists")]);
     const last = await inStore("replay", "other", "--speed", "max");
@@ -117,12 +125,23 @@ describe("sessions of a store", () => {
     expect((await inStore("runs")).out).toMatch(/^waits +\d+ s +waiting +[\w-]{36}\n$/);
     const unclear = await inStore("approve", "waiting", "--allow");
     expect([unclear.code, unclear.err]).toEqual([2, expect.stringMatching(/2 calls wait .*\n.*--call ID/s)]);
+    const unknown = await inStore("approve", "waiting", "--call", "x", "--allow");
+    expect(unknown).toEqual({ code: 1, out: "", err: "call `x` does not wait for approval; waiting: a, b\n" });
     const denied = await inStore("approve", "waiting", "--call", "a", "--deny", "--reason", "not now");
     expect([denied.code, denied.out]).toEqual([0, "denied: send (call a)\n"]);
     expect(parseLines((await inStore("approve", "waiting", "--json")).out)).toMatchObject([{ call_id: "b" }]);
+    const none = await inStore("cancel", "waiting", "--run", "x");
+    expect([none.code, none.err]).toEqual([2, expect.stringMatching(/no run `x` in .*\n +list its runs with/)]);
     const cancelled = await inStore("cancel", "waiting", "--reason", "enough");
     expect([cancelled.code, cancelled.out]).toEqual([0, `cancelled: ${run.runId}\n`]);
     expect((await inStore("cancel", "waiting")).code).toBe(1);
+    const ended = await inStore("cancel", "waiting", "--run", run.runId);
+    expect([ended.code, ended.err]).toEqual([1, expect.stringContaining("is already cancelled")]);
+    expect(await inStore("replay", "waiting", "--speed", "max")).toEqual({
+      code: 0,
+      out: "› Send\n",
+      err: "run cancelled: enough\n",
+    });
     expect((await inStore("approve", "waiting")).code).toBe(1);
   });
 

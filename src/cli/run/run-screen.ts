@@ -19,6 +19,8 @@ const MAX_HELD = 1000;
 const MAX_WRITTEN = 200;
 /** Characters kept of the streamed text, to recognize it in the reply. */
 const KEPT_CHARACTERS = 200;
+/** Columns of the reason of a failed run, over several lines. */
+export const MAX_REASON = 4000;
 
 export class RunScreen {
   readonly #terminal: Terminal;

@@ -15,7 +15,7 @@ import type { WaitingCall } from "./pending-approvals.ts";
 import { printFrames } from "./print-frames.ts";
 import type { WatchOptions } from "./read-run-options.ts";
 import { type FollowOutcome, RunFollower } from "./run-follower.ts";
-import { RunScreen } from "./run-screen.ts";
+import { MAX_REASON, RunScreen } from "./run-screen.ts";
 import type { SessionHolder } from "./session-holder.ts";
 
 /** The run to watch. */
@@ -44,8 +44,6 @@ export const SERVER_HOLDER: RunHolder = {
 
 const EXIT_CODES = { completed: 0, error: 1, waiting: 3, cancelled: 130 };
 const OUTPUT_CLOSED = 141;
-/** Columns of the reason of a failed run, over several lines. */
-const MAX_REASON = 4000;
 /** Interval of checks whether a queued message was rejected, in milliseconds. */
 const POLL_MS = 500;
 const REMOTE_POLL_MS = 5000;

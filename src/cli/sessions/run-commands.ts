@@ -26,7 +26,10 @@ export const CANCEL: CliCommand = {
     ...SERVICE_OPTIONS,
     json: { about: "print JSON" },
   },
-  notes: [SERVICE_NOTE, "Exit codes: 0 cancelled, 1 nothing to cancel, 2 could not be cancelled."],
+  notes: [
+    SERVICE_NOTE,
+    "Exit codes: 0 cancelled, 1 nothing to cancel, or the run has already ended, 2 could not be cancelled, for example because there is no such run.",
+  ],
   examples: ["loom cancel 3f2a9c81d4e0", 'loom cancel 3f2a9c81d4e0 --reason "wrong folder"'],
 };
 
@@ -47,7 +50,7 @@ export const APPROVE: CliCommand = {
     "Without SESSION, lists what waits in all sessions. With SESSION on a terminal, asks for a decision on each call, where arguments can also be edited; without a terminal, lists them.",
     "A server continues the run. In a store, the process that runs it does, or `loom run --session ID --resume`.",
     SERVICE_NOTE,
-    "Exit codes: 0 listed, or decided, 1 nothing waits, or a decision was refused, 2 could not be read, 130 the prompt was closed.",
+    "Exit codes: 0 listed, or decided, 1 nothing waits, or not this call, or a decision was refused, 2 could not be read, 130 the prompt was closed.",
   ],
   examples: [
     "loom approve",

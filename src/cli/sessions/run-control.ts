@@ -2,8 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { CommandResult } from "../../client/index.ts";
 import type { Run } from "../../server/api/shapes.generated.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { cleanText } from "../fit-text.ts";
+import { MAX_QUEUED } from "../../server/endpoints/describe-session.ts";
+import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
+import { cleanText, cutColumns } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
@@ -11,7 +12,7 @@ import { explainErrors } from "./explain-error.ts";
 import { type BusyRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
 import { CANCEL, RUNS } from "./run-commands.ts";
-import { findSession, printJson, readLimit } from "./run-sessions.ts";
+import { describeStatus, findSession, printJson, readLimit } from "./run-sessions.ts";
 import { STOPPED } from "./until-stopped.ts";
 import type { PendingDecision, SessionService } from "./session-service.ts";
 
@@ -72,7 +73,7 @@ async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Pro
   }
   const rows = [
     ...queued.map(({ run_id, created_at, agent = "" }) => ["queued", formatAge(created_at), agent, run_id]),
-    ...items.map(({ run_id, status, started_at, agent = "" }) => [status, formatAge(started_at), agent, run_id]),
+    ...items.map((run) => [describeStatus(run), formatAge(run.started_at), run.agent ?? "", run.run_id]),
   ];
   await terminal.write(formatTable(["STATUS", "AGE", "AGENT", "RUN"], rows, terminal));
   if (rows.length === 0) terminal.warn("the session has no runs");
@@ -89,6 +90,18 @@ async function cancelRun({ parsed, terminal, service, isJson }: ControlCall): Pr
     terminal.warn(`nothing to cancel: no run of session \`${cleanText(session)}\` is live or queued`);
     return 1;
   }
+  const isKnown = run_id === live?.run_id || queued.some((message) => message.run_id === run_id);
+  // A message that is not among the first queued ones may still be queued.
+  const ended = isKnown ? undefined : await findRun(service, session, run_id);
+  if (ended !== undefined && ended.status !== "live") {
+    terminal.warn(`nothing to cancel: run \`${cleanText(run_id)}\` is already ${ended.status}`);
+    return 1;
+  }
+  if (!isKnown && ended === undefined && queued.length < MAX_QUEUED)
+    throw new CliError(
+      `no run \`${cleanText(run_id)}\` in session \`${cleanText(session)}\``,
+      `list its runs with \`loom runs --session ${quoteWord(session)}\``,
+    );
   const reason = textOption(parsed, "reason");
   const given = reason === undefined ? {} : { reason };
   const result = await service.send({ type: "cancel", id: randomUUID(), session, run_id, ...given });
@@ -101,6 +114,17 @@ async function cancelRun({ parsed, terminal, service, isJson }: ControlCall): Pr
       `${isDone ? "cancelled" : "will be cancelled when its process answers"}: ${cleanText(run_id)}\n`,
     );
   return result.kind === "refused" ? 1 : 0;
+}
+
+async function findRun(service: SessionService, sessionId: string, runId: string): Promise<Run | undefined> {
+  let after: string | undefined;
+  do {
+    const page = await service.listRuns(sessionId, { limit: MAX_PAGE, after });
+    const found = page.items.find(({ run_id }) => run_id === runId);
+    if (found !== undefined) return found;
+    after = page.next;
+  } while (after !== undefined);
+  return undefined;
 }
 
 /** Throws a CliError if it is unknown whether the command arrived. */
@@ -123,11 +147,18 @@ async function approveCalls(call: ControlCall): Promise<number> {
     return listWaiting(await listActiveRuns(service), terminal, isJson);
   }
   await findSession(service, session);
-  const waiting = (await service.listApprovals(session)).filter(
-    ({ call_id }) => options["call"] === undefined || call_id === options["call"],
-  );
-  if (waiting.length === 0) {
+  const approvals = await service.listApprovals(session);
+  if (approvals.length === 0) {
     terminal.warn(`nothing waits for approval in session \`${cleanText(session)}\``);
+    return 1;
+  }
+  const chosen = textOption(parsed, "call");
+  const waiting = approvals.filter(({ call_id }) => chosen === undefined || call_id === chosen);
+  if (waiting.length === 0) {
+    const others = approvals.map(({ call_id }) => call_id).join(", ");
+    terminal.warn(
+      `call \`${cleanText(chosen ?? "")}\` does not wait for approval; waiting: ${cutColumns(others, 500)}`,
+    );
     return 1;
   }
   if (decision === undefined && !isJson) {

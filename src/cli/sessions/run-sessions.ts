@@ -2,7 +2,7 @@
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { createInterface } from "node:readline/promises";
-import type { ForkedSession, Session, SessionDetails } from "../../server/api/shapes.generated.ts";
+import type { ForkedSession, Run, Session, SessionDetails } from "../../server/api/shapes.generated.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
@@ -117,14 +117,14 @@ async function showSession({ service, terminal, isJson, sessionId }: SessionsCal
   const width = Math.max(...rows.map(([name]) => name.length));
   for (const [name, value] of rows) await terminal.write(`${name.padEnd(width)}  ${cleanText(value)}\n`);
   if (details.runs.length === 0) return 0;
-  const runs = details.runs.map((run) => [
-    run.code === undefined || run.code === run.status ? run.status : `${run.status} (${run.code})`,
-    formatAge(run.started_at),
-    run.agent ?? "",
-    run.run_id,
-  ]);
+  const runs = details.runs.map((run) => [describeStatus(run), formatAge(run.started_at), run.agent ?? "", run.run_id]);
   await terminal.write(`\n${formatTable(["STATUS", "AGE", "AGENT", "RUN"], runs, terminal)}`);
   return 0;
+}
+
+/** The status of a run, with the cause if it failed: `error (stream_cut)`. */
+export function describeStatus({ status, code }: Pick<Run, "status" | "code">): string {
+  return code === undefined || code === status ? status : `${status} (${code})`;
 }
 
 /** Throws a CliError if the session does not exist. */

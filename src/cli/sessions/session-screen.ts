@@ -1,9 +1,10 @@
 /** Shows a session on a terminal: messages of the user, and each run as `loom run` shows it. */
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";
-import { cleanText } from "../fit-text.ts";
-import { RunScreen } from "../run/run-screen.ts";
+import { cleanText, cutColumns, wrapText } from "../fit-text.ts";
+import { MAX_REASON, RunScreen } from "../run/run-screen.ts";
 import type { Terminal } from "../terminal.ts";
+import { describeStatus } from "./run-sessions.ts";
 
 export class SessionScreen {
   readonly #terminal: Terminal;
@@ -24,7 +25,9 @@ export class SessionScreen {
     }
     await this.#run.show(record);
     this.#hasShown = true;
-    if (isTerminal(event)) await this.#run.end();
+    if (!isTerminal(event)) return;
+    await this.#run.end();
+    if (event.type === "run_end") this.#explain(event as EventOf<"run_end">);
   }
 
   /** Writes a line to standard error. */
@@ -35,6 +38,15 @@ export class SessionScreen {
   /** Ends the current line. */
   async end(): Promise<void> {
     await this.#run.end();
+  }
+
+  /** Says how the run ended if it did not complete; on a terminal, progress lines may have said it. */
+  #explain({ status, reason, code }: EventOf<"run_end">): void {
+    const isShown = status === "cancelled" || reason === undefined || this.#run.lastError === reason;
+    if (this.#terminal.errorColumns !== undefined && isShown) return;
+    const why = reason === undefined ? "" : `: ${cutColumns(reason, MAX_REASON)}`;
+    const given = { status, ...(code === undefined ? {} : { code: cleanText(code) }) };
+    this.line(wrapText(`run ${describeStatus(given)}${why}`, this.#terminal.errorColumns ?? Infinity, "  "));
   }
 
   async #start({ message = "" }: EventOf<"run_start">): Promise<void> {

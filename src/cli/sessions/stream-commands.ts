@@ -13,6 +13,8 @@ const OUTPUT: { readonly [name: string]: CliOption } = {
   json: { about: "the same as --dialect loom" },
 };
 const DIALECTS = `Dialects (D): ${DIALECT_NAMES.join(", ")}.`;
+/** The answer of such a run may be incomplete, and a pipe does not show it. */
+const FAILED_NOTE = "As text, standard error says how a run ended that failed or was cancelled.";
 
 export const TAIL: CliCommand = {
   name: "tail",
@@ -33,6 +35,7 @@ export const TAIL: CliCommand = {
   },
   notes: [
     DIALECTS,
+    FAILED_NOTE,
     "Ctrl-C ends the command, not the run, and prints the cursor to continue from.",
     SERVICE_NOTE,
     "Exit codes: 2 could not be read, 130 stopped, 141 standard output closed.",
@@ -68,6 +71,7 @@ export const REPLAY: CliCommand = {
   notes: [
     DIALECTS,
     "An argument that names a file is read as a file, `-` is standard input, and everything else is a session. Pauses are at most 3 s long. Frames without times are shown without pauses.",
+    FAILED_NOTE,
     SERVICE_NOTE,
     "Exit codes: 0 shown, 1 some frames of FILE rejected, 2 could not be read, 130 stopped, 141 standard output closed.",
   ],

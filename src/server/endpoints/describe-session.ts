@@ -36,7 +36,7 @@ export function describeFound(info: SessionInfo | FoundSession): SessionList["se
 
 /** Runs and queued messages in the details of a session. */
 const LATEST_RUNS = 20;
-const MAX_QUEUED = 20;
+export const MAX_QUEUED = 20;
 
 /** Reads the latest runs and the queued messages of a session. */
 export async function readSessionDetails(log: Log, info: SessionInfo): Promise<SessionDetails> {
