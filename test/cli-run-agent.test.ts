@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
+import { openSession } from "../src/engine/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines, type CommandResult, writeInput } from "./cli-run.ts";
@@ -343,6 +344,21 @@ describe("loom run", () => {
       out: "",
       err: "loom: the run to resume uses the agent `tot`, not `react`\n      add `--agent tot`\n",
     });
+    // A message would continue the run too.
+    const other = await run(context, "--session", "s", "6*7");
+    expect([other.code, other.err]).toEqual([
+      2,
+      "loom: the unfinished run of this session uses the agent `tot`, not `react`\n" +
+        "      add `--agent tot`, or cancel it with `loom cancel s`\n",
+    ]);
+    const log = await openSqliteLog(context.store);
+    expect(await log.listPending("s")).toEqual([]);
+    const session = await openSession(log, "own");
+    await session.startRun({ message: "6*7?", agent: "dice" });
+    await session.close({ run: "leave" });
+    await log.close();
+    const own = await run(context, "--session", "own", "--resume");
+    expect([own.code, own.err]).toEqual([2, expect.stringContaining("add `--agents FILE --agent dice`\n")]);
     const { code, out, err } = await run(context, "--session", "s", "--agent", "tot", "--resume", "--json");
     expect({ code, err, issues: findIssues(out) }).toEqual({ code: 0, err: "", issues: [] });
     expect(out.startsWith(killed.out())).toBe(true);

@@ -9,14 +9,14 @@ import { randomUUID } from "node:crypto";
 import { deriveTitle } from "../agents/derive-title.ts";
 import { LOG_LIMITS, type Log } from "../log/index.ts";
 import { isLoomError } from "../protocol/index.ts";
-import { CliError, type ParsedCommand, textOption } from "./command.ts";
+import { CliError, type ParsedCommand, quoteWord, textOption } from "./command.ts";
 import { readVariable } from "./find-store.ts";
 import { cutColumns } from "./fit-text.ts";
 import { loadAgents } from "./load-agents.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
 import { printModels } from "./run/print-models.ts";
-import { nameAgent, toFlagNames } from "./run/read-agent-options.ts";
+import { isBuiltIn, nameAgent, toFlagNames } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
 import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
@@ -77,7 +77,8 @@ async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): 
   const title = deriveTitle(message);
   const { lastId } = await log.createSession(sessionId, title === undefined ? {} : { title });
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  // A live run may need an approval first.
+  // This process would continue a live run, which may also need an approval first.
+  if (latest?.status === "live") assertSameAgent(latest.agent, nameAgent(agent), sessionId);
   const after = latest?.status === "live" ? latest.firstId - 1 : lastId;
   const [runId, commandId] = [randomUUID(), randomUUID()];
   const body = { run_id: runId, message, agent: nameAgent(agent) };
@@ -103,9 +104,12 @@ async function findUnfinishedRun(log: Log, sessionId: string, choice: string): P
   throw new CliError(`session \`${sessionId}\` has no run to resume (${how})`);
 }
 
-/** A run can only be resumed by an agent of the same kind. */
-function assertSameAgent(agent: string | undefined, kind: string): void {
+/** A run can only be resumed by an agent of the same kind. `busyId`: the session, if the run delays a message. */
+function assertSameAgent(agent: string | undefined, kind: string, busyId?: string): void {
   if (agent === undefined || agent === kind) return;
   const shown = cutColumns(agent, 40);
-  throw new CliError(`the run to resume uses the agent \`${shown}\`, not \`${kind}\``, `add \`--agent ${shown}\``);
+  const what = busyId === undefined ? "the run to resume" : "the unfinished run of this session";
+  const add = `add \`${isBuiltIn(agent) ? "" : "--agents FILE "}--agent ${shown}\``;
+  const cancel = busyId === undefined ? "" : `, or cancel it with \`loom cancel ${quoteWord(busyId)}\``;
+  throw new CliError(`${what} uses the agent \`${shown}\`, not \`${kind}\``, add + cancel);
 }

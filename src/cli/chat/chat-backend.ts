@@ -14,7 +14,7 @@ import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
 import { createReporter, MESSAGE_LIMITS } from "../run-agent.ts";
 import { type AssembledAgent, assembleAgent } from "../run/assemble-agent.ts";
-import { nameAgent, toFlagNames } from "../run/read-agent-options.ts";
+import { BUILT_IN_AGENTS, nameAgent, toFlagNames } from "../run/read-agent-options.ts";
 import { type AssemblyOptions, readAssemblyOptions, readReasoning } from "../run/read-run-options.ts";
 import { SessionHolder } from "../run/session-holder.ts";
 import { LocalService } from "../sessions/local-service.ts";
@@ -49,8 +49,6 @@ export interface ChatBackend extends AsyncDisposable {
 }
 
 export type ReportNote = (text: string) => void;
-
-const BUILT_IN = ["react", "tot", "got", "agot"];
 
 export async function openLocalBackend(parsed: ParsedCommand, store: string, onNote: ReportNote): Promise<ChatBackend> {
   const file = textOption(parsed, "agents") ?? readVariable(process.env, "LOOM_AGENTS");
@@ -111,7 +109,7 @@ class LocalBackend implements ChatBackend {
   }
 
   async listAgents(): Promise<readonly string[]> {
-    return [...new Set([...Object.keys(this.#options.own), ...BUILT_IN])];
+    return [...new Set([...Object.keys(this.#options.own), ...BUILT_IN_AGENTS])];
   }
 
   async selectAgent(name: string): Promise<void> {

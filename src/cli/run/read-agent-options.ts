@@ -12,8 +12,13 @@ export type RunAgentOptions =
   | { readonly kind: "own"; readonly name: string; readonly agent: Agent };
 
 /** `agot` is a `got` agent with the option `adaptive`. */
-const AGENTS = ["react", "tot", "got", "agot"] as const;
-type RunAgentName = (typeof AGENTS)[number];
+export const BUILT_IN_AGENTS = ["react", "tot", "got", "agot"] as const;
+type RunAgentName = (typeof BUILT_IN_AGENTS)[number];
+
+/** False for the name of an agent of `--agents`. */
+export function isBuiltIn(name: string): boolean {
+  return (BUILT_IN_AGENTS as readonly string[]).includes(name);
+}
 
 interface AgentFlag {
   /** Name in the options of the agent. */
@@ -55,7 +60,7 @@ const RESOURCE_OPTIONS = "model base-url reasoning system workspace mcp allow-fe
 
 /** `own`: the agents of `--agents`. */
 export function readAgentOptions(parsed: ParsedCommand, own: LoadedAgents = {}): RunAgentOptions {
-  const known = [...new Set([...Object.keys(own), ...AGENTS])];
+  const known = [...new Set([...Object.keys(own), ...BUILT_IN_AGENTS])];
   const [first = "react"] = Object.keys(own);
   const chosen = readChoice("agent", textOption(parsed, "agent") ?? first, known);
   const served = Object.hasOwn(own, chosen) ? own[chosen] : undefined;
