@@ -224,8 +224,13 @@ describe("loom run", () => {
     expect([code, out]).toEqual([3, ""]);
     expect(err).toContain("write_file is waiting for approval\n");
     expect(err).toContain("your message runs after it\n");
+    expect(err).toContain("to decide:\n  loom approve s --allow\n  loom approve s --deny\n");
     // The call still waits, and the message runs after it.
-    expect((await run(context, ...args, "--resume", "--approve", "always")).code).toBe(0);
+    const resumed = await run(context, ...args, "--resume", "--approve", "always");
+    expect([resumed.code, resumed.err]).toEqual([
+      0,
+      expect.stringMatching(/^1 queued message ran after it; .+\n  loom replay s --speed max\n$/m),
+    ]);
     expect(readFileSync(join(workspace, file), "utf8")).toBe("hello");
   });
 

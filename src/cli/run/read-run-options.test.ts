@@ -44,6 +44,8 @@ describe("readRunOptions", () => {
     expect((await read(args)).describeResume()).toBe(
       String.raw`loom run --session 'my chat' --workspace 'it'\''s' --allow-fetch --resume`,
     );
+    const { describeCommand } = await read(["--session", "my chat", "--store", "a=b", "--allow-fetch", "hi"]);
+    expect(describeCommand("approve")).toBe("loom approve 'my chat' --store 'a=b'");
     expect((await read(["--session=-1", "--store", "a=b", "hi"])).describeResume()).toBe(
       "loom run --session=-1 --store 'a=b' --resume",
     );

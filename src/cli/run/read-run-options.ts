@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { isLoomError, type StreamModes } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import { readStreamModes, STREAM_MODES } from "../../protocol/stream-modes.ts";
-import { CliError, type ParsedCommand, quoteOption, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteOption, quoteWord, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
@@ -40,10 +40,12 @@ export interface RunOptions extends AssemblyOptions {
   readonly frames: FrameFormat | undefined;
   /** Returns the command that resumes the run with the same options, plus the options that enable `missingTools`. */
   readonly describeResume: (missingTools?: readonly string[]) => string;
+  /** Returns a command on the session with the same store or server, such as `loom approve`. */
+  readonly describeCommand: (command: string) => string;
 }
 
 /** The options that matter once the message is sent. */
-export type WatchOptions = Pick<RunOptions, "sessionId" | "approve" | "frames" | "describeResume">;
+export type WatchOptions = Pick<RunOptions, "sessionId" | "approve" | "frames" | "describeResume" | "describeCommand">;
 
 /** Options of a run on a server, whose agents have their own models and tools. */
 export interface ServerRunOptions extends WatchOptions, Pick<RunOptions, "message" | "isNewSession"> {
@@ -74,6 +76,7 @@ export async function readRunOptions(
   return {
     ...options,
     describeResume: (missingTools = []) => describeResume(parsed, options.sessionId, missingTools),
+    describeCommand: (command) => describeCommand(parsed, options.sessionId, command),
     message: await readMessage(parsed, terminal),
   };
 }
@@ -116,6 +119,7 @@ export async function readServerRunOptions(parsed: ParsedCommand, terminal: Term
     approve: readApproval(parsed),
     frames: readFrameFormat(parsed),
     describeResume: () => describeResume(parsed, session.sessionId, []),
+    describeCommand: (command) => describeCommand(parsed, session.sessionId, command),
     message: await readMessage(parsed, terminal),
   };
 }
@@ -138,11 +142,11 @@ function readApproval(parsed: ParsedCommand): ApprovalChoice {
   return readChoice("approve", textOption(parsed, "approve") ?? "ask", APPROVALS) as ApprovalChoice;
 }
 
+/** Options that say where the session is. */
+const PLACE_OPTIONS = ["store", "server", "token-file"];
 /** Options to repeat when the run is resumed, since they are not stored. */
 const RESUME_OPTIONS = [
-  "store",
-  "server",
-  "token-file",
+  ...PLACE_OPTIONS,
   ...AGENT_OPTIONS,
   "model",
   "base-url",
@@ -156,12 +160,21 @@ const RESUME_OPTIONS = [
   "retrieve",
 ];
 
-function describeResume({ options }: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
-  const kept = RESUME_OPTIONS.flatMap((name) => {
+function describeCommand(parsed: ParsedCommand, sessionId: string, command: string): string {
+  return [`loom ${command}`, quoteWord(sessionId), ...repeatOptions(parsed, PLACE_OPTIONS)].join(" ");
+}
+
+function repeatOptions({ options }: ParsedCommand, names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => {
     const value = options[name];
     if (value === undefined || value === false) return [];
     return value === true ? [`--${name}`] : [quoteOption(name, value)];
   });
+}
+
+function describeResume(parsed: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
+  const { options } = parsed;
+  const kept = repeatOptions(parsed, RESUME_OPTIONS);
   // An option that was given did not provide the tool.
   const lacking = new Set(missingTools.map(findOptionForTool).filter((name) => options[name] === undefined));
   const added = [...lacking].map((name) => `--${name}${PLACEHOLDERS[name]}`);

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { CliError } from "../command.ts";
-import { cutColumns, wrapText } from "../fit-text.ts";
+import { cutColumns, plural, wrapText } from "../fit-text.ts";
 import type { SessionService } from "../sessions/session-service.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
@@ -51,6 +51,8 @@ const REMOTE_POLL_MS = 5000;
 const CANCEL_WAIT_MS = 1000;
 /** Delay before a notice about waiting is shown, in milliseconds. */
 const NOTICE_DELAY_MS = 500;
+/** Most messages that a notice counts. */
+const MAX_COUNTED = 500;
 
 export class WatchedRun {
   readonly #service: SessionService;
@@ -181,6 +183,17 @@ export class WatchedRun {
     this.#stop.signal.addEventListener("abort", () => resolve(), { once: true });
     await Promise.race([this.#holder.idle(), promise]);
     clearTimeout(timer);
+    if (this.#holder.isHolding) await this.#reportOtherRuns();
+  }
+
+  /** The answers of other messages are not part of this output. */
+  async #reportOtherRuns(): Promise<void> {
+    const { items } = await this.#service.listRuns(this.#options.sessionId, { limit: MAX_COUNTED });
+    const own = items.findIndex(({ run_id }) => run_id === this.#target.runId);
+    const count = items.slice(0, own === -1 ? undefined : own).filter(({ status }) => status !== "live").length;
+    if (count === 0) return;
+    const replay = cutColumns(this.#options.describeCommand("replay"), 2000);
+    this.#say(`${plural(count, "queued message")} ran after it; to read the session:\n  ${replay} --speed max`);
   }
 
   async #print(): Promise<void> {
@@ -288,6 +301,11 @@ export class WatchedRun {
     const missing = this.#holder.findMissing(neededTools);
     if (!this.#follower.canContinue)
       this.#say(`it needs tools that are not available here: ${cutColumns(missing.join(", "), 200)}`);
+    if (this.#promptTerminal === undefined) {
+      const all = calls.length > 1 ? " --all" : "";
+      const decide = cutColumns(this.#options.describeCommand("approve"), 2000);
+      this.#say(`to decide:\n  ${decide} --allow${all}\n  ${decide} --deny${all}`);
+    }
     this.#say(`the run is left waiting; to continue it:\n  ${cutColumns(this.#options.describeResume(missing), 2000)}`);
   }
 
