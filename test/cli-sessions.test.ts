@@ -107,7 +107,9 @@ describe("sessions of a store", () => {
     ]);
     expect((await inStore("runs", "--session", "broken")).out).toMatch(/^error \(ingest_invalid\) +\d+ d /);
     const empty = await loom(["ingest"], { input: "what\n", env });
-    expect([empty.code, empty.err]).toEqual([2, expect.stringContaining("`loom check` lists")]);
+    expect([empty.code, empty.err]).toEqual([2, expect.stringMatching(/^loom: [^]*`loom check` lists/)]);
+    const missing = await inStore("ingest", "nofile");
+    expect(missing).toEqual({ code: 2, out: "", err: "loom: `nofile` does not exist\n" });
     const last = await inStore("replay", "other", "--speed", "max");
     expect(last.out).toBe("Hello.\n");
   });
@@ -275,6 +277,7 @@ describe("sessions of a server", () => {
       "› Hello\nDone, 完成.\n\n› Hello again\nDone, 完成.\n",
     );
     expect((await onServer("sessions", "import", file)).err).toMatch(/exists on the server\n +choose another ID/);
+    expect((await onServer("ingest", "nofile")).err).toBe("loom: `nofile` does not exist\n");
     expect(await onServer("sessions", "delete", "t", "--yes")).toMatchObject({ code: 0, out: "deleted: t\n" });
     const local = await onServer("sessions", "list", "--store", store, "--json");
     expect(parseLines(local.out).map(({ session_id }) => session_id)).toContain("first");

@@ -1,5 +1,6 @@
 /** `loom ingest`: records the output of another agent as runs of a session. */
 import { randomBytes } from "node:crypto";
+import { detectFraming } from "../../framing/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { IngestResult } from "../../server/api/shapes.generated.ts";
 import { type ParsedCommand, textOption } from "../command.ts";
@@ -23,15 +24,20 @@ export async function runIngest(parsed: ParsedCommand, terminal: Terminal): Prom
   try {
     return await explainErrors(async () => {
       await using service = await openService(parsed, terminal, { create: true });
-      // Known before the end, so that the session can be followed meanwhile.
-      terminal.warn(terminal.styleError("dim", `session ${cleanText(sessionId)}`));
-      const body = readChunks(parsed.argument ?? "-", terminal);
+      let failure: Error | undefined;
+      const body = watchBody(readChunks(parsed.argument ?? "-", terminal), {
+        // Known before the end, so that the session can be followed meanwhile.
+        onStart: () => terminal.warn(terminal.styleError("dim", `session ${cleanText(sessionId)}`)),
+        onError: (error) => (failure = error),
+      });
       const named = dialect === "auto" ? undefined : dialect;
       try {
         const result = await service.ingest({ sessionId, body, dialect: named, framing, signal: stop.signal });
         await printResult(result, parsed, terminal);
         return 0;
       } catch (error) {
+        // The services only report that the stream ended early.
+        if (failure !== undefined) throw failure;
         if (!isLoomError(error, "ingest_invalid") || !(Number(error.details["accepted"] ?? 0) > 0)) throw error;
         terminal.warn(`${cleanText(error.message)}; what was before it is recorded`);
         return 1;
@@ -42,6 +48,26 @@ export async function runIngest(parsed: ParsedCommand, terminal: Terminal): Prom
     throw error;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  }
+}
+
+/** Yields the chunks. Calls `onStart` when they look like a stream; other input creates no session. */
+async function* watchBody(
+  chunks: AsyncIterable<Uint8Array>,
+  { onStart, onError }: { readonly onStart: () => void; readonly onError: (error: Error) => void },
+): AsyncGenerator<Uint8Array> {
+  let isStarted = false;
+  try {
+    for await (const chunk of chunks) {
+      if (!isStarted && detectFraming(chunk) !== undefined) {
+        isStarted = true;
+        onStart();
+      }
+      yield chunk;
+    }
+  } catch (error) {
+    if (error instanceof Error) onError(error);
+    throw error;
   }
 }
 
