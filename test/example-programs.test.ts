@@ -153,9 +153,20 @@ describe("loom init", { timeout: 120_000 }, () => {
     mkdirSync(folder);
     const own = { name: "mine", scripts: { start: "node x.js" }, dependencies: { "loom-agent": "file:x.tgz" } };
     writeFileSync(join(folder, "package.json"), JSON.stringify(own));
-    await run(command, ["init", "mine"]);
+    writeFileSync(join(folder, "README.md"), "Mine\n");
+    expect(await run(command, ["init", "mine"])).toMatch(/^changed package.json\n[^]* {2}npm run loom\n$/);
+    expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("Mine\n");
     const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    expect(manifest).toMatchObject({ ...own, type: "module", dependencies: { ...own.dependencies, zod: "^4.0.0" } });
+    const scripts = { ...own.scripts, loom: "loom serve --agents agents.ts" };
+    expect(manifest).toMatchObject({
+      ...own,
+      scripts,
+      type: "module",
+      dependencies: { ...own.dependencies, zod: "^4.0.0" },
+    });
     await expect(run(command, ["init", "mine"])).rejects.toThrow("already exists; nothing was created");
+    mkdirSync(join(project, "old"));
+    writeFileSync(join(project, "old", "package.json"), '{"type":"commonjs"}');
+    await expect(run(command, ["init", "old"])).rejects.toThrow("is an ES module; nothing was created");
   });
 });

@@ -9,7 +9,8 @@ export const INIT: CliCommand = {
     package: { value: "SPEC", about: "version, file or URL of loom-agent to install (default: this version)" },
   },
   notes: [
-    "Creates the files in FOLDER, or in the current folder. A package.json that is already there is extended; no other file is overwritten.",
+    "Creates the files in FOLDER, or in the current folder. A package.json that is already there is extended: `type` becomes `module`, and if it has a script `start`, the server starts with `npm run loom`. No other file is overwritten.",
+    'A package.json with `"type": "commonjs"` is refused.',
     "Exit codes: 0 created, 2 not created.",
   ],
   examples: ["loom init my-agent", "cd my-agent && npm install && npm start"],

@@ -13,18 +13,23 @@ const MANIFEST = "package.json";
 /** npm does not publish a file with this name. */
 const IGNORE_FILE = ".gitignore";
 const IGNORED = "node_modules/\n";
+/** A project has its own; the agent works without that of the starter. */
+const README = "README.md";
 
 export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const folder = resolve(parsed.argument ?? ".");
   const files = globSync("**/*.*", { cwd: STARTER }).filter((file) => statSync(join(STARTER, file)).isFile());
-  const copied = files.filter((file) => file !== MANIFEST).toSorted();
+  const hasReadme = existsSync(join(folder, README));
+  const copied = files.filter((file) => file !== MANIFEST && !(hasReadme && file === README)).toSorted();
   const existing = copied.find((file) => existsSync(join(folder, file)));
   if (existing !== undefined)
     throw new CliError(
       `\`${cleanText(join(folder, existing))}\` already exists; nothing was created`,
       "choose another folder: loom init FOLDER",
     );
-  const manifest = createManifest(folder, textOption(parsed, "package"));
+  const hasManifest = existsSync(join(folder, MANIFEST));
+  const own = hasManifest ? readManifest(join(folder, MANIFEST)) : {};
+  const { manifest, start } = createManifest(folder, own, textOption(parsed, "package"));
   try {
     for (const file of copied) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -35,31 +40,44 @@ export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promis
   } catch (error) {
     throw new CliError(`cannot create the project: ${error instanceof Error ? error.message : String(error)}`);
   }
-  for (const file of [MANIFEST, ...copied]) await terminal.write(`created ${cleanText(file)}\n`);
+  await terminal.write(`${hasManifest ? "changed" : "created"} ${MANIFEST}\n`);
+  for (const file of copied) await terminal.write(`created ${cleanText(file)}\n`);
   const path = relative(process.cwd(), folder);
-  const commands = [...(path === "" ? [] : [`cd ${quoteWord(path)}`]), "npm install", "npm start"];
+  const commands = [...(path === "" ? [] : [`cd ${quoteWord(path)}`]), "npm install", start];
   await terminal.write(`\nNext:\n${commands.map((command) => `  ${cleanText(command)}\n`).join("")}`);
   return 0;
 }
 
-/** The manifest of the starter, on top of which everything is kept that the folder already has. */
-function createManifest(folder: string, given: string | undefined): JsonObject {
+/** Adds the manifest of the starter to that of the folder, and returns the command that starts the server. */
+function createManifest(
+  folder: string,
+  own: JsonObject,
+  given: string | undefined,
+): { readonly manifest: JsonObject; readonly start: string } {
+  if (own["type"] === "commonjs")
+    throw new CliError(
+      `\`${cleanText(join(folder, MANIFEST))}\` has "type": "commonjs", but the agent is an ES module; nothing was created`,
+      "choose another folder: loom init FOLDER",
+    );
   const starter = readManifest(join(STARTER, MANIFEST));
-  const own = existsSync(join(folder, MANIFEST)) ? readManifest(join(folder, MANIFEST)) : {};
-  const merge = (key: string, added: JsonObject = {}): JsonObject => ({
-    ...asObject(starter[key]),
-    ...asObject(own[key]),
-    ...added,
-  });
-  return {
+  const { start = "", ...scripts } = asObject(starter["scripts"]) as { readonly [name: string]: string };
+  const ownScripts = asObject(own["scripts"]);
+  const script = ["start", "loom"].find((name) => ownScripts[name] === undefined || ownScripts[name] === start);
+  const manifest: JsonObject = {
     ...starter,
     name: createName(folder),
     ...own,
     // The files are modules.
     type: "module",
-    scripts: merge("scripts"),
-    dependencies: merge("dependencies", given === undefined ? {} : { "loom-agent": given }),
+    scripts: { ...(script === undefined ? {} : { [script]: start }), ...scripts, ...ownScripts },
+    dependencies: {
+      ...asObject(starter["dependencies"]),
+      ...asObject(own["dependencies"]),
+      ...(given === undefined ? {} : { "loom-agent": given }),
+    },
   };
+  if (script === undefined) return { manifest, start: `npx ${start}` };
+  return { manifest, start: script === "start" ? "npm start" : `npm run ${script}` };
 }
 
 function readManifest(file: string): JsonObject {
