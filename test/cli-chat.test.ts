@@ -147,6 +147,7 @@ describe("in plain mode", () => {
     const waiting = await chat("Write hi to plain.txt\n");
     expect(waiting.code).toBe(3);
     const [, sessionId = ""] = /continue with: loom chat (\w+)/.exec(waiting.out) ?? [];
+    expect(waiting.out).toContain(`loom chat ${sessionId} --no-kb --workspace ${workspace}\n`);
     const answered = await chat("n not now\n", sessionId);
     expect([answered.code, answered.out]).toEqual([0, expect.stringMatching(/\? Allow write_file\?.*completed/s)]);
     const again = await chat("Write hi to plain.txt\nalways\nWrite hi to plain2.txt\n", "--continue");

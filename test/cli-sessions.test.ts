@@ -152,7 +152,8 @@ describe("sessions of a store", () => {
     mkdirSync(workspace);
     const run = ["run", "--no-kb", "--workspace", workspace, "--session", "agent"];
     expect((await inStore(...run, "Write hello to a.txt and write bye to b.txt")).code).toBe(3);
-    const decided = await inStore("approve", "agent", "--allow", "--all");
+    const decided = await inStore("approve", "agent", "--allow", "--all", "--store", store);
+    expect(decided.err).toContain(`loom run --session agent --store ${store} --resume\n`);
     expect([decided.code, decided.out.match(/^allowed: write_file /gm)?.length]).toEqual([0, 2]);
     expect((await inStore(...run, "--resume")).code).toBe(0);
     expect(["a.txt", "b.txt"].map((name) => readFileSync(join(workspace, name), "utf8"))).toEqual(["hello", "bye"]);

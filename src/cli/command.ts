@@ -207,6 +207,15 @@ export function quoteOption(name: string, value: string): string {
   return `--${name}${value.startsWith("-") ? "=" : " "}${quoteWord(value)}`;
 }
 
+/** Quotes those of the named options that were given, to repeat them in another command. */
+export function quoteGiven({ options }: ParsedCommand, names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => {
+    const value = options[name];
+    if (value === undefined || value === false) return [];
+    return value === true ? [`--${name}`] : [quoteOption(name, value)];
+  });
+}
+
 /** Quotes a word for a shell. */
 export function quoteWord(value: string): string {
   return /^[\w@%+:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;

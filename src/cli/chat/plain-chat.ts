@@ -15,6 +15,8 @@ import type { PaintText } from "./text-rows.ts";
 export interface PlainChatOptions {
   readonly backend: ChatBackend;
   readonly terminal: Terminal;
+  /** Returns the command that continues the chat. */
+  readonly describeChat: (sessionId: string) => string;
   readonly onReady: (report: (text: string) => void) => void;
 }
 
@@ -31,6 +33,7 @@ export class PlainChat implements ChatSurface {
   readonly width = LONGEST_LINE;
   readonly paint: PaintText;
   readonly #terminal: Terminal;
+  readonly #describeChat: PlainChatOptions["describeChat"];
   readonly #controller: ChatController;
   #lines: Interface | undefined;
   readonly #turns = new PlainTurns();
@@ -41,8 +44,9 @@ export class PlainChat implements ChatSurface {
   #isPrompting = false;
   #isInterrupted = false;
 
-  constructor({ backend, terminal, onReady }: PlainChatOptions) {
+  constructor({ backend, terminal, describeChat, onReady }: PlainChatOptions) {
     this.#terminal = terminal;
+    this.#describeChat = describeChat;
     this.paint = terminal.style;
     this.#controller = new ChatController(backend, this);
     onReady((text) => this.#say(text));
@@ -132,7 +136,7 @@ export class PlainChat implements ChatSurface {
     if (this.#question === undefined) return 0;
     this.#question.reject(WITHDRAWN);
     const { sessionId } = this.#controller.conversation;
-    this.#say(`the run is left waiting for approval; continue with: loom chat ${sessionId}`);
+    this.#say(`the run is left waiting for approval; continue with: ${this.#describeChat(sessionId)}`);
     return LEFT_WAITING;
   }
 

@@ -1,7 +1,7 @@
 /** `loom chat`: opens the sessions and the agents, and shows the chat on a terminal or as plain lines. */
 import { join } from "node:path";
 import { styleText } from "node:util";
-import { CliError, type ParsedCommand } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, quoteWord } from "../command.ts";
 import { findDataFolder } from "../find-store.ts";
 import { explainErrors } from "../sessions/explain-error.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
@@ -30,16 +30,24 @@ export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promis
     const onReady = (next: ReportNote): void => {
       report = next;
     };
+    const describeChat = (id: string): string => describeCommand(parsed, id);
     if (isPlain(parsed, terminal)) {
       const { PlainChat } = await import("./plain-chat.ts");
-      return await new PlainChat({ backend, terminal, onReady }).run(sessionId);
+      return await new PlainChat({ backend, terminal, describeChat, onReady }).run(sessionId);
     }
     const { ScreenChat } = await import("./screen-chat.ts");
     const paint: PaintText = (style, text) => styleText(style, text, { stream: process.stdout });
     const history = new InputHistory(options["no-history"] === true ? undefined : findHistory());
     const { stdin } = terminal;
-    return await new ScreenChat({ backend, stdin, stdout: process.stdout, paint, history, onReady }).run(sessionId);
+    const { stdout } = process;
+    const chat = new ScreenChat({ backend, stdin, stdout, paint, history, describeChat, onReady });
+    return await chat.run(sessionId);
   });
+}
+
+function describeCommand(parsed: ParsedCommand, sessionId: string): string {
+  const kept = Object.keys(parsed.options).filter((name) => name !== "continue");
+  return ["loom chat", quoteWord(sessionId), ...quoteGiven(parsed, kept)].join(" ");
 }
 
 async function openBackend(

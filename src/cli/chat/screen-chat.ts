@@ -2,6 +2,7 @@
  * The chat on a terminal that can move the cursor. Finished turns are printed once; only the live turn, the status and
  * the input are drawn again.
  */
+import { cleanText } from "../fit-text.ts";
 import { decideCall } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import type { ChatBackend } from "./chat-backend.ts";
@@ -12,7 +13,7 @@ import type { InputHistory } from "./input-history.ts";
 import { InputKeys, type KeyAction, type NamedAction } from "./input-keys.ts";
 import { LiveScreen } from "./live-screen.ts";
 import { listCompletions } from "./slash-commands.ts";
-import { cutText, type PaintText, wrapRows, paintRow } from "./text-rows.ts";
+import { type PaintText, wrapRows, paintRow } from "./text-rows.ts";
 import { TurnRows } from "./turn-rows.ts";
 
 export interface ScreenChatOptions {
@@ -21,6 +22,8 @@ export interface ScreenChatOptions {
   readonly stdout: NodeJS.WriteStream;
   readonly paint: PaintText;
   readonly history: InputHistory;
+  /** Returns the command that continues the chat. */
+  readonly describeChat: (sessionId: string) => string;
   /** Notes of the backend, before and while the chat is shown. */
   readonly onReady: (report: (text: string) => void) => void;
 }
@@ -44,6 +47,7 @@ export class ScreenChat implements ChatSurface {
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: NodeJS.WriteStream;
   readonly #history: InputHistory;
+  readonly #describeChat: ScreenChatOptions["describeChat"];
   readonly #screen: LiveScreen;
   readonly #editor = new InputEditor();
   readonly #controller: ChatController;
@@ -59,7 +63,8 @@ export class ScreenChat implements ChatSurface {
   #clock: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  constructor({ backend, stdin, stdout, paint, history, onReady }: ScreenChatOptions) {
+  constructor({ backend, stdin, stdout, paint, history, describeChat, onReady }: ScreenChatOptions) {
+    this.#describeChat = describeChat;
     this.paint = paint;
     this.#stdin = stdin;
     this.#stdout = stdout;
@@ -336,7 +341,8 @@ export class ScreenChat implements ChatSurface {
     const { conversation, isNewSession, isBusy } = this.#controller;
     if (isNewSession) return;
     const state = isBusy ? "the run has not ended; " : "";
-    const line = cutText(`${state}continue with: loom chat ${conversation.sessionId}`, this.width);
+    // Not cut, so that the command can be copied.
+    const line = cleanText(`${state}continue with: ${this.#describeChat(conversation.sessionId)}`);
     this.#stdout.write(`${this.paint("dim", line)}\n`);
   }
 }

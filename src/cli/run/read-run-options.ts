@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { isLoomError, type StreamModes } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import { readStreamModes, STREAM_MODES } from "../../protocol/stream-modes.ts";
-import { CliError, type ParsedCommand, quoteOption, quoteWord, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
@@ -161,20 +161,12 @@ const RESUME_OPTIONS = [
 ];
 
 function describeCommand(parsed: ParsedCommand, sessionId: string, command: string): string {
-  return [`loom ${command}`, quoteWord(sessionId), ...repeatOptions(parsed, PLACE_OPTIONS)].join(" ");
-}
-
-function repeatOptions({ options }: ParsedCommand, names: readonly string[]): readonly string[] {
-  return names.flatMap((name) => {
-    const value = options[name];
-    if (value === undefined || value === false) return [];
-    return value === true ? [`--${name}`] : [quoteOption(name, value)];
-  });
+  return [`loom ${command}`, quoteWord(sessionId), ...quoteGiven(parsed, PLACE_OPTIONS)].join(" ");
 }
 
 function describeResume(parsed: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
   const { options } = parsed;
-  const kept = repeatOptions(parsed, RESUME_OPTIONS);
+  const kept = quoteGiven(parsed, RESUME_OPTIONS);
   // An option that was given did not provide the tool.
   const lacking = new Set(missingTools.map(findOptionForTool).filter((name) => options[name] === undefined));
   const added = [...lacking].map((name) => `--${name}${PLACEHOLDERS[name]}`);

@@ -12,7 +12,7 @@ import { explainErrors } from "./explain-error.ts";
 import { type BusyRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
 import { CANCEL, RUNS } from "./run-commands.ts";
-import { describeStatus, findSession, printJson, readLimit } from "./run-sessions.ts";
+import { describeLocalResume, describeStatus, findSession, printJson, readLimit } from "./run-sessions.ts";
 import { STOPPED } from "./until-stopped.ts";
 import type { PendingDecision, SessionService } from "./session-service.ts";
 
@@ -232,7 +232,7 @@ function formatCalls(
 
 /** Sends a decision on each call, until the user closes the prompt. */
 async function decideAll(
-  { terminal, service, isJson }: ControlCall,
+  { parsed, terminal, service, isJson }: ControlCall,
   session: string,
   waiting: readonly PendingDecision[],
   decide: (call: PendingDecision) => Promise<ToolDecision | undefined>,
@@ -260,6 +260,6 @@ async function decideAll(
     else await terminal.write(`${word}: ${cleanText(name)} (call ${cleanText(call_id)})\n`);
   }
   if (!service.isRemote && !isRefused)
-    terminal.warn(`if no process continues the run: loom run --session ${cleanText(session)} --resume`);
+    terminal.warn(`if no process continues the run: ${describeLocalResume(parsed, session)}`);
   return isRefused ? 1 : 0;
 }

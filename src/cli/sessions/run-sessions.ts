@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { createInterface } from "node:readline/promises";
 import type { ForkedSession, Run, Session, SessionDetails } from "../../server/api/shapes.generated.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, quoteOption, textOption } from "../command.ts";
 import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { readChunks } from "../read-chunks.ts";
@@ -204,8 +204,14 @@ async function forkSession({ parsed, service, terminal, isJson, sessionId }: Ses
   const fork = await service.forkSession(sessionId, given);
   await printSession(fork, terminal, isJson);
   if (fork.checkpoint_id !== undefined && !service.isRemote)
-    terminal.warn(`to continue its run: loom run --session ${cleanText(fork.session_id)} --resume`);
+    terminal.warn(`to continue its run: ${describeLocalResume(parsed, fork.session_id)}`);
   return 0;
+}
+
+/** Returns the command that continues a run in the store of this command. */
+export function describeLocalResume(parsed: ParsedCommand, sessionId: string): string {
+  const words = ["loom run", quoteOption("session", sessionId), ...quoteGiven(parsed, ["store"]), "--resume"];
+  return cleanText(words.join(" "));
 }
 
 async function printSession(session: Session | ForkedSession, terminal: Terminal, isJson: boolean): Promise<void> {

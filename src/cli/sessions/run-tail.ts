@@ -1,7 +1,7 @@
 /** `loom tail`: follows a session, as text or as frames. */
 import { type Dialect, DIALECTS, LOOM_DECODING } from "../../dialects/index.ts";
 import { encodeNdjson } from "../../framing/index.ts";
-import { CliError, type ParsedCommand, quoteOption, quoteWord, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
 import { dialectOption } from "../dialect-option.ts";
 import { escapeJson } from "../fit-text.ts";
 import { readModes } from "../run/read-run-options.ts";
@@ -57,10 +57,11 @@ export function readOutputDialect(parsed: ParsedCommand): Dialect | undefined {
   return isJson ? DIALECTS.loom : dialect;
 }
 
-function describeTail({ argument = "", options }: ParsedCommand, cursor: string): string {
-  const kept = Object.entries(options).flatMap(([name, value]) => {
-    if (name === "after" || value === undefined || value === false) return [];
-    return value === true ? [`--${name}`] : [quoteOption(name, value)];
-  });
+function describeTail(parsed: ParsedCommand, cursor: string): string {
+  const { argument = "", options } = parsed;
+  const kept = quoteGiven(
+    parsed,
+    Object.keys(options).filter((name) => name !== "after"),
+  );
   return ["loom tail", quoteWord(argument), quoteOption("after", cursor), ...kept].join(" ");
 }
