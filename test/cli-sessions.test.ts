@@ -55,6 +55,10 @@ describe("sessions of a store", () => {
       code: 0,
       out: "second\n",
     });
+    const listing = await inStore("sessions", "list");
+    expect(listing.out).toMatch(/^second +\d+ s +What is 6\*7\?$/m);
+    const repeated = await inStore("sessions", "import", file, "--session", "second");
+    expect(repeated.err).toBe("imported 0 records\n");
     const fork = await inStore("sessions", "fork", "second", "--title", "Fork", "--json");
     expect(JSON.parse(fork.out)).toMatchObject({ title: "Fork", forked_from: { session_id: "second" } });
 
@@ -274,6 +278,7 @@ describe("sessions of a server", () => {
     const exported = await onServer("sessions", "export", "s");
     const file = writeInput("remote.ndjson", exported.out);
     expect(await onServer("sessions", "import", file, "--session", "t")).toMatchObject({ code: 0, out: "t\n" });
+    expect((await onServer("sessions", "list")).out).toMatch(/^t +\d+ s +Hello$/m);
     expect((await onServer("replay", "t", "--speed", "max")).out).toBe(
       "› Hello\nDone, 完成.\n\n› Hello again\nDone, 完成.\n",
     );

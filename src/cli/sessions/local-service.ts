@@ -15,13 +15,7 @@ import {
 } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type {
-  ForkedSession,
-  ForkSession,
-  IngestResult,
-  Session,
-  SessionDetails,
-} from "../../server/api/shapes.generated.ts";
+import type { ForkedSession, ForkSession, IngestResult, SessionDetails } from "../../server/api/shapes.generated.ts";
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import type { BlobStore } from "../../server/blobs/blob-store.ts";
 import { createAgentBlobs } from "../../server/blobs/create-agent-blobs.ts";
@@ -47,10 +41,12 @@ import { CliError } from "../command.ts";
 import { hideCredentials, isDatabase } from "../find-store.ts";
 import { openStore } from "../open-store.ts";
 import type { StoreParts } from "../store-parts.ts";
+import { readImportHead } from "./read-import-head.ts";
 import type {
   FileUpload,
   FollowRequest,
   FramesRequest,
+  ImportedSession,
   ImportRequest,
   IngestRequest,
   ServerAgent,
@@ -141,9 +137,17 @@ export class LocalService implements SessionService {
     return exportSession(this.#log, sessionId);
   }
 
-  async importSession({ body, sessionId, title }: ImportRequest): Promise<Session> {
-    const options = { ...(sessionId === undefined ? {} : { sessionId }), ...(title === undefined ? {} : { title }) };
-    return describeSession(await importSession(this.#log, body, options));
+  async importSession({ body, sessionId, title }: ImportRequest): Promise<ImportedSession> {
+    const head = await readImportHead(body);
+    const id = sessionId ?? head.sessionId;
+    const before = id === undefined ? undefined : await this.#log.getSession(id);
+    const name = title ?? head.title;
+    const options = {
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(name === undefined ? {} : { title: name }),
+    };
+    const after = await importSession(this.#log, head.body, options);
+    return { ...describeSession(after), added: after.lastId - Math.max(before?.lastId ?? 0, after.firstId - 1) };
   }
 
   async forkSession(from: string, options: ForkSession): Promise<ForkedSession> {

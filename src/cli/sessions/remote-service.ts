@@ -21,13 +21,14 @@ import type {
   SessionDetails,
   SessionList,
 } from "../../server/api/shapes.generated.ts";
-import { readSessionName } from "./read-session-name.ts";
+import { readImportHead } from "./read-import-head.ts";
 import { readRemoteFrames } from "./remote-frames.ts";
 import { ServerApi } from "./server-api.ts";
 import type {
   FollowRequest,
   FileUpload,
   FramesRequest,
+  ImportedSession,
   ImportRequest,
   IngestRequest,
   ServerAgent,
@@ -140,16 +141,33 @@ export class RemoteService implements SessionService {
   }
 
   /** Servers take records of others only as a recorded run, which cannot grant permissions. */
-  async importSession({ body, sessionId, title, signal }: ImportRequest): Promise<Session> {
-    const named = await readSessionName(body);
-    const id = sessionId ?? named.sessionId;
+  async importSession({ body, sessionId, title, signal }: ImportRequest): Promise<ImportedSession> {
+    const head = await readImportHead(body);
+    if (head.sessionId === undefined)
+      throw new LoomError("import_invalid", "Line 1: the record has no session_id", { line: 1 });
+    const id = sessionId ?? head.sessionId;
     const existing = await this.getSession(id);
     if (existing !== undefined && existing.last_event_id > 0)
       throw new LoomError("session_exists", `Session "${id}" exists on the server`, { session_id: id });
     if (title !== undefined)
       await this.#api.send({ method: "POST", path: "/v1/sessions", body: { session_id: id, title }, signal });
-    await this.#postStream(id, named.body, { dialect: "loom", framing: "ndjson" }, signal);
-    return this.#api.getJson<Session>({ path: pathOf(id) });
+    await this.#postStream(id, head.body, { dialect: "loom", framing: "ndjson" }, signal);
+    const session = await this.#api.getJson<Session>({ path: pathOf(id) });
+    const name = session.title ?? (await this.#giveTitle(id, head.title));
+    const added = session.last_event_id - session.first_event_id + 1;
+    return { ...session, ...(name === undefined ? {} : { title: name }), added };
+  }
+
+  /** Returns undefined if there is no title, or the token may only record. */
+  async #giveTitle(sessionId: string, title: string | undefined): Promise<string | undefined> {
+    if (title === undefined) return undefined;
+    try {
+      await this.renameSession(sessionId, title);
+      return title;
+    } catch (error) {
+      if (isLoomError(error, "forbidden")) return undefined;
+      throw error;
+    }
   }
 
   async forkSession(sessionId: string, options: ForkSession): Promise<ForkedSession> {

@@ -179,14 +179,14 @@ function toText(chunk: string | Uint8Array): string {
 async function importSession({ parsed, service, terminal, isJson }: SessionsCall): Promise<number> {
   const body = readChunks(parsed.argument ?? "-", terminal);
   const { signal } = new AbortController();
-  const session = await service.importSession({
+  const { added, ...session } = await service.importSession({
     body,
     sessionId: textOption(parsed, "session"),
     title: textOption(parsed, "title"),
     signal,
   });
   await printSession(session, terminal, isJson);
-  terminal.warn(`imported ${plural(session.last_event_id - session.first_event_id + 1, "record")}`);
+  terminal.warn(`imported ${plural(added, "record")}`);
   return 0;
 }
 

@@ -74,7 +74,7 @@ export const SESSIONS_IMPORT: CliCommand = {
   argument: "FILE",
   options: {
     session: { value: "ID", about: "ID of the session (default: the one in the file)" },
-    title: { value: "TEXT", about: "title of the session (default: none)" },
+    title: { value: "TEXT", about: "title of a new session (default: its first message)" },
     ...SERVICE_OPTIONS,
     json: { about: "print JSON" },
   },
@@ -95,7 +95,7 @@ export const SESSIONS_FORK: CliCommand = {
     before: { value: "RUN", about: "copy only what is before this run (default: everything that has ended)" },
     checkpoint: { value: "ID", about: "copy up to this checkpoint, and continue its run" },
     session: { value: "ID", about: "ID of the new session (default: generated)" },
-    title: { value: "TEXT", about: "title of the new session (default: that of the original)" },
+    title: { value: "TEXT", about: "title of the new session (default: that of the original, unless the original has it from a message that is not copied)" },
     ...SERVICE_OPTIONS,
     json: { about: "print JSON" },
   },

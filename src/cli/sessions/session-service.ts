@@ -77,8 +77,14 @@ export interface ImportRequest {
   readonly body: AsyncIterable<Uint8Array>;
   /** Default: the ID in the file. */
   readonly sessionId?: string | undefined;
+  /** Title of a new session. Default: derived from its first message. */
   readonly title?: string | undefined;
   readonly signal: AbortSignal;
+}
+
+export interface ImportedSession extends Session {
+  /** Number of records that the session did not have before. */
+  readonly added: number;
 }
 
 /** A file to attach to a message. */
@@ -110,7 +116,7 @@ export interface SessionService extends AsyncDisposable {
   listApprovals(sessionId: string): Promise<readonly PendingDecision[]>;
   /** Yields the stored records as NDJSON. */
   exportSession(sessionId: string, signal: AbortSignal): AsyncIterable<string | Uint8Array>;
-  importSession(request: ImportRequest): Promise<Session>;
+  importSession(request: ImportRequest): Promise<ImportedSession>;
   forkSession(sessionId: string, options: ForkSession): Promise<ForkedSession>;
   /** Returns false if the session does not exist. */
   deleteSession(sessionId: string): Promise<boolean>;
