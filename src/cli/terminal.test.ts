@@ -75,6 +75,11 @@ describe("check on a terminal", () => {
     expect(lines.map((line) => line.trim()).join(" ")).toContain("did not end");
   });
 
+  test("assumes 80 columns if the terminal has none", () => {
+    const { terminal } = createScreen({ columns: 0 });
+    expect([terminal.columns, terminal.errorColumns]).toEqual([80, 80]);
+  });
+
   test("announces that it reads standard input only on a terminal", async () => {
     const valid = '{"type":"run_start","run_id":"r"}\n{"reply":""}\n';
     const warningsOf = async (screen: Screen) => {

@@ -23,6 +23,9 @@ export interface Terminal {
   readonly errorColumns: number | undefined;
 }
 
+/** Some programs, such as `script`, open terminals of size 0. */
+const UNKNOWN_COLUMNS = 80;
+
 export type OutputStyle = Pick<Terminal, "columns" | "style">;
 
 /** Standard output was closed by its reader, for example `head`. This is not a failure. */
@@ -84,10 +87,10 @@ export function createTerminal(
     style: (style, text) => styleText(style, text, { stream: stdout }),
     styleError: (style, text) => styleText(style, text, { stream: stderr }),
     get columns() {
-      return stdout.isTTY ? stdout.columns : undefined;
+      return stdout.isTTY ? stdout.columns || UNKNOWN_COLUMNS : undefined;
     },
     get errorColumns() {
-      return stderr.isTTY ? stderr.columns : undefined;
+      return stderr.isTTY ? stderr.columns || UNKNOWN_COLUMNS : undefined;
     },
   };
 }
