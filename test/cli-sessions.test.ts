@@ -166,6 +166,12 @@ describe("sessions of a store", () => {
   test("errors say what to do next", async () => {
     const hints: readonly (readonly [args: readonly string[], code: number, text: RegExp])[] = [
       [["sessions", "show", "none"], 2, /no session `none` in this store\n +list the sessions with/],
+      [["sessions", "list", "--store", folder], 2, new RegExp(`\\(\`${folder}\`\\)\n +check the path`)],
+      [
+        ["sessions", "list", "--store", writeInput("text.db", "text\n".repeat(200))],
+        2,
+        /not a store.*text\.db`\)\n +check/,
+      ],
       [["sessions", "list", "--limit", "0"], 2, /`--limit 0` is not a number/],
       [["replay", "none"], 2, /no session `none`/],
       [["replay", "none", "--from", "loom"], 2, /there is no file `none`/],

@@ -1,5 +1,5 @@
 /** Turns the errors of stores and servers into messages that say what to do next. */
-import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
+import { type ErrorCode, isLoomError, type LoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 
 const ADVICE: { readonly [C in ErrorCode]?: string } = {
@@ -25,12 +25,21 @@ const ADVICE: { readonly [C in ErrorCode]?: string } = {
   ingest_invalid: "`loom check` lists everything that is wrong with the stream",
 };
 
+const OTHER_STORE = "check the path, or choose another store with --store or LOOM_STORE";
+
 /** Runs `work`. A LoomError becomes a CliError with a hint. */
 export async function explainErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    throw new CliError(error.message, ADVICE[error.code]);
+    throw new CliError(...describeError(error));
   }
+}
+
+function describeError({ code, message, details }: LoomError): readonly [message: string, hint: string | undefined] {
+  const { path } = details;
+  if (typeof path !== "string" || !code.startsWith("store_") || message.includes(path)) return [message, ADVICE[code]];
+  const isOpened = code !== "store_failed" && !message.startsWith("The file is not a store");
+  return [`${message} (\`${path}\`)`, isOpened ? ADVICE[code] : OTHER_STORE];
 }
