@@ -150,7 +150,13 @@ describe("in plain mode", () => {
     expect(waiting.out).toContain(`loom chat ${sessionId} --no-kb --workspace ${workspace}\n`);
     const answered = await chat("n not now\n", sessionId);
     expect([answered.code, answered.out]).toEqual([0, expect.stringMatching(/\? Allow write_file\?.*completed/s)]);
+    // A session that is newer, but did not change last.
+    const log = await openSqliteLog(env.LOOM_STORE);
+    await log.createSession("newer");
+    await log.close();
+    expect((await chat("n later\n", sessionId)).code).toBe(0);
     const again = await chat("Write hi to plain.txt\nalways\nWrite hi to plain2.txt\n", "--continue");
+    expect(again.out).toContain("you: n later");
     expect([again.code, again.out.match(/Allow/g)?.length]).toEqual([0, 1]);
     expect(existsSync(join(workspace, "plain2.txt"))).toBe(true);
     expect((await loom(["sessions", "list"], { env })).out).toContain("Plain");

@@ -25,7 +25,7 @@ export const CHAT: CliCommand = {
   summary: "Chat with an agent in the terminal.",
   argument: "SESSION",
   options: {
-    continue: { about: "continue the latest session" },
+    continue: { about: "continue the session that changed last, of the 200 newest" },
     ...Object.fromEntries(Object.entries(RUN.options).filter(([name]) => !NOT_IN_CHAT.has(name))),
     plain: {
       about:

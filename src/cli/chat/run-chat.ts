@@ -17,6 +17,9 @@ const SERVER_OPTIONS: ReadonlySet<string> = new Set(
   "server token-file agent reasoning system continue plain no-history".split(" "),
 );
 
+/** Number of the newest sessions among which `--continue` chooses. */
+const LATEST_AMONG = 200;
+
 export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const { options, argument } = parsed;
   if (argument !== undefined && options["continue"] === true)
@@ -72,9 +75,10 @@ async function openBackend(
   }
 }
 
+/** Sessions are listed by creation; among the newest, the one that changed last is meant. */
 async function findLatest(service: SessionService): Promise<string> {
-  const { items } = await service.listSessions({ limit: 1 });
-  const [latest] = items;
+  const { items } = await service.listSessions({ limit: LATEST_AMONG });
+  const [latest] = items.toSorted((one, other) => other.updated_at - one.updated_at);
   if (latest === undefined) throw new CliError("there is no session to continue", "start one with `loom chat`");
   return latest.session_id;
 }

@@ -91,8 +91,8 @@ async function listSessions({ parsed, terminal, service, isJson }: SessionsCall)
   return count === 0 && isSearch ? 1 : 0;
 }
 
-function describeRow({ session_id, updated_at, title = "", match }: ListedSession): readonly string[] {
-  return [session_id, formatAge(updated_at), match === undefined ? title : `${match.where}: ${match.snippet}`];
+function describeRow({ session_id, created_at, title = "", match }: ListedSession): readonly string[] {
+  return [session_id, formatAge(created_at), match === undefined ? title : `${match.where}: ${match.snippet}`];
 }
 
 async function showSession({ service, terminal, isJson, sessionId }: SessionsCall): Promise<number> {

@@ -36,7 +36,9 @@ function describeOption(key: ClientSettingKey, otherwise: string): CliOption {
 }
 
 export const SERVICE_NOTE =
-  "With --server or LOOM_SERVER, the command uses a server, with the token of --token-file, LOOM_TOKEN_FILE or LOOM_TOKEN. A stream that is cut continues where it was cut.";
+  "With --server or LOOM_SERVER, the command uses a server, with the token of --token-file, LOOM_TOKEN_FILE or LOOM_TOKEN.";
+
+export const STREAM_NOTE = `${SERVICE_NOTE} A stream that is cut continues where it was cut.`;
 
 /** Where the sessions are. */
 export type ServiceAddress =

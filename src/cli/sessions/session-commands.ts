@@ -1,6 +1,6 @@
 /** Declares `loom sessions`. */
 import type { CliCommand, CliOption } from "../command.ts";
-import { SERVICE_NOTE, SERVICE_OPTIONS } from "./server-settings.ts";
+import { SERVICE_NOTE, SERVICE_OPTIONS, STREAM_NOTE } from "./server-settings.ts";
 
 const JSON_LINES: CliOption = { about: "print NDJSON" };
 const LIMIT: CliOption = { value: "N", about: "maximum number of sessions (default: 20)" };
@@ -8,7 +8,7 @@ const FOUND = "Exit codes: 0 found, 1 nothing found, 2 could not be read.";
 
 export const SESSIONS_LIST: CliCommand = {
   name: "sessions list",
-  summary: "List sessions, newest first.",
+  summary: "List sessions by creation, newest first.",
   options: {
     limit: LIMIT,
     archived: { about: "only archived sessions (default: only others)" },
@@ -59,7 +59,7 @@ export const SESSIONS_EXPORT: CliCommand = {
   },
   notes: [
     "The records are in the `loom` dialect, as stored. `loom convert` writes other dialects. Uploaded images and files are not part of it; `loom backup` and `loom store copy` copy them.",
-    SERVICE_NOTE,
+    STREAM_NOTE,
     "Exit codes: 0 complete, 2 not complete.",
   ],
   examples: [
@@ -95,7 +95,11 @@ export const SESSIONS_FORK: CliCommand = {
     before: { value: "RUN", about: "copy only what is before this run (default: everything that has ended)" },
     checkpoint: { value: "ID", about: "copy up to this checkpoint, and continue its run" },
     session: { value: "ID", about: "ID of the new session (default: generated)" },
-    title: { value: "TEXT", about: "title of the new session (default: that of the original, unless the original has it from a message that is not copied)" },
+    title: {
+      value: "TEXT",
+      about:
+        "title of the new session (default: that of the original, unless the original has it from a message that is not copied)",
+    },
     ...SERVICE_OPTIONS,
     json: { about: "print JSON" },
   },

@@ -2,7 +2,7 @@
 import { DIALECT_NAMES } from "../../dialects/index.ts";
 import { STREAM_MODES } from "../../protocol/stream-modes.ts";
 import type { CliCommand, CliOption } from "../command.ts";
-import { SERVICE_NOTE, SERVICE_OPTIONS } from "./server-settings.ts";
+import { SERVICE_NOTE, SERVICE_OPTIONS, STREAM_NOTE } from "./server-settings.ts";
 
 const OUTPUT: { readonly [name: string]: CliOption } = {
   dialect: {
@@ -37,7 +37,7 @@ export const TAIL: CliCommand = {
     DIALECTS,
     FAILED_NOTE,
     "Ctrl-C ends the command, not the run, and prints the cursor to continue from.",
-    SERVICE_NOTE,
+    STREAM_NOTE,
     "Exit codes: 2 could not be read, 130 stopped, 141 standard output closed.",
   ],
   examples: [
@@ -72,7 +72,7 @@ export const REPLAY: CliCommand = {
     DIALECTS,
     "An argument that names a file is read as a file, `-` is standard input, and everything else is a session. Pauses are at most 3 s long. Frames without times are shown without pauses.",
     FAILED_NOTE,
-    SERVICE_NOTE,
+    STREAM_NOTE,
     "Exit codes: 0 shown, 1 some frames of FILE rejected, 2 could not be read, 130 stopped, 141 standard output closed.",
   ],
   examples: [
