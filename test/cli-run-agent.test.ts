@@ -427,7 +427,10 @@ describe("loom run", () => {
       expect([code, out]).toEqual([2, ""]);
       return err;
     };
-    expect(await refused("--model", "anthropic/claude", "hi")).toMatch(/^loom: anthropic needs an API key: .+\n$/);
+    expect(await refused("--model", "anthropic/claude", "hi")).toMatch(
+      /^loom: anthropic needs an API key: set ANTHROPIC_API_KEY\. .+\n$/,
+    );
+    expect(await refused("--model", "opnai/x", "hi")).toContain("set `--base-url` or OPNAI_BASE_URL.");
     expect(await refused("--workspace", "nowhere", "hi")).toBe("loom: workspace `nowhere` is not a folder\n");
     expect(existsSync(context.store)).toBe(false);
     expect(await refused("--session", "none", "--resume")).toBe("loom: no session `none` in this store\n");

@@ -111,7 +111,10 @@ describe("sessions of a store", () => {
     ]);
     expect((await inStore("runs", "--session", "broken")).out).toMatch(/^error \(ingest_invalid\) +\d+ d /);
     const empty = await loom(["ingest"], { input: "what\n", env });
-    expect([empty.code, empty.err]).toEqual([2, expect.stringMatching(/^loom: [^]*`loom check` lists/)]);
+    expect([empty.code, empty.err]).toEqual([
+      2,
+      expect.stringMatching(/^loom: [^]*set `--dialect` to[^]*`loom check` lists/),
+    ]);
     const missing = await inStore("ingest", "nofile");
     expect(missing).toEqual({ code: 2, out: "", err: "loom: `nofile` does not exist\n" });
     const last = await inStore("replay", "other", "--speed", "max");

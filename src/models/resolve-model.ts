@@ -139,7 +139,7 @@ function createUnknown({ provider, model }: ModelName, { urlVariable = "" }: Pro
   const names = [...PROVIDERS.keys()].join(", ");
   return new LoomError(
     "unknown_model",
-    `Unknown provider "${provider}". Known providers: ${names}. Any other provider needs a baseURL, as an option or in ${urlVariable}.`,
+    `Unknown provider "${provider}". Known providers: ${names}. Any other provider needs an address: set \`baseURL\` or ${urlVariable}.`,
     { provider },
   );
 }
@@ -147,7 +147,7 @@ function createUnknown({ provider, model }: ModelName, { urlVariable = "" }: Pro
 function createMissingKey(provider: string, { keyVariable = "" }: Provider): LoomError {
   return new LoomError(
     "missing_key",
-    `${provider} needs an API key: set ${keyVariable} or pass apiKey. The model "offline" works without a key.`,
+    `${provider} needs an API key: set ${keyVariable} or \`apiKey\`. The model "offline" works without a key.`,
     { provider, variable: keyVariable },
   );
 }

@@ -104,10 +104,14 @@ export function nameAgent(options: RunAgentOptions): string {
   return options.kind === "got" && options.adaptive === true ? "agot" : options.kind;
 }
 
-/** Replaces option names of the agent API in an error message with flag names. */
+/** Options of models and streams in error messages, with their flags. */
+const OTHER_FLAGS: { readonly [key: string]: string } = { baseURL: "base-url", dialect: "dialect" };
+
+/** Replaces option names of the API in an error message with flag names. */
 export function toFlagNames(message: string): string {
-  return message.replaceAll(/`(\w+)`/g, (quoted, word: string) => {
-    const flag = Object.entries(OPTIONS).find(([, { key }]) => key === word)?.[0];
+  // Keys are not options, because other users can see the arguments of a process.
+  return message.replace(" or `apiKey`", "").replaceAll(/`(\w+)`/g, (quoted, word: string) => {
+    const flag = Object.entries(OPTIONS).find(([, { key }]) => key === word)?.[0] ?? OTHER_FLAGS[word];
     return flag === undefined ? quoted : `\`--${flag}\``;
   });
 }

@@ -1,6 +1,7 @@
 /** Turns the errors of stores and servers into messages that say what to do next. */
 import { type ErrorCode, isLoomError, type LoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
+import { toFlagNames } from "../run/read-agent-options.ts";
 
 const ADVICE: { readonly [C in ErrorCode]?: string } = {
   unknown_session: "list the sessions with `loom sessions list`",
@@ -39,6 +40,7 @@ export async function explainErrors<T>(work: () => Promise<T>): Promise<T> {
 
 function describeError({ code, message, details }: LoomError): readonly [message: string, hint: string | undefined] {
   const { path } = details;
+  if (code === "ingest_invalid") return [toFlagNames(message), ADVICE[code]];
   if (typeof path !== "string" || !code.startsWith("store_") || message.includes(path)) return [message, ADVICE[code]];
   const isOpened = code !== "store_failed" && !message.startsWith("The file is not a store");
   return [`${message} (\`${path}\`)`, isOpened ? ADVICE[code] : OTHER_STORE];
