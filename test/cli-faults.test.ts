@@ -77,6 +77,7 @@ describe.concurrent("invalid arguments", () => {
   const refused: [args: string[], message: string][] = [
     [["chekc"], "unknown command `chekc`"],
     [["--nope"], "unknown option `--nope`"],
+    [["--verison"], "did you mean `--version`?"],
     [["help", "chekc"], "unknown command `chekc`"],
     [["check", "--nope"], "unknown option `--nope`"],
     [["check", "-x"], "unknown option `-x`"],

@@ -84,6 +84,7 @@ describe("parseCommand", () => {
   test("suggests the nearest option and subcommand", () => {
     const ask = (command: CliCommand, ...argv: readonly string[]) => readFault(() => parseCommand(command, argv));
     expect(ask(RUN, "--modle", "x")).toEqual(["unknown option `--modle`", "did you mean `--model`?"]);
+    expect(ask(RUN, "a", "b")).toEqual(["unexpected argument `b`", "put the message in quotes"]);
     expect(ask(RUN, "--Json")).toEqual(["unknown option `--Json`", "did you mean `--json`?"]);
     expect(ask(CHECK, "--xyzzy")).toEqual(["unknown option `--xyzzy`", "run `loom check --help` for usage"]);
     expect(ask(KB, "serach", "x")).toEqual(["unknown command `loom kb serach`", "did you mean `loom kb search`?"]);

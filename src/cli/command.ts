@@ -83,7 +83,11 @@ function parseOptions(command: CliCommand, argv: readonly string[]): ParsedComma
     if (value === "") throw usageError(command, `\`--${name}\` needs a value`);
   const { argument, takesMany = false, needsArgument = takesMany } = command;
   const allowed = argument === undefined ? 0 : takesMany ? Number.POSITIVE_INFINITY : 1;
-  if (positionals.length > allowed) throw usageError(command, `unexpected argument \`${positionals[allowed]}\``);
+  if (positionals.length > allowed) {
+    const message = `unexpected argument \`${positionals[allowed]}\``;
+    if (argument === "MESSAGE") throw new CliError(message, "put the message in quotes");
+    throw usageError(command, message);
+  }
   if (needsArgument && positionals.length === 0 && values["help"] !== true)
     throw usageError(command, `\`loom ${command.name}\` needs ${argument ?? ""}`);
   return { command, argument: positionals[0], arguments: positionals, options: values };

@@ -164,7 +164,10 @@ function findCommand(name: string): ListedCommand {
   const found = COMMANDS.find(({ command }) => command.name === name);
   if (found !== undefined) return found;
   const list = "run `loom --help` for a list";
-  if (name.startsWith("-")) throw new CliError(`unknown option \`${name}\``, list);
+  if (name.startsWith("-")) {
+    const option = name.startsWith("--") ? findNearest(name, ["version", "help"]) : undefined;
+    throw new CliError(`unknown option \`${name}\``, option === undefined ? list : `did you mean \`--${option}\`?`);
+  }
   const nearest = findNearest(
     name,
     COMMANDS.map(({ command }) => command.name),

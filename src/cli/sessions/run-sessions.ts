@@ -131,10 +131,11 @@ export function describeStatus({ status, code }: Pick<Run, "status" | "code">): 
 export async function findSession(service: SessionService, sessionId: string): Promise<SessionDetails> {
   const details = await service.getSession(sessionId);
   if (details !== undefined) return details;
-  throw new CliError(
-    `no session \`${sessionId}\` ${service.isRemote ? "on the server" : "in this store"}`,
-    "list the sessions with `loom sessions list`",
-  );
+  throw new CliError(`no session \`${sessionId}\` ${nameHost(service)}`, "list the sessions with `loom sessions list`");
+}
+
+function nameHost({ isRemote }: SessionService): string {
+  return isRemote ? "on the server" : "in this store";
 }
 
 function formatTime(ms: number): string {
@@ -144,11 +145,11 @@ function formatTime(ms: number): string {
 async function exportSession({ parsed, service, terminal, sessionId }: SessionsCall): Promise<number> {
   const file = textOption(parsed, "output");
   const { signal } = new AbortController();
+  await findSession(service, sessionId);
   if (file === undefined) {
     for await (const chunk of service.exportSession(sessionId, signal)) await terminal.write(toText(chunk));
     return 0;
   }
-  await findSession(service, sessionId);
   const output = createWriteStream(file, { flags: "wx", mode: 0o600 });
   let bytes = 0;
   try {
@@ -201,6 +202,7 @@ async function forkSession({ parsed, service, terminal, isJson, sessionId }: Ses
     title: textOption(parsed, "title"),
   };
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  await findSession(service, sessionId);
   const fork = await service.forkSession(sessionId, given);
   await printSession(fork, terminal, isJson);
   if (fork.checkpoint_id !== undefined && !service.isRemote)
@@ -228,7 +230,7 @@ async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCal
     if (isDeleted) deleted++;
     if (isJson) await printJson(terminal, { session_id, deleted: isDeleted });
     else if (isDeleted) await terminal.write(`deleted: ${cleanText(session_id)}\n`);
-    else terminal.warn(`no session \`${cleanText(session_id)}\``);
+    else terminal.warn(`loom: no session \`${cleanText(session_id)}\` ${nameHost(service)}`);
   }
   if (deleted === ids.length) return 0;
   return deleted > 0 ? 1 : 2;
