@@ -5,7 +5,7 @@ import { parseObject } from "../../protocol/json.ts";
 /** Longest first line that is searched, in bytes. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
-export interface ImportHead {
+interface ImportHead {
   /** Undefined if the first line is not a record. */
   readonly sessionId: string | undefined;
   /** Undefined if the first record is not a message. */
