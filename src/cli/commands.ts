@@ -106,10 +106,12 @@ export const RUN: CliCommand = {
     generator: {
       value: "HOW",
       about: "tot: propose, all candidates in one call, or sample, one call per candidate (default: propose)",
+      choices: ["propose", "sample"],
     },
     evaluator: {
       value: "HOW",
       about: "tot: value, rate each thought, or vote, compare the thoughts of a level (default: value)",
+      choices: ["value", "vote"],
     },
     samples: { value: "N", about: "tot: model calls per rating (default: 1, or 3 with --evaluator vote)" },
     threshold: {

@@ -24,23 +24,28 @@ function completeInBash(lines: readonly (readonly string[])[]): readonly (readon
 
 describe("completion", () => {
   test.skipIf(!hasShell("bash"))("bash completes commands, options and values", () => {
-    const [commands, started, subcommands, options, values, shells, none, after, files] = completeInBash([
-      ["loom", ""],
-      ["loom", "re"],
-      ["loom", "sessions", "e"],
-      ["loom", "sessions", "fork", "--"],
-      ["loom", "run", "--approve", ""],
-      ["loom", "completion", ""],
-      ["loom", "run", "--session", ""],
-      ["loom", "tail", "abc", "--dialect", "a"],
-      ["loom", "check", "/etc/host"],
-    ]);
+    const [commands, started, subcommands, options, values, shells, explained, raters, none, after, files] =
+      completeInBash([
+        ["loom", ""],
+        ["loom", "re"],
+        ["loom", "sessions", "e"],
+        ["loom", "sessions", "fork", "--"],
+        ["loom", "run", "--approve", ""],
+        ["loom", "completion", ""],
+        ["loom", "help", "rep"],
+        ["loom", "run", "--evaluator", ""],
+        ["loom", "run", "--session", ""],
+        ["loom", "tail", "abc", "--dialect", "a"],
+        ["loom", "check", "/etc/host"],
+      ]);
     expect(commands).toEqual(expect.arrayContaining(LISTED.map(({ name }) => name)));
     expect(started).toEqual(["replay", "restore"]);
     expect(subcommands).toEqual(["export"]);
     expect(options).toEqual(expect.arrayContaining(["--before", "--checkpoint", "--server", "--help"]));
     expect(values).toEqual(["ask", "always", "never"]);
     expect(shells).toEqual(["bash", "zsh", "fish"]);
+    expect(explained).toEqual(["replay"]);
+    expect(raters).toEqual(["value", "vote"]);
     expect(none).toEqual([]);
     expect(after).toEqual(["ai-sdk", "ag-ui"]);
     expect(files).toContain("/etc/hosts");

@@ -101,6 +101,7 @@ _loom() {
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then words="${names} help --help --version"; fi
   case "$cmd" in
+    help) if [[ $COMP_CWORD -eq 2 ]]; then words="${names}"; fi ;;
 ${groupCases.join("\n")}
   esac
   if [[ $COMP_CWORD -gt 1 && -z $words ]]; then
@@ -121,7 +122,7 @@ ${optionCases.join("\n")}
     COMPREPLY=($(IFS=' '; compgen -W "$words" -- "$cur"))
   fi
 }
-complete -F _loom loom
+complete -F _loom loom loom-agent
 `;
 }
 
@@ -147,7 +148,7 @@ function createZshScript(commands: readonly CliCommand[]): string {
     if (argument !== undefined) specs.push(quote(`*:${argument}:${zshWords(argumentValuesOf(command))}`));
     return `    ${quote(command.name)})\n      _arguments \\\n        ${specs.join(" \\\n        ")}\n      ;;`;
   });
-  return `#compdef loom
+  return `#compdef loom loom-agent
 # Completion of loom for zsh. Save it as _loom in a folder of $fpath.
 _loom() {
   local cmd=$words[2]
@@ -165,7 +166,7 @@ ${groupCases.join("\n")}
 ${cases.join("\n")}
   esac
 }
-if [[ $funcstack[1] == _loom ]]; then _loom "$@"; else compdef _loom loom; fi
+if [[ $funcstack[1] == _loom ]]; then _loom "$@"; else compdef _loom loom loom-agent; fi
 `;
 }
 
@@ -196,6 +197,7 @@ function createFishScript(commands: readonly CliCommand[]): string {
     if (values === "files") lines.push(`${start} -F`);
     else if (values !== "none") lines.push(`${start} -a ${quoteFish(values.join(" "))}`);
   }
+  lines.push("complete -c loom-agent -w loom");
   return `${lines.join("\n")}\n`;
 }
 
