@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { agent } from "../src/agents/index.ts";
+import { openSession } from "../src/engine/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
 import { OfflineModel } from "../src/models/index.ts";
 import { startLoomServer } from "../src/server/index.ts";
@@ -160,6 +161,24 @@ describe("in plain mode", () => {
     expect([again.code, again.out.match(/Allow/g)?.length]).toEqual([0, 1]);
     expect(existsSync(join(workspace, "plain2.txt"))).toBe(true);
     expect((await loom(["sessions", "list"], { env })).out).toContain("Plain");
+  });
+
+  test("continues an unfinished run with its own agent only", async () => {
+    const log = await openSqliteLog(env.LOOM_STORE);
+    for (const name of ["tot", "dice"]) {
+      const session = await openSession(log, `of-${name}`);
+      await session.startRun({ message: "Hello", agent: name });
+      await session.close({ run: "leave" });
+    }
+    await log.close();
+    expect((await chat("", "of-tot")).out).toContain("agent tot, as in the unfinished run of this session");
+    const refused = await chat("", "of-dice");
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain("uses the agent `dice`, which is not loaded\n      add `--agents FILE --agent dice`");
+    const again = await openSqliteLog(env.LOOM_STORE);
+    const [left] = await again.listRuns("of-dice");
+    expect(left?.status).toBe("live");
+    await again.close();
   });
 
   test("rejects unknown sessions and options that do not apply", async () => {

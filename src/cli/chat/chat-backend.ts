@@ -7,7 +7,7 @@ import { findNearest } from "../../protocol/find-nearest.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import type { Log } from "../../log/index.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { readVariable } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
@@ -124,6 +124,7 @@ class LocalBackend implements ChatBackend {
   async hold(sessionId: string): Promise<void> {
     if (this.#heldId === sessionId) return;
     await this.release();
+    await this.#takeAgent(sessionId);
     const { log, onNote } = this.#options;
     this.#heldId = sessionId;
     const holder = new SessionHolder({
@@ -138,6 +139,22 @@ class LocalBackend implements ChatBackend {
     holder.finished.catch((error: unknown) => {
       onNote(`messages are not run here: ${error instanceof Error ? cutColumns(error.message, 300) : "unknown error"}`);
     });
+  }
+
+  /** Takes the agent of an unfinished run, which this process would continue. */
+  async #takeAgent(sessionId: string): Promise<void> {
+    const { log, onNote } = this.#options;
+    if ((await log.getSession(sessionId)) === undefined) return;
+    const [latest] = await log.listRuns(sessionId, { limit: 1 });
+    if (latest?.status !== "live" || latest.agent === undefined || latest.agent === this.agentName) return;
+    const shown = cutColumns(latest.agent, 40);
+    if (!(await this.listAgents()).includes(latest.agent))
+      throw new CliError(
+        `the unfinished run of this session uses the agent \`${shown}\`, which is not loaded`,
+        `add \`--agents FILE --agent ${shown}\`, or cancel it with \`loom cancel ${quoteWord(sessionId)}\``,
+      );
+    await this.#change({ agent: latest.agent });
+    onNote(`agent ${shown}, as in the unfinished run of this session`);
   }
 
   async release(): Promise<void> {
