@@ -44,10 +44,9 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/seed.ts", "test/patience.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root)],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
-    // Threads start faster than processes. Some tests wait, so there are three threads for two cores. The long run has
-    // fewer, because its tests need more memory and processes.
+    // Threads start faster than processes. Some tests wait, so there are three threads for two cores.
     pool: "threads",
-    maxWorkers: mode === "long" ? "100%" : Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     sequence: { sequencer: SlowFilesFirst },
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
