@@ -1,10 +1,19 @@
 /**
  * The order of test files. Vitest sorts by the durations of the last run, or by size if there was none. Short files that
- * take long would then run last and alone, so they come first.
+ * take long, above all in the long run, would then run last and alone, so they come first.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-const SLOW: readonly string[] = ["src/log/sqlite/sqlite-log.test.ts"];
+const SLOW: readonly string[] = [
+  "src/log/sqlite/sqlite-log.test.ts",
+  "test/bounded.test.ts",
+  "test/client/faults.test.ts",
+  "test/cluster/cluster.test.ts",
+  "test/cluster/many-runs.test.ts",
+  "test/visual/visual.test.ts",
+  "test/durability/damage.test.ts",
+  "test/page/xss.test.ts",
+];
 
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

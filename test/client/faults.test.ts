@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DIALECTS } from "../../src/dialects/index.ts";
-import { sampleCases, SAMPLES } from "../sampling.ts";
+import { LONG, sampleCases, SAMPLES } from "../sampling.ts";
 import { sessionArbitrary } from "../run-arbitrary.ts";
 import {
   CONTIGUOUS_RUNS,
@@ -20,16 +20,15 @@ import {
 } from "./streams.ts";
 import { FORMS } from "../vectors.ts";
 
-const IS_LONG = process.env["LOOM_LONG"] === "1";
 /** Forms in which every loss is detected. */
 const NUMBERED = Object.entries(FORMS).flatMap(([form, { dialect, options }]) =>
   DIALECTS[dialect].traits.numbering === undefined || options?.envelope === false ? [] : [form],
 );
 const UNNUMBERED = Object.keys(FORMS).filter((form) => !NUMBERED.includes(form));
-/** The number of pairs grows quadratically, so long runs are sampled. */
-const MAX_PAIRS = IS_LONG ? 1_000_000 : 6;
+/** The time for all pairs grows with the cube of the length, so the pairs of runs of over 60 frames are sampled. */
+const MAX_PAIRS = LONG ? 1_770 : 6;
 /** Every change takes as long as the run, so of long runs only some positions are tested, and the last ones. */
-const MAX_POSITIONS = IS_LONG ? 1_000_000 : 16;
+const MAX_POSITIONS = LONG ? 1_000_000 : 16;
 
 /** `engine` numbers do not order changes that one request makes to another's to-do list. */
 const ENGINE_RUNS = CONTIGUOUS_RUNS.filter((run) => run !== "todo-between-turns");
@@ -51,7 +50,7 @@ function listRuns(form: string): readonly string[] {
   if (form === "loom") return CONTIGUOUS_RUNS;
   const runs = (form === "engine" ? ENGINE_RUNS : CONTIGUOUS_RUNS).filter((run) => !INTERLEAVED.includes(run));
   // The strict form differs from `loom` only in single frames, so long runs are tested in `loom` alone.
-  return form === "loom-strict" && !IS_LONG ? runs.filter((run) => !run.startsWith("agent-")) : runs;
+  return form === "loom-strict" && !LONG ? runs.filter((run) => !run.startsWith("agent-")) : runs;
 }
 
 function drop(texts: readonly string[], ...at: number[]): string[] {
