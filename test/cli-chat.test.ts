@@ -175,9 +175,13 @@ describe("in plain mode", () => {
     const refused = await chat("", "of-dice");
     expect(refused.code).toBe(2);
     expect(refused.err).toContain("uses the agent `dice`, which is not loaded\n      add `--agents FILE --agent dice`");
+    const stayed = await chat("Hello\n/open of-dice\nHello again\n");
+    expect(stayed.out).toContain("uses the agent `dice`, which is not loaded");
+    const [, ownId = ""] = /^continue with: loom chat (\w+)/m.exec(stayed.out) ?? [];
     const again = await openSqliteLog(env.LOOM_STORE);
     const [left] = await again.listRuns("of-dice");
     expect(left?.status).toBe("live");
+    expect((await again.listRuns(ownId)).map(({ status }) => status)).toEqual(["completed", "completed"]);
     await again.close();
   });
 

@@ -17,7 +17,7 @@ export interface CliOption {
   /** Placeholder of the value in the help text; absent for a switch. */
   readonly value?: string;
   readonly about: string;
-  /** Accepted values, for completion. Commands check the value themselves. */
+  /** Accepted values, for completion and for commands that check them. */
   readonly choices?: readonly string[];
   /** Left out of the option list. */
   readonly isUnlisted?: boolean;

@@ -6,6 +6,7 @@ import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
 import { STREAM_MODES } from "../protocol/stream-modes.ts";
 import type { CliCommand } from "./command.ts";
 import { AGENTS_NOTE } from "./load-agents.ts";
+import { BUILT_IN_AGENTS } from "./run/read-agent-options.ts";
 import { SERVICE_OPTIONS } from "./sessions/server-settings.ts";
 
 const INPUT = {
@@ -79,7 +80,7 @@ export const RUN: CliCommand = {
     agent: {
       value: "NAME",
       about: "agent: react, tot, got, agot or one of --agents (default: the first of --agents, or react)",
-      choices: ["react", "tot", "got", "agot"],
+      choices: BUILT_IN_AGENTS,
     },
     agents: {
       value: "FILE",

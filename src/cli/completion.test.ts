@@ -1,4 +1,4 @@
-// The script for bash is run in bash. Those for zsh and fish are parsed by their shells, if they are installed.
+// The scripts for bash and fish are run in their shells, and that for zsh is parsed by zsh, if they are installed.
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createCompletion } from "./completion.ts";
@@ -22,7 +22,36 @@ function completeInBash(lines: readonly (readonly string[])[]): readonly (readon
     .map((line) => line.split(/\s+/).filter((word) => word !== ""));
 }
 
+/** Completes the last word of each line in one fish. */
+function completeInFish(lines: readonly string[]): readonly (readonly string[])[] {
+  const calls = lines.map((line) => `complete -C '${line}'; echo ---`);
+  const input = [createCompletion("fish", LISTED), ...calls].join("\n");
+  const { stdout, stderr, status } = spawnSync("fish", ["--no-config", "-c", input], { encoding: "utf8" });
+  expect([status, stderr]).toEqual([0, ""]);
+  const words = (part: string): string[] => part.split("\n").flatMap((line) => line.split("\t")[0] || []);
+  return stdout.split("---\n").slice(0, -1).map(words);
+}
+
 describe("completion", () => {
+  test.skipIf(!hasShell("fish"))("fish completes commands, options and values", () => {
+    const [started, subcommands, options, levels, explained, none, files] = completeInFish([
+      "loom re",
+      "loom sessions e",
+      "loom sessions fork --",
+      "loom serve --log-level ",
+      "loom help rep",
+      "loom run help ",
+      "loom check /etc/host",
+    ]);
+    expect(started).toEqual(["replay", "restore"]);
+    expect(subcommands).toEqual(["export"]);
+    expect(options).toEqual(expect.arrayContaining(["--before", "--checkpoint", "--server", "--help"]));
+    expect(levels).toEqual(["debug", "error", "info", "silent", "warn"]);
+    expect(explained).toEqual(["replay"]);
+    expect(none).toEqual([]);
+    expect(files).toContain("/etc/hosts");
+  });
+
   test.skipIf(!hasShell("bash"))("bash completes commands, options and values", () => {
     const [commands, started, subcommands, options, values, shells, explained, raters, none, after, files] =
       completeInBash([
@@ -55,7 +84,7 @@ describe("completion", () => {
     const script = createCompletion(shell, LISTED);
     for (const { name } of LISTED) expect(script).toContain(name);
     if (!hasShell(shell)) return;
-    const { status, stderr } = spawnSync(shell, ["-n"], { input: script, encoding: "utf8" });
+    const { status, stderr } = spawnSync(shell, ["-n", "-c", script], { encoding: "utf8" });
     expect([status, stderr]).toEqual([0, ""]);
   });
 });

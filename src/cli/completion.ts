@@ -153,7 +153,7 @@ function createZshScript(commands: readonly CliCommand[]): string {
 _loom() {
   local cmd=$words[2]
   local -a choices
-  if (( CURRENT == 2 )); then
+  if (( CURRENT == 2 )) || [[ $cmd == help && CURRENT -eq 3 ]]; then
 ${describe(commands, "    ")}
     return
   fi
@@ -177,8 +177,9 @@ function zshWords(values: CompletedValues): string {
 
 function createFishScript(commands: readonly CliCommand[]): string {
   const lines = ["# Completion of loom for fish.", "complete -c loom -f"];
+  const isFirst = `__fish_use_subcommand; or string match -qr '^\\S+ help$' -- (string join " " (commandline -opc))`;
   for (const { name, summary } of commands)
-    lines.push(`complete -c loom -n __fish_use_subcommand -a ${name} -d ${quoteFish(summary)}`);
+    lines.push(`complete -c loom -n ${quoteFish(isFirst)} -a ${name} -d ${quoteFish(summary)}`);
   for (const { name, subcommands } of listGroups(commands)) {
     const words = subcommands.map(lastWord).join(" ");
     const isOpen = `__fish_seen_subcommand_from ${name}; and not __fish_seen_subcommand_from ${words}`;

@@ -8,15 +8,15 @@
 import { randomUUID } from "node:crypto";
 import { deriveTitle } from "../agents/derive-title.ts";
 import { LOG_LIMITS, type Log } from "../log/index.ts";
-import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, quoteWord, textOption } from "./command.ts";
+import { explainErrors } from "./explain-error.ts";
 import { readVariable } from "./find-store.ts";
 import { cutColumns } from "./fit-text.ts";
 import { loadAgents } from "./load-agents.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
 import { printModels } from "./run/print-models.ts";
-import { isBuiltIn, nameAgent, toFlagNames } from "./run/read-agent-options.ts";
+import { isBuiltIn, nameAgent } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
 import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
@@ -34,12 +34,7 @@ export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promi
   const file = textOption(parsed, "agents") ?? readVariable(process.env, "LOOM_AGENTS");
   const own = file === undefined ? {} : await loadAgents(file);
   const options = await readRunOptions(parsed, terminal, process.env, own);
-  try {
-    return await runInStore(options, terminal);
-  } catch (error) {
-    if (!isLoomError(error)) throw error;
-    throw new CliError(toFlagNames(error.message));
-  }
+  return explainErrors(async () => runInStore(options, terminal));
 }
 
 async function runInStore(options: RunOptions, terminal: Terminal): Promise<number> {

@@ -1,5 +1,5 @@
 /** Translates errors of SQLite and the file system to LoomErrors. LoomErrors pass through unchanged. */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ErrorCode } from "../protocol/index.ts";
 import { LoomError } from "../protocol/loom-error.ts";
@@ -29,9 +29,15 @@ export function asStoreError(error: unknown, path: string): LoomError {
   if (error instanceof LoomError) return error;
   const { errcode, code: name, message } = error as { errcode?: number; code?: string; message?: string };
   const known = SYSTEM_CODES[name ?? ""] ?? CODES[(errcode ?? 0) & 0xff];
-  const isUnopened = ((errcode ?? 0) & 0xff) === 14 && !isWritable(dirname(path));
-  const [code, about] = (isUnopened ? CODES[8] : known) ?? ["store_failed", "The store failed"];
+  const isUnopened = ((errcode ?? 0) & 0xff) === 14;
+  if (isUnopened && isFolder(path)) return new LoomError("store_failed", "The store is a folder", { path });
+  const isReadOnly = isUnopened && !isWritable(dirname(path));
+  const [code, about] = (isReadOnly ? CODES[8] : known) ?? ["store_failed", "The store failed"];
   return new LoomError(code, `${about}: ${message ?? String(error)}`, { path }, { cause: error });
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** Whether this process may write the file. SQLite does not report why it cannot open one. */

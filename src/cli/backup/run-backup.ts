@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { renewSessions, verifyStore } from "../../log/maintain-store.ts";
-import { isLoomError } from "../../protocol/index.ts";
 import { copyDatabase } from "../../sqlite/copy-database.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
+import { explainErrors } from "../explain-error.ts";
 import { cleanText, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { BACKUP, RESTORE } from "./backup-commands.ts";
@@ -22,10 +22,11 @@ const PRIVATE = { recursive: true, mode: 0o700 } as const;
 export async function runBackup(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const before = process.umask(0o077);
   try {
-    if (parsed.command === BACKUP) return await back(parsed, terminal);
-    return await (parsed.command === RESTORE ? restore : verify)(parsed, terminal);
+    return await explainErrors(async () => {
+      if (parsed.command === BACKUP) return back(parsed, terminal);
+      return (parsed.command === RESTORE ? restore : verify)(parsed, terminal);
+    });
   } catch (error) {
-    if (isLoomError(error)) throw new CliError(error.message);
     const { code, path } = error as NodeJS.ErrnoException;
     if (code === undefined || path === undefined) throw error;
     throw new CliError(`\`${path}\` cannot be read or written (${code})`);

@@ -40,7 +40,10 @@ export interface ChatBackend extends AsyncDisposable {
   selectAgent(name: string): Promise<void>;
   /** Throws a CliError if the model is not available. */
   selectModel(name: string): Promise<void>;
-  /** From now on, this process runs the messages of the session if no other process does. */
+  /**
+   * From now on, this process runs the messages of the session, and of no other, if no other process does. Throws a
+   * CliError if it cannot continue the unfinished run of the session; then nothing changes.
+   */
   hold(sessionId: string): Promise<void>;
   /** Stops running messages here. A live run is left for the next process. */
   release(): Promise<void>;
@@ -123,9 +126,13 @@ class LocalBackend implements ChatBackend {
 
   async hold(sessionId: string): Promise<void> {
     if (this.#heldId === sessionId) return;
+    const agent = await this.#findRunAgent(sessionId);
     await this.release();
-    await this.#takeAgent(sessionId);
     const { log, onNote } = this.#options;
+    if (agent !== undefined) {
+      await this.#change({ agent });
+      onNote(`agent ${cutColumns(agent, 40)}, as in the unfinished run of this session`);
+    }
     this.#heldId = sessionId;
     const holder = new SessionHolder({
       log,
@@ -141,20 +148,22 @@ class LocalBackend implements ChatBackend {
     });
   }
 
-  /** Takes the agent of an unfinished run, which this process would continue. */
-  async #takeAgent(sessionId: string): Promise<void> {
-    const { log, onNote } = this.#options;
-    if ((await log.getSession(sessionId)) === undefined) return;
+  /**
+   * The agent of an unfinished run, which this process would continue, if it is another than the current one. Throws a
+   * CliError if it is not loaded.
+   */
+  async #findRunAgent(sessionId: string): Promise<string | undefined> {
+    const { log } = this.#options;
+    if ((await log.getSession(sessionId)) === undefined) return undefined;
     const [latest] = await log.listRuns(sessionId, { limit: 1 });
-    if (latest?.status !== "live" || latest.agent === undefined || latest.agent === this.agentName) return;
+    if (latest?.status !== "live" || latest.agent === undefined || latest.agent === this.agentName) return undefined;
     const shown = cutColumns(latest.agent, 40);
     if (!(await this.listAgents()).includes(latest.agent))
       throw new CliError(
         `the unfinished run of this session uses the agent \`${shown}\`, which is not loaded`,
         `add \`--agents FILE --agent ${shown}\`, or cancel it with \`loom cancel ${quoteWord(sessionId)}\``,
       );
-    await this.#change({ agent: latest.agent });
-    onNote(`agent ${shown}, as in the unfinished run of this session`);
+    return latest.agent;
   }
 
   async release(): Promise<void> {

@@ -109,9 +109,10 @@ export class ChatController {
   async open(sessionId: string): Promise<void> {
     if ((await this.backend.service.getSession(sessionId)) === undefined)
       throw new CliError(`there is no session \`${sessionId}\``, "/sessions lists them");
-    await this.#switch(sessionId);
-    this.#isNew = false;
+    // If this fails, the chat stays in its session.
     await this.backend.hold(sessionId);
+    this.#switch(sessionId);
+    this.#isNew = false;
     await this.#conversation.open();
     const { lastTurn } = this.#conversation;
     this.#lastMessage = lastTurn?.messages.find(({ role }) => role === "user")?.mainContent;
@@ -165,9 +166,8 @@ export class ChatController {
     return [conversation, approver];
   }
 
-  async #switch(sessionId: string): Promise<void> {
+  #switch(sessionId: string): void {
     this.close();
-    await this.backend.release();
     this.#files.length = 0;
     this.#lastMessage = undefined;
     this.#missingReported = "";
@@ -208,7 +208,8 @@ export class ChatController {
         this.#help();
         return false;
       case "new":
-        await this.#switch(randomBytes(6).toString("hex"));
+        await this.backend.release();
+        this.#switch(randomBytes(6).toString("hex"));
         this.#isNew = true;
         this.#say("new session");
         return false;

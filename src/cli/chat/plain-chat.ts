@@ -60,7 +60,9 @@ export class PlainChat implements ChatSurface {
       const { agentName, modelName = "model of the server" } = this.#controller.backend;
       this.#say(`agent ${agentName}, ${modelName}; /help lists commands`);
       if (sessionId !== undefined) await this.#controller.open(sessionId);
-      return await Promise.race([this.#readLines(), this.#left.promise]);
+      const code = await Promise.race([this.#readLines(), this.#left.promise]);
+      this.#sayHowToContinue(code);
+      return code;
     } finally {
       this.#controller.close();
       this.#lines?.close();
@@ -135,9 +137,14 @@ export class PlainChat implements ChatSurface {
     await this.#settle();
     if (this.#question === undefined) return 0;
     this.#question.reject(WITHDRAWN);
-    const { sessionId } = this.#controller.conversation;
-    this.#say(`the run is left waiting for approval; continue with: ${this.#describeChat(sessionId)}`);
     return LEFT_WAITING;
+  }
+
+  #sayHowToContinue(code: number): void {
+    const { conversation, isNewSession } = this.#controller;
+    if (isNewSession || code === OUTPUT_CLOSED) return;
+    const state = code === LEFT_WAITING ? "the run is left waiting for approval; " : "";
+    this.#say(`${state}continue with: ${this.#describeChat(conversation.sessionId)}`);
   }
 
   /** Resolves when no run is under way, or it waits for the user. */

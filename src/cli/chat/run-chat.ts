@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { styleText } from "node:util";
 import { CliError, type ParsedCommand, quoteGiven, quoteWord } from "../command.ts";
 import { findDataFolder } from "../find-store.ts";
-import { explainErrors } from "../sessions/explain-error.ts";
+import { explainErrors } from "../explain-error.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
 import { readServiceAddress, type ServiceAddress } from "../sessions/server-settings.ts";
 import type { SessionService } from "../sessions/session-service.ts";

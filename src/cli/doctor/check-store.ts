@@ -4,9 +4,10 @@ import { dirname, resolve } from "node:path";
 import { openPostgres } from "../../postgres/postgres-database.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
+import { adviseOnStore } from "../explain-error.ts";
 import { hideCredentials, isDatabase } from "../find-store.ts";
 import { plural } from "../fit-text.ts";
-import { adviseOnStore, readStatus } from "../store/show-status.ts";
+import { readStatus } from "../store/show-status.ts";
 import { compareClocks } from "./compare-clocks.ts";
 import type { DoctorFinding } from "./doctor-finding.ts";
 
@@ -45,7 +46,7 @@ function findFolder(file: string): string {
 async function checkContents(store: string, options: PostgresOptions, shown: string): Promise<DoctorFinding> {
   const { status, problem } = await readStatus(store, options);
   if (problem !== undefined) {
-    const advice = adviseOnStore(problem.code);
+    const advice = adviseOnStore(problem, isDatabase(store));
     const message = `${shown}: ${problem.message}`;
     return { check: "store", status: "failed", message, ...(advice === undefined ? {} : { advice }) };
   }

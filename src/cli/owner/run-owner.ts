@@ -1,11 +1,11 @@
 /** `loom owner erase`: erases everything of an owner in a store, its blobs and its credentials. */
 import { existsSync } from "node:fs";
 import { assertOwner } from "../../log/rules.ts";
-import { isLoomError } from "../../protocol/index.ts";
 import { eraseOwner } from "../../server/commands/erase-owner.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
@@ -14,7 +14,7 @@ import type { Terminal } from "../terminal.ts";
 export async function runOwner(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const owner = parsed.argument ?? "";
   const store = textOption(parsed, "store") ?? findStore(process.env);
-  try {
+  return explainErrors(async () => {
     assertOwner(owner);
     if (parsed.options["yes"] !== true)
       throw new CliError(
@@ -22,11 +22,8 @@ export async function runOwner(parsed: ParsedCommand, terminal: Terminal): Promi
         "add --yes to erase it",
       );
     if (!isDatabase(store) && !existsSync(store)) throw new CliError(`the store ${cleanText(store)} does not exist`);
-    return await erase(owner, store, parsed, terminal);
-  } catch (error) {
-    if (!isLoomError(error)) throw error;
-    throw new CliError(error.message);
-  }
+    return erase(owner, store, parsed, terminal);
+  });
 }
 
 async function erase(owner: string, store: string, parsed: ParsedCommand, terminal: Terminal): Promise<number> {

@@ -1,6 +1,6 @@
 /** Reads the options of `loom run` that choose and configure the agent. Rejects options of other agents. */
 import type { Agent, GotOptions, ReactOptions, TotOptions } from "../../agents/index.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { type CliCommand, CliError, type ParsedCommand, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 
 /** Options given by the user; the agent has defaults for the others. */
@@ -24,9 +24,7 @@ interface AgentFlag {
   /** Name in the options of the agent. */
   readonly key: string;
   readonly agents: readonly RunAgentName[];
-  /** Accepted words. */
-  readonly words?: readonly string[];
-  /** Range of numbers; integers unless `isFraction`. */
+  /** Range of numbers; integers unless `isFraction`. The words of other options are those of the command. */
   readonly range?: readonly [least: number, most: number];
   readonly isFraction?: boolean;
 }
@@ -36,11 +34,11 @@ const GOT = ["got", "agot"] as const;
 
 const OPTIONS: { readonly [flag: string]: AgentFlag } = {
   "max-iterations": { key: "maxIterations", agents: ["react", ...GOT], range: [1, 1000] },
-  search: { key: "strategy", agents: TOT, words: ["breadth", "depth"] },
+  search: { key: "strategy", agents: TOT },
   beam: { key: "beam", agents: TOT, range: [1, 2000] },
-  generator: { key: "generate", agents: TOT, words: ["propose", "sample"] },
+  generator: { key: "generate", agents: TOT },
   candidates: { key: "candidates", agents: TOT, range: [1, 2000] },
-  evaluator: { key: "evaluate", agents: TOT, words: ["value", "vote"] },
+  evaluator: { key: "evaluate", agents: TOT },
   samples: { key: "evaluations", agents: TOT, range: [1, 100] },
   threshold: { key: "threshold", agents: TOT, range: [0, 1], isFraction: true },
   "max-depth": { key: "maxDepth", agents: ["tot", ...GOT], range: [0, 100] },
@@ -88,7 +86,7 @@ function readBuiltInAgent(parsed: ParsedCommand, name: RunAgentName): RunAgentOp
         `\`--${flag}\` does not apply to \`--agent ${name}\``,
         `it applies to ${option.agents.join(" and ")}`,
       );
-    options[option.key] = given === true ? true : readValue(flag, given, option);
+    options[option.key] = given === true ? true : readValue(flag, given, option, parsed.command);
   }
   if (options["strategy"] === "depth" && options["beam"] !== undefined)
     throw new CliError(
@@ -121,8 +119,14 @@ export function readChoice(option: string, value: string, known: readonly string
   throw new CliError(`\`--${option}\` does not accept \`${value}\``, `choose one of ${known.join(", ")}`);
 }
 
-function readValue(flag: string, given: string, { words, range, isFraction = false }: AgentFlag): string | number {
-  if (words !== undefined) return readChoice(flag, given, words);
+function readValue(
+  flag: string,
+  given: string,
+  { range, isFraction = false }: AgentFlag,
+  { options }: CliCommand,
+): string | number {
+  const { choices } = options[flag] ?? {};
+  if (choices !== undefined) return readChoice(flag, given, choices);
   const [least, most] = range ?? [0, Number.MAX_SAFE_INTEGER];
   const pattern = isFraction ? /^(?:\d+(?:\.\d+)?|\.\d+)$/ : /^\d+$/;
   const value = pattern.test(given) ? Number(given) : Number.NaN;

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { SessionDetails } from "../../server/api/shapes.generated.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
-import { explainErrors } from "../sessions/explain-error.ts";
+import { explainErrors } from "../explain-error.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
 import type { SessionService } from "../sessions/session-service.ts";
 import type { ServiceAddress } from "../sessions/server-settings.ts";

@@ -12,6 +12,7 @@ import { readLimits } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { collectDatabaseOptions, findUnusedSettings } from "../database-settings.ts";
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
+import { describeError } from "../explain-error.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
@@ -39,10 +40,8 @@ export async function runServer(settings: Settings, terminal: Terminal): Promise
   } catch (error) {
     if (!isLoomError(error)) throw error;
     const setting = SETTING_BY_ERROR[error.code];
-    throw new CliError(
-      `${setting === undefined ? "" : `${setting}: `}${toSettingNames(error.message)}`,
-      HINTS[error.code],
-    );
+    const [message, hint] = error.code.startsWith("store_") ? describeError(error) : [error.message, HINTS[error.code]];
+    throw new CliError(`${setting === undefined ? "" : `${setting}: `}${toSettingNames(message)}`, hint);
   }
 }
 
@@ -55,9 +54,6 @@ const SETTING_BY_ERROR: { readonly [code: string]: SettingKey } = {
 
 const HINTS: { readonly [code: string]: string } = {
   listen_failed: "choose another address with `--host` and `--port`, or LOOM_HOST and LOOM_PORT",
-  store_read_only: "choose another store with `--store FILE` or LOOM_STORE",
-  store_failed: "choose another store with `--store FILE` or LOOM_STORE",
-  store_unavailable: "check that PostgreSQL is running and that this machine can reach it",
   unknown_model:
     "choose a model with `--model` or LOOM_MODEL; set the URL of a provider with `--base-url` or LOOM_BASE_URL",
   missing_key: "or set LOOM_API_KEY",

@@ -18,7 +18,8 @@ function describeSetting(key: SettingKey): CliOption {
   ];
   const isOff = flagOf(key) === `no-${key}`;
   const text = `${isOff ? "do not " : ""}${about} (${notes.join("; ")})`;
-  return kind.placeholder === undefined ? { about: text } : { value: kind.placeholder, about: text };
+  if (kind.placeholder === undefined) return { about: text };
+  return { value: kind.placeholder, about: text, ...(kind.choices === undefined ? {} : { choices: kind.choices }) };
 }
 
 /** Returns the default in Markdown, or an empty string if there is none. */

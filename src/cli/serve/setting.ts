@@ -13,6 +13,8 @@ export interface SettingKind<T> {
   read(given: unknown): T | undefined;
   /** Completes the error "VALUE is not …", for example `a port number from 0 to 65535`. */
   readonly expected: string;
+  /** All accepted values, if there are few. */
+  readonly choices?: readonly string[];
   /** Formats a value so that `read` accepts it. */
   show(value: T): string;
   /** In the configuration file, the path is relative to that file. */
@@ -128,6 +130,7 @@ export function chooseOf<T extends string>(...values: readonly T[]): SettingKind
   return {
     placeholder: "CHOICE",
     expected: `one of ${values.join(", ")}`,
+    choices: values,
     read: (given) => values.find((value) => value === given),
     show: (value) => value,
   };

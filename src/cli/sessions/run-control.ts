@@ -8,7 +8,7 @@ import { cleanText, cutColumns } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
-import { explainErrors } from "./explain-error.ts";
+import { explainErrors } from "../explain-error.ts";
 import { type BusyRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
 import { CANCEL, RUNS } from "./run-commands.ts";

@@ -9,7 +9,7 @@ import { cleanText, plural } from "../fit-text.ts";
 import { framingOption } from "../input.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
-import { explainErrors } from "./explain-error.ts";
+import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { printJson } from "./run-sessions.ts";
 import { STOPPED } from "./until-stopped.ts";

@@ -6,7 +6,7 @@ import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { cutColumns } from "../fit-text.ts";
 import { readInput } from "../input.ts";
 import type { Terminal } from "../terminal.ts";
-import { explainErrors } from "./explain-error.ts";
+import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { encodeFrame, readOutputDialect } from "./run-tail.ts";
 import { findSession } from "./run-sessions.ts";

@@ -9,7 +9,7 @@ import { formatAge, formatTable } from "../format-table.ts";
 import { readChunks } from "../read-chunks.ts";
 import { findPromptTerminal } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
-import { explainErrors } from "./explain-error.ts";
+import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import {
   SESSIONS_DELETE,

@@ -6,7 +6,7 @@ import { dialectOption } from "../dialect-option.ts";
 import { escapeJson } from "../fit-text.ts";
 import { readModes } from "../run/read-run-options.ts";
 import type { Terminal } from "../terminal.ts";
-import { explainErrors } from "./explain-error.ts";
+import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { findSession } from "./run-sessions.ts";
 import { SessionScreen } from "./session-screen.ts";

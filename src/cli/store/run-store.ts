@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { migrateStore, renewStore } from "../../log/maintain-store.ts";
-import { isLoomError } from "../../protocol/index.ts";
 import { POSTGRES_DEFAULTS, type PostgresOptions } from "../../postgres/postgres-options.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readDatabaseOptions, readSchema } from "../database-settings.ts";
+import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
@@ -18,13 +18,12 @@ export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promi
   // Files of a store are for their owner only.
   const before = process.umask(0o077);
   try {
-    if (parsed.command === STORE_STATUS)
-      return await showStatus(readStore(parsed), readOptions(parsed, "schema"), parsed, terminal);
-    if (parsed.command === STORE_RENEW) return await renew(parsed, terminal);
-    return await (parsed.command === STORE_MIGRATE ? migrate : copy)(parsed, terminal);
-  } catch (error) {
-    if (isLoomError(error)) throw new CliError(error.message);
-    throw error;
+    return await explainErrors(async () => {
+      if (parsed.command === STORE_STATUS)
+        return showStatus(readStore(parsed), readOptions(parsed, "schema"), parsed, terminal);
+      if (parsed.command === STORE_RENEW) return renew(parsed, terminal);
+      return (parsed.command === STORE_MIGRATE ? migrate : copy)(parsed, terminal);
+    });
   } finally {
     process.umask(before);
     terminal.progress(undefined);

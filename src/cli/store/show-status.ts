@@ -5,30 +5,11 @@ import type { StoredPartVersion, StoreStatus } from "../../log/store-status.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
+import { adviseOnStore, type StoreProblem } from "../explain-error.ts";
 import { hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson } from "../fit-text.ts";
 import type { ParsedCommand } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
-
-/** What to do about an error, by its code. */
-const ADVICE: { readonly [code: string]: string } = {
-  store_missing: "create it with `loom store migrate`, or choose another store with --store or LOOM_STORE",
-  store_outdated: "run `loom store migrate`",
-  store_unavailable: "start the database, and check host and port of the URL",
-  store_newer: "upgrade Loom",
-  store_corrupt: "restore a backup; `loom verify` names what is damaged",
-  store_failed: "check the user, the password, the name of the database and the permissions",
-};
-
-/** What to do about a store that cannot be used, by its error code. */
-export function adviseOnStore(code: string): string | undefined {
-  return ADVICE[code];
-}
-
-interface Problem {
-  readonly code: string;
-  readonly message: string;
-}
 
 export async function showStatus(
   store: string,
@@ -38,7 +19,7 @@ export async function showStatus(
 ): Promise<number> {
   const { status, problem } = await readStatus(store, database);
   const kind = isDatabase(store) ? "postgres" : "sqlite";
-  const advice = problem === undefined ? undefined : adviseOnStore(problem.code);
+  const advice = problem === undefined ? undefined : adviseOnStore(problem, kind === "postgres");
   const where = { kind, store: hideCredentials(store), ...(kind === "postgres" ? { schema: database.schema } : {}) };
   const { counts } = status ?? {};
   const contents =
@@ -79,7 +60,7 @@ export async function showStatus(
 export async function readStatus(
   store: string,
   database: PostgresOptions,
-): Promise<{ readonly status?: StoreStatus; readonly problem: Problem | undefined }> {
+): Promise<{ readonly status?: StoreStatus; readonly problem: StoreProblem | undefined }> {
   try {
     if (!isDatabase(store) && !existsSync(store))
       return { problem: { code: "store_missing", message: "the file does not exist" } };

@@ -1,9 +1,9 @@
 /**
  * `loom token`: creates, lists and revokes tokens of a store. Running servers see changes immediately.
  */
-import { isLoomError } from "../../protocol/index.ts";
 import { auditCommand } from "../audit-command.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { type ParsedCommand, textOption } from "../command.ts";
+import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
@@ -14,14 +14,11 @@ import { readNewToken } from "./read-new-token.ts";
 import { TOKEN_CREATE, TOKEN_LIST } from "./token-commands.ts";
 
 export async function runTokens(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  try {
+  return explainErrors(async () => {
     await using store = await openStore(textOption(parsed, "store") ?? findStore(process.env));
     if (parsed.command === TOKEN_CREATE) return await create(parsed, store, terminal);
     return await (parsed.command === TOKEN_LIST ? list : revoke)(parsed, store, terminal);
-  } catch (error) {
-    if (!isLoomError(error)) throw error;
-    throw new CliError(error.message);
-  }
+  });
 }
 
 async function create(parsed: ParsedCommand, store: StoreParts, terminal: Terminal): Promise<number> {

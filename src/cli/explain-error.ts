@@ -1,7 +1,7 @@
 /** Turns the errors of stores and servers into messages that say what to do next. */
-import { type ErrorCode, isLoomError, type LoomError } from "../../protocol/index.ts";
-import { CliError } from "../command.ts";
-import { toFlagNames } from "../run/read-agent-options.ts";
+import { type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
+import { CliError } from "./command.ts";
+import { toFlagNames } from "./run/read-agent-options.ts";
 
 const ADVICE: { readonly [C in ErrorCode]?: string } = {
   unknown_session: "list the sessions with `loom sessions list`",
@@ -28,6 +28,13 @@ const ADVICE: { readonly [C in ErrorCode]?: string } = {
 
 const OTHER_STORE = "check the path, or choose another store with --store or LOOM_STORE";
 
+/** What to do about a database that cannot be used. `store_missing` and `store_outdated` come from `loom store status`. */
+const DATABASE_ADVICE: { readonly [code: string]: string } = {
+  store_missing: "create it with `loom store migrate`, or choose another store with --store or LOOM_STORE",
+  store_outdated: "run `loom store migrate`",
+  store_failed: "check the user, the password, the name of the database and the permissions",
+};
+
 /** Runs `work`. A LoomError becomes a CliError with a hint. */
 export async function explainErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -38,10 +45,26 @@ export async function explainErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function describeError({ code, message, details }: LoomError): readonly [message: string, hint: string | undefined] {
+/** Returns the message of an error with the path of a store, and what to do next. */
+export function describeError({ code, message, details }: LoomError): readonly [message: string, hint?: string] {
   const { path } = details;
-  if (code === "ingest_invalid") return [toFlagNames(message), ADVICE[code]];
-  if (typeof path !== "string" || !code.startsWith("store_") || message.includes(path)) return [message, ADVICE[code]];
-  const isOpened = code !== "store_failed" && !message.startsWith("The file is not a store");
-  return [`${message} (\`${path}\`)`, isOpened ? ADVICE[code] : OTHER_STORE];
+  const isNamed = typeof path !== "string" || !code.startsWith("store_") || message.includes(path);
+  const shown = toFlagNames(isNamed ? message : `${message} (\`${path}\`)`);
+  const hint = typeof path === "string" ? adviseOnFile({ code, message }) : ADVICE[code];
+  return hint === undefined ? [shown] : [shown, hint];
+}
+
+export interface StoreProblem {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What to do about a store that cannot be used. */
+export function adviseOnStore(problem: StoreProblem, isDatabase: boolean): string | undefined {
+  return isDatabase ? (DATABASE_ADVICE[problem.code] ?? ADVICE[problem.code as ErrorCode]) : adviseOnFile(problem);
+}
+
+function adviseOnFile({ code, message }: StoreProblem): string | undefined {
+  const isOther = code === "store_failed" || code === "store_read_only" || message.startsWith("The file is not a ");
+  return isOther ? OTHER_STORE : (ADVICE[code as ErrorCode] ?? DATABASE_ADVICE[code]);
 }
