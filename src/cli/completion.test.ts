@@ -28,7 +28,7 @@ function completeInFish(lines: readonly string[]): readonly (readonly string[])[
   const input = [createCompletion("fish", LISTED), ...calls].join("\n");
   const { stdout, stderr, status } = spawnSync("fish", ["--no-config", "-c", input], { encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
-  const words = (part: string): string[] => part.split("\n").flatMap((line) => line.split("\t")[0] || []);
+  const words = (part: string): string[] => part.match(/^[^\t\n]+/gm) ?? [];
   return stdout.split("---\n").slice(0, -1).map(words);
 }
 
