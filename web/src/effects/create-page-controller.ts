@@ -3,10 +3,10 @@ import { connect, createLoomReceiver, createWebSocketTransport, type Receiver } 
 import { chooseLanguage, findStage, type UiStateCache } from "loom-agent/react";
 import { type Api, createApi } from "../api/create-api.ts";
 import { hasAccess, may } from "../store/access.ts";
-import { type ComposingState, findWaiting, type WaitingMessage } from "../store/composing.ts";
+import { findWaiting, type WaitingMessage } from "../store/composing.ts";
 import { createStore, type ReducerStore } from "../store/create-store.ts";
 import { createPageState, type PageAction, type PageState, reducePage } from "../store/page-state.ts";
-import { saveDrafts, readDrafts } from "../store/stored-drafts.ts";
+import { readDrafts } from "../store/stored-drafts.ts";
 import {
   formatRoute,
   formatSharedRoute,
@@ -22,6 +22,7 @@ import { type ActivityEffects, createActivityEffects } from "./activity-effects.
 import { type AlertEffects, createAlertEffects } from "./alert-effects.ts";
 import { type AttachmentEffects, createAttachmentEffects } from "./attachment-effects.ts";
 import { Connections } from "./connections.ts";
+import { storeDrafts } from "./draft-storage.ts";
 import { attempt, createId, type EffectContext } from "./effect-context.ts";
 import { storeInstructions } from "./instruction-storage.ts";
 import { createExportEffects, type ExportEffects } from "./export-effects.ts";
@@ -138,6 +139,8 @@ export function createPageController(): PageController {
     alerts,
   });
   const instructions = storeInstructions(store, settings);
+  const storedDrafts = storeDrafts(store, drafts);
+  addEventListener("pagehide", () => storedDrafts.save());
   const versions = createVersionEffects(context);
   const sessions = createSessionEffects(context, (session) => void versions.loadVersions(session));
   const messages = createMessageEffects(context);
@@ -146,6 +149,7 @@ export function createPageController(): PageController {
     setShared: (session) =>
       history.replaceState(null, "", session === undefined ? formatRoute(undefined) : formatSharedRoute(session)),
     onEnter() {
+      if (!storedDrafts.claim()) unsent.clear();
       instructions.load();
       connections.retryAll();
       followRoute();
@@ -214,7 +218,6 @@ export function createPageController(): PageController {
     if (current !== undefined && hasTurns(receiver, current)) void sessions.loadDetails(current);
   });
   followSettings(store, settings);
-  storeDrafts(store, drafts);
   const secret = takeShareSecret();
   if (secret === undefined) void access.checkAccess();
   else void access.openLink(secret);
@@ -283,23 +286,6 @@ function followSettings(store: ReducerStore<PageState, PageAction>, storage: Key
     apply();
     saveSettings(storage, settings);
   });
-}
-
-/** Drafts are stored after a pause in typing. */
-const DRAFTS_MS = 400;
-
-function storeDrafts(store: ReducerStore<PageState, PageAction>, storage: KeyValueStorage | undefined): void {
-  let composing: ComposingState = store.getSnapshot().composing;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const save = (): void => saveDrafts(storage, composing);
-  store.subscribe(() => {
-    const now = store.getSnapshot().composing;
-    if (now === composing) return;
-    composing = now;
-    clearTimeout(timer);
-    timer = setTimeout(save, DRAFTS_MS);
-  });
-  addEventListener("pagehide", save);
 }
 
 /** Some browsers throw when storage is accessed. */

@@ -20,26 +20,44 @@ const MAX_STORED = 20;
 const MAX_CHARACTERS = 50_000;
 
 interface StoredDrafts {
+  /** The user who wrote them; empty if authentication is off. */
+  readonly owner?: string | undefined;
   readonly drafts: readonly (readonly [string, ComposerDraft])[];
   readonly waiting: readonly (readonly [string, readonly WaitingMessage[]])[];
 }
 
 export function readDrafts(storage: KeyValueStorage | undefined): ComposingState {
+  const stored = readStored(storage);
+  if (stored === undefined) return EMPTY_COMPOSING;
+  return {
+    ...EMPTY_COMPOSING,
+    drafts: readEntries(stored["drafts"], readDraft),
+    waiting: readEntries(stored["waiting"], (value) => readList(value, isMessage)),
+  };
+}
+
+/** Returns undefined if nothing is stored. */
+export function readDraftOwner(storage: KeyValueStorage | undefined): string | undefined {
+  const owner = readStored(storage)?.["owner"];
+  return isText(owner) ? owner : undefined;
+}
+
+function readStored(storage: KeyValueStorage | undefined): UnknownFields | undefined {
   try {
     const stored: unknown = JSON.parse(storage?.getItem(DRAFTS_KEY) ?? "null");
-    if (!isObject(stored)) return EMPTY_COMPOSING;
-    return {
-      ...EMPTY_COMPOSING,
-      drafts: readEntries(stored["drafts"], readDraft),
-      waiting: readEntries(stored["waiting"], (value) => readList(value, isMessage)),
-    };
+    return isObject(stored) ? stored : undefined;
   } catch {
-    return EMPTY_COMPOSING;
+    return undefined;
   }
 }
 
-export function saveDrafts(storage: KeyValueStorage | undefined, { drafts, waiting }: ComposingState): void {
+export function saveDrafts(
+  storage: KeyValueStorage | undefined,
+  { drafts, waiting }: ComposingState,
+  owner?: string,
+): void {
   const stored: StoredDrafts = {
+    owner,
     drafts: [...drafts]
       .slice(-MAX_STORED)
       .map(([session, { text, attachments }]) => [
