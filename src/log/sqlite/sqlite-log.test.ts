@@ -45,7 +45,7 @@ describeLog(
     // In the long run each test has a new store.
     isShared: !LONG,
   },
-  { numRuns: LONG ? 2000 : 3 },
+  { numRuns: LONG ? 1000 : 3 },
 );
 
 test("rejects writes when the queue is full, and continues afterwards", async () => {
