@@ -174,9 +174,9 @@ describe("in plain mode", () => {
     expect((await chat("", "of-tot")).out).toContain("agent tot, as in the unfinished run of this session");
     const refused = await chat("", "of-dice");
     expect(refused.code).toBe(2);
-    expect(refused.err).toContain("uses the agent `dice`, which is not loaded\n      add `--agents FILE --agent dice`");
+    expect(refused.err).toContain("uses the agent `dice`, not `react`\n      add `--agents FILE --agent dice`");
     const stayed = await chat("Hello\n/open of-dice\nHello again\n");
-    expect(stayed.out).toContain("uses the agent `dice`, which is not loaded");
+    expect(stayed.out).toContain("uses the agent `dice`, not `react`");
     const [, ownId = ""] = /^continue with: loom chat (\w+)/m.exec(stayed.out) ?? [];
     const again = await openSqliteLog(env.LOOM_STORE);
     const [left] = await again.listRuns("of-dice");

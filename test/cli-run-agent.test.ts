@@ -347,15 +347,13 @@ describe("loom run", () => {
     expect(refused).toEqual({
       code: 2,
       out: "",
-      err: "loom: the run to resume uses the agent `tot`, not `react`\n      add `--agent tot`\n",
+      err:
+        "loom: the unfinished run of this session uses the agent `tot`, not `react`\n" +
+        "      add `--agent tot`, or cancel it with `loom cancel s`\n",
     });
     // A message would continue the run too.
     const other = await run(context, "--session", "s", "6*7");
-    expect([other.code, other.err]).toEqual([
-      2,
-      "loom: the unfinished run of this session uses the agent `tot`, not `react`\n" +
-        "      add `--agent tot`, or cancel it with `loom cancel s`\n",
-    ]);
+    expect([other.code, other.err]).toEqual([2, refused.err]);
     const log = await openSqliteLog(context.store);
     expect(await log.listPending("s")).toEqual([]);
     const session = await openSession(log, "own");
@@ -363,7 +361,7 @@ describe("loom run", () => {
     await session.close({ run: "leave" });
     await log.close();
     const own = await run(context, "--session", "own", "--resume");
-    expect([own.code, own.err]).toEqual([2, expect.stringContaining("add `--agents FILE --agent dice`\n")]);
+    expect([own.code, own.err]).toEqual([2, expect.stringContaining("add `--agents FILE --agent dice`, or")]);
     const { code, out, err } = await run(context, "--session", "s", "--agent", "tot", "--resume", "--json");
     expect({ code, err, issues: findIssues(out) }).toEqual({ code: 0, err: "", issues: [] });
     expect(out.startsWith(killed.out())).toBe(true);

@@ -8,15 +8,16 @@
 import { randomUUID } from "node:crypto";
 import { deriveTitle } from "../agents/derive-title.ts";
 import { LOG_LIMITS, type Log } from "../log/index.ts";
-import { CliError, type ParsedCommand, quoteWord, textOption } from "./command.ts";
+import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { explainErrors } from "./explain-error.ts";
 import { readVariable } from "./find-store.ts";
 import { cutColumns } from "./fit-text.ts";
 import { loadAgents } from "./load-agents.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
+import { describeOtherAgent, findOtherAgent } from "./run/find-other-agent.ts";
 import { printModels } from "./run/print-models.ts";
-import { isBuiltIn, nameAgent } from "./run/read-agent-options.ts";
+import { nameAgent } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
 import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
@@ -49,9 +50,21 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
   try {
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
-    const onHeld = (): void =>
-      terminal.warn(`another process holds session \`${cutColumns(sessionId, 100)}\` and runs the message`);
-    await using holder = new SessionHolder({ log, sessionId, agent, onError, onHeld });
+    const agentName = nameAgent(options.agent);
+    await using holder = new SessionHolder({
+      log,
+      sessionId,
+      agent,
+      agentName,
+      cancelCommand: options.describeCommand("cancel"),
+      onError,
+      onHeld: () =>
+        terminal.warn(
+          `another process holds session \`${cutColumns(sessionId, 100)}\`; the message runs there if the process has the agent \`${agentName}\`, otherwise here afterwards`,
+        ),
+      onOtherAgent: (name) =>
+        terminal.warn(`a queued message for the agent \`${cutColumns(name, 40)}\` is left to another process`),
+    });
     return await new WatchedRun(new LocalService(log), options, target, holder, terminal).watch();
   } finally {
     await agent.close();
@@ -67,13 +80,15 @@ export function createReporter(terminal: Pick<Terminal, "warn">): (error: unknow
 }
 
 /** Sends the message, or finds the run to resume. */
-async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): Promise<WatchTarget> {
-  if (message === undefined) return findUnfinishedRun(log, sessionId, nameAgent(agent));
+async function findTarget(log: Log, options: RunOptions): Promise<WatchTarget> {
+  const { sessionId, message, agent } = options;
+  const other = await findOtherAgent(log, sessionId, nameAgent(agent));
+  if (other !== undefined) throw describeOtherAgent(other, nameAgent(agent), options.describeCommand("cancel"));
+  if (message === undefined) return findUnfinishedRun(log, sessionId);
   const title = deriveTitle(message);
   const { lastId } = await log.createSession(sessionId, title === undefined ? {} : { title });
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  // This process would continue a live run, which may also need an approval first.
-  if (latest?.status === "live") assertSameAgent(latest.agent, nameAgent(agent), sessionId);
+  // A live run may need an approval first, so it is shown, too.
   const after = latest?.status === "live" ? latest.firstId - 1 : lastId;
   const [runId, commandId] = [randomUUID(), randomUUID()];
   const body = { run_id: runId, message, agent: nameAgent(agent) };
@@ -81,30 +96,15 @@ async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): 
   return { runId, after, commandId };
 }
 
-async function findUnfinishedRun(log: Log, sessionId: string, choice: string): Promise<WatchTarget> {
+async function findUnfinishedRun(log: Log, sessionId: string): Promise<WatchTarget> {
   const info = await log.getSession(sessionId);
   if (info === undefined) throw new CliError(`no session \`${sessionId}\` in this store`);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  if (latest?.status === "live") {
-    assertSameAgent(latest.agent, choice);
-    return { runId: latest.runId, after: latest.firstId - 1, storedTo: info.lastId };
-  }
+  if (latest?.status === "live") return { runId: latest.runId, after: latest.firstId - 1, storedTo: info.lastId };
   for (const { kind, body, commandId } of await log.listPending(sessionId)) {
-    const { run_id: runId, agent } = body;
-    if (kind !== "enqueue" || typeof runId !== "string") continue;
-    assertSameAgent(typeof agent === "string" ? agent : undefined, choice);
-    return { runId, after: info.lastId, commandId };
+    const { run_id: runId } = body;
+    if (kind === "enqueue" && typeof runId === "string") return { runId, after: info.lastId, commandId };
   }
   const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
   throw new CliError(`session \`${sessionId}\` has no run to resume (${how})`);
-}
-
-/** A run can only be resumed by an agent of the same kind. `busyId`: the session, if the run delays a message. */
-function assertSameAgent(agent: string | undefined, kind: string, busyId?: string): void {
-  if (agent === undefined || agent === kind) return;
-  const shown = cutColumns(agent, 40);
-  const what = busyId === undefined ? "the run to resume" : "the unfinished run of this session";
-  const add = `add \`${isBuiltIn(agent) ? "" : "--agents FILE "}--agent ${shown}\``;
-  const cancel = busyId === undefined ? "" : `, or cancel it with \`loom cancel ${quoteWord(busyId)}\``;
-  throw new CliError(`${what} uses the agent \`${shown}\`, not \`${kind}\``, add + cancel);
 }

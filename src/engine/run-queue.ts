@@ -18,6 +18,7 @@ export interface RunQueueHost {
   readonly maxQueuedRuns: number;
   /** True if this session also executes messages that no caller here waits for. */
   readonly runsAllMessages: boolean;
+  readonly acceptsAgent: ((name: string) => boolean) | undefined;
   /** The number of waiting callers changed. */
   onChange(): void;
 }
@@ -66,10 +67,12 @@ export class RunQueue {
     return { turn: markHandled(waiter.promise) };
   }
 
-  /** Returns the first queued message that this session can execute. */
+  /** Returns the first queued message, if this session can execute it. */
   findNext(): CommandState | undefined {
-    const { inbox, runsAllMessages } = this.#host;
-    return inbox.queue.find(({ commandId }) => runsAllMessages || this.#waiters.has(commandId));
+    const { inbox, runsAllMessages, acceptsAgent } = this.#host;
+    const next = inbox.queue.find(({ commandId }) => runsAllMessages || this.#waiters.has(commandId));
+    const agent = next?.body["agent"];
+    return typeof agent !== "string" || acceptsAgent?.(agent) !== false ? next : undefined;
   }
 
   /** Gives the run to the caller that waits for it. Returns false if no caller does. */

@@ -63,6 +63,11 @@ export interface SessionOptions extends RecoveryOptions {
   readonly onIdle?: (sessionId: string) => void;
   /** Executes queued messages. Without it, they wait for a session that has it. */
   readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
+  /**
+   * Whether `onRun` executes messages for the agent of this name. Otherwise such a message, and those after it, wait for
+   * another process. Default: every agent.
+   */
+  readonly acceptsAgent?: (name: string) => boolean;
   /** Name of the agent for messages that do not name one. Default: none. */
   readonly agent?: string;
   /**

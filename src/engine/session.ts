@@ -148,6 +148,7 @@ export class Session implements AsyncDisposable {
       inbox: this.#inbox,
       maxQueuedRuns: this.#options.maxQueuedRuns,
       runsAllMessages: options.onRun !== undefined,
+      acceptsAgent: options.acceptsAgent,
       onChange: () => this.#updateKeepAlive(),
     });
     this.#leftovers = new LeftoverRuns({

@@ -7,13 +7,14 @@ import { findNearest } from "../../protocol/find-nearest.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import type { Log } from "../../log/index.ts";
-import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, quoteWord, textOption } from "../command.ts";
 import { readVariable } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
 import { createReporter, MESSAGE_LIMITS } from "../run-agent.ts";
 import { type AssembledAgent, assembleAgent } from "../run/assemble-agent.ts";
+import { describeOtherAgent, findOtherAgent, type OtherAgentWork } from "../run/find-other-agent.ts";
 import { BUILT_IN_AGENTS, nameAgent, toFlagNames } from "../run/read-agent-options.ts";
 import { type AssemblyOptions, readAssemblyOptions, readReasoning } from "../run/read-run-options.ts";
 import { SessionHolder } from "../run/session-holder.ts";
@@ -77,6 +78,13 @@ interface LocalBackendOptions {
   readonly onNote: ReportNote;
 }
 
+/** An agent that is ready to replace the current one, and the options it was created with. */
+interface PreparedAgent {
+  readonly parsed: ParsedCommand;
+  readonly options: AssemblyOptions;
+  readonly assembled: AssembledAgent;
+}
+
 class LocalBackend implements ChatBackend {
   readonly service: LocalService;
   readonly #options: LocalBackendOptions;
@@ -117,30 +125,41 @@ class LocalBackend implements ChatBackend {
 
   async selectAgent(name: string): Promise<void> {
     assertAgent(name, await this.listAgents());
-    await this.#change({ agent: name });
+    await this.#use(await this.#prepare({ agent: name }));
   }
 
   async selectModel(name: string): Promise<void> {
-    await this.#change({ model: name });
+    if (Object.hasOwn(this.#options.own, this.agentName))
+      throw new CliError(`the agent ${this.agentName} has its own model`, "choose another agent with /agent");
+    await this.#use(await this.#prepare({ model: name }));
   }
 
   async hold(sessionId: string): Promise<void> {
     if (this.#heldId === sessionId) return;
-    const agent = await this.#findRunAgent(sessionId);
-    await this.release();
     const { log, onNote } = this.#options;
-    if (agent !== undefined) {
-      await this.#change({ agent });
-      onNote(`agent ${cutColumns(agent, 40)}, as in the unfinished run of this session`);
+    const cancelCommand = `loom cancel ${[quoteWord(sessionId), ...quoteGiven(this.#options.parsed, ["store"])].join(" ")}`;
+    const other = await findOtherAgent(log, sessionId, this.agentName);
+    const prepared = other?.kind === "run" ? await this.#prepareFor(other, cancelCommand) : undefined;
+    const blobs = await this.service.openAgentBlobs();
+    await this.release();
+    if (prepared !== undefined) {
+      await this.#use(prepared);
+      onNote(`agent ${cutColumns(this.agentName, 40)}, as in the unfinished run of this session`);
     }
     this.#heldId = sessionId;
     const holder = new SessionHolder({
       log,
       sessionId,
       agent: this.#agent,
-      blobs: await this.service.openAgentBlobs(),
+      agentName: this.agentName,
+      cancelCommand,
+      blobs,
       onError: this.#onError,
-      onHeld: () => onNote("another process holds this session and runs the messages"),
+      onHeld: () => onNote("another process holds this session and runs the messages of its agent"),
+      onOtherAgent: (name) =>
+        onNote(
+          `a queued message is for the agent ${cutColumns(name, 40)}; later ones wait for it. Choose /agent, or /stop`,
+        ),
     });
     this.#holder = holder;
     holder.finished.catch((error: unknown) => {
@@ -148,22 +167,11 @@ class LocalBackend implements ChatBackend {
     });
   }
 
-  /**
-   * The agent of an unfinished run, which this process would continue, if it is another than the current one. Throws a
-   * CliError if it is not loaded.
-   */
-  async #findRunAgent(sessionId: string): Promise<string | undefined> {
-    const { log } = this.#options;
-    if ((await log.getSession(sessionId)) === undefined) return undefined;
-    const [latest] = await log.listRuns(sessionId, { limit: 1 });
-    if (latest?.status !== "live" || latest.agent === undefined || latest.agent === this.agentName) return undefined;
-    const shown = cutColumns(latest.agent, 40);
-    if (!(await this.listAgents()).includes(latest.agent))
-      throw new CliError(
-        `the unfinished run of this session uses the agent \`${shown}\`, which is not loaded`,
-        `add \`--agents FILE --agent ${shown}\`, or cancel it with \`loom cancel ${quoteWord(sessionId)}\``,
-      );
-    return latest.agent;
+  /** Creates the agent of an unfinished run. Throws a CliError if it is not loaded. */
+  async #prepareFor(other: OtherAgentWork, cancelCommand: string): Promise<PreparedAgent> {
+    if (!(await this.listAgents()).includes(other.agent))
+      throw describeOtherAgent(other, this.agentName, cancelCommand);
+    return this.#prepare({ agent: other.agent });
   }
 
   async release(): Promise<void> {
@@ -183,38 +191,49 @@ class LocalBackend implements ChatBackend {
     await this.service[Symbol.asyncDispose]();
   }
 
-  /** Creates the agent; the one before is closed only if that succeeds. */
+  /** Creates the first agent. */
   async assemble(options: AssemblyOptions): Promise<void> {
-    const { parts, onNote } = this.#options;
-    const onWarning = (warning: string): void => onNote(cutColumns(warning, 500));
-    let assembled: AssembledAgent;
-    try {
-      assembled = await assembleAgent(options, this.#onError, { onWarning, store: parts });
-    } catch (error) {
-      if (!isLoomError(error)) throw error;
-      throw new CliError(toFlagNames(error.message));
-    }
-    for (const warning of assembled.warnings) onWarning(warning);
-    const heldId = this.#heldId;
-    await this.release();
-    await this.#close(this.#assembled);
-    this.#assembled = assembled;
-    const isOwn = options.agent.kind === "own";
-    this.#names = { agent: nameAgent(options.agent), model: isOwn ? "its own model" : options.model };
-    if (heldId !== undefined) await this.hold(heldId);
+    await this.#use({ parsed: this.#parsed, options, assembled: await this.#assemble(options) });
   }
 
-  async #change(change: { readonly agent?: string; readonly model?: string }): Promise<void> {
-    const { options } = this.#parsed;
+  /** Creates another agent, for `#use`. The current one stays. */
+  async #prepare(change: { readonly agent?: string; readonly model?: string }): Promise<PreparedAgent> {
+    const { options: given } = this.#parsed;
     // Options of one kind of agent do not apply to another.
-    const kept = Object.entries(options).filter(([name]) => change.agent === undefined || CHAT_RESOURCES.has(name));
+    const kept = Object.entries(given).filter(([name]) => change.agent === undefined || CHAT_RESOURCES.has(name));
     const isOwn = change.agent !== undefined && Object.hasOwn(this.#options.own, change.agent);
     const parsed: ParsedCommand = {
       ...this.#parsed,
       options: { ...(isOwn ? {} : Object.fromEntries(kept)), agent: this.agentName, ...change },
     };
-    await this.assemble(readAssemblyOptions(parsed, process.env, this.#options.own));
-    this.#parsed = isOwn ? { ...this.#parsed, options: { ...options, ...change } } : parsed;
+    const options = readAssemblyOptions(parsed, process.env, this.#options.own);
+    const assembled = await this.#assemble(options);
+    return { parsed: isOwn ? { ...this.#parsed, options: { ...given, ...change } } : parsed, options, assembled };
+  }
+
+  async #assemble(options: AssemblyOptions): Promise<AssembledAgent> {
+    const { parts, onNote } = this.#options;
+    const onWarning = (warning: string): void => onNote(cutColumns(warning, 500));
+    try {
+      const assembled = await assembleAgent(options, this.#onError, { onWarning, store: parts });
+      for (const warning of assembled.warnings) onWarning(warning);
+      return assembled;
+    } catch (error) {
+      if (!isLoomError(error)) throw error;
+      throw new CliError(toFlagNames(error.message));
+    }
+  }
+
+  /** Replaces the agent. The session stays held. */
+  async #use({ parsed, options, assembled }: PreparedAgent): Promise<void> {
+    const heldId = this.#heldId;
+    await this.release();
+    await this.#close(this.#assembled);
+    this.#assembled = assembled;
+    this.#parsed = parsed;
+    const isOwn = options.agent.kind === "own";
+    this.#names = { agent: nameAgent(options.agent), model: isOwn ? "its own model" : options.model };
+    if (heldId !== undefined) await this.hold(heldId);
   }
 
   async #close(assembled: AssembledAgent | undefined): Promise<void> {

@@ -3,16 +3,29 @@ import { agent } from "../../agents/index.ts";
 import { openSession } from "../../engine/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { type Script, ScriptedModel } from "../../models/testing.ts";
-import { SessionHolder } from "./session-holder.ts";
+import { SessionHolder, type SessionHolderOptions } from "./session-holder.ts";
 
-function hold(log: Log, script: Script, onHeld: () => void = () => undefined): SessionHolder {
-  const model = new ScriptedModel(script);
-  return new SessionHolder({ log, sessionId: "s", agent: agent({ model }), onError: () => undefined, onHeld });
+function hold(
+  log: Log,
+  script: Script,
+  options: Partial<Pick<SessionHolderOptions, "onHeld" | "onOtherAgent">> = {},
+): SessionHolder {
+  return new SessionHolder({
+    log,
+    sessionId: "s",
+    agent: agent({ model: new ScriptedModel(script) }),
+    agentName: "react",
+    cancelCommand: "loom cancel s",
+    onError: () => undefined,
+    onHeld: () => undefined,
+    onOtherAgent: () => undefined,
+    ...options,
+  });
 }
 
-async function send(log: Log, runId: string): Promise<void> {
+async function send(log: Log, runId: string, agentName?: string): Promise<void> {
   await log.createSession("s");
-  const body = { run_id: runId, message: "hi" };
+  const body = { run_id: runId, message: "hi", ...(agentName === undefined ? {} : { agent: agentName }) };
   await log.submit({ commandId: runId, sessionId: "s", kind: "enqueue", body });
 }
 
@@ -49,7 +62,7 @@ describe("SessionHolder", () => {
     const other = await openSession(log, "s");
     await send(log, "r");
     const onHeld = vi.fn<() => void>();
-    await using holder = hold(log, [{ text: "Hello." }], onHeld);
+    await using holder = hold(log, [{ text: "Hello." }], { onHeld });
     await holder.ready;
     expect(await statusOf(log, "r")).toBeUndefined();
     expect(holder.isHolding).toBe(false);
@@ -60,6 +73,37 @@ describe("SessionHolder", () => {
     expect(onHeld).toHaveBeenCalledOnce();
     expect(holder.isHolding).toBe(true);
     expect(holder.findMissing(["calculator"])).toEqual(["calculator"]);
+  });
+
+  test("leaves messages of another agent, and those after them, to other processes", async () => {
+    const log = new MemoryLog();
+    await send(log, "r1", "react");
+    await send(log, "r2", "tot");
+    await send(log, "r3", "react");
+    const onOtherAgent = vi.fn<(name: string) => void>();
+    await using holder = hold(log, () => ({ text: "Hello." }), { onOtherAgent });
+    await holder.ready;
+    await holder.idle();
+    expect(await Promise.all(["r1", "r2", "r3"].map((runId) => statusOf(log, runId)))).toEqual([
+      "completed",
+      undefined,
+      undefined,
+    ]);
+    expect(onOtherAgent.mock.calls).toEqual([["tot"]]);
+  });
+
+  test("does not take over an unfinished run of another agent", async () => {
+    const log = new MemoryLog();
+    const other = await openSession(log, "s");
+    await other.startRun({ runId: "r", message: "hi", agent: "tot" });
+    await using holder = hold(log, []);
+    await holder.ready;
+    await other.close({ run: "leave" });
+    await expect(holder.finished).rejects.toMatchObject({
+      message: "the unfinished run of this session uses the agent `tot`, not `react`",
+      hint: "add `--agent tot`, or cancel it with `loom cancel s`",
+    });
+    expect(await statusOf(log, "r")).toBe("live");
   });
 
   test("rejects if the store failed", async () => {

@@ -1,6 +1,6 @@
 /**
  * Holds a session for an agent: runs its queued messages, and continues runs whose process crashed. While another
- * process holds the session, it retries until it can take over.
+ * process holds the session, it retries until it can take over. Work of other agents is left to other processes.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Agent } from "../../agents/index.ts";
@@ -8,16 +8,23 @@ import type { AgentBlobs } from "../../agents/attachments.ts";
 import { openSession, type Session } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
+import { describeOtherAgent, findOtherAgent } from "./find-other-agent.ts";
 
 export interface SessionHolderOptions {
   readonly log: Log;
   readonly sessionId: string;
   readonly agent: Agent;
+  /** Name of the agent in messages. */
+  readonly agentName: string;
+  /** The command that cancels the run of the session, for messages. */
+  readonly cancelCommand: string;
   readonly onError: (error: unknown, errorId: string) => void;
   /** Images and files of the sessions. Default: none. */
   readonly blobs?: AgentBlobs | undefined;
   /** Called once if another process holds the session. */
   readonly onHeld: () => void;
+  /** Called once for each other agent that a queued message is for. The message waits for another process. */
+  readonly onOtherAgent: (name: string) => void;
 }
 
 /** Time between two attempts to open the session; a crashed holder gives no signal. */
@@ -31,6 +38,7 @@ export class SessionHolder implements AsyncDisposable {
   #onHolding: () => void = () => undefined;
   #session: Session | undefined;
   #isHeldReported = false;
+  readonly #otherAgents = new Set<string>();
 
   constructor(options: SessionHolderOptions) {
     this.#options = options;
@@ -47,7 +55,10 @@ export class SessionHolder implements AsyncDisposable {
     return this.#ready.promise;
   }
 
-  /** Resolves when the session is released. Rejects if it cannot be opened, for example because the store failed. */
+  /**
+   * Resolves when the session is released. Rejects if it cannot be opened: the store failed, or its unfinished run is that
+   * of another agent.
+   */
   get finished(): Promise<void> {
     return this.#holding;
   }
@@ -92,16 +103,27 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   async #open(): Promise<Session | undefined> {
-    const { log, sessionId, agent, blobs, onError, onHeld } = this.#options;
+    const { log, sessionId, agent, agentName, blobs, onError, onHeld } = this.#options;
+    const other = await findOtherAgent(log, sessionId, agentName);
+    if (other?.kind === "run") throw describeOtherAgent(other, agentName, this.#options.cancelCommand);
+    const options = { onError, acceptsAgent: (name: string) => this.#accepts(name) };
     try {
-      if (blobs === undefined) return await agent.openSession(log, sessionId, { onError });
-      return await openSession(log, sessionId, { ...agent.sessionOptions(log, { blobs, onError }), onError });
+      if (blobs === undefined) return await agent.openSession(log, sessionId, options);
+      return await openSession(log, sessionId, { ...agent.sessionOptions(log, { blobs, onError }), ...options });
     } catch (error) {
       if (!isLoomError(error, "lease_held", "fenced")) throw error;
       if (!this.#isHeldReported) onHeld();
       this.#isHeldReported = true;
       return undefined;
     }
+  }
+
+  #accepts(name: string): boolean {
+    const { agentName, onOtherAgent } = this.#options;
+    if (name === agentName) return true;
+    if (!this.#otherAgents.has(name)) onOtherAgent(name);
+    this.#otherAgents.add(name);
+    return false;
   }
 }
 

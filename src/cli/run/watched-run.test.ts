@@ -54,7 +54,16 @@ async function startShell(log: Log, tools: readonly (typeof tool)[], message?: s
   );
   const helper = agent({ model, tools });
   const onHeld = (): void => undefined;
-  const holder = new SessionHolder({ log, sessionId: "s", agent: helper, onError: () => undefined, onHeld });
+  const holder = new SessionHolder({
+    log,
+    sessionId: "s",
+    agent: helper,
+    agentName: "react",
+    cancelCommand: "loom cancel s",
+    onError: () => undefined,
+    onHeld,
+    onOtherAgent: () => undefined,
+  });
   const target = { runId: "r", after: 0 };
   const code = new WatchedRun(new LocalService(log), options, target, holder, terminal, promptTerminal).watch();
   return {
