@@ -293,7 +293,7 @@ const UNCHECKED_TYPES: { readonly [D in DialectName]?: readonly string[] } = {
 };
 
 function expectLedger(records: readonly EventRecord[], dialect: DialectName): EventRecord[] {
-  const stamped = stampAll(records);
+  const stamped = stampAll(dialect === "lumine" ? records.map(withoutMessage) : records);
   const arrived = decode(encode(stamped, dialect), dialect);
   const expected = gather(computeExpectedEvents(stamped, dialect));
   const actual = gather(arrived.map((record) => record.event));
@@ -313,6 +313,12 @@ function expectLedger(records: readonly EventRecord[], dialect: DialectName): Ev
   }
   expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected));
   return arrived;
+}
+
+/** `lumine` adds texts in the language of the message. The tests of the dialect check them; here they are English. */
+function withoutMessage(record: EventRecord): EventRecord {
+  const { message: _message, ...event } = record.event as EventOf<"run_start">;
+  return event.type === "run_start" ? { ...record, event } : record;
 }
 
 function findRejectedCalls(records: readonly EventRecord[]): Set<string> {

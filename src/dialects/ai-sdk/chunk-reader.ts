@@ -11,6 +11,8 @@ import { DEFAULT_NODE_NAME, splitResult } from "../tool-values.ts";
 
 /** Dialect of chunks that are kept unchanged. */
 export const AI_SDK = "ai-sdk";
+/** Media type of an image without one; the chunk must have it. */
+export const ANY_IMAGE = "image/*";
 const MAX_CALLS = 10_000;
 const MAX_SOURCES = 1000;
 /** Result of a call that the user did not allow. */
@@ -173,5 +175,5 @@ function keep(frame: JsonObject): AnyEvent {
 function readFile(chunk: JsonObject): AnyEvent {
   const { url, mediaType } = chunk;
   if (typeof url !== "string" || typeof mediaType !== "string" || !mediaType.startsWith("image/")) return keep(chunk);
-  return { type: "image", url, media_type: mediaType };
+  return { type: "image", url, ...(mediaType === ANY_IMAGE ? {} : { media_type: mediaType }) };
 }

@@ -14,7 +14,7 @@ import { carried, converted, type LedgerRow, type LedgerTable, omitted } from ".
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { changeList } from "../todo-lists.ts";
 import { resultValue, splitResult } from "../tool-values.ts";
-import { AI_SDK } from "./chunk-reader.ts";
+import { AI_SDK, ANY_IMAGE } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
 import type { AiSdkFrameType } from "./frames.ts";
@@ -45,8 +45,6 @@ const FINISH_REASONS: { readonly [reason: string]: string } = {
   length: "length",
   content_filter: "content-filter",
 };
-/** Media type of an image without one; the chunk must have it. */
-const ANY_IMAGE = "image/*";
 /** Chunks without an event that can be sent again as they came. */
 const KEPT_CHUNKS: ReadonlySet<unknown> = new Set([
   "custom",
@@ -290,7 +288,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       lostFields: ["alt"],
       roundTrip: ({ url, media_type }) =>
         media_type === undefined || media_type.startsWith("image/")
-          ? { type: "image", url, ...(media_type === undefined ? {} : { media_type }) }
+          ? { type: "image", url, ...(media_type === undefined || media_type === ANY_IMAGE ? {} : { media_type }) }
           : { type: "foreign", dialect: AI_SDK, frame: { type: "file", url, mediaType: media_type } },
     },
   ),

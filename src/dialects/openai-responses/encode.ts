@@ -17,6 +17,7 @@ import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
+import { readText } from "../frame-traits.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
 import {
   addPendingCall,
@@ -277,17 +278,19 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     (fold, { status, reason, code }) => {
       if (status === "completed") return NO_FRAMES;
       if (status === "error")
-        return endResponse(fold, "failed", { error: { code: code ?? SERVER_ERROR, message: reason ?? FAILED } });
+        return endResponse(fold, "failed", {
+          error: { code: code ?? SERVER_ERROR, message: readText(reason) ?? FAILED },
+        });
       return endResponse(fold, "cancelled", {}, dropUndefined({ reason, code }));
     },
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
       note: "`response.incomplete` with the status `cancelled` if the run was cancelled",
-      roundTrip: ({ status, reason = status === "error" ? FAILED : undefined, code }) =>
+      roundTrip: ({ status, reason, code }) =>
         dropUndefined({
           type: "run_end",
           status,
-          reason: status === "completed" || reason === "" ? undefined : reason,
+          reason: status === "completed" ? undefined : (readText(reason) ?? (status === "error" ? FAILED : undefined)),
           code:
             status === "completed" || code === "" || (status === "error" && code === SERVER_ERROR) ? undefined : code,
         }) as unknown as LoomEvent,

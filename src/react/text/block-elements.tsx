@@ -128,7 +128,7 @@ function buildBlock(token: Token, key: number, context: BlockContext): ReactNode
       return (
         <TextTable key={key}>
           <Head cells={header} />
-          <Rows rows={rows} />
+          {rows.length === 0 ? null : <Rows rows={rows} />}
         </TextTable>
       );
     }
