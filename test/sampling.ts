@@ -36,7 +36,7 @@ function rank(seed: number, index: number): number {
 }
 
 export const SAMPLES = LONG
-  ? { sessions: 5000, pairs: 2000, byteStreams: 5000, openThings: 250_000 }
+  ? { sessions: 1500, pairs: 600, byteStreams: 2000, openThings: 250_000 }
   : { sessions: 10, pairs: 4, byteStreams: 60, openThings: 8_000 };
 
 /** Streams in which nothing ends: their frames, and the heap they must fit in. Fewer frames need a smaller heap. */
