@@ -1,4 +1,4 @@
-// The scripts for bash and fish are run in their shells, and that for zsh is parsed by zsh, if they are installed.
+// The scripts are run in their shells, if they are installed.
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createCompletion } from "./completion.ts";
@@ -32,9 +32,52 @@ function completeInFish(lines: readonly string[]): readonly (readonly string[])[
   return stdout.split("---\n").slice(0, -1).map(words);
 }
 
+/** Completes the last word of each line in one zsh, which needs a terminal, and returns the lines after it. */
+function completeInZsh(lines: readonly string[]): readonly string[] {
+  const script = `
+    zmodload zsh/zpty
+    zpty z zsh -f -i
+    zpty -w z 'PS1=; autoload -Uz compinit; compinit -u -D; eval "$SCRIPT"; show() { print -r -- "<$BUFFER>"; BUFFER=; }; zle -N show; bindkey "^G" show; print REA""DY'
+    zpty -r -m z shown '*READY*'
+    for line in "$@"; do
+      zpty -w -n z "$line"$'\\t\\x07'
+      zpty -r -m z shown '*<*>*'
+      print -r -- "$shown"
+    done`;
+  const env = { ...process.env, SCRIPT: createCompletion("zsh", LISTED), TERM: "xterm" };
+  const { stdout, stderr, status } = spawnSync("zsh", ["-f", "-c", script, "zsh", ...lines], { env, encoding: "utf8" });
+  expect([status, stderr]).toEqual([0, ""]);
+  return stdout.match(/(?<=<)loom [^>]*(?=>)/g) ?? [];
+}
+
 describe("completion", () => {
+  test.skipIf(!hasShell("zsh"))("zsh completes commands, options and values", () => {
+    const given = [
+      "loom rest",
+      "loom sessions e",
+      "loom chat --pl",
+      "loom run --reasoning=h",
+      "loom run --reasoning h",
+      "loom help rep",
+      "loom help sessions e",
+      "loom help run --ag",
+      "loom check /etc/host",
+    ];
+    expect(completeInZsh(given)).toEqual([
+      "loom restore ",
+      "loom sessions export ",
+      "loom chat --plain ",
+      "loom run --reasoning=high ",
+      "loom run --reasoning high ",
+      "loom help replay ",
+      "loom help sessions export ",
+      "loom help run --ag",
+      "loom check /etc/host",
+    ]);
+  });
+
   test.skipIf(!hasShell("fish"))("fish completes commands, options and values", () => {
-    const [started, subcommands, options, levels, explained, none, files] = completeInFish([
+    const [started, subcommands, options, levels, explained, none, files, helped] = completeInFish([
       "loom re",
       "loom sessions e",
       "loom sessions fork --",
@@ -42,6 +85,7 @@ describe("completion", () => {
       "loom help rep",
       "loom run help ",
       "loom check /etc/host",
+      "loom help sessions e",
     ]);
     expect(started).toEqual(["replay", "restore"]);
     expect(subcommands).toEqual(["export"]);
@@ -50,23 +94,41 @@ describe("completion", () => {
     expect(explained).toEqual(["replay"]);
     expect(none).toEqual([]);
     expect(files).toContain("/etc/hosts");
+    expect(helped).toEqual(["export"]);
   });
 
   test.skipIf(!hasShell("bash"))("bash completes commands, options and values", () => {
-    const [commands, started, subcommands, options, values, shells, explained, raters, none, after, files] =
-      completeInBash([
-        ["loom", ""],
-        ["loom", "re"],
-        ["loom", "sessions", "e"],
-        ["loom", "sessions", "fork", "--"],
-        ["loom", "run", "--approve", ""],
-        ["loom", "completion", ""],
-        ["loom", "help", "rep"],
-        ["loom", "run", "--evaluator", ""],
-        ["loom", "run", "--session", ""],
-        ["loom", "tail", "abc", "--dialect", "a"],
-        ["loom", "check", "/etc/host"],
-      ]);
+    const [
+      commands,
+      started,
+      subcommands,
+      options,
+      values,
+      shells,
+      explained,
+      raters,
+      none,
+      after,
+      files,
+      helped,
+      joined,
+      all,
+    ] = completeInBash([
+      ["loom", ""],
+      ["loom", "re"],
+      ["loom", "sessions", "e"],
+      ["loom", "sessions", "fork", "--"],
+      ["loom", "run", "--approve", ""],
+      ["loom", "completion", ""],
+      ["loom", "help", "rep"],
+      ["loom", "run", "--evaluator", ""],
+      ["loom", "run", "--session", ""],
+      ["loom", "tail", "abc", "--dialect", "a"],
+      ["loom", "check", "/etc/host"],
+      ["loom", "help", "sessions", "e"],
+      ["loom", "run", "--reasoning", "=", "h"],
+      ["loom", "run", "--approve", "="],
+    ]);
     expect(commands).toEqual(expect.arrayContaining(LISTED.map(({ name }) => name)));
     expect(started).toEqual(["replay", "restore"]);
     expect(subcommands).toEqual(["export"]);
@@ -78,6 +140,9 @@ describe("completion", () => {
     expect(none).toEqual([]);
     expect(after).toEqual(["ai-sdk", "ag-ui"]);
     expect(files).toContain("/etc/hosts");
+    expect(helped).toEqual(["export"]);
+    expect(joined).toEqual(["high"]);
+    expect(all).toEqual(["ask", "always", "never"]);
   });
 
   test.each(["bash", "zsh", "fish"] as const)("%s accepts the script", (shell) => {

@@ -85,6 +85,9 @@ function createBashScript(commands: readonly CliCommand[]): string {
     ({ name, subcommands }) =>
       `    ${name})\n      [[ $COMP_CWORD -eq 2 ]] && words="${subcommands.map(lastWord).join(" ")}"\n      cmd="${name} \${COMP_WORDS[2]}"\n      ;;`,
   );
+  const helpCases = groups.map(
+    ({ name, subcommands }) => `        "3 ${name}") words="${subcommands.map(lastWord).join(" ")}" ;;`,
+  );
   const valueCases = leaves.flatMap((command) =>
     Object.entries(command.options).flatMap(([name, option]) => {
       const values = valuesOf(option);
@@ -99,9 +102,16 @@ function createBashScript(commands: readonly CliCommand[]): string {
 _loom() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} cmd=\${COMP_WORDS[1]} words="" files=""
   COMPREPLY=()
+  # Bash splits --option=value at the sign.
+  if [[ $cur == "=" ]]; then cur=""; elif [[ $prev == "=" ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
   if [[ $COMP_CWORD -eq 1 ]]; then words="${names} help --help --version"; fi
   case "$cmd" in
-    help) if [[ $COMP_CWORD -eq 2 ]]; then words="${names}"; fi ;;
+    help)
+      case "$COMP_CWORD \${COMP_WORDS[2]}" in
+        2*) words="${names}" ;;
+${helpCases.join("\n")}
+      esac
+      ;;
 ${groupCases.join("\n")}
   esac
   if [[ $COMP_CWORD -gt 1 && -z $words ]]; then
@@ -142,24 +152,33 @@ function createZshScript(commands: readonly CliCommand[]): string {
     const specs = optionsOf(command).map(([name, option]) => {
       const about = option.about.replaceAll(/[[\]\\]/g, "\\$&");
       const values = valuesOf(option);
-      return quote(`--${name}[${about}]${values === undefined ? "" : `:${option.value ?? ""}:${zshWords(values)}`}`);
+      // With `=`, zsh completes `--option VALUE` and `--option=VALUE`.
+      if (values === undefined) return quote(`--${name}[${about}]`);
+      return quote(`--${name}=[${about}]:${option.value ?? ""}:${zshWords(values)}`);
     });
     const { argument } = command;
-    if (argument !== undefined) specs.push(quote(`*:${argument}:${zshWords(argumentValuesOf(command))}`));
+    if (argument !== undefined) specs.push(quote(`*:${argument}:${zshArguments(argumentValuesOf(command))}`));
     return `    ${quote(command.name)})\n      _arguments \\\n        ${specs.join(" \\\n        ")}\n      ;;`;
   });
   return `#compdef loom loom-agent
 # Completion of loom for zsh. Save it as _loom in a folder of $fpath.
 _loom() {
-  local cmd=$words[2]
+  local cmd=$words[2] help=""
   local -a choices
-  if (( CURRENT == 2 )) || [[ $cmd == help && CURRENT -eq 3 ]]; then
+  if [[ $cmd == help ]] && (( CURRENT > 2 )); then
+    help=1
+    shift words
+    (( CURRENT-- ))
+    cmd=$words[2]
+  fi
+  if (( CURRENT == 2 )); then
 ${describe(commands, "    ")}
     return
   fi
   case $cmd in
 ${groupCases.join("\n")}
   esac
+  [[ -n $help ]] && return
   shift words
   (( CURRENT-- ))
   case $cmd in
@@ -173,6 +192,11 @@ if [[ $funcstack[1] == _loom ]]; then _loom "$@"; else compdef _loom loom loom-a
 function zshWords(values: CompletedValues): string {
   if (values === "none") return " ";
   return values === "files" ? "_files" : `(${values.join(" ")})`;
+}
+
+/** An action of one space would keep zsh from inserting options where the argument can also be. */
+function zshArguments(values: CompletedValues): string {
+  return values === "none" ? "()" : zshWords(values);
 }
 
 function createFishScript(commands: readonly CliCommand[]): string {
