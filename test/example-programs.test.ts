@@ -112,11 +112,15 @@ describe("loom init", { timeout: 120_000 }, () => {
 
   it("creates a project whose agent answers with its tool", async () => {
     const created = await run(command, ["init", "my-agent"]);
-    expect(created).toMatch(/^created package.json\n[^]*\nNext:\n {2}cd my-agent\n {2}npm install\n {2}npm start\n$/);
+    expect(created).toMatch(
+      /^created package.json\ncreated .gitignore\n[^]*\nNext:\n {2}cd my-agent\n {2}npm install\n {2}npm start\n$/,
+    );
     const folder = join(project, "my-agent");
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      readonly private: boolean;
       readonly scripts: { readonly start: string };
     };
+    expect(manifest.private).toBe(true);
     const [program = "", ...args] = manifest.scripts.start.split(" ");
     expect([program, existsSync(join(folder, ".gitignore"))]).toEqual(["loom", true]);
     const server = spawn(process.execPath, [...nodeOptions, command, ...args, "--port", "0"], {
@@ -164,6 +168,8 @@ describe("loom init", { timeout: 120_000 }, () => {
       type: "module",
       dependencies: { ...own.dependencies, zod: "^4.0.0" },
     });
+    // npm refuses to publish a private package.
+    expect(manifest).not.toHaveProperty("private");
     await expect(run(command, ["init", "mine"])).rejects.toThrow("already exists; nothing was created");
     mkdirSync(join(project, "old"));
     writeFileSync(join(project, "old", "package.json"), '{"type":"commonjs"}');

@@ -28,19 +28,21 @@ export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promis
       "choose another folder: loom init FOLDER",
     );
   const hasManifest = existsSync(join(folder, MANIFEST));
-  const own = hasManifest ? readManifest(join(folder, MANIFEST)) : {};
+  const own = hasManifest ? readManifest(join(folder, MANIFEST)) : undefined;
   const { manifest, start } = createManifest(folder, own, textOption(parsed, "package"));
+  const hasIgnoreFile = existsSync(join(folder, IGNORE_FILE));
   try {
     for (const file of copied) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
       cpSync(join(STARTER, file), join(folder, file));
     }
     writeFileSync(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
-    if (!existsSync(join(folder, IGNORE_FILE))) writeFileSync(join(folder, IGNORE_FILE), IGNORED);
+    if (!hasIgnoreFile) writeFileSync(join(folder, IGNORE_FILE), IGNORED);
   } catch (error) {
     throw new CliError(`cannot create the project: ${error instanceof Error ? error.message : String(error)}`);
   }
   await terminal.write(`${hasManifest ? "changed" : "created"} ${MANIFEST}\n`);
+  if (!hasIgnoreFile) await terminal.write(`created ${IGNORE_FILE}\n`);
   for (const file of copied) await terminal.write(`created ${cleanText(file)}\n`);
   const path = relative(process.cwd(), folder);
   const commands = [...(path === "" ? [] : [`cd ${quoteWord(path)}`]), "npm install", start];
@@ -51,20 +53,23 @@ export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promis
 /** Adds the manifest of the starter to that of the folder, and returns the command that starts the server. */
 function createManifest(
   folder: string,
-  own: JsonObject,
+  existing: JsonObject | undefined,
   given: string | undefined,
 ): { readonly manifest: JsonObject; readonly start: string } {
+  const own = existing ?? {};
   if (own["type"] === "commonjs")
     throw new CliError(
       `\`${cleanText(join(folder, MANIFEST))}\` has "type": "commonjs", but the agent is an ES module; nothing was created`,
       "choose another folder: loom init FOLDER",
     );
   const starter = readManifest(join(STARTER, MANIFEST));
+  // npm would refuse to publish a project that becomes private.
+  const { private: _, ...shared } = starter;
   const { start = "", ...scripts } = asObject(starter["scripts"]) as { readonly [name: string]: string };
   const ownScripts = asObject(own["scripts"]);
   const script = ["start", "loom"].find((name) => ownScripts[name] === undefined || ownScripts[name] === start);
   const manifest: JsonObject = {
-    ...starter,
+    ...(existing === undefined ? starter : shared),
     name: createName(folder),
     ...own,
     // The files are modules.
