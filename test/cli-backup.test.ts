@@ -245,6 +245,16 @@ it("checks the whole knowledge base, also a large one", async () => {
   expect([code, out]).toEqual([1, expect.stringContaining("damaged: knowledge: ")]);
 });
 
+it("names a file that is not a knowledge base, and leaves nothing", async () => {
+  const backup = nameBackup();
+  const kb = join(folder, "not-a-base.db");
+  writeFileSync(kb, "text");
+  const { code, err } = await loom(["backup", backup, "--store", data.store, "--kb", kb]);
+  expect([code, err]).toEqual([2, expect.stringMatching(/^loom: The knowledge base .*--kb FILE.*LOOM_KB/)]);
+  expect(err).not.toContain("--store");
+  expect(readdirSync(folder).filter((name) => name.startsWith(basename(backup)))).toEqual([]);
+});
+
 it("names each changed file of a backup, and restores nothing from it", async () => {
   const backup = nameBackup();
   expect((await loom(["backup", backup, ...data.options])).code).toBe(0);

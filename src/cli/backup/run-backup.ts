@@ -4,10 +4,12 @@ import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { renewSessions, verifyStore } from "../../log/maintain-store.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import { copyDatabase } from "../../sqlite/copy-database.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import { cleanText, plural } from "../fit-text.ts";
+import { describeOpenError } from "../kb/default-knowledge-base.ts";
 import type { Terminal } from "../terminal.ts";
 import { BACKUP, RESTORE } from "./backup-commands.ts";
 import { copyBlob, digestOfSession, listBlobs } from "./copy-blobs.ts";
@@ -43,25 +45,40 @@ async function back(parsed: ParsedCommand, terminal: Terminal): Promise<number> 
   if (!exists(store)) throw new CliError(`there is no store \`${store.path}\``, "name it with --store FILE");
   if (existsSync(folder)) throw new CliError(`\`${folder}\` exists already`, "name a new folder");
   const unfinished = `${folder}.unfinished-${randomUUID().slice(0, 8)}`;
-  await mkdir(unfinished, PRIVATE);
-  const copies = parts.filter(exists).map((part) => ({ ...part, path: join(unfinished, part.copy) }));
-  for (const part of parts.filter(exists))
-    if (part.name === "blobs")
-      await copyBlobs(part, join(unfinished, store.copy), join(unfinished, part.copy), terminal);
-    else
-      await copyDatabase(part.path, join(unfinished, part.copy), (done) =>
-        terminal.progress(`copying ${part.name}, ${Math.floor(done * 100)} %`),
-      );
-  const found = await verifyData(copies, (what) => terminal.progress(`checking ${what}`));
-  // Reading a database leaves these files, which are empty now.
-  for (const name of await readdir(unfinished)) if (/-(?:wal|shm)$/.test(name)) await rm(join(unfinished, name));
-  terminal.progress("computing digests");
-  const { files } = await writeManifest(unfinished);
-  await syncTree(unfinished);
-  await rename(unfinished, folder);
-  await syncFolder(dirname(folder));
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return report(parsed, terminal, { folder, files: files.length, bytes, ...found });
+  try {
+    await mkdir(unfinished, PRIVATE);
+    const copies = parts.filter(exists).map((part) => ({ ...part, path: join(unfinished, part.copy) }));
+    for (const part of parts.filter(exists))
+      if (part.name === "blobs")
+        await copyBlobs(part, join(unfinished, store.copy), join(unfinished, part.copy), terminal);
+      else await copyPart(part, join(unfinished, part.copy), terminal);
+    const found = await verifyData(copies, (what) => terminal.progress(`checking ${what}`));
+    // Reading a database leaves these files, which are empty now.
+    for (const name of await readdir(unfinished)) if (/-(?:wal|shm)$/.test(name)) await rm(join(unfinished, name));
+    terminal.progress("computing digests");
+    const { files } = await writeManifest(unfinished);
+    await syncTree(unfinished);
+    await rename(unfinished, folder);
+    await syncFolder(dirname(folder));
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    const damaged = found.damaged.map((line) => line.replaceAll(unfinished, folder));
+    return await report(parsed, terminal, { folder, files: files.length, bytes, ...found, damaged });
+  } catch (error) {
+    // After the rename, it does not exist.
+    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Copies a database. Errors of the knowledge base name its options, not those of the store. */
+async function copyPart({ name, path }: StoredPart, to: string, terminal: Terminal): Promise<void> {
+  try {
+    await copyDatabase(path, to, (done) => terminal.progress(`copying ${name}, ${Math.floor(done * 100)} %`));
+  } catch (error) {
+    // A full disk is that of the backup.
+    if (name !== "knowledge" || !isLoomError(error) || error.code === "store_full") throw error;
+    throw new CliError(describeOpenError(path, error).message);
+  }
 }
 
 /** Copies the blobs of the sessions that the copied store has. */

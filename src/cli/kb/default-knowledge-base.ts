@@ -89,7 +89,7 @@ async function openPrivateFile({ file, limits }: KnowledgeChoice): Promise<Knowl
     if (file !== ":memory:") await createPrivateFile(file);
     return await openKnowledgeBase(file, limits);
   } catch (error) {
-    throw describeOpenError(file, error);
+    throw isLoomError(error) ? describeOpenError(file, error) : error;
   }
 }
 
@@ -105,8 +105,7 @@ async function createPrivateFile(file: string): Promise<void> {
 }
 
 /** Describes an open error for this file and says what to do; the original error is the cause. */
-function describeOpenError(file: string, error: unknown): unknown {
-  if (!isLoomError(error)) return error;
+export function describeOpenError(file: string, error: LoomError): LoomError {
   const [what, solution] = OPEN_ERRORS[error.code] ?? ["cannot be opened", OTHER_FILE_HINT];
   return new LoomError(
     error.code,
