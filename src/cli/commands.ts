@@ -87,7 +87,9 @@ export const RUN: CliCommand = {
       about: "JavaScript or TypeScript module with your own agents (default: $LOOM_AGENTS, or none)",
     },
     model: { value: "P/M", about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)" },
-    "list-models": { about: "print the models that the provider of --model, or each provider with a key, reports" },
+    "list-models": {
+      about: "print the models that the provider of --model, or each provider with a key, reports; NDJSON with --json",
+    },
     "base-url": { value: "URL", about: "base URL of an OpenAI-compatible provider" },
     reasoning: {
       value: "LEVEL",

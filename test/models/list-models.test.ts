@@ -65,6 +65,18 @@ describe("loom run", () => {
     const env = { VLLM_API_KEY: key, VLLM_BASE_URL: url };
     const listed = await loom(["run", "--list-models", "--model", "vllm"], { env, isTerminal: true });
     expect(listed).toMatchObject({ code: 0, out: "vllm/qwen3\n" });
+    const json = await loom(["run", "--list-models", "--model", "vllm", "--json"], { env });
+    expect(json).toMatchObject({ code: 0, out: '{"provider":"vllm","model":"qwen3"}\n' });
+  });
+
+  it("reports an unknown provider as `loom run --model` does", async () => {
+    const [run, list, serve] = await Promise.all([
+      loom(["run", "--model", "nope", "hello"], { env: {} }),
+      loom(["run", "--list-models", "--model", "nope"], { env: {} }),
+      loom(["serve", "--model", "nope", "--port", "0", "--store", ":memory:"], { env: {} }),
+    ]);
+    expect([list.code, list.err]).toEqual([2, run.err]);
+    expect([serve.code, serve.err]).toEqual([2, expect.stringContaining("set `base-url` or NOPE_BASE_URL")]);
   });
 
   it("suggests the provider of a model", async () => {

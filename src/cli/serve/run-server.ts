@@ -235,7 +235,7 @@ async function openMetrics(): Promise<PrometheusObserver | undefined> {
 function toSettingNames(message: string): string {
   return message.replaceAll(/`(?:limits\.)?(\w+)`/g, (quoted, word: string) => {
     const limit = Object.entries(LIMIT_SETTINGS).find(([, name]) => name === word)?.[0];
-    const key = limit ?? word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const key = limit ?? word.replaceAll(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`);
     return Object.hasOwn(SETTINGS, key) ? `\`${key satisfies string as SettingKey}\`` : quoted;
   });
 }
