@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { isLoomError, type StreamModes } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
-import { readStreamModes, STREAM_MODES } from "../../protocol/stream-modes.ts";
+import { readStreamModes } from "../../protocol/stream-modes.ts";
 import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";
@@ -207,7 +207,7 @@ export function readModes(parsed: ParsedCommand): StreamModes | undefined {
     return readStreamModes(list.split(",").map((name) => name.trim()));
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    throw new CliError(error.message, `choose from ${[...STREAM_MODES, "all"].join(", ")}`);
+    throw new CliError(error.message);
   }
 }
 
