@@ -149,7 +149,7 @@ it("refuses to overwrite anything, and folders without a backup", async () => {
     [["backup", nameBackup(), ...missing.options], `there is no store \`${missing.store}\``],
     [["verify", ...missing.options], `there is no store \`${missing.store}\``],
     [["restore", backup, ...missing.options], `\`${backup}\` is not a complete backup: it has no manifest.json`],
-    [["restore"], "`loom restore` needs a FOLDER"],
+    [["restore"], "`loom restore` needs FOLDER"],
   ];
   for (const [args, message] of cases) {
     const { code, out, err } = await loom(args);

@@ -11,6 +11,7 @@ export const BACKUP: CliCommand = {
   name: "backup",
   summary: "Copy sessions, files, tokens and documents to a folder, also while a server runs.",
   argument: "FOLDER",
+  needsArgument: true,
   options: PARTS,
   notes: [
     "FOLDER must not exist. It appears when the backup is complete: an interrupted backup leaves a folder `FOLDER.unfinished-…`, which can be deleted.",
@@ -26,6 +27,7 @@ export const RESTORE: CliCommand = {
   name: "restore",
   summary: "Restore sessions, files, tokens and documents from a backup.",
   argument: "FOLDER",
+  needsArgument: true,
   options: PARTS,
   notes: [
     "All files of the backup are checked first. Nothing is overwritten or deleted: move the store, its files and the knowledge base away before. The store appears last, when everything else is there. After an interruption, run the command again with the same backup.",

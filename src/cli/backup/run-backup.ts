@@ -181,8 +181,7 @@ async function report(parsed: ParsedCommand, terminal: Terminal, result: Result)
   return damaged.length === 0 ? 0 : 1;
 }
 
-function readFolder({ argument, command }: ParsedCommand): string {
-  if (argument === undefined) throw new CliError(`\`loom ${command.name}\` needs a FOLDER`);
+function readFolder({ argument = "" }: ParsedCommand): string {
   return resolve(argument);
 }
 

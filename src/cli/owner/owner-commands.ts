@@ -6,8 +6,9 @@ const OWNER_ERASE: CliCommand = {
   name: "owner erase",
   summary: "Erase everything of an owner.",
   argument: "NAME",
+  needsArgument: true,
   options: {
-    yes: { about: "erase without asking; required, because this cannot be undone" },
+    yes: { about: "confirmation; required, because this cannot be undone" },
     store: {
       value: "STORE",
       about: "session store, a file or a postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",

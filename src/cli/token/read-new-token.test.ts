@@ -21,7 +21,7 @@ it("reads the options of a new token", () => {
 });
 
 it.each<[readonly string[], string]>([
-  [[], "needs a NAME"],
+  [[], "`loom token create` needs NAME"],
   [["a", "b"], "unexpected argument `b`"],
   [["a", "--scopes", "read,root"], "unknown scope `root`"],
   [["a", "--scopes", "read,,run"], "`--scopes` must be a comma-separated list"],

@@ -17,12 +17,7 @@ const LIMITS: { readonly [option: string]: keyof PrincipalLimits } = {
 };
 
 export function readNewToken(parsed: ParsedCommand, now: number): NewToken {
-  const { argument: name } = parsed;
-  if (name === undefined)
-    throw new CliError(
-      "`loom token create` needs a NAME",
-      "the name identifies the token in lists and when it is revoked",
-    );
+  const { argument: name = "" } = parsed;
   const [expires, tools] = [textOption(parsed, "expires"), textOption(parsed, "tools")];
   return {
     name,

@@ -15,6 +15,7 @@ export const TOKEN_CREATE: CliCommand = {
   name: "token create",
   summary: "Create a token and print it once.",
   argument: "NAME",
+  needsArgument: true,
   options: {
     owner: {
       value: "NAME",
