@@ -77,6 +77,12 @@ it("reports a database that is away within seconds, without its password", async
   expect(out).not.toContain("secret");
 });
 
+it("checks the rest when the store is a URL of another kind", async () => {
+  const { code, find } = await diagnose({ LOOM_STORE: "mysql://x" });
+  expect(find("store")).toMatchObject([{ status: "failed", message: expect.stringContaining("mysql://") as string }]);
+  expect([code, find("models").length]).toEqual([1, 1]);
+});
+
 it("compares clocks with a tolerance", () => {
   expect(compareClocks("it", 100_000, 99_000, 101_000)).toMatchObject({ status: "ok" });
   expect(compareClocks("it", 160_000, 99_000, 100_000)).toMatchObject({ status: "warning", message: "60 s behind it" });

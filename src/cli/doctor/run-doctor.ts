@@ -42,10 +42,14 @@ async function* listFindings(parsed: ParsedCommand, env: NodeJS.ProcessEnv): Asy
   }
   yield* describeSettings(settings);
   const { values } = settings;
-  yield* await checkStore(values.store ?? findStore(env), {
-    ...collectDatabaseOptions(values),
-    waitMs: DATABASE_WAIT_MS,
-  });
+  try {
+    const options = { ...collectDatabaseOptions(values), waitMs: DATABASE_WAIT_MS };
+    yield* await checkStore(values.store ?? findStore(env), options);
+  } catch (error) {
+    // The URL of another kind of database.
+    if (!(error instanceof CliError)) throw error;
+    yield describeError("store", error);
+  }
   yield await checkPort(values.host, values.port);
   if (values.agents !== undefined) yield await checkAgents(values.agents);
   yield* await checkModels(values.model, env);
