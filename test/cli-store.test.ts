@@ -155,6 +155,15 @@ it("migrates every part that has tables in the database", () => {
   expect(declared.length).toBe(SERVER_FORMATS.length + 1);
 });
 
+it("says what to do about an invalid URL of a database", async () => {
+  const store = "postgres://localhost:99999/loom";
+  const advice = "write postgres://user@host:5432/database, with special characters encoded: %40 for @";
+  const status = await loom(["store", "status", "--store", store]);
+  expect([status.code, status.out]).toEqual([1, expect.stringContaining(`next    ${advice}\n`)]);
+  const listed = await loom(["sessions", "list", "--store", store]);
+  expect([listed.code, listed.err]).toEqual([2, `loom: The URL of the database is not valid\n      ${advice}\n`]);
+});
+
 it("rejects a copy without two stores", async () => {
   const file = nameFile();
   for (const [args, message] of [

@@ -3,15 +3,17 @@ import { type ErrorCode, isLoomError, type LoomError } from "../protocol/index.t
 import { CliError } from "./command.ts";
 import { toFlagNames } from "./run/read-agent-options.ts";
 
+const OTHER_SERVER = "check that --server or LOOM_SERVER is the address of a Loom server";
+
 const ADVICE: { readonly [C in ErrorCode]?: string } = {
   unknown_session: "list the sessions with `loom sessions list`",
   unknown_run: "list the runs with `loom runs --session ID`",
   unknown_checkpoint: "the checkpoints are in the records: `loom tail SESSION --after 0 --json --modes checkpoints`",
   session_exists: "choose another ID with `--session ID`",
   unauthorized: "create a token on the server with `loom token create NAME`, and pass it with --token-file",
-  forbidden: "use a token with this scope",
   connection_lost: "check that the server runs and that --server or LOOM_SERVER is its address",
-  connection_refused: "check that --server or LOOM_SERVER is the address of a Loom server",
+  connection_refused: OTHER_SERVER,
+  not_found: OTHER_SERVER,
   reconnect_limit: "check that the server runs, and run the command again",
   cursor_stale: "read the session from the start: `--after 0`",
   cursor_invalid: "pass a cursor that `loom tail` printed, or the ID of a record",
@@ -32,7 +34,12 @@ const OTHER_STORE = "check the path, or choose another store with --store or LOO
 const DATABASE_ADVICE: { readonly [code: string]: string } = {
   store_missing: "create it with `loom store migrate`, or choose another store with --store or LOOM_STORE",
   store_outdated: "run `loom store migrate`",
-  store_failed: "check the user, the password, the name of the database and the permissions",
+};
+
+/** What to do about `store_failed` of a database, by the start of the message. Other messages say it themselves. */
+const DATABASE_FAILURES: { readonly [start: string]: string } = {
+  "The URL of the database": `write postgres://user@host:5432/database, with special characters encoded: %40 for @`,
+  "The database refused access": "check the user, the password, the name of the database and the permissions",
 };
 
 /** Runs `work`. A LoomError becomes a CliError with a hint. */
@@ -50,7 +57,7 @@ export function describeError({ code, message, details }: LoomError): readonly [
   const { path } = details;
   const isNamed = typeof path !== "string" || !code.startsWith("store_") || message.includes(path);
   const shown = toFlagNames(isNamed ? message : `${message} (\`${path}\`)`);
-  const hint = typeof path === "string" ? adviseOnFile({ code, message }) : ADVICE[code];
+  const hint = typeof path === "string" ? adviseOnFile({ code, message }) : adviseOnDatabase({ code, message });
   return hint === undefined ? [shown] : [shown, hint];
 }
 
@@ -61,7 +68,12 @@ export interface StoreProblem {
 
 /** What to do about a store that cannot be used. */
 export function adviseOnStore(problem: StoreProblem, isDatabase: boolean): string | undefined {
-  return isDatabase ? (DATABASE_ADVICE[problem.code] ?? ADVICE[problem.code as ErrorCode]) : adviseOnFile(problem);
+  return (isDatabase ? adviseOnDatabase : adviseOnFile)(problem);
+}
+
+function adviseOnDatabase({ code, message }: StoreProblem): string | undefined {
+  if (code !== "store_failed") return DATABASE_ADVICE[code] ?? ADVICE[code as ErrorCode];
+  return Object.entries(DATABASE_FAILURES).find(([start]) => message.startsWith(start))?.[1];
 }
 
 function adviseOnFile({ code, message }: StoreProblem): string | undefined {
