@@ -1,10 +1,11 @@
 // Models that providers report, and answers without content.
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { listModels } from "../../src/models/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createTools } from "../agents/counted-tools.ts";
-import { loom } from "../cli-run.ts";
+import { folder, loom } from "../cli-run.ts";
 import { type ProviderServer, startProviderServer } from "./provider-server.ts";
 
 let server: ProviderServer | undefined;
@@ -73,7 +74,7 @@ describe("loom run", () => {
     const [run, list, serve] = await Promise.all([
       loom(["run", "--model", "nope", "hello"], { env: {} }),
       loom(["run", "--list-models", "--model", "nope"], { env: {} }),
-      loom(["serve", "--model", "nope", "--port", "0", "--store", ":memory:"], { env: {} }),
+      loom(["serve", "--model", "nope", "--port", "0", "--store", join(folder, "unknown.db")], { env: {} }),
     ]);
     expect([list.code, list.err]).toEqual([2, run.err]);
     expect([serve.code, serve.err]).toEqual([2, expect.stringContaining("set `base-url` or NOPE_BASE_URL")]);
