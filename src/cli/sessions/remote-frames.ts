@@ -17,6 +17,9 @@ const HEARTBEAT_MS = 45_000;
 /** Frames per request of stored records, so that a slow reader does not fill the memory. */
 const PAGE_FRAMES = 1000;
 
+/** The position is not valid, or no longer: a new connection does not help. */
+const INVALID_POSITION: readonly string[] = ["cursor_stale", "cursor_ahead", "cursor_invalid"];
+
 const STATE: StreamState = { status: "live", verified: false, undetectable: [] };
 
 /** Yields frames until the end or, with `follow`, until the signal is aborted. */
@@ -137,6 +140,11 @@ class FrameFeed implements StreamFeed {
   }
 
   setRepairing(reason: StreamReason | undefined): void {
+    if (reason !== undefined && INVALID_POSITION.includes(reason.code)) {
+      this.fail(reason);
+      this.onRestart();
+      return;
+    }
     const wasInterrupted = this.#interruption !== undefined;
     this.#interruption = reason;
     if (reason !== undefined ? !wasInterrupted : wasInterrupted) this.#onInterruption?.(reason?.message);

@@ -255,6 +255,21 @@ describe("a server", () => {
     await expect(again).rejects.toMatchObject({ code: "cursor_stale" });
   });
 
+  test("reports an invalid position at once, not as a lost connection", async () => {
+    const { log, service } = await openRemote();
+    await writeRun(log, "a", "Hello", "Hi.");
+    const notices: unknown[] = [];
+    const onInterruption = (message: string | undefined): void => void notices.push(message);
+    for (const [after, code] of [
+      ["foo", "cursor_invalid"],
+      ["9999", "cursor_ahead"],
+    ]) {
+      const request = { dialect: "loom", after, follow: true, signal: never, onInterruption } as const;
+      await expect(service.openFrames("a", request)[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code });
+    }
+    expect(notices).toEqual([]);
+  });
+
   test("reports that it cannot be reached, is not a Loom server, or needs a token", async () => {
     const log = new MemoryLog();
     const { url } = await startServer(log);

@@ -148,7 +148,7 @@ describe("a response", () => {
     expect(sink.faults).toEqual([]);
     expect(sink.signs).toBe(6);
     const cut = await open(answer("ndjson", '{"a":1}\n', " ", "{"), { framing: "ndjson" });
-    expect(cut.outcome).toEqual({ kind: "lost", message: "The stream ended within a frame" });
+    expect(cut.outcome).toEqual({ kind: "lost", message: "The stream was cut" });
   });
 
   it("reports the start cursor before the first frame, if the server sends it", async () => {
@@ -175,7 +175,7 @@ describe("a response", () => {
         const isBetween = isWhole(framing, sink.frames.length, new TextDecoder().decode(wire.slice(0, at)));
         if (how === "with an error") expect(outcome).toEqual({ kind: "lost", message: "cut" });
         else if (outcome.kind === "ended") expect(isBetween).toBe(true);
-        else expect(outcome).toEqual({ kind: "lost", message: "The stream ended within a frame" });
+        else expect(outcome).toEqual({ kind: "lost", message: "The stream was cut" });
       }
     });
   });

@@ -289,7 +289,7 @@ async function readBody(
   give(whole);
   if (signal.aborted) return ABORTED;
   if (broken !== undefined) return { kind: "lost", message: broken };
-  return whole.length < rest.length ? { kind: "lost", message: "The stream ended within a frame" } : { kind: "ended" };
+  return whole.length < rest.length ? { kind: "lost", message: "The stream was cut" } : { kind: "ended" };
 }
 
 /**
