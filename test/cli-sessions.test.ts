@@ -136,6 +136,11 @@ describe("sessions of a store", () => {
     expect([unclear.code, unclear.err]).toEqual([2, expect.stringMatching(/2 calls wait .*\n.*--call ID/s)]);
     const unknown = await inStore("approve", "waiting", "--call", "x", "--allow");
     expect(unknown).toEqual({ code: 1, out: "", err: "call `x` does not wait for approval; waiting: a, b\n" });
+    const unknownJson = await inStore("approve", "waiting", "--call", "x", "--allow", "--json");
+    expect(parseLines(unknownJson.out)).toMatchObject([{ session_id: "waiting", call_id: "x", code: "unknown_call" }]);
+    expect((await inStore("approve", "--store", store)).err).toContain(
+      `loom approve SESSION --allow --store ${store}, or`,
+    );
     const denied = await inStore("approve", "waiting", "--call", "a", "--deny", "--reason", "not now");
     expect([denied.code, denied.out]).toEqual([0, "denied: send (call a)\n"]);
     expect(parseLines((await inStore("approve", "waiting", "--json")).out)).toMatchObject([{ call_id: "b" }]);
@@ -146,6 +151,11 @@ describe("sessions of a store", () => {
     expect((await inStore("cancel", "waiting")).code).toBe(1);
     const ended = await inStore("cancel", "waiting", "--run", run.runId);
     expect([ended.code, ended.err]).toEqual([1, expect.stringContaining("is already cancelled")]);
+    const idle = await inStore("cancel", "waiting", "--json");
+    expect([idle.code, idle.err]).toEqual([1, ""]);
+    expect(parseLines(idle.out)).toMatchObject([{ session_id: "waiting", result: "refused", code: "unknown_run" }]);
+    const endedJson = await inStore("cancel", "waiting", "--run", run.runId, "--json");
+    expect(parseLines(endedJson.out)).toMatchObject([{ run_id: run.runId, result: "refused", code: "run_ended" }]);
     expect(await inStore("replay", "waiting", "--speed", "max")).toEqual({
       code: 0,
       out: "› Send\n",
@@ -179,7 +189,8 @@ describe("sessions of a store", () => {
       [["sessions", "export", "none"], 2, /no session `none` in this store\n +list/],
       [["sessions", "fork", "none"], 2, /no session `none` in this store\n +list/],
       [["sessions", "delete", "none", "--yes"], 2, /^loom: no session `none` in this store\n$/],
-      [["replay", "none"], 2, /no session `none`/],
+      [["replay", "none"], 2, /there is no file or session `none`\n +list the sessions with/],
+      [["sessions", "show", "none", "--store", store], 2, new RegExp(`list --store ${store}\``)],
       [["replay", "none", "--from", "loom"], 2, /there is no file `none`/],
       [["replay", "none", "--speed", "fast"], 2, /`--speed fast` is not a number from 0.01, or max/],
       [["replay", "none", "--step"], 2, /`--step` needs a terminal/],
@@ -189,6 +200,9 @@ describe("sessions of a store", () => {
       [["sessions", "fork", "other", "--before", "x"], 2, /\n +list the runs with `loom runs/],
       [["approve", "--allow"], 2, /need a SESSION/],
       [["approve", "other", "--reason", "x"], 2, /`--reason` needs `--deny`/],
+      [["approve", "other", "--all"], 2, /`--all` needs `--allow` or `--deny`/],
+      [["approve", "other", "--all", "--allow", "--call", "x"], 2, /`--all` and `--call` cannot be used together/],
+      [["runs", "--limit", "1"], 2, /`--limit` needs `--session`/],
       [["sessions", "list", "--token-file", "t"], 2, /`--token-file` needs `--server URL`/],
       [["sessions", "list", "--server", "ftp://x"], 2, /--server: ftp:\/\/x is not an http/],
       [["sessions", "list", "--server", "http://a:b@x"], 2, /use `--token-file FILE`/],

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { CommandResult } from "../../client/index.ts";
 import type { Run } from "../../server/api/shapes.generated.ts";
 import { MAX_QUEUED } from "../../server/endpoints/describe-session.ts";
-import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteOption, textOption } from "../command.ts";
 import { cleanText, cutColumns } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
@@ -12,7 +12,14 @@ import { explainErrors } from "../explain-error.ts";
 import { type BusyRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
 import { CANCEL, RUNS } from "./run-commands.ts";
-import { describeLocalResume, describeStatus, findSession, printJson, readLimit } from "./run-sessions.ts";
+import {
+  describeLocalResume,
+  describeNextCommand,
+  describeStatus,
+  findSession,
+  printJson,
+  readLimit,
+} from "./run-sessions.ts";
 import { STOPPED } from "./until-stopped.ts";
 import type { PendingDecision, SessionService } from "./session-service.ts";
 
@@ -26,6 +33,8 @@ interface ControlCall {
 }
 
 export async function runControl(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  if (parsed.command === RUNS && parsed.options["limit"] !== undefined && parsed.options["session"] === undefined)
+    throw new CliError("`--limit` needs `--session`");
   return explainErrors(async () => {
     await using service = await openService(parsed, terminal);
     const call = { parsed, terminal, service, isJson: parsed.options["json"] === true };
@@ -35,7 +44,7 @@ export async function runControl(parsed: ParsedCommand, terminal: Terminal): Pro
   });
 }
 
-async function showActive({ terminal, service, isJson }: ControlCall): Promise<number> {
+async function showActive({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
   const runs = await listActiveRuns(service);
   if (isJson) for (const run of runs) await printJson(terminal, run);
   else {
@@ -49,7 +58,9 @@ async function showActive({ terminal, service, isJson }: ControlCall): Promise<n
     await terminal.write(formatTable(["STATUS", "AGE", "AGENT", "SESSION", "RUN"], rows, terminal));
     if (rows.length === 0) terminal.warn("no run is live or queued");
     else if (runs.some(({ approvals }) => approvals.length > 0))
-      terminal.warn(terminal.styleError("dim", "runs that wait need a decision: `loom approve`"));
+      terminal.warn(
+        terminal.styleError("dim", `runs that wait need a decision: ${describeNextCommand(parsed, "approve")}`),
+      );
   }
   return 0;
 }
@@ -57,7 +68,7 @@ async function showActive({ terminal, service, isJson }: ControlCall): Promise<n
 async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
   const sessionId = textOption(parsed, "session") ?? "";
   const limit = readLimit(parsed);
-  const { queued } = await findSession(service, sessionId);
+  const { queued } = await findSession(service, sessionId, parsed);
   const items: Run[] = [];
   let next: string | undefined;
   do {
@@ -81,26 +92,27 @@ async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Pro
   return 0;
 }
 
-async function cancelRun({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
+async function cancelRun(call: ControlCall): Promise<number> {
+  const { parsed, terminal, service, isJson } = call;
   const session = parsed.argument ?? "";
-  const { runs, queued } = await findSession(service, session);
+  const { runs, queued } = await findSession(service, session, parsed);
   const live = runs.find(({ status }) => status === "live");
   const run_id = textOption(parsed, "run") ?? live?.run_id ?? queued[0]?.run_id;
   if (run_id === undefined) {
-    terminal.warn(`nothing to cancel: no run of session \`${cleanText(session)}\` is live or queued`);
-    return 1;
+    const message = `nothing to cancel: no run of session \`${session}\` is live or queued`;
+    return reportRefusal(call, { session_id: session, result: "refused", code: "unknown_run", message });
   }
   const isKnown = run_id === live?.run_id || queued.some((message) => message.run_id === run_id);
   // A message that is not among the first queued ones may still be queued.
   const ended = isKnown ? undefined : await findRun(service, session, run_id);
   if (ended !== undefined && ended.status !== "live") {
-    terminal.warn(`nothing to cancel: run \`${cleanText(run_id)}\` is already ${ended.status}`);
-    return 1;
+    const message = `nothing to cancel: run \`${run_id}\` is already ${ended.status}`;
+    return reportRefusal(call, { session_id: session, run_id, result: "refused", code: "run_ended", message });
   }
   if (!isKnown && ended === undefined && queued.length < MAX_QUEUED)
     throw new CliError(
       `no run \`${cleanText(run_id)}\` in session \`${cleanText(session)}\``,
-      `list its runs with \`loom runs --session ${quoteWord(session)}\``,
+      `list its runs with \`${describeNextCommand(parsed, `runs ${quoteOption("session", session)}`)}\``,
     );
   const reason = textOption(parsed, "reason");
   const given = reason === undefined ? {} : { reason };
@@ -114,6 +126,16 @@ async function cancelRun({ parsed, terminal, service, isJson }: ControlCall): Pr
       `${isDone ? "cancelled" : "will be cancelled when its process answers"}: ${cleanText(run_id)}\n`,
     );
   return result.kind === "refused" ? 1 : 0;
+}
+
+/** Prints why nothing was done, for a request that this command did not send. Returns the exit code. */
+async function reportRefusal(
+  { terminal, isJson }: ControlCall,
+  refusal: { readonly message: string; readonly [name: string]: string },
+): Promise<number> {
+  if (isJson) await printJson(terminal, refusal);
+  else terminal.warn(cleanText(refusal.message));
+  return 1;
 }
 
 async function findRun(service: SessionService, sessionId: string, runId: string): Promise<Run | undefined> {
@@ -143,23 +165,25 @@ async function approveCalls(call: ControlCall): Promise<number> {
   const decision = readDecision(parsed);
   if (session === undefined) {
     if (decision !== undefined || options["call"] !== undefined)
-      throw new CliError("`--allow`, `--deny` and `--call` need a SESSION", "list what waits with `loom approve`");
-    return listWaiting(await listActiveRuns(service), terminal, isJson);
+      throw new CliError(
+        "`--allow`, `--deny` and `--call` need a SESSION",
+        `list what waits with \`${describeNextCommand(parsed, "approve")}\``,
+      );
+    return listWaiting(await listActiveRuns(service), call);
   }
-  await findSession(service, session);
+  await findSession(service, session, parsed);
   const approvals = await service.listApprovals(session);
-  if (approvals.length === 0) {
-    terminal.warn(`nothing waits for approval in session \`${cleanText(session)}\``);
-    return 1;
-  }
   const chosen = textOption(parsed, "call");
+  // A list without entries is empty, but a decision has a result.
+  const output = { ...call, isJson: isJson && decision !== undefined };
+  const about = { session_id: session, ...(chosen === undefined ? {} : { call_id: chosen }) };
+  const refuse = (message: string): Promise<number> =>
+    reportRefusal(output, { ...about, result: "refused", code: "unknown_call", message });
+  if (approvals.length === 0) return refuse(`nothing waits for approval in session \`${session}\``);
   const waiting = approvals.filter(({ call_id }) => chosen === undefined || call_id === chosen);
   if (waiting.length === 0) {
     const others = approvals.map(({ call_id }) => call_id).join(", ");
-    terminal.warn(
-      `call \`${cleanText(chosen ?? "")}\` does not wait for approval; waiting: ${cutColumns(others, 500)}`,
-    );
-    return 1;
+    return refuse(`call \`${chosen ?? ""}\` does not wait for approval; waiting: ${cutColumns(others, 500)}`);
   }
   if (decision === undefined && !isJson) {
     const prompt = findPromptTerminal();
@@ -185,10 +209,12 @@ async function approveCalls(call: ControlCall): Promise<number> {
 }
 
 function readDecision(parsed: ParsedCommand): ToolDecision | undefined {
-  const { allow, deny } = parsed.options;
+  const { allow, deny, all, call } = parsed.options;
   const reason = textOption(parsed, "reason");
   if (allow === true && deny === true) throw new CliError("`--allow` and `--deny` cannot be used together");
   if (reason !== undefined && deny !== true) throw new CliError("`--reason` needs `--deny`");
+  if (all === true && allow !== true && deny !== true) throw new CliError("`--all` needs `--allow` or `--deny`");
+  if (all === true && call !== undefined) throw new CliError("`--all` and `--call` cannot be used together");
   if (allow === true) return { decision: "approved" };
   return deny === true ? { decision: "rejected", ...(reason === undefined ? {} : { reason }) } : undefined;
 }
@@ -197,12 +223,15 @@ function toWaitingCall({ run_id, call_id, name, arguments: given, expires_at, di
   return { runId: run_id, callId: call_id, name, arguments: given, expiresAt: expires_at, digest };
 }
 
-async function listWaiting(runs: readonly BusyRun[], terminal: Terminal, isJson: boolean): Promise<number> {
+async function listWaiting(runs: readonly BusyRun[], { parsed, terminal, isJson }: ControlCall): Promise<number> {
   const waiting = runs.flatMap(({ session_id, approvals }) => approvals.map((call) => ({ session_id, ...call })));
   if (isJson) for (const call of waiting) await printJson(terminal, call);
   else await terminal.write(formatCalls(waiting, terminal));
   if (waiting.length === 0) terminal.warn("nothing waits for approval");
-  else if (!isJson) terminal.warn(terminal.styleError("dim", "to decide: loom approve SESSION --allow, or --deny"));
+  else if (!isJson)
+    terminal.warn(
+      terminal.styleError("dim", `to decide: ${describeNextCommand(parsed, "approve SESSION --allow")}, or --deny`),
+    );
   return waiting.length === 0 ? 1 : 0;
 }
 

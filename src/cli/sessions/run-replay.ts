@@ -9,7 +9,7 @@ import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { encodeFrame, readOutputDialect } from "./run-tail.ts";
-import { findSession } from "./run-sessions.ts";
+import { describeNextCommand } from "./run-sessions.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 
@@ -87,7 +87,13 @@ async function* readFrames(
     if (parsed.options[option] !== undefined)
       throw new CliError(`there is no file \`${name}\``, `\`--${option}\` is for files`);
   await using service = await openService(parsed, terminal);
-  await findSession(service, name);
+  const session = await service.getSession(name);
+  // A typing error in the name of a file, for example.
+  if (session === undefined)
+    throw new CliError(
+      `there is no file or session \`${name}\``,
+      `list the sessions with \`${describeNextCommand(parsed, "sessions list")}\``,
+    );
   for await (const frames of service.openFrames(name, { dialect: "loom", follow: false, signal }))
     for (const { text } of frames) yield { text, dialect: DIALECTS.loom };
 }

@@ -11,6 +11,7 @@ import { findPromptTerminal } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
+import { SERVICE_OPTIONS } from "./server-settings.ts";
 import {
   SESSIONS_DELETE,
   SESSIONS_EXPORT,
@@ -86,7 +87,10 @@ async function listSessions({ parsed, terminal, service, isJson }: SessionsCall)
   } while (after !== undefined && count < wanted);
   if (isJson) return count === 0 && isSearch ? 1 : 0;
   await terminal.write(formatTable(["SESSION", "AGE", isSearch ? "MATCH" : "TITLE"], rows, terminal));
-  if (count === 0) terminal.warn(isSearch ? "nothing found" : "no sessions; create one with `loom run MESSAGE`");
+  if (count === 0)
+    terminal.warn(
+      isSearch ? "nothing found" : `no sessions; create one with \`${describeNextCommand(parsed, "run MESSAGE")}\``,
+    );
   else if (after !== undefined) terminal.warn(terminal.styleError("dim", "there are more; use --limit N or --all"));
   return count === 0 && isSearch ? 1 : 0;
 }
@@ -95,8 +99,8 @@ function describeRow({ session_id, created_at, title = "", match }: ListedSessio
   return [session_id, formatAge(created_at), match === undefined ? title : `${match.where}: ${match.snippet}`];
 }
 
-async function showSession({ service, terminal, isJson, sessionId }: SessionsCall): Promise<number> {
-  const details = await findSession(service, sessionId);
+async function showSession({ parsed, service, terminal, isJson, sessionId }: SessionsCall): Promise<number> {
+  const details = await findSession(service, sessionId, parsed);
   const approvals = details.is_busy ? await service.listApprovals(sessionId) : [];
   if (isJson) {
     await printJson(terminal, { ...details, approvals });
@@ -128,10 +132,22 @@ export function describeStatus({ status, code }: Pick<Run, "status" | "code">): 
 }
 
 /** Throws a CliError if the session does not exist. */
-export async function findSession(service: SessionService, sessionId: string): Promise<SessionDetails> {
+export async function findSession(
+  service: SessionService,
+  sessionId: string,
+  parsed: ParsedCommand,
+): Promise<SessionDetails> {
   const details = await service.getSession(sessionId);
   if (details !== undefined) return details;
-  throw new CliError(`no session \`${sessionId}\` ${nameHost(service)}`, "list the sessions with `loom sessions list`");
+  throw new CliError(
+    `no session \`${sessionId}\` ${nameHost(service)}`,
+    `list the sessions with \`${describeNextCommand(parsed, "sessions list")}\``,
+  );
+}
+
+/** Returns another command with the store or the server of this one, to be shown to the user. */
+export function describeNextCommand(parsed: ParsedCommand, command: string): string {
+  return cleanText([`loom ${command}`, ...quoteGiven(parsed, Object.keys(SERVICE_OPTIONS))].join(" "));
 }
 
 function nameHost({ isRemote }: SessionService): string {
@@ -145,7 +161,7 @@ function formatTime(ms: number): string {
 async function exportSession({ parsed, service, terminal, sessionId }: SessionsCall): Promise<number> {
   const file = textOption(parsed, "output");
   const { signal } = new AbortController();
-  await findSession(service, sessionId);
+  await findSession(service, sessionId, parsed);
   if (file === undefined) {
     for await (const chunk of service.exportSession(sessionId, signal)) await terminal.write(toText(chunk));
     return 0;
@@ -202,7 +218,7 @@ async function forkSession({ parsed, service, terminal, isJson, sessionId }: Ses
     title: textOption(parsed, "title"),
   };
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-  await findSession(service, sessionId);
+  await findSession(service, sessionId, parsed);
   const fork = await service.forkSession(sessionId, given);
   await printSession(fork, terminal, isJson);
   if (fork.checkpoint_id !== undefined && !service.isRemote)

@@ -19,7 +19,7 @@ export async function runTail(parsed: ParsedCommand, terminal: Terminal): Promis
   if (modes !== undefined && dialect === undefined) throw new CliError("`--modes` needs `--json` or `--dialect D`");
   return explainErrors(async () => {
     await using service = await openService(parsed, terminal);
-    const session = await findSession(service, sessionId);
+    const session = await findSession(service, sessionId, parsed);
     const [latest] = session.runs;
     const begin = latest?.status === "live" ? latest.first_event_id - 1 : session.last_event_id;
     let cursor = textOption(parsed, "after") ?? String(begin);
