@@ -115,6 +115,10 @@ describe("sessions of a store", () => {
       2,
       expect.stringMatching(/^loom: [^]*set `--dialect` to[^]*`loom check` lists/),
     ]);
+    const nothing = await loom(["ingest"], { input: "\n", env });
+    expect([nothing.code, nothing.err]).toEqual([2, expect.stringMatching(/^loom: standard input is empty\n/)]);
+    const unknown = await loom(["ingest"], { input: '{"type":"x"}\n', env });
+    expect([unknown.code, unknown.err]).toEqual([2, expect.not.stringContaining("session ")]);
     const missing = await inStore("ingest", "nofile");
     expect(missing).toEqual({ code: 2, out: "", err: "loom: `nofile` does not exist\n" });
     const last = await inStore("replay", "other", "--speed", "max");

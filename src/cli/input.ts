@@ -28,7 +28,7 @@ interface InputBatch {
 
 /** Half of the longest JavaScript string, so that text derived from a line also fits. */
 const LONGEST_MAX_LINE = 256 * 1024 * 1024;
-const STREAM_HINT = "a stream is NDJSON or server-sent events";
+export const STREAM_HINT = "a stream is NDJSON or server-sent events";
 
 /**
  * Yields the frames of the input with their dialect. `option` names the dialect option; without a value, the first

@@ -1,18 +1,24 @@
 /** `loom ingest`: records the output of another agent as runs of a session. */
 import { randomBytes } from "node:crypto";
-import { detectFraming } from "../../framing/index.ts";
+import { setTimeout as pause } from "node:timers/promises";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { IngestResult } from "../../server/api/shapes.generated.ts";
-import { type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { dialectOption } from "../dialect-option.ts";
 import { cleanText, plural } from "../fit-text.ts";
-import { framingOption } from "../input.ts";
-import { readChunks } from "../read-chunks.ts";
+import { framingOption, STREAM_HINT } from "../input.ts";
+import { inputName, readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { printJson } from "./run-sessions.ts";
+import type { SessionService } from "./session-service.ts";
 import { STOPPED } from "./until-stopped.ts";
+
+/** Bytes up to this one are spaces and line ends. */
+const SPACE = 0x20;
+/** Time between two checks whether the session exists, in milliseconds. */
+const POLL_MS = 1000;
 
 export async function runIngest(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const dialect = dialectOption(parsed, "dialect");
@@ -25,22 +31,40 @@ export async function runIngest(parsed: ParsedCommand, terminal: Terminal): Prom
     return await explainErrors(async () => {
       await using service = await openService(parsed, terminal, { create: true });
       let failure: Error | undefined;
-      const body = watchBody(readChunks(parsed.argument ?? "-", terminal), {
-        // Known before the end, so that the session can be followed meanwhile.
-        onStart: () => terminal.warn(terminal.styleError("dim", `session ${cleanText(sessionId)}`)),
+      let isEmpty = true;
+      let isNamed = false;
+      const nameSession = (): void => {
+        if (!isNamed) terminal.warn(terminal.styleError("dim", `session ${cleanText(sessionId)}`));
+        isNamed = true;
+      };
+      const ended = new AbortController();
+      const file = parsed.argument ?? "-";
+      const body = watchBody(readChunks(file, terminal), {
+        onChunk: (chunk) => {
+          if (!isEmpty || !chunk.some((byte) => byte > SPACE)) return;
+          isEmpty = false;
+          // Known before the end, so that the session can be followed meanwhile.
+          void waitForSession(service, sessionId, ended.signal).then((exists) => exists && nameSession());
+        },
         onError: (error) => (failure = error),
       });
       const named = dialect === "auto" ? undefined : dialect;
       try {
         const result = await service.ingest({ sessionId, body, dialect: named, framing, signal: stop.signal });
+        nameSession();
         await printResult(result, parsed, terminal);
         return 0;
       } catch (error) {
         // The services only report that the stream ended early.
         if (failure !== undefined) throw failure;
+        if (isEmpty && isLoomError(error, "ingest_invalid"))
+          throw new CliError(`${inputName(file)} is empty`, STREAM_HINT);
         if (!isLoomError(error, "ingest_invalid") || !(Number(error.details["accepted"] ?? 0) > 0)) throw error;
+        nameSession();
         terminal.warn(`${cleanText(error.message)}; what was before it is recorded`);
         return 1;
+      } finally {
+        ended.abort();
       }
     });
   } catch (error) {
@@ -51,18 +75,30 @@ export async function runIngest(parsed: ParsedCommand, terminal: Terminal): Prom
   }
 }
 
-/** Yields the chunks. Calls `onStart` when they look like a stream; other input creates no session. */
+/** Resolves to true when the session exists, or to false if it is unknown or the signal is aborted. */
+async function waitForSession(service: SessionService, sessionId: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    while (!signal.aborted && (await service.getSession(sessionId)) === undefined)
+      await pause(POLL_MS, undefined, { signal });
+    return !signal.aborted;
+  } catch (error) {
+    // A token for ingesting may not read; then the session is named early.
+    return !signal.aborted && isLoomError(error, "forbidden");
+  }
+}
+
+interface BodyListener {
+  readonly onChunk: (chunk: Uint8Array) => void;
+  readonly onError: (error: Error) => void;
+}
+
 async function* watchBody(
   chunks: AsyncIterable<Uint8Array>,
-  { onStart, onError }: { readonly onStart: () => void; readonly onError: (error: Error) => void },
+  { onChunk, onError }: BodyListener,
 ): AsyncGenerator<Uint8Array> {
-  let isStarted = false;
   try {
     for await (const chunk of chunks) {
-      if (!isStarted && detectFraming(chunk) !== undefined) {
-        isStarted = true;
-        onStart();
-      }
+      onChunk(chunk);
       yield chunk;
     }
   } catch (error) {
