@@ -160,7 +160,7 @@ describe("loom serve", () => {
     ]);
     expect([taken.code, taken.out, unwritable.code, unwritable.out]).toEqual([2, "", 2, ""]);
     expect(taken.err).toContain(`Cannot listen on 127.0.0.1:${port}: the address is already in use`);
-    expect(unwritable.err).toContain("--store FILE");
+    expect(unwritable.err).toContain("choose another store with --store or LOOM_STORE");
     await new Promise((resolve) => busy.close(resolve));
   });
 
