@@ -107,6 +107,19 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
   });
 
+  test("prompts for every line in plain mode", { timeout: 60_000 }, async () => {
+    const chat = startOnTerminal(["--plain", "--no-kb", "--no-history"]);
+    await waitFor(chat, "you: ");
+    chat.type("What is 6*7?\n");
+    await vi.waitFor(() => expect(chat.shown()).toMatch(/6\*7 = 42\..*completed in .*\s+you: $/s), 30_000);
+    chat.type("\u0003");
+    await vi.waitFor(() => expect(chat.shown()).toMatch(/again to leave\s+you: $/), 30_000);
+    chat.type("\u0003");
+    await waitFor(chat, "EXIT");
+    expect(chat.shown()).toMatch(/\s+continue with: loom chat \w+ --plain/);
+    await chat.ended;
+  });
+
   test("restores the terminal on SIGTERM", { timeout: 60_000 }, async () => {
     const chat = startOnTerminal(["--no-kb", "--no-history"]);
     await waitFor(chat, "new session");

@@ -41,6 +41,8 @@ export class PlainChat implements ChatSurface {
   #question: PromiseWithResolvers<string> | undefined;
   #settled = Promise.withResolvers<void>();
   #wasInterrupted = false;
+  /** The next line is read: the user is prompted as soon as nothing is under way. */
+  #isReading = false;
   #isPrompting = false;
   #isInterrupted = false;
 
@@ -61,6 +63,7 @@ export class PlainChat implements ChatSurface {
       this.#say(`agent ${agentName}, ${modelName}; /help lists commands`);
       if (sessionId !== undefined) await this.#controller.open(sessionId);
       const code = await Promise.race([this.#readLines(), this.#left.promise]);
+      this.#isReading = false;
       this.#sayHowToContinue(code);
       return code;
     } finally {
@@ -76,20 +79,20 @@ export class PlainChat implements ChatSurface {
     for (const turn of conversation.openTurns)
       // The user has just typed it.
       if (this.#terminal.stdin.isTTY && conversation.hasSent(turn.runId)) this.#turns.skipMessage(turn);
-    for (const turn of conversation.takeFinished()) this.print(this.#turns.finish(turn, todoLists));
-    for (const turn of conversation.openTurns) this.print(this.#turns.describe(turn, todoLists));
+    const finished = conversation.takeFinished().flatMap((turn) => this.#turns.finish(turn, todoLists));
+    this.print([...finished, ...conversation.openTurns.flatMap((turn) => this.#turns.describe(turn, todoLists))]);
     this.#reportInterruption(conversation.interruption);
     if (!this.#isWorking) this.#settled.resolve();
+    this.#prompt();
   }
 
   print(rows: readonly string[]): void {
     if (rows.length === 0) return;
-    const start = this.#isPrompting && this.#terminal.stdin.isTTY ? "\n" : "";
+    const start = this.#isPrompting ? "\n" : "";
     this.#isPrompting = false;
-    this.#terminal.write(`${start}${rows.join("\n")}\n`).catch((error: unknown) => {
-      if (error instanceof OutputClosed) this.#left.resolve(OUTPUT_CLOSED);
-      else this.#left.reject(error);
-    });
+    this.#write(`${start}${rows.join("\n")}\n`);
+    // A note has taken the place of the prompt.
+    if (start !== "") this.#prompt();
   }
 
   switched(): void {
@@ -106,6 +109,13 @@ export class PlainChat implements ChatSurface {
     }
   }
 
+  #write(text: string): void {
+    this.#terminal.write(text).catch((error: unknown) => {
+      if (error instanceof OutputClosed) this.#left.resolve(OUTPUT_CLOSED);
+      else this.#left.reject(error);
+    });
+  }
+
   /** A run or a message is under way, and no question is open. */
   get #isWorking(): boolean {
     const { conversation, isBusy } = this.#controller;
@@ -117,6 +127,7 @@ export class PlainChat implements ChatSurface {
     const lines = createInterface({ input: this.#terminal.stdin, terminal: false });
     this.#lines = lines;
     let message = "";
+    this.#isReading = true;
     this.#prompt();
     for await (const line of lines) {
       this.#isPrompting = false;
@@ -128,12 +139,15 @@ export class PlainChat implements ChatSurface {
       } else {
         const text = message + line;
         message = "";
+        this.#isReading = false;
         if (await this.#controller.submit(text)) return 0;
+        this.#isReading = true;
       }
       // A program at the other end of a pipe does not wait for the answer.
       if (!this.#terminal.stdin.isTTY) await this.#settle();
       this.#prompt();
     }
+    this.#isReading = false;
     await this.#settle();
     if (this.#question === undefined) return 0;
     this.#question.reject(WITHDRAWN);
@@ -175,12 +189,15 @@ export class PlainChat implements ChatSurface {
   }
 
   #prompt(): void {
-    if (!this.#terminal.stdin.isTTY || this.#isWorking || this.#question !== undefined) return;
+    if (!this.#terminal.stdin.isTTY || !this.#isReading || this.#isPrompting) return;
+    if (this.#isWorking || this.#question !== undefined) return;
     this.#isPrompting = true;
-    void this.#terminal.write("you: ").catch(() => undefined);
+    this.#write("you: ");
   }
 
   #interrupt(): void {
+    // The terminal has shown ^C.
+    if (this.#terminal.stdin.isTTY && !this.#isPrompting) this.#write("\n");
     if (this.#wasInterrupted) {
       this.#left.resolve(STOPPED);
       return;
