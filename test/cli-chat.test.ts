@@ -11,6 +11,7 @@ import { agent } from "../src/agents/index.ts";
 import { openSession } from "../src/engine/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
 import { OfflineModel } from "../src/models/index.ts";
+import { LoomError } from "../src/protocol/index.ts";
 import { startLoomServer } from "../src/server/index.ts";
 import { createBuiltinTools } from "../src/tools/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
@@ -215,7 +216,11 @@ describe("in plain mode", () => {
     const port = Number(new URL(first.url).port);
     await first.close({ graceMs: 0 });
     const proxy = await startTcpProxy(port);
-    const server = await startLoomServer({ ...options, port, hosts: [`127.0.0.1:${proxy.port}`] });
+    let mayRun = true;
+    const authorize = ({ action }: { readonly action: string }): void => {
+      if (action === "runs.start" && !mayRun) throw new LoomError("forbidden", "Runs are closed");
+    };
+    const server = await startLoomServer({ ...options, authorize, port, hosts: [`127.0.0.1:${proxy.port}`] });
     const url = `http://127.0.0.1:${proxy.port}`;
     try {
       let cuts = 0;
@@ -232,6 +237,13 @@ describe("in plain mode", () => {
       clearInterval(cut);
       expect([code, out]).toEqual([0, expect.stringContaining("assistant: Offline model: 6*7 = 42.\ncompleted")]);
       expect(cuts).toBeGreaterThan(0);
+      mayRun = false;
+      const refused = await loom(["chat", "--plain", "--server", server.url], { env, input: "Hello\n" });
+      // The session does not exist.
+      expect([refused.code, refused.out]).toEqual([
+        0,
+        "agent one, model of the server; /help lists commands\nthe message was not accepted: Runs are closed\n",
+      ]);
       const wrong = await loom(["chat", "--agent", "oen", "--server", server.url], { env });
       expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("did you mean one?")]);
     } finally {

@@ -87,9 +87,10 @@ export class ChatController {
     return this.#conversation.liveTurn !== undefined || this.#conversation.waitingMessages.length > 0;
   }
 
-  /** True until the first message of a new session. */
+  /** True until the first message of a new session was accepted. */
   get isNewSession(): boolean {
-    return this.#isNew;
+    // The connection may be lost before a message is confirmed that was accepted.
+    return this.#isNew && this.#conversation.lastTurn === undefined;
   }
 
   /** Executes a command or sends a message. Returns true if the user wants to leave. */
@@ -196,10 +197,10 @@ export class ChatController {
     this.#lastMessage = text;
     const files = this.#files.splice(0);
     const conversation = this.#conversation;
-    this.#isNew = false;
     await this.backend.hold(conversation.sessionId);
     const refusal = await conversation.send(text, files, this.backend.runFields);
     if (refusal !== undefined) this.#say(`the message was not accepted: ${refusal}`);
+    else if (this.#conversation === conversation) this.#isNew = false;
   }
 
   async #execute(name: SlashName, argument: string): Promise<boolean> {
@@ -354,7 +355,7 @@ export class ChatController {
   }
 
   #assertStored(): void {
-    if (this.#isNew && this.#files.length === 0) throw new CliError("the session has no messages");
+    if (this.isNewSession && this.#files.length === 0) throw new CliError("the session has no messages");
   }
 
   #say(text: string): void {

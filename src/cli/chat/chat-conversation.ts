@@ -144,7 +144,8 @@ export class ChatConversation {
     });
     const isAccepted = sent.kind === "done" || sent.kind === "accepted";
     if (!isAccepted) this.#sent = this.#sent.filter((each) => each !== message);
-    this.#follow(0);
+    // A session without a message does not exist.
+    if (sent.kind !== "refused") this.#follow(0);
     onChange();
     return isAccepted ? undefined : sent.message;
   }
