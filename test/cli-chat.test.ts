@@ -12,7 +12,7 @@ import { openSession } from "../src/engine/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
 import { OfflineModel } from "../src/models/index.ts";
 import { LoomError } from "../src/protocol/index.ts";
-import { startLoomServer } from "../src/server/index.ts";
+import { createMemoryBlobStore, SERVER_LIMITS, startLoomServer } from "../src/server/index.ts";
 import { createBuiltinTools } from "../src/tools/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom } from "./cli-run.ts";
@@ -142,7 +142,16 @@ describe("in plain mode", () => {
     const file = join(folder, "chat-export.ndjson");
     const attached = join(folder, "attached.txt");
     writeFileSync(attached, "some text");
-    const lines = ["What is \\", "6*7?", "/tre", `/attach ${attached}`, "Hello", "/title Plain", `/export ${file}`];
+    const lines = [
+      "What is \\",
+      "6*7?",
+      "/tre",
+      `/attach ${attached}`,
+      "Hello",
+      "/retry",
+      "/title Plain",
+      `/export ${file}`,
+    ];
     const first = await chat([...lines, "/agent tot", "Game of 24: 4 9 10 13", "/tree", ""].join("\n"));
     expect([first.code, first.err]).toEqual([0, ""]);
     expect(first.out).not.toContain("\u001B");
@@ -157,6 +166,7 @@ describe("in plain mode", () => {
       "Tree of 92 thoughts",
     ])
       expect(first.out.split("\n")).toContain(line);
+    expect(first.out.match(/^attached: /gm)).toHaveLength(2);
     expect(readFileSync(file, "utf8")).toContain('"attached.txt"');
 
     const waiting = await chat("Write hi to plain.txt\n");
@@ -211,7 +221,11 @@ describe("in plain mode", () => {
   test("chats with a server, over a connection that is cut", async () => {
     const log = await openSqliteLog(join(folder, "chat-server.db"));
     const model = new OfflineModel({ delayMs: 20 });
-    const options = { log, agents: { one: agent({ kind: "react", model, tools: createBuiltinTools() }) } };
+    const options = {
+      log,
+      blobs: createMemoryBlobStore(SERVER_LIMITS),
+      agents: { one: agent({ kind: "react", model, tools: createBuiltinTools() }) },
+    };
     const first = await startLoomServer({ ...options, port: 0 });
     const port = Number(new URL(first.url).port);
     await first.close({ graceMs: 0 });
@@ -238,11 +252,14 @@ describe("in plain mode", () => {
       expect([code, out]).toEqual([0, expect.stringContaining("assistant: Offline model: 6*7 = 42.\ncompleted")]);
       expect(cuts).toBeGreaterThan(0);
       mayRun = false;
-      const refused = await loom(["chat", "--plain", "--server", server.url], { env, input: "Hello\n" });
-      // The session does not exist.
-      expect([refused.code, refused.out]).toEqual([
+      const attached = join(folder, "refused.txt");
+      writeFileSync(attached, "some text");
+      const input = `Hello\n/attach ${attached}\nHello\n/retry\n/detach\n`;
+      const refused = await loom(["chat", "--plain", "--server", server.url], { env, input });
+      const notAccepted = "the message was not accepted: Runs are closed";
+      expect([refused.code, refused.out.split("\n").slice(1)]).toEqual([
         0,
-        "agent one, model of the server; /help lists commands\nthe message was not accepted: Runs are closed\n",
+        [notAccepted, "attached refused.txt, 9 bytes", notAccepted, notAccepted, "1 file removed", ""],
       ]);
       const wrong = await loom(["chat", "--agent", "oen", "--server", server.url], { env });
       expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("did you mean one?")]);

@@ -9,6 +9,7 @@ import { basename, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { homedir } from "node:os";
+import type { MessageView } from "../../client/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import { plural } from "../fit-text.ts";
@@ -17,7 +18,7 @@ import { Approver } from "../run/approver.ts";
 import type { ToolDecision } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import type { ChatBackend } from "./chat-backend.ts";
-import { type ChatFile, ChatConversation } from "./chat-conversation.ts";
+import { type ChatFile, type ChatMessage, ChatConversation } from "./chat-conversation.ts";
 import { findMediaType } from "./find-media-type.ts";
 import { describeSlashCommand, readSlashInput, SLASH_COMMANDS, type SlashName } from "./slash-commands.ts";
 import { formatThoughts } from "./thought-rows.ts";
@@ -61,10 +62,10 @@ const KEYS: readonly (readonly [keys: string, about: string])[] = [
 export class ChatController {
   readonly backend: ChatBackend;
   readonly #surface: ChatSurface;
-  readonly #files: ChatFile[] = [];
+  #files: readonly ChatFile[] = [];
   #conversation: ChatConversation;
   #approver: Approver;
-  #lastMessage: string | undefined;
+  #lastMessage: ChatMessage | undefined;
   #isNew = true;
   #missingReported = "";
 
@@ -99,7 +100,7 @@ export class ChatController {
     try {
       if (input?.kind === "error") this.#say(input.message);
       else if (input?.kind === "command") return await this.#execute(input.name, input.argument);
-      else await this.#send(text.startsWith("//") ? text.slice(1) : text);
+      else await this.#send({ text: text.startsWith("//") ? text.slice(1) : text, files: this.#files });
     } catch (error) {
       this.#say(describeFailure(error));
     }
@@ -115,8 +116,8 @@ export class ChatController {
     this.#switch(sessionId);
     this.#isNew = false;
     await this.#conversation.open();
-    const { lastTurn } = this.#conversation;
-    this.#lastMessage = lastTurn?.messages.find(({ role }) => role === "user")?.mainContent;
+    const last = this.#conversation.lastTurn?.messages.find(({ role }) => role === "user");
+    if (last !== undefined) this.#lastMessage = { text: last.mainContent, files: listFiles(last) };
     this.update();
   }
 
@@ -169,7 +170,7 @@ export class ChatController {
 
   #switch(sessionId: string): void {
     this.close();
-    this.#files.length = 0;
+    this.#files = [];
     this.#lastMessage = undefined;
     this.#missingReported = "";
     [this.#conversation, this.#approver] = this.#create(sessionId);
@@ -192,15 +193,25 @@ export class ChatController {
     return decided.decision;
   }
 
-  async #send(text: string): Promise<void> {
-    if (text.trim() === "" && this.#files.length === 0) return;
-    this.#lastMessage = text;
-    const files = this.#files.splice(0);
+  async #send(message: ChatMessage): Promise<void> {
+    const { text, files } = message;
+    if (text.trim() === "" && files.length === 0) return;
+    this.#lastMessage = message;
     const conversation = this.#conversation;
-    await this.backend.hold(conversation.sessionId);
-    const refusal = await conversation.send(text, files, this.backend.runFields);
-    if (refusal !== undefined) this.#say(`the message was not accepted: ${refusal}`);
-    else if (this.#conversation === conversation) this.#isNew = false;
+    const taken = this.#files.filter((file) => files.includes(file));
+    this.#files = this.#files.filter((file) => !files.includes(file));
+    let isAccepted = false;
+    try {
+      await this.backend.hold(conversation.sessionId);
+      const refusal = await conversation.send(message, this.backend.runFields);
+      isAccepted = refusal === undefined;
+      if (refusal !== undefined) this.#say(`the message was not accepted: ${refusal}`);
+    } finally {
+      if (this.#conversation === conversation) {
+        if (isAccepted) this.#isNew = false;
+        else this.#files = [...taken, ...this.#files];
+      }
+    }
   }
 
   async #execute(name: SlashName, argument: string): Promise<boolean> {
@@ -230,7 +241,8 @@ export class ChatController {
         await this.#attach(argument);
         return false;
       case "detach":
-        this.#say(`${plural(this.#files.splice(0).length, "file")} removed`);
+        this.#say(`${plural(this.#files.length, "file")} removed`);
+        this.#files = [];
         this.#surface.changed();
         return false;
       case "export":
@@ -314,7 +326,7 @@ export class ChatController {
     const bytes = await readFile(file);
     const upload = { name, mediaType: findMediaType(name, bytes), bytes };
     const blobId = await this.backend.service.uploadFile(this.#conversation.sessionId, upload);
-    this.#files.push({ name, blobId });
+    this.#files = [...this.#files, { name, blobId }];
     this.#say(`attached ${name}, ${bytes.length} bytes`);
     this.#surface.changed();
   }
@@ -362,6 +374,10 @@ export class ChatController {
     const { paint, width } = this.#surface;
     this.#surface.print(wrapRows([{ text, style: "dim" }], { width }).map((row) => paintRow(row, paint)));
   }
+}
+
+function listFiles({ attachments = [] }: MessageView): readonly ChatFile[] {
+  return attachments.map(({ name = "file", blob_id }) => ({ name, blobId: blob_id }));
 }
 
 function describeFailure(error: unknown): string {

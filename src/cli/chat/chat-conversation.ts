@@ -18,11 +18,14 @@ export interface ChatFile {
   readonly blobId: string;
 }
 
-/** A message that was sent and has not started. */
-export interface UnstartedMessage {
-  readonly runId: string;
+export interface ChatMessage {
   readonly text: string;
   readonly files: readonly ChatFile[];
+}
+
+/** A message that was sent and has not started. */
+export interface UnstartedMessage extends ChatMessage {
+  readonly runId: string;
 }
 
 export interface ChatConversationOptions {
@@ -127,7 +130,7 @@ export class ChatConversation {
   }
 
   /** Sends a message. Returns why it was not accepted, if so. */
-  async send(text: string, files: readonly ChatFile[], fields: ChatRunFields): Promise<string | undefined> {
+  async send({ text, files }: ChatMessage, fields: ChatRunFields): Promise<string | undefined> {
     const { service, onChange } = this.#options;
     const message: UnstartedMessage = { runId: randomUUID(), text, files };
     this.#sent = [...this.#sent, message];
