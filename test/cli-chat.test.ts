@@ -91,6 +91,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     const second = startOnTerminal(["--no-kb", "--workspace", workspace, "--continue"]);
     await waitFor(second, "[y]es, [n]o, [a]lways");
     expect(second.shown()).toContain("6*7 = 42");
+    expect(second.shown()).not.toContain("new session");
     // Ctrl-C does not cancel at once.
     second.type("\u0003");
     await waitFor(second, "again to cancel the run, or answer");
@@ -199,8 +200,10 @@ describe("in plain mode", () => {
     const refused = await chat("", "of-dice");
     expect(refused.code).toBe(2);
     expect(refused.err).toContain("uses the agent `dice`, not `react`\n      add `--agents FILE --agent dice`");
-    const stayed = await chat("Hello\n/open of-dice\nHello again\n");
+    const stayed = await chat("Hello\n/open of-dice\nHello again\n/sessions\n");
     expect(stayed.out).toContain("uses the agent `dice`, not `react`");
+    const columns = Array.from(stayed.out.matchAll(/^([\w-]+ +)\d+ (?:s|min) /gm), ([, id = ""]) => id.length);
+    expect([columns.length > 2, new Set(columns).size]).toEqual([true, 1]);
     const [, ownId = ""] = /^continue with: loom chat (\w+)/m.exec(stayed.out) ?? [];
     const again = await openSqliteLog(env.LOOM_STORE);
     const [left] = await again.listRuns("of-dice");

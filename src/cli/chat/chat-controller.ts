@@ -22,7 +22,7 @@ import { type ChatFile, type ChatMessage, ChatConversation } from "./chat-conver
 import { findMediaType } from "./find-media-type.ts";
 import { describeSlashCommand, readSlashInput, SLASH_COMMANDS, type SlashName } from "./slash-commands.ts";
 import { formatThoughts } from "./thought-rows.ts";
-import { cutText, type PaintText, paintRow, wrapRows } from "./text-rows.ts";
+import { cutText, measureText, type PaintText, paintRow, wrapRows } from "./text-rows.ts";
 
 /** A decision of the user about a tool call. */
 export interface ChatDecision {
@@ -47,6 +47,8 @@ export interface ChatSurface {
 
 /** Sessions listed by `/sessions`. */
 const LISTED = 15;
+/** A longer ID takes room from its title, but not from the titles of other sessions. */
+const MAX_ID_COLUMN = 36;
 /** Largest file that is attached, in bytes. */
 const MAX_FILE_BYTES = 25_000_000;
 
@@ -282,16 +284,22 @@ export class ChatController {
     const { items } = await this.backend.service.listSessions({ limit: LISTED, query });
     const { paint, width } = this.#surface;
     if (items.length === 0) this.#say(query === undefined ? "no sessions" : "no session contains these words");
-    else
+    else {
+      const shownIds = items.map(({ session_id }) => cutText(session_id, width));
+      const column = Math.min(MAX_ID_COLUMN, Math.max(...shownIds.map(measureText)));
       this.#surface.print([
-        ...items.map(({ session_id, title = "", match, updated_at }) => {
+        ...items.map(({ title = "", match, updated_at }, index) => {
           const text = match === undefined || match.where === "title" ? title : `${title}: ${match.snippet}`;
           const age = formatAge(updated_at).padEnd(6);
-          return `${paint("cyan", cutText(session_id, width))} ${age} ${cutText(text, Math.max(1, width - session_id.length - 8))}`;
+          const id = shownIds[index] ?? "";
+          const gap = " ".repeat(Math.max(0, column - measureText(id)));
+          const room = width - Math.max(column, measureText(id)) - 8;
+          return `${paint("cyan", id)}${gap} ${age} ${cutText(text, Math.max(1, room))}`;
         }),
         paint("dim", "/open ID continues one"),
         "",
       ]);
+    }
   }
 
   async #changeAgent(name: string): Promise<void> {

@@ -61,6 +61,8 @@ export class ScreenChat implements ChatSurface {
   #wasInterrupted = false;
   #timer: NodeJS.Timeout | undefined;
   #clock: NodeJS.Timeout | undefined;
+  /** The session that is being opened at the start. */
+  #openingId: string | undefined;
   #isOver = false;
 
   constructor({ backend, stdin, stdout, paint, history, describeChat, onReady }: ScreenChatOptions) {
@@ -89,9 +91,10 @@ export class ScreenChat implements ChatSurface {
     this.#stdout.on("resize", resize);
     const keys = new InputKeys(this.#stdin, (action) => this.#take(action));
     try {
-      this.#say(`${this.#describe()}; /help lists commands`);
-      this.#draw();
+      this.#openingId = sessionId;
+      this.#say("/help lists commands");
       if (sessionId !== undefined) await this.#controller.open(sessionId);
+      this.#openingId = undefined;
       this.#draw();
       return await this.#left.promise;
     } finally {
@@ -316,7 +319,7 @@ export class ScreenChat implements ChatSurface {
     return [
       agentName,
       ...(modelName === undefined ? [] : [modelName]),
-      isNewSession ? "new session" : conversation.sessionId,
+      this.#openingId ?? (isNewSession ? "new session" : conversation.sessionId),
     ].join(" · ");
   }
 
