@@ -44,17 +44,28 @@ interface TerminalChat {
   readonly ended: Promise<number | null>;
 }
 
-function startOnTerminal(args: readonly string[]): TerminalChat {
+/** Starts the chat after the terminal has received what is typed ahead. */
+function startOnTerminal(args: readonly string[], typedAhead = ""): TerminalChat {
   const words = [process.execPath, ...nodeArgs(), COMMAND, "chat", ...args].map((word) => `'${word}'`).join(" ");
   const pidFile = join(folder, `chat-${children.size}.pid`);
-  const line = `stty cols 80 rows 24; sh -c 'echo $$ > ${pidFile}; exec "$0" "$@"' ${words}; echo EXIT $?; stty -a`;
+  const gate = `${pidFile}.gate`;
+  const line = `stty cols 80 rows 24; until [ -e ${gate} ]; do sleep 0.02; done; sh -c 'echo $$ > ${pidFile}; exec "$0" "$@"' ${words}; echo EXIT $?; stty -a`;
   const child = spawn("script", ["-qfec", line, "/dev/null"], {
     cwd: folder,
     env: environment({ LOOM_STORE: store, XDG_DATA_HOME: data, TERM: "xterm-256color" }),
   });
   children.add(child);
   let [all, from] = ["", 0];
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (all += chunk));
+  child.stdin.write(typedAhead);
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    all += chunk;
+    openGate();
+  });
+  // The terminal shows what it received.
+  const openGate = (): void => {
+    if (!existsSync(gate) && all.includes(typedAhead.replaceAll("\r", "\r\n"))) writeFileSync(gate, "");
+  };
+  openGate();
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
   return {
     shown: () => stripVTControlCharacters(all.slice(from)),
@@ -88,7 +99,8 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     process.kill(chat.pid(), "SIGKILL");
     await chat.ended;
 
-    const second = startOnTerminal(["--no-kb", "--workspace", workspace, "--continue"]);
+    // What is typed ahead does not answer a question that is not shown yet.
+    const second = startOnTerminal(["--no-kb", "--workspace", workspace, "--continue"], "yes\r");
     await waitFor(second, "[y]es, [n]o, [a]lways");
     expect(second.shown()).toContain("6*7 = 42");
     expect(second.shown()).not.toContain("new session");
@@ -98,7 +110,10 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     second.type("y\r");
     await waitFor(second, "completed in");
     expect(readFileSync(join(workspace, "greeting.txt"), "utf8")).toBe("hello");
+    expect(second.shown()).toContain("› yes");
     // The history of the first process, then a clean end.
+    second.type("\u0003");
+    await waitFor(second, "again to leave");
     second.type("\u001B[A\u001B[A");
     await waitFor(second, "And 5+8?");
     second.type("\u0003\u0003");
@@ -122,9 +137,10 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await chat.ended;
   });
 
-  test("restores the terminal on SIGTERM", { timeout: 60_000 }, async () => {
-    const chat = startOnTerminal(["--no-kb", "--no-history"]);
-    await waitFor(chat, "new session");
+  test("sends what was typed ahead, and restores the terminal on SIGTERM", { timeout: 60_000 }, async () => {
+    const chat = startOnTerminal(["--no-kb", "--no-history"], "What is 6*7?\rWhat is 2*3?\r");
+    await waitFor(chat, "2*3 = 6");
+    expect(chat.shown()).not.toContain("another process");
     process.kill(chat.pid(), "SIGTERM");
     await waitFor(chat, "EXIT 130");
     await chat.ended;

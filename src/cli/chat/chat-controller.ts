@@ -70,6 +70,7 @@ export class ChatController {
   #lastMessage: ChatMessage | undefined;
   #isNew = true;
   #missingReported = "";
+  #held: Promise<void> = Promise.resolve();
 
   constructor(backend: ChatBackend, surface: ChatSurface) {
     this.backend = backend;
@@ -114,7 +115,7 @@ export class ChatController {
     if ((await this.backend.service.getSession(sessionId)) === undefined)
       throw new CliError(`there is no session \`${sessionId}\``, "/sessions lists them");
     // If this fails, the chat stays in its session.
-    await this.backend.hold(sessionId);
+    await this.#hold(sessionId);
     this.#switch(sessionId);
     this.#isNew = false;
     await this.#conversation.open();
@@ -204,7 +205,7 @@ export class ChatController {
     this.#files = this.#files.filter((file) => !files.includes(file));
     let isAccepted = false;
     try {
-      await this.backend.hold(conversation.sessionId);
+      await this.#hold(conversation.sessionId);
       const refusal = await conversation.send(message, this.backend.runFields);
       isAccepted = refusal === undefined;
       if (refusal !== undefined) this.#say(`the message was not accepted: ${refusal}`);
@@ -214,6 +215,13 @@ export class ChatController {
         else this.#files = [...taken, ...this.#files];
       }
     }
+  }
+
+  /** Waits for the call before: two messages that are sent at once must not both open the session. */
+  async #hold(sessionId: string): Promise<void> {
+    const held = this.#held.then(async () => this.backend.hold(sessionId));
+    this.#held = held.catch(() => undefined);
+    await held;
   }
 
   async #execute(name: SlashName, argument: string): Promise<boolean> {

@@ -2,14 +2,19 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { InputKeys, type KeyAction } from "./input-keys.ts";
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 /** Sends bytes to the reader, in pieces of the given size. */
-async function read(bytes: string, size = bytes.length): Promise<readonly KeyAction[]> {
+async function read(bytes: string, size = bytes.length, typedAhead = ""): Promise<readonly KeyAction[]> {
   const actions: KeyAction[] = [];
   const stdin = Object.assign(new PassThrough(), { setRawMode: () => undefined }) as unknown as NodeJS.ReadStream;
+  stdin.push(typedAhead);
   using _keys = new InputKeys(stdin, (action) => actions.push(action));
+  await turn();
+  await turn();
   for (let at = 0; at < bytes.length; at += size) {
     stdin.push(bytes.slice(at, at + size));
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
   }
   return actions;
 }
@@ -42,6 +47,11 @@ describe("InputKeys", () => {
         { kind: "paste", text: "one\rtwo\r" },
         { kind: "insert", text: "x" },
       ]);
+  });
+
+  it("reads a line feed that was typed before raw mode as Enter", async () => {
+    const kinds = (await read("\n", 1, "a\nb\n")).map(({ kind }) => kind);
+    expect(kinds).toEqual(["insert", "enter", "insert", "enter", "newline"]);
   });
 
   it("reads characters of any plane", async () => {

@@ -106,7 +106,12 @@ export class InputKeys implements Disposable {
   readonly #onAction: (action: KeyAction) => void;
   readonly #input = new PassThrough();
   readonly #decoder = new StringDecoder("utf8");
-  readonly #onData = (chunk: Buffer): void => void this.#input.write(simplify(this.#decoder.write(chunk)));
+  readonly #onData = (chunk: Buffer): void => {
+    const text = this.#decoder.write(chunk);
+    this.#input.write(simplify(this.#isTypedAhead ? text.replaceAll("\n", "\r") : text));
+  };
+  /** The terminal got these bytes before raw mode, when it turned Enter into a line feed. */
+  #isTypedAhead = true;
   #paste: string | undefined;
 
   constructor(stdin: NodeJS.ReadStream, onAction: (action: KeyAction) => void) {
@@ -116,6 +121,8 @@ export class InputKeys implements Disposable {
     this.#input.on("keypress", (text: string | undefined, key: Key) => this.#take(text, key));
     stdin.setRawMode(true);
     stdin.on("data", this.#onData).resume();
+    // Such bytes can be read at once: they arrive in the next turn of the event loop, before the second callback.
+    setImmediate(() => setImmediate(() => (this.#isTypedAhead = false)));
   }
 
   [Symbol.dispose](): void {

@@ -63,6 +63,8 @@ export class ScreenChat implements ChatSurface {
   #clock: NodeJS.Timeout | undefined;
   /** The session that is being opened at the start. */
   #openingId: string | undefined;
+  /** Enter was pressed while the session was being opened. */
+  #isEnteredEarly = false;
   #isOver = false;
 
   constructor({ backend, stdin, stdout, paint, history, describeChat, onReady }: ScreenChatOptions) {
@@ -95,6 +97,7 @@ export class ScreenChat implements ChatSurface {
       this.#say("/help lists commands");
       if (sessionId !== undefined) await this.#controller.open(sessionId);
       this.#openingId = undefined;
+      this.#enterEarly();
       this.#draw();
       return await this.#left.promise;
     } finally {
@@ -209,6 +212,11 @@ export class ScreenChat implements ChatSurface {
 
   #enter(): void {
     const text = this.#editor.text;
+    if (this.#openingId !== undefined) {
+      this.#isEnteredEarly = true;
+      this.#editor.insert("\n");
+      return;
+    }
     if (this.#question !== undefined) {
       this.#question.answer.resolve(text);
       return;
@@ -226,6 +234,14 @@ export class ScreenChat implements ChatSurface {
       if (isLeaving) this.#leave(0);
       else this.#draw();
     });
+  }
+
+  /** Sends what was entered before the session was open, but never as the answer to a question not yet seen. */
+  #enterEarly(): void {
+    const { text } = this.#editor;
+    if (!this.#isEnteredEarly || this.#question !== undefined || !text.endsWith("\n")) return;
+    this.#editor.set(text.trimEnd());
+    this.#enter();
   }
 
   #moveRow(direction: -1 | 1): void {
