@@ -104,9 +104,17 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await waitFor(second, "[y]es, [n]o, [a]lways");
     expect(second.shown()).toContain("6*7 = 42");
     expect(second.shown()).not.toContain("new session");
-    // Ctrl-C does not cancel at once.
+    // Escape cancels the edit. Ctrl-C clears the input, and does not cancel the run at once.
+    second.type("e\r");
+    await waitFor(second, '(empty to cancel): {"path"');
+    second.type("\u001B[27u");
+    await waitFor(second, "[y]es, [n]o, [a]lways");
+    second.type("e\r");
+    await waitFor(second, '(empty to cancel): {"path"');
     second.type("\u0003");
     await waitFor(second, "again to cancel the run, or answer");
+    second.type("\r");
+    await waitFor(second, "[y]es, [n]o, [a]lways");
     second.type("y\r");
     await waitFor(second, "completed in");
     expect(readFileSync(join(workspace, "greeting.txt"), "utf8")).toBe("hello");

@@ -36,6 +36,7 @@ describe("InputKeys", () => {
     ["\u001Bb", "wordLeft"],
     ["\u0017", "killWordLeft"],
     ["\t", "complete"],
+    ["\u001B[27u", "escape"],
   ])("reads %j as %s", async (bytes, kind) => {
     expect(await read(bytes)).toEqual([{ kind }]);
   });

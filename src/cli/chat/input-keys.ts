@@ -84,6 +84,8 @@ const CONTROL: { readonly [name: string]: NamedAction } = {
 const META: { readonly [name: string]: NamedAction } = {
   return: "newline",
   enter: "newline",
+  // Node reports the key alone so.
+  escape: "escape",
   b: "wordLeft",
   f: "wordRight",
   d: "killWordRight",

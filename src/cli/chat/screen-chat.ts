@@ -40,6 +40,8 @@ interface OpenQuestion {
   readonly answer: PromiseWithResolvers<string>;
   /** What the user was writing before. */
   readonly draft: string;
+  /** The user edits a text, and cancels with an empty one. */
+  readonly isEdit: boolean;
 }
 
 export class ScreenChat implements ChatSurface {
@@ -151,7 +153,8 @@ export class ScreenChat implements ChatSurface {
 
   async #ask(prompt: string, prefilled: string, signal: AbortSignal): Promise<string> {
     if (signal.aborted || this.#isOver) throw WITHDRAWN;
-    const question = { prompt, answer: Promise.withResolvers<string>(), draft: this.#editor.text };
+    const isEdit = prefilled !== "";
+    const question = { prompt, answer: Promise.withResolvers<string>(), draft: this.#editor.text, isEdit };
     this.#question = question;
     this.#editor.set(prefilled);
     const withdraw = (): void => question.answer.reject(WITHDRAWN);
@@ -197,6 +200,9 @@ export class ScreenChat implements ChatSurface {
         break;
       case "complete":
         this.#complete();
+        break;
+      case "escape":
+        if (this.#question?.isEdit === true) this.#question.answer.resolve("");
         break;
       case "redraw":
         this.#screen.clear();
@@ -270,6 +276,7 @@ export class ScreenChat implements ChatSurface {
     const isSecond = this.#wasInterrupted;
     this.#wasInterrupted = true;
     if (this.#question !== undefined && !isSecond) {
+      this.#editor.clear();
       this.#notice = "press Ctrl-C again to cancel the run, or answer";
     } else if (this.#controller.isBusy) {
       this.#endQuestion();
