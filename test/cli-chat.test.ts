@@ -200,6 +200,8 @@ describe("in plain mode", () => {
     expect(waiting.out).toContain(`loom chat ${sessionId} --no-kb --workspace ${workspace}\n`);
     const answered = await chat("n not now\n", sessionId);
     expect([answered.code, answered.out]).toEqual([0, expect.stringMatching(/\? Allow write_file\?.*completed/s)]);
+    const denied = await chat("Write hi to denied.txt\nn\n", sessionId);
+    expect([denied.code, denied.out]).toEqual([0, expect.stringMatching(/reason \(optional\):\n.*completed/s)]);
     // A session that is newer, but did not change last.
     const log = await openSqliteLog(env.LOOM_STORE);
     await log.createSession("newer");

@@ -4,7 +4,7 @@
  */
 import { createInterface, type Interface } from "node:readline";
 import { cleanText } from "../fit-text.ts";
-import { decideCall } from "../run/prompt-for-approval.ts";
+import { type ApprovalDialogue, decideCall, type QuestionOptions } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import type { ChatBackend } from "./chat-backend.ts";
@@ -38,7 +38,7 @@ export class PlainChat implements ChatSurface {
   #lines: Interface | undefined;
   readonly #turns = new PlainTurns();
   readonly #left = Promise.withResolvers<number>();
-  #question: PromiseWithResolvers<string> | undefined;
+  #question: (PromiseWithResolvers<string> & Pick<QuestionOptions, "answerAtEnd">) | undefined;
   #settled = Promise.withResolvers<void>();
   #wasInterrupted = false;
   /** The next line is read: the user is prompted as soon as nothing is under way. */
@@ -100,7 +100,7 @@ export class PlainChat implements ChatSurface {
   }
 
   async decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined> {
-    const ask = (prompt: string, prefilled = ""): Promise<string> => this.#ask(prompt, prefilled, signal);
+    const ask: ApprovalDialogue["ask"] = async (prompt, options = {}) => this.#ask(prompt, options, signal);
     try {
       return await decideCall({ ask, say: (text) => this.print([text]) }, call, { mayAllow: true, paint: this.paint });
     } catch (error) {
@@ -149,6 +149,10 @@ export class PlainChat implements ChatSurface {
     }
     this.#isReading = false;
     await this.#settle();
+    while (this.#question?.answerAtEnd !== undefined) {
+      this.#question.resolve(this.#question.answerAtEnd);
+      await this.#settle();
+    }
     if (this.#question === undefined) return 0;
     this.#question.reject(WITHDRAWN);
     return LEFT_WAITING;
@@ -171,9 +175,9 @@ export class PlainChat implements ChatSurface {
     }
   }
 
-  async #ask(prompt: string, prefilled: string, signal: AbortSignal): Promise<string> {
+  async #ask(prompt: string, { prefilled = "", answerAtEnd }: QuestionOptions, signal: AbortSignal): Promise<string> {
     if (signal.aborted) throw WITHDRAWN;
-    const question = Promise.withResolvers<string>();
+    const question = { ...Promise.withResolvers<string>(), answerAtEnd };
     this.#question = question;
     const withdraw = (): void => question.reject(WITHDRAWN);
     signal.addEventListener("abort", withdraw, { once: true });

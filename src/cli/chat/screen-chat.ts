@@ -3,7 +3,7 @@
  * the input are drawn again.
  */
 import { cleanText } from "../fit-text.ts";
-import { decideCall } from "../run/prompt-for-approval.ts";
+import { type ApprovalDialogue, decideCall } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import type { ChatBackend } from "./chat-backend.ts";
 import { ChatController, type ChatDecision, type ChatSurface } from "./chat-controller.ts";
@@ -130,7 +130,8 @@ export class ScreenChat implements ChatSurface {
   }
 
   async decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined> {
-    const ask = (prompt: string, prefilled = ""): Promise<string> => this.#ask(prompt, prefilled, signal);
+    const ask: ApprovalDialogue["ask"] = async (prompt, { prefilled = "" } = {}) =>
+      this.#ask(prompt, prefilled, signal);
     const say = (text: string): void => this.#addDetails(text);
     try {
       return await decideCall({ ask, say }, call, { mayAllow: true, paint: (_style, text) => text });

@@ -45,6 +45,7 @@ describe("promptForApproval", () => {
       { decision: "approved", arguments: { path: "b" } },
     ],
     ["unchanged arguments after an edit", ["e\r", "\r"], { decision: "approved", arguments: call.arguments }],
+    ["no and Ctrl-D", ["n\r", "\u0004"], { decision: "rejected" }],
     ["Ctrl-D", ["\u0004"], undefined],
   ])("accepts %s", async (_name, lines, decision) => {
     expect(await startPrompt(...lines).decision).toEqual(decision);

@@ -17,9 +17,16 @@ export interface ToolDecision {
   readonly reason?: string;
 }
 
+export interface QuestionOptions {
+  /** Text that the user edits. */
+  readonly prefilled?: string;
+  /** The answer if the input ends. Default: none, so that `ask` rejects. */
+  readonly answerAtEnd?: string | undefined;
+}
+
 /** How the user is asked. `ask` rejects if the call no longer waits or the input is closed. */
 export interface ApprovalDialogue {
-  ask(prompt: string, prefilled?: string): Promise<string>;
+  ask(prompt: string, options?: QuestionOptions): Promise<string>;
   say(text: string): void;
 }
 
@@ -108,7 +115,7 @@ export async function decideCall(
       case "n":
       case "no":
       case "否": {
-        const reason = rest.join(" ") || (await dialogue.ask("reason (optional): ")).trim();
+        const reason = rest.join(" ") || (await dialogue.ask("reason (optional): ", { answerAtEnd: "" })).trim();
         return { decision: { decision: "rejected", ...(reason === "" ? {} : { reason }) }, isAllowed: false };
       }
       case "e":
@@ -134,7 +141,7 @@ async function edit(dialogue: ApprovalDialogue, before: JsonObject): Promise<Jso
     return undefined;
   }
   for (;;) {
-    text = (await dialogue.ask("arguments (empty to cancel): ", text)).trim();
+    text = (await dialogue.ask("arguments (empty to cancel): ", { prefilled: text })).trim();
     if (text === "") return undefined;
     try {
       const value: unknown = JSON.parse(text);
@@ -186,12 +193,15 @@ class Dialogue implements ApprovalDialogue {
     this.#lines.on("SIGINT", listener);
   }
 
-  async ask(prompt: string, prefilled = ""): Promise<string> {
+  async ask(prompt: string, { prefilled = "", answerAtEnd }: QuestionOptions = {}): Promise<string> {
     const styled = styleText("bold", prompt, { stream: this.#output });
     const answer = this.#lines.question(styled, { signal: this.#signal });
     answer.catch(() => undefined);
     if (prefilled !== "") this.#lines.write(prefilled);
-    return Promise.race([answer, this.#closed.promise]);
+    return Promise.race([answer, this.#closed.promise]).catch((error: unknown) => {
+      if (answerAtEnd === undefined || this.#signal.aborted) throw error;
+      return answerAtEnd;
+    });
   }
 
   readonly paint = (style: Style, text: string): string => styleText(style, text, { stream: this.#output });
