@@ -140,7 +140,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     chat.type("\u0003");
     await vi.waitFor(() => expect(chat.shown()).toMatch(/again to leave\s+you: $/), 30_000);
     chat.type("\u0003");
-    await waitFor(chat, "EXIT");
+    await waitFor(chat, "EXIT 0");
     expect(chat.shown()).toMatch(/\s+continue with: loom chat \w+ --plain/);
     await chat.ended;
   });
@@ -168,6 +168,7 @@ describe("in plain mode", () => {
     const attached = join(folder, "attached.txt");
     writeFileSync(attached, "some text");
     const lines = [
+      "/help",
       "What is \\",
       "6*7?",
       "/tre",
@@ -182,6 +183,7 @@ describe("in plain mode", () => {
     expect(first.out).not.toContain("\u001B");
     for (const line of [
       "agent react, offline; /help lists commands",
+      "\\ Enter              new line",
       "you: What is ",
       "you: 6*7?",
       "assistant: Offline model: 6*7 = 42.",
@@ -191,6 +193,7 @@ describe("in plain mode", () => {
       "Tree of 92 thoughts",
     ])
       expect(first.out.split("\n")).toContain(line);
+    expect(first.out).not.toMatch(/^(?:Tab|Up|Alt)/m);
     expect(first.out.match(/^attached: /gm)).toHaveLength(2);
     expect(readFileSync(file, "utf8")).toContain('"attached.txt"');
 

@@ -29,7 +29,7 @@ export const CHAT: CliCommand = {
     ...Object.fromEntries(Object.entries(RUN.options).filter(([name]) => !NOT_IN_CHAT.has(name))),
     plain: {
       about:
-        "only lines, without moving the cursor, for screen readers and pipes (default: if TERM is dumb or standard output is not a terminal)",
+        "only lines, without moving the cursor, for screen readers and pipes (default: if TERM is dumb, or standard input or output is not a terminal)",
     },
     "no-history": { about: "neither read nor store the messages you sent" },
     ...SERVICE_OPTIONS,
@@ -39,8 +39,8 @@ export const CHAT: CliCommand = {
     "Enter sends. Alt+Enter, Shift+Enter (if the terminal reports it) or `\\` before Enter starts a new line. Pasted line breaks are not sent. Up and Down go through earlier messages, which are stored in chat-history next to the default store. Tab completes commands; /help lists commands and keys.",
     "Ctrl-C cancels the run, or clears the input; pressed twice, it leaves the chat. Ctrl-D leaves the chat if the input is empty. A local run that has not ended then continues when the session is opened again.",
     "With --server or LOOM_SERVER, the agents of that server answer, with their own models and tools; only --agent, --reasoning, --system and the options of the chat apply. If the connection is cut, the chat connects again and continues.",
-    "With --plain and a pipe, each line of standard input is a message.",
-    "Exit codes: 0 left by the user, 2 could not start, 3 a run was left waiting for approval at the end of standard input, 130 stopped by a signal.",
+    "With --plain, lines are edited by the terminal: Alt+Enter, Up, Down and Tab do not work. With a pipe, each line of standard input is a message.",
+    "Exit codes: 0 left by the user, also with Ctrl-C, 2 could not start, 3 a run was left waiting for approval at the end of standard input, 130 stopped by a signal, 141 standard output closed.",
   ],
   examples: [
     "loom chat",

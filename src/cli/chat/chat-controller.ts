@@ -35,6 +35,8 @@ export interface ChatDecision {
 export interface ChatSurface {
   readonly width: number;
   readonly paint: PaintText;
+  /** Keys for `/help`, with what they do. */
+  readonly keys: readonly (readonly [keys: string, about: string])[];
   /** The view, or what waits, changed. */
   changed(): void;
   /** Prints rows that stay. */
@@ -51,15 +53,6 @@ const LISTED = 15;
 const MAX_ID_COLUMN = 36;
 /** Largest file that is attached, in bytes. */
 const MAX_FILE_BYTES = 25_000_000;
-
-const KEYS: readonly (readonly [keys: string, about: string])[] = [
-  ["Enter", "send"],
-  ["Alt+Enter, \\ Enter", "new line"],
-  ["Up, Down", "earlier messages"],
-  ["Tab", "complete a command"],
-  ["Ctrl-C", "cancel the run, clear the input; twice: leave"],
-  ["Ctrl-D", "leave"],
-];
 
 export class ChatController {
   readonly backend: ChatBackend;
@@ -282,7 +275,7 @@ export class ChatController {
     const { paint, width } = this.#surface;
     const rows = [
       ...SLASH_COMMANDS.map((command) => [describeSlashCommand(command), command.about] as const),
-      ...KEYS,
+      ...this.#surface.keys,
     ].map(([left, about]) => `${paint("cyan", left.padEnd(20))} ${cutText(about, width - 21)}`);
     this.#surface.print([...rows, ""]);
   }

@@ -32,6 +32,12 @@ const WITHDRAWN = new Error("the question was withdrawn");
 export class PlainChat implements ChatSurface {
   readonly width = LONGEST_LINE;
   readonly paint: PaintText;
+  readonly keys = [
+    ["Enter", "send"],
+    ["\\ Enter", "new line"],
+    ["Ctrl-C", "cancel the run; twice: leave"],
+    ["Ctrl-D", "leave"],
+  ] as const;
   readonly #terminal: Terminal;
   readonly #describeChat: PlainChatOptions["describeChat"];
   readonly #controller: ChatController;
@@ -203,7 +209,8 @@ export class PlainChat implements ChatSurface {
     // The terminal has shown ^C.
     if (this.#terminal.stdin.isTTY && !this.#isPrompting) this.#write("\n");
     if (this.#wasInterrupted) {
-      this.#left.resolve(STOPPED);
+      // At a terminal the user has pressed Ctrl-C; otherwise a program has sent the signal.
+      this.#left.resolve(this.#terminal.stdin.isTTY ? 0 : STOPPED);
       return;
     }
     this.#wasInterrupted = true;

@@ -46,6 +46,15 @@ interface OpenQuestion {
 
 export class ScreenChat implements ChatSurface {
   readonly paint: PaintText;
+  readonly keys = [
+    ["Enter", "send"],
+    ["Alt+Enter, \\ Enter", "new line"],
+    ["Up, Down", "earlier messages"],
+    ["Tab", "complete a command"],
+    ["Escape", "cancel the edit of arguments"],
+    ["Ctrl-C", "cancel the run, clear the input; twice: leave"],
+    ["Ctrl-D", "leave"],
+  ] as const;
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: NodeJS.WriteStream;
   readonly #history: InputHistory;
