@@ -6,7 +6,7 @@ import type { MessagePart, MessageView, TurnView } from "../../client/index.ts";
 import { cleanText, plural } from "../fit-text.ts";
 import { formatDuration } from "../run/format-note.ts";
 import { summarizeThoughts } from "./thought-rows.ts";
-import type { ChatTodoLists } from "./turn-rows.ts";
+import { type ChatTodoLists, hasErrorOfEnd } from "./turn-rows.ts";
 
 /** Characters shown of arguments and results. */
 const MAX_TEXT = 500;
@@ -32,8 +32,8 @@ export class PlainTurns {
     const { status, durationMs, reason, code } = turn;
     const thoughts = summarizeThoughts(turn);
     const time = durationMs === undefined ? "" : ` in ${formatDuration(durationMs)}`;
-    const why =
-      status === "completed" || reason === undefined ? "" : `: ${reason}${code === undefined ? "" : ` (${code})`}`;
+    const isKnown = status === "completed" || reason === undefined || hasErrorOfEnd(turn);
+    const why = isKnown ? "" : `: ${reason}${formatCode(code)}`;
     return [...lines, ...(thoughts === undefined ? [] : [clean(thoughts)]), clean(`${status}${time}${why}`)];
   }
 
@@ -70,7 +70,7 @@ export class PlainTurns {
         return once(`tool ${toolName} ${status}: ${JSON.stringify(part.call.arguments)}`);
       }
       case "error":
-        return part.callId === undefined ? once(`error: ${part.message}`) : [];
+        return part.callId === undefined ? once(`error: ${part.message}${formatCode(part.code)}`) : [];
       case "data":
         return once(`${part.block.dataType}: ${JSON.stringify(part.block.data)}`);
       case "image":
@@ -100,6 +100,10 @@ export class PlainTurns {
     this.#shown.set(key, state);
     return isNew;
   }
+}
+
+function formatCode(code: string | undefined): string {
+  return code === undefined ? "" : ` (${code})`;
 }
 
 function clean(text: string): string {

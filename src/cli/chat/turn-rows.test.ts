@@ -6,6 +6,7 @@ import type { AnyEvent } from "../../protocol/index.ts";
 import { composeChatRows } from "./chat-rows.ts";
 import { InputEditor } from "./input-editor.ts";
 import { formatMarkdown } from "./markdown-rows.ts";
+import { PlainTurns } from "./plain-turns.ts";
 import { formatThoughts } from "./thought-rows.ts";
 import { measureText, type PaintText, paintRow } from "./text-rows.ts";
 import { TurnRows } from "./turn-rows.ts";
@@ -126,6 +127,20 @@ describe("TurnRows", () => {
       expect.stringMatching(/^completed/) as string,
       "",
     ]);
+  });
+
+  it("shows once why a run failed", () => {
+    const end = { type: "run_end", status: "error", reason: "no model", code: "model_failed" };
+    const error = { type: "error", message: "no model", code: "model_failed" };
+    const cases = [
+      [createView(START, error, end), "✗ no model (model_failed)", "error: no model (model_failed)"],
+      [createView(START, end), "the run failed: no model (model_failed)", "error in 1 ms: no model (model_failed)"],
+    ] as const;
+    for (const [view, row, line] of cases) {
+      const lines = view.turns.flatMap((turn) => new PlainTurns().finish(turn, view.todoLists));
+      expect(formatTurn(view, 60).filter((each) => each.includes("no model"))).toEqual([row]);
+      expect(lines.filter((each) => each.includes("no model"))).toEqual([line]);
+    }
   });
 
   it("removes escape sequences of models and tools everywhere", () => {

@@ -186,7 +186,9 @@ export class TurnRows {
       reason === undefined || status === "completed" ? "" : `${reason}${code === undefined ? "" : ` (${code})`}`;
     const { width, paint } = this.#options;
     return [
-      ...(status === "error" && why !== "" ? this.#wrap([{ text: `the run failed: ${why}`, style: "red" }]) : []),
+      ...(status === "error" && why !== "" && !hasErrorOfEnd(turn)
+        ? this.#wrap([{ text: `the run failed: ${why}`, style: "red" }])
+        : []),
       paint("dim", cutText(parts.join(", "), width)),
     ];
   }
@@ -208,6 +210,19 @@ export class TurnRows {
     // One column is kept free: terminals differ in the width of some signs.
     return formatNote(note, width - 1, paint);
   }
+}
+
+/** True if an error in the messages of the turn says why the run failed. */
+export function hasErrorOfEnd({ messages, reason }: TurnView): boolean {
+  return messages.some(({ parts }) =>
+    parts.some(
+      (part) =>
+        part.type === "error" &&
+        part.callId === undefined &&
+        part.supersededBy === undefined &&
+        part.message === reason,
+    ),
+  );
 }
 
 function describeState({ status, approval }: ToolCall): string {

@@ -223,11 +223,15 @@ describe("RunScreen", () => {
     expect(readVisibleLines(written.all)).toEqual([""]);
   });
 
-  test("remembers the last error that was shown completely", async () => {
-    const { screen } = createScreen({ out: 40, err: 40 });
-    await show(screen, { type: "error", message: "short", recoverable: true });
-    expect(screen.lastError).toBe("short");
-    await show(screen, { type: "error", message: "long ".repeat(20), recoverable: true });
-    expect(screen.lastError).toBe("short");
+  test("shows errors completely, and remembers the last one", async () => {
+    const { screen, written } = createScreen({ out: 40, err: 40 });
+    const message = "a long\nmessage of a model that failed";
+    await show(screen, { type: "error", message, code: "model_failed", recoverable: true });
+    expect(screen.lastError).toBe(message);
+    expect(readVisibleLines(written.all)).toEqual([
+      "✗ error a long message of a model that",
+      "  failed (model_failed)",
+      "",
+    ]);
   });
 });

@@ -5,7 +5,7 @@
  */
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { isForkNotice, isNextAttempt } from "../../protocol/record.ts";
-import { cleanText, cutColumns, plural } from "../fit-text.ts";
+import { cleanText, cutColumns, plural, wrapText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { SourceLines } from "./source-lines.ts";
 import { describeContent } from "./describe-content.ts";
@@ -49,12 +49,12 @@ export class RunScreen {
       get width() {
         return width();
       },
-      note: (note) => void this.#note(note),
+      note: (note) => this.#note(note),
       progress: (text) => this.#progress(text),
     });
   }
 
-  /** Message of the last error that was shown completely. */
+  /** Message of the last error that was shown, up to `MAX_REASON`. */
   get lastError(): string | undefined {
     return this.#lastError;
   }
@@ -175,11 +175,10 @@ export class RunScreen {
     if (progress !== undefined) return this.#progress(progress);
     if (event.type === "run_end") return this.line(this.#dim(describeEnd(event as EventOf<"run_end">)));
     const note = this.#steps.describe(event, position);
-    const line = note === undefined ? "" : this.#note(note);
-    if (event.type === "error") {
-      const { message } = event as EventOf<"error">;
-      if (line.includes(message)) this.#lastError = message;
-    }
+    if (note !== undefined && event.type === "error") {
+      this.#lastError = (event as EventOf<"error">).message;
+      this.line(this.#formatError(note));
+    } else if (note !== undefined) this.#note(note);
     for (const text of describeContent(event)) this.line(`  ${cutColumns(text, this.#width - 2)}`);
   }
 
@@ -243,12 +242,18 @@ export class RunScreen {
     this.#terminal.writeError("\n");
   }
 
-  /** Returns the formatted line. */
-  #note(note: Note): string {
-    if (this.#terminal.errorColumns === undefined) return "";
-    const line = formatNote(note, this.#width, this.#terminal.styleError);
-    this.line(line);
-    return line;
+  #note(note: Note): void {
+    if (this.#terminal.errorColumns === undefined) return;
+    this.line(formatNote(note, this.#width, this.#terminal.styleError));
+  }
+
+  /** An error takes as many lines as it needs: it may be the reason why the run failed. */
+  #formatError({ text = "", end = "", ...note }: Note): string {
+    const head = formatNote(note, this.#width, this.#terminal.styleError);
+    const margin = " ".repeat(head.length - head.trimStart().length);
+    const message = cutColumns(text.trim().replaceAll(/\s+/g, " "), MAX_REASON);
+    const words = [head.trimStart(), message, this.#dim(cleanText(end))].filter((part) => part !== "").join(" ");
+    return `${margin}${wrapText(words, this.#width - margin.length, `${margin}  `)}`;
   }
 
   #progress(text: string): void {
