@@ -17,7 +17,16 @@ export function useTemporaryFolder(): void {
   // Some tests start processes of another user.
   chmodSync(folder, 0o755);
   process.env["TMPDIR"] = folder;
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.on("exit", () => removeFolder(folder));
+}
+
+function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    // After Ctrl-C, processes of tests may still write.
+    process.stderr.write(`${String(error)}\n`);
+  }
 }
 
 /** Containers often have little memory there, or forbid to execute files. */
