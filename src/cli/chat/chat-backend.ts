@@ -158,7 +158,7 @@ class LocalBackend implements ChatBackend {
       onHeld: () => onNote("another process holds this session and runs the messages of its agent"),
       onOtherAgent: (name) =>
         onNote(
-          `a queued message is for the agent ${cutColumns(name, 40)}; later ones wait for it. Choose /agent, or /stop`,
+          `a queued message is for the agent ${cutColumns(name, 40)}, and later ones wait for it; choose the agent with /agent, or cancel the message with: ${cancelCommand}`,
         ),
     });
     this.#holder = holder;
