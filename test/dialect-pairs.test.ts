@@ -139,6 +139,8 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
         const given = event.type === "tool_approval" ? event.arguments : {};
         expected.push({ type: "tool_call", call_id, name, arguments: given });
       }
+      // In `engine`, the call follows its approval, which has sent it.
+      if (event.type === "tool_call" && called.has(call_id)) back = undefined;
       if (event.type.startsWith("tool_") && event.type !== "tool_call_chunk" && event.type !== "tool_start")
         called.add(call_id);
       if (event.type === "reply") {
