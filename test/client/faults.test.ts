@@ -25,8 +25,8 @@ const NUMBERED = Object.entries(FORMS).flatMap(([form, { dialect, options }]) =>
   DIALECTS[dialect].traits.numbering === undefined || options?.envelope === false ? [] : [form],
 );
 const UNNUMBERED = Object.keys(FORMS).filter((form) => !NUMBERED.includes(form));
-/** The time for all pairs grows with the cube of the length, so the pairs of runs of over 60 frames are sampled. */
-const MAX_PAIRS = LONG ? 1_770 : 6;
+/** The time for all pairs grows with the cube of the length, so the pairs of runs of over 40 frames are sampled. */
+const MAX_PAIRS = LONG ? 780 : 6;
 /** Every change takes as long as the run, so of long runs only some positions are tested, and the last ones. */
 const MAX_POSITIONS = LONG ? 1_000_000 : 16;
 
