@@ -7,7 +7,7 @@ import { findNearest } from "../../protocol/find-nearest.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import type { Log } from "../../log/index.ts";
-import { CliError, type ParsedCommand, quoteGiven, quoteWord, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { readVariable } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
@@ -19,6 +19,7 @@ import { BUILT_IN_AGENTS, nameAgent, toFlagNames } from "../run/read-agent-optio
 import { type AssemblyOptions, readAssemblyOptions, readReasoning } from "../run/read-run-options.ts";
 import { SessionHolder } from "../run/session-holder.ts";
 import { LocalService } from "../sessions/local-service.ts";
+import { describeNextCommand } from "../sessions/run-sessions.ts";
 import type { ServerAgent, SessionService } from "../sessions/session-service.ts";
 import type { StoreParts } from "../store-parts.ts";
 import { CHAT_RESOURCES } from "./chat-command.ts";
@@ -137,7 +138,7 @@ class LocalBackend implements ChatBackend {
   async hold(sessionId: string): Promise<void> {
     if (this.#heldId === sessionId) return;
     const { log, onNote } = this.#options;
-    const cancelCommand = `loom cancel ${[quoteWord(sessionId), ...quoteGiven(this.#options.parsed, ["store"])].join(" ")}`;
+    const cancelCommand = describeNextCommand(this.#options.parsed, `cancel ${quoteWord(sessionId)}`);
     const other = await findOtherAgent(log, sessionId, this.agentName);
     const prepared = other?.kind === "run" ? await this.#prepareFor(other, cancelCommand) : undefined;
     const blobs = await this.service.openAgentBlobs();
