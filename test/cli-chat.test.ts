@@ -49,10 +49,11 @@ function startOnTerminal(args: readonly string[], typedAhead = ""): TerminalChat
   const words = [process.execPath, ...nodeArgs(), COMMAND, "chat", ...args].map((word) => `'${word}'`).join(" ");
   const pidFile = join(folder, `chat-${children.size}.pid`);
   const gate = `${pidFile}.gate`;
-  const line = `stty cols 80 rows 24; until [ -e ${gate} ]; do sleep 0.02; done; sh -c 'echo $$ > ${pidFile}; exec "$0" "$@"' ${words}; echo EXIT $?; stty -a`;
+  // The shell stays after Ctrl-C, which reaches every process of the terminal.
+  const line = `trap : INT; stty cols 80 rows 24; until [ -e ${gate} ]; do sleep 0.02; done; sh -c 'echo $$ > ${pidFile}; exec "$0" "$@"' ${words}; echo EXIT $?; stty -a`;
   const child = spawn("script", ["-qfec", line, "/dev/null"], {
     cwd: folder,
-    env: environment({ LOOM_STORE: store, XDG_DATA_HOME: data, TERM: "xterm-256color" }),
+    env: environment({ LOOM_STORE: store, XDG_DATA_HOME: data, TERM: "xterm-256color", SHELL: "/bin/sh" }),
   });
   children.add(child);
   let [all, from] = ["", 0];
