@@ -150,6 +150,11 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     const chat = startOnTerminal(["--no-kb", "--no-history"], "What is 6*7?\rWhat is 2*3?\r");
     await waitFor(chat, "2*3 = 6");
     expect(chat.shown()).not.toContain("another process");
+    // A message belongs to the session that the command before it opens.
+    chat.type("/new\rWhat is 5+9?\r");
+    await waitFor(chat, "5+9 = 14");
+    const listed = await loom(["sessions", "list", "--json"], { env: { LOOM_STORE: store } });
+    expect(listed.out).toContain('"title":"What is 5+9?"');
     process.kill(chat.pid(), "SIGTERM");
     await waitFor(chat, "EXIT 130");
     await chat.ended;

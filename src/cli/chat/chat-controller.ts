@@ -53,6 +53,16 @@ const LISTED = 15;
 const MAX_ID_COLUMN = 36;
 /** Largest file that is attached, in bytes. */
 const MAX_FILE_BYTES = 25_000_000;
+/** Commands that do not wait for the inputs before them. `/retry` waits like a message. */
+const AT_ONCE: readonly SlashName[] = ["help", "retry", "stop"];
+
+interface SendingMessage {
+  readonly conversation: ChatConversation;
+  /** Files of the message, which are attached again if it is not accepted. */
+  readonly taken: readonly ChatFile[];
+  /** Why the message was not accepted, if so. */
+  readonly refusal: Promise<string | undefined>;
+}
 
 export class ChatController {
   readonly backend: ChatBackend;
@@ -63,7 +73,7 @@ export class ChatController {
   #lastMessage: ChatMessage | undefined;
   #isNew = true;
   #missingReported = "";
-  #held: Promise<void> = Promise.resolve();
+  #lastInput: Promise<void> = Promise.resolve();
 
   constructor(backend: ChatBackend, surface: ChatSurface) {
     this.backend = backend;
@@ -95,8 +105,10 @@ export class ChatController {
     const input = readSlashInput(text);
     try {
       if (input?.kind === "error") this.#say(input.message);
-      else if (input?.kind === "command") return await this.#execute(input.name, input.argument);
-      else await this.#send({ text: text.startsWith("//") ? text.slice(1) : text, files: this.#files });
+      else if (input?.kind === "command") {
+        const execute = async (): Promise<boolean> => this.#execute(input.name, input.argument);
+        return await (AT_ONCE.includes(input.name) ? execute() : this.#inOrder(execute));
+      } else await this.#send(() => ({ text: text.startsWith("//") ? text.slice(1) : text, files: this.#files }));
     } catch (error) {
       this.#say(describeFailure(error));
     }
@@ -108,7 +120,7 @@ export class ChatController {
     if ((await this.backend.service.getSession(sessionId)) === undefined)
       throw new CliError(`there is no session \`${sessionId}\``, "/sessions lists them");
     // If this fails, the chat stays in its session.
-    await this.#hold(sessionId);
+    await this.backend.hold(sessionId);
     this.#switch(sessionId);
     this.#isNew = false;
     await this.#conversation.open();
@@ -189,17 +201,13 @@ export class ChatController {
     return decided.decision;
   }
 
-  async #send(message: ChatMessage): Promise<void> {
-    const { text, files } = message;
-    if (text.trim() === "" && files.length === 0) return;
-    this.#lastMessage = message;
-    const conversation = this.#conversation;
-    const taken = this.#files.filter((file) => files.includes(file));
-    this.#files = this.#files.filter((file) => !files.includes(file));
+  async #send(findMessage: () => ChatMessage | undefined): Promise<void> {
+    const sending = await this.#inOrder(async () => this.#startSending(findMessage()));
+    if (sending === undefined) return;
+    const { conversation, taken } = sending;
     let isAccepted = false;
     try {
-      await this.#hold(conversation.sessionId);
-      const refusal = await conversation.send(message, this.backend.runFields);
+      const refusal = await sending.refusal;
       isAccepted = refusal === undefined;
       if (refusal !== undefined) this.#say(`the message was not accepted: ${refusal}`);
     } finally {
@@ -210,11 +218,32 @@ export class ChatController {
     }
   }
 
-  /** Waits for the call before: two messages that are sent at once must not both open the session. */
-  async #hold(sessionId: string): Promise<void> {
-    const held = this.#held.then(async () => this.backend.hold(sessionId));
-    this.#held = held.catch(() => undefined);
-    await held;
+  /** Returns before the message is accepted, in an object, so that the next input does not wait for the server. */
+  async #startSending(message: ChatMessage | undefined): Promise<SendingMessage | undefined> {
+    if (message === undefined) {
+      this.#say("no message to send again");
+      return undefined;
+    }
+    const { text, files } = message;
+    if (text.trim() === "" && files.length === 0) return undefined;
+    this.#lastMessage = message;
+    const conversation = this.#conversation;
+    await this.backend.hold(conversation.sessionId);
+    const taken = this.#files.filter((file) => files.includes(file));
+    this.#files = this.#files.filter((file) => !files.includes(file));
+    return { conversation, taken, refusal: conversation.send(message, this.backend.runFields) };
+  }
+
+  /**
+   * Waits for the inputs before: a message belongs to the session, the agent and the files of the commands before it.
+   */
+  async #inOrder<T>(execute: () => Promise<T>): Promise<T> {
+    const result = this.#lastInput.then(execute);
+    this.#lastInput = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    return result;
   }
 
   async #execute(name: SlashName, argument: string): Promise<boolean> {
@@ -260,8 +289,7 @@ export class ChatController {
         this.#showThoughts();
         return false;
       case "retry":
-        if (this.#lastMessage === undefined) this.#say("no message to send again");
-        else await this.#send(this.#lastMessage);
+        await this.#send(() => this.#lastMessage);
         return false;
       case "stop":
         await this.stop();
