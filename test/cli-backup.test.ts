@@ -27,6 +27,7 @@ import { COMMAND, environment, folder, loom } from "./cli-run.ts";
 import { startChild } from "./durability/child.ts";
 import { verifyKnownRecords } from "./durability/known-records.ts";
 import { gather } from "./log-sessions.ts";
+import { LONG } from "./sampling.ts";
 
 interface Data {
   readonly store: string;
@@ -35,7 +36,7 @@ interface Data {
   readonly options: readonly string[];
 }
 
-const KILL_AFTER_MS = process.env["LOOM_LONG"] === "1" ? [60, 150, 250, 350, 500, 700, 900, 1200] : [400];
+const KILL_AFTER_MS = LONG ? [60, 150, 250, 350, 500, 700, 900, 1200] : [400];
 
 let count = 0;
 function nameData(): Data {

@@ -7,8 +7,8 @@ import { createStreamCheck, DIALECT_NAMES, DIALECTS, dialectSchemas } from "../s
 import type { DialectName } from "../src/dialects/index.ts";
 import { loom, ndjson, parseLines, writeInput } from "./cli-run.ts";
 import { FORMS, frameText, listVectorFiles, readVector, VECTORS } from "./vectors.ts";
+import { LONG } from "./sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const RUNS = listVectorFiles("runs").map(readVector);
 const SAMPLES = listVectorFiles("samples").map(readVector);
 

@@ -9,9 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeContexts, hasChromium, shareChromium } from "./browser/launch.ts";
 import { buildPackage } from "./build-package.ts";
 import { packageRoot } from "./source-files.ts";
+import { LONG } from "./sampling.ts";
 
 const INSTALL_MS = 900_000;
-const isLong = process.env["LOOM_LONG"] === "1";
 const folder = mkdtempSync(join(tmpdir(), "loom-example-next-"));
 const project = join(folder, "next");
 const env = {
@@ -37,7 +37,7 @@ describe("the example for Next.js", () => {
   });
 });
 
-describe.skipIf(!isLong || !hasChromium)("the example for Next.js, built (long suite, with Chromium)", () => {
+describe.skipIf(!LONG || !hasChromium)("the example for Next.js, built (long suite, with Chromium)", () => {
   let browser: Browser;
   let server: ChildProcess | undefined;
   let url: string;
@@ -59,7 +59,7 @@ describe.skipIf(!isLong || !hasChromium)("the example for Next.js, built (long s
 
   afterAll(async () => {
     server?.kill("SIGKILL");
-    if (isLong && hasChromium) await closeContexts(browser);
+    if (LONG && hasChromium) await closeContexts(browser);
     rmSync(folder, { recursive: true, force: true });
   });
 

@@ -9,8 +9,9 @@ import type { Run } from "./run.ts";
 import { createLog, expectValid, type FaultyLog, SESSION, wrapLog } from "./sender.contract.ts";
 import { openSession, type Session } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
+import { LONG } from "../../test/sampling.ts";
 
-const SAMPLES = process.env["LOOM_LONG"] === "1" ? 20_000 : 250;
+const SAMPLES = LONG ? 20_000 : 250;
 
 const callId = fc.constantFrom("c1", "c2", "c3");
 const name = fc.constantFrom("t", "u");

@@ -11,8 +11,8 @@ import { LoomError, StateFold } from "../protocol/index.ts";
 import { buildGraph, createProbe, type GraphSpec, graphSpecs, type GraphProbe } from "./random-graph.contract.ts";
 import { resumeGraph } from "./resume-graph.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
+import { LONG } from "../../test/sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const ignore = (): void => undefined;
 
 /** Answers every question of the run as soon as it is asked. */

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { deserialize, serialize } from "node:v8";
 import { afterAll, describe, expect, test } from "vitest";
 import { LOGS, makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
-import { sampleCases } from "../../test/sampling.ts";
+import { LONG, sampleCases } from "../../test/sampling.ts";
 import { readVector, listVectorFiles } from "../../test/vectors.ts";
 import { type DialectName, DIALECTS } from "../dialects/index.ts";
 import type { AnyEvent, StampedRecord } from "../protocol/index.ts";
@@ -47,7 +47,7 @@ const STORES = [
 ];
 
 /** Much more than a resume may read. */
-const LONGER = process.env["LOOM_LONG"] === "1" ? 30_000 : 12_000;
+const LONGER = LONG ? 30_000 : 12_000;
 /** Records that a resume of a run of text reads at most, however long the run is. */
 const MAX_COST = 4000;
 

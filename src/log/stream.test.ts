@@ -22,8 +22,8 @@ import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { Log } from "./log.ts";
 import { openStream, type StreamFrame, type StreamOptions, type StreamStartInfo } from "./stream.ts";
+import { LONG } from "../../test/sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 2, cuts: 5, records: 10_000 };
 
 type Form = Pick<StreamOptions, "dialect" | "encoderOptions" | "modes">;

@@ -4,9 +4,10 @@ import { describe, expect, it, test } from "vitest";
 import type { Json } from "./index.ts";
 import { MAX_JSON_DEPTH } from "./json.ts";
 import { PartialJson } from "./partial-json.ts";
+import { LONG } from "../../test/sampling.ts";
 
 /** Share of the random inputs that this run tries. */
-const SHARE = process.env["LOOM_LONG"] === "1" ? 1 : 0.2;
+const SHARE = LONG ? 1 : 0.2;
 
 function read(...deltas: string[]): PartialJson {
   const json = new PartialJson();

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findJsonFault } from "./find-json-fault.ts";
 import { readArguments } from "./read-arguments.ts";
-
-const LONG = process.env["LOOM_LONG"] === "1";
+import { LONG } from "../../test/sampling.ts";
 
 function isJson(text: string): boolean {
   try {

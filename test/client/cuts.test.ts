@@ -17,17 +17,16 @@ import { createEntry } from "../../src/log/entry.ts";
 import { describeHolder } from "../../src/log/holder.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
 import { createEventsHandler } from "../../src/server/index.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";
 import { contentOf } from "./streams.ts";
 
-const IS_LONG = process.env["LOOM_LONG"] === "1";
 /** Runs and the distance between cuts in bytes. The long suite cuts nearly everywhere. */
 const RUNS: readonly (readonly [name: string, step: number])[] = [
-  ["done-as-text", IS_LONG ? 1 : 97],
-  ["approval", IS_LONG ? 1 : 997],
-  ["three-turns", IS_LONG ? 3 : 997],
-  ["todo-between-turns", IS_LONG ? 1 : 503],
+  ["done-as-text", LONG ? 1 : 97],
+  ["approval", LONG ? 1 : 997],
+  ["three-turns", LONG ? 3 : 997],
+  ["todo-between-turns", LONG ? 1 : 503],
 ];
 const SESSION = "cut-session";
 

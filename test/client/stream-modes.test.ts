@@ -211,7 +211,7 @@ describe("a receiver of deltas", () => {
         const views = [held, await readTexts(log, "all")].map((texts) => receiveTexts(texts)?.turns.map(statesOf));
         expect(views[0]).toEqual(views[1]);
       }),
-      { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 20 },
+      { numRuns: LONG ? 2000 : 20 },
     );
   });
 

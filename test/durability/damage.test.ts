@@ -32,8 +32,8 @@ import {
 } from "../fixtures/sample-store.ts";
 import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords } from "./known-records.ts";
+import { LONG } from "../sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const ROUNDS = LONG ? 2000 : 15;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-damage-"));

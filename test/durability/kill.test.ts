@@ -7,8 +7,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords } from "./known-records.ts";
+import { LONG } from "../sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const ROUNDS = LONG ? 1000 : 3;
 const SESSIONS = ["a", "b", "c"];
 

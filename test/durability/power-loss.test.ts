@@ -10,8 +10,8 @@ import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords } from "./known-records.ts";
 import { simulatePowerLoss, readTrace, STRACE, type Step } from "./power-loss-trace.ts";
+import { LONG } from "../sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const ROUNDS = LONG ? 2000 : 10;
 const SESSIONS = ["a", "b"];
 /** Enough to move recent rows to chunks and to checkpoint the write-ahead log. */

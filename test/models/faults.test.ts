@@ -8,11 +8,12 @@ import { recordListener, type ListenerCall } from "../../src/models/record-liste
 import { isLoomError, type LoomError } from "../../src/protocol/index.ts";
 import type { ServerTurn } from "./provider-server.ts";
 import { openProviderFixture, PROVIDER_WIRES, type ProviderFixture } from "./provider-fixtures.ts";
+import { LONG } from "../sampling.ts";
 
 const TEXT = "Once upon a time there was a stream that broke.";
 const request: ModelRequest = { messages: [{ role: "user", content: [{ type: "text", text: "Tell me" }] }] };
 /** The long suite breaks at every frame. */
-const STEP = process.env["LOOM_LONG"] === "1" ? 1 : 9;
+const STEP = LONG ? 1 : 9;
 const quick = { retryMs: 1 } as const;
 
 const textOf = (recorded: readonly ListenerCall[]): string =>

@@ -2,7 +2,7 @@
 // no finished thought, model call or tool call is repeated.
 import { describe, expect, it } from "vitest";
 import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
-import { sampleCases } from "../../../test/sampling.ts";
+import { LONG, sampleCases } from "../../../test/sampling.ts";
 import {
   answerOf,
   eventsOf,
@@ -22,8 +22,6 @@ import {
   readGotPrompt,
   rebuildGraph,
 } from "./got-script.contract.ts";
-
-const LONG = process.env["LOOM_LONG"] === "1";
 
 /** Tools in two thoughts, one with approval; a failure and a dependant; an expansion with another inside. */
 const play = playGot({

@@ -5,8 +5,8 @@ import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.
 import { forkSession, listCheckpoints, MemoryLog } from "../../log/index.ts";
 import type { AgentOptions } from "../index.ts";
 import { readPrompt, rebuildTree } from "./tree-script.contract.ts";
+import { LONG } from "../../../test/sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const SIZES = LONG ? { small: 2000, large: 15_000 } : { small: 500, large: 2000 };
 
 /** Endless steps of equal value. */

@@ -12,8 +12,9 @@ import { PromptTokens } from "./prompt-tokens.ts";
 import { conversations } from "./random-conversation.contract.ts";
 import { splitTurns } from "./split-turns.ts";
 import { loadTokenCounter } from "./token-counter.ts";
+import { LONG } from "../../../test/sampling.ts";
 
-const NUM_RUNS = process.env["LOOM_LONG"] === "1" ? 2000 : 25;
+const NUM_RUNS = LONG ? 2000 : 25;
 const FACT = "The customer's name is 王芳.";
 /** Tokens of the text around a summary plus the shortest summary. */
 const SUMMARY = 64 + 60;

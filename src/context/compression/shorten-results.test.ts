@@ -6,9 +6,10 @@ import { ScriptedModel } from "../../models/testing.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { callAndResult, conversations, reply, say } from "./random-conversation.contract.ts";
 import { splitTurns } from "./split-turns.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;
-const LONG = "the warp and the weft are woven on the loom ";
+const WORDS = "the warp and the weft are woven on the loom ";
 
 function createFitter(contextWindow = 4000) {
   const model = new ScriptedModel(() => ({ text: "So far." }));
@@ -22,9 +23,9 @@ const methodsOf = ({ events }: { readonly events: readonly object[] }) =>
 
 it("distinguishes results whose calls have the same id", async () => {
   const fit = createFitter();
-  const first = [say("One"), ...callAndResult("call_0", LONG.repeat(800))];
+  const first = [say("One"), ...callAndResult("call_0", WORDS.repeat(800))];
   expect(methodsOf(await fit(first, 0))).toEqual(["cut"]);
-  const second = [...first, reply("Done."), say("Two"), ...callAndResult("call_0", `${LONG.repeat(100)} THE END`)];
+  const second = [...first, reply("Done."), say("Two"), ...callAndResult("call_0", `${WORDS.repeat(100)} THE END`)];
   const fitted = await fit(second, 4);
   expect(fitted.messages.at(-1)).toBe(second.at(-1));
 });
@@ -33,7 +34,7 @@ it("cuts to slightly below the limit and emits every cut", async () => {
   const fit = createFitter();
   let messages = [say("Read.")];
   for (let round = 0; round < 4; round++) {
-    messages = [...messages, ...callAndResult("call_0", `${round} ${LONG.repeat(400)}`)];
+    messages = [...messages, ...callAndResult("call_0", `${round} ${WORDS.repeat(400)}`)];
     const fitted = await fit(messages, 0);
     expect(methodsOf(fitted).at(-1)).toBe("cut");
     const last = fitted.events.at(-1);
@@ -42,8 +43,8 @@ it("cuts to slightly below the limit and emits every cut", async () => {
     expect(last.after_tokens).toBeGreaterThan(2900);
     const sent = JSON.stringify(fitted.messages.at(-1));
     const [, kept, all] = /first (\d+) of (\d+) characters/.exec(sent) ?? [];
-    expect(Number(all)).toBe(`${round} ${LONG.repeat(400)}`.length);
-    expect(sent).toContain(`${round} ${LONG.repeat(400)}`.slice(0, Number(kept)));
+    expect(Number(all)).toBe(`${round} ${WORDS.repeat(400)}`.length);
+    expect(sent).toContain(`${round} ${WORDS.repeat(400)}`.slice(0, Number(kept)));
   }
 });
 
@@ -63,7 +64,7 @@ it("keeps the latest result while older ones can be cut", async () => {
         [],
       );
     }),
-    { numRuns: process.env["LOOM_LONG"] === "1" ? 1000 : 40, seed: 7 },
+    { numRuns: LONG ? 1000 : 40, seed: 7 },
   );
   expect(cut).toBeGreaterThan(0);
 });

@@ -10,6 +10,7 @@ import { openSqliteLog } from "./sqlite-log.ts";
 import { StoreReader } from "./store-reader.ts";
 import { identifyFile } from "../../sqlite/file-identity.ts";
 import { LOG_LIMITS } from "../log-limits.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-owners-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,7 +54,7 @@ function insertSessions(db: DatabaseSync, owners: readonly string[]): void {
 
 describe("a store with many sessions of other owners", () => {
   const path = join(folder, "many.db");
-  const OTHERS = process.env["LOOM_LONG"] === "1" ? 100_000 : 10_000;
+  const OTHERS = LONG ? 100_000 : 10_000;
 
   beforeAll(async () => {
     await (await openSqliteLog(path)).close();

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { MarkdownBlock } from "./block-elements.tsx";
 import { collectLinks, type LinkDefinitions, lexMarkdown } from "./lex-markdown.ts";
 import { type FeedBlock, type MarkdownDocument, MarkdownFeed } from "./markdown-feed.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const show = (blocks: readonly FeedBlock[]): string =>
   renderToStaticMarkup(
@@ -35,7 +36,7 @@ const showCut = (pieces: readonly string[]): string => {
   return showDocument(feed.update(pieces.join(""), true));
 };
 
-const RUNS = process.env["LOOM_LONG"] === "1" ? 30_000 : 120;
+const RUNS = LONG ? 30_000 : 120;
 
 const LINES = [
   ..."|- a|- b\n  c|* x|+ y|1. one|2. two|3) three|- [ ] open|- [x] done|  - nested|    - deeper|    code|\tcode|  ".split(
@@ -139,7 +140,7 @@ const STEP = 500;
 
 describe("tokenized characters", () => {
   it.each(Object.keys(KINDS))("are a multiple of the text: %s", (kind) => {
-    const text = (KINDS[kind] ?? "").slice(0, process.env["LOOM_LONG"] === "1" ? MEGABYTE : MEGABYTE / 20);
+    const text = (KINDS[kind] ?? "").slice(0, LONG ? MEGABYTE : MEGABYTE / 20);
     const feed = new MarkdownFeed();
     let updates = 0;
     for (let end = STEP; end < text.length; end += STEP, updates++) feed.update(text.slice(0, end), false);

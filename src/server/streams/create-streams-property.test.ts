@@ -14,8 +14,7 @@ import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { createStreams } from "./create-streams.ts";
 import type { StreamReader, ReadRequest, Streams } from "./stream-reader.ts";
-
-const LONG = process.env["LOOM_LONG"] === "1";
+import { LONG } from "../../../test/sampling.ts";
 
 const VIEWS: readonly Pick<ReadRequest, "dialect" | "modes" | "followSession">[] = [
   { dialect: "loom" },

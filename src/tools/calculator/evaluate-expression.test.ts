@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { evaluateExpression } from "./evaluate-expression.ts";
+import { LONG } from "../../../test/sampling.ts";
 
-const LONG = process.env["LOOM_LONG"] === "1";
 const numRuns = LONG ? 200_000 : 500;
 
 function compute(text: string): string {

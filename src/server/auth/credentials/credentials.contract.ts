@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Credentials, IssuedCredential, NewToken, ShareInfo } from "./credentials.ts";
 import type { CredentialsOptions } from "./open-credentials-options.ts";
 import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";
+import { LONG } from "../../../../test/sampling.ts";
 
 const NOON = Date.UTC(2030, 5, 1, 12);
 const HOUR = 3_600_000;
@@ -448,7 +449,7 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
         const used = await Promise.all(order.map((index) => handles[index]!.useTicket(secret)));
         return used.filter((one) => one !== undefined).length === 1;
       }),
-      { numRuns: process.env["LOOM_LONG"] === "1" ? 200 : 15 },
+      { numRuns: LONG ? 200 : 15 },
     );
   });
 
