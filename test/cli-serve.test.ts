@@ -154,6 +154,8 @@ describe("loom serve", () => {
       expect([code, out], args.join(" ")).toEqual([2, ""]);
       expect(err).toContain(message);
     }
+    const inMemory = await serveInProcess(["--kb", "none", "--store", ":memory:"]);
+    expect([inMemory.code, inMemory.err]).toEqual([2, expect.stringContaining("a store in memory would be lost")]);
     const [taken, unwritable] = await Promise.all([
       loom(["serve", "--port", port, "--store", store, "--kb", "none"]),
       loom(["serve", "--port", "0", "--store", join(file, "loom.db"), "--kb", "none"]),

@@ -7,14 +7,20 @@ import { openLog, type StoredLog, type StoreOptions } from "../log/open-log.ts";
 import type { PostgresOptions } from "../postgres/postgres-options.ts";
 import { asStoreError } from "../sqlite/as-store-error.ts";
 import { readDatabaseOptions } from "./database-settings.ts";
+import { CliError } from "./command.ts";
 import { isDatabase } from "./find-store.ts";
 import type { StoreParts } from "./store-parts.ts";
 
 /**
  * Opens a file or a database; the environment says how to connect, unless `database` is given. Throws `store_…`,
- * `missing_package`, or a CliError for a URL of an unknown kind or an invalid variable.
+ * `missing_package`, or a CliError for a URL of an unknown kind, an invalid variable or `:memory:`.
  */
 export async function openStore(store: string, database?: PostgresOptions): Promise<StoreParts> {
+  if (store === ":memory:")
+    throw new CliError(
+      "a store in memory would be lost when the command ends",
+      "name a file with --store or LOOM_STORE",
+    );
   if (!isDatabase(store)) return openFiles(store);
   const options = database ?? readDatabaseOptions(process.env);
   return (await import("./open-database.ts")).openDatabase(store, options);
