@@ -30,12 +30,14 @@ async function chat(url: string, content: string, more: { readonly [name: string
 }
 
 /** Runs the command in this process and returns its output and exit code. */
+const ownTerminal = createTerminal(process.stdin, process.stdout, process.stderr);
+
 async function serveInProcess(
   args: readonly string[],
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const output = { out: "", err: "" };
   const terminal = {
-    ...createTerminal(process.stdin, process.stdout, process.stderr),
+    ...ownTerminal,
     write: async (text: string) => void (output.out += text),
     warn: (text: string) => void (output.err += `${text}\n`),
   };
