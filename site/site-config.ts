@@ -114,7 +114,7 @@ export const siteConfig: UserConfig<SiteTheme> = defineConfig<SiteTheme>({
     zh: {
       label: "简体中文",
       lang: "zh-CN",
-      description: "运行智能体，并把每一步持久、可续传地推送到浏览器、终端和其他程序。",
+      description: "运行 AI 智能体，把每一步推送到浏览器、终端和其他程序，一个事件都不丢。",
       themeConfig: {
         nav: [
           { text: "快速上手", link: "/zh/quickstart.md" },
