@@ -23,8 +23,8 @@ const integer: Schema = { kind: "integer", min: Number.MIN_SAFE_INTEGER, max: Nu
 
 /** Fields of every event. */
 const BASE: Fields = {
-  timestamp: optional(integer, "Time in milliseconds since 1970", "时间，自 1970 年起的毫秒数"),
-  rawEvent: optional(json, "Event of the framework behind the server", "服务端框架的原始事件"),
+  timestamp: optional(integer, "Time in milliseconds since 1970", "时间，Unix 毫秒时间戳"),
+  rawEvent: optional(json, "Event of the framework behind the server", "服务器框架的原始事件"),
   metadata: optional(map, "Additional data; Loom uses the key `loom`", "附加数据；Loom 使用键 `loom`"),
 };
 
@@ -69,14 +69,14 @@ const patch = required(
 const role = optional(
   oneOf("developer", "system", "assistant", "user"),
   "Role; default `assistant`",
-  "角色，默认 assistant",
+  "角色，默认为 `assistant`",
 );
 const name = optional(string, "Name of the author", "作者名");
 const subagent = required(string, "ID of the subagent run", "子智能体运行 ID");
 const usage = optional(
   listOf(
     objectOf({
-      provider: optional(string, "Provider of the model", "模型供应商"),
+      provider: optional(string, "Provider of the model", "模型提供方"),
       model: optional(string, "Name of the model", "模型名"),
       inputTokens: optional(count, "Input tokens", "输入 token 数"),
       outputTokens: optional(count, "Output tokens", "输出 token 数"),
@@ -95,34 +95,34 @@ const outcome = optional(
     interrupts: optional(
       listOf(
         objectOf({
-          id: required(string, "ID to answer it", "用于回答的 ID"),
+          id: required(string, "ID to answer it", "用于答复的 ID"),
           reason: required(string, "Why the run waits", "运行等待的原因"),
           message: optional(string, "Question for the user", "面向用户的问题"),
           toolCallId: optional(string, "ID of the tool call to approve", "待审批的工具调用 ID"),
-          responseSchema: optional(map, "JSON Schema of the answer", "回答的 JSON Schema"),
-          expiresAt: optional(string, "When it can no longer be answered", "何时起不能再回答"),
+          responseSchema: optional(map, "JSON Schema of the answer", "答复的 JSON Schema"),
+          expiresAt: optional(string, "When it can no longer be answered", "何时起不能再答复"),
           subagentRunId,
           metadata: optional(map, "Additional data", "附加数据"),
         }),
       ),
       "What the run waits for, with `interrupt`",
-      "运行等待的内容，仅用于 interrupt",
+      "运行等待的内容，仅用于 `interrupt`",
     ),
     pendingToolCallIds: optional(listOf(string), "Calls that the client carries out", "由客户端执行的调用"),
   }),
   "How the run ended; default `success`. Clients before 1.0 do not know `cancelled`",
-  "运行如何结束，默认 success；1.0 之前的客户端不认识 cancelled",
+  "运行如何结束，默认为 `success`；1.0 之前的客户端不认识 `cancelled`",
 );
 
 export const AG_UI_FRAMES = {
   RUN_STARTED: event("A run started, or goes on after an interrupt", "运行开始，或在中断后继续", {
     threadId,
     runId,
-    protocolVersion: optional(string, "Version of the protocol, such as `1.0`", "协议版本，如 1.0"),
+    protocolVersion: optional(string, "Version of the protocol, such as `1.0`", "协议版本，如 `1.0`"),
     parentRunId: optional(string, "ID of the run before it", "之前的运行 ID"),
     input: optional(map, "The request", "请求"),
   }),
-  RUN_FINISHED: event("A run ended, or waits for an answer", "运行结束，或等待回答", {
+  RUN_FINISHED: event("A run ended, or waits for an answer", "运行结束，或等待答复", {
     threadId,
     runId,
     result: optional(json, "The reply", "回复"),
@@ -165,12 +165,12 @@ export const AG_UI_FRAMES = {
     messageId,
     toolCallId,
     content: required(either(string, listOf(map)), "The result as text, or as parts", "结果文本或部件"),
-    role: optional(oneOf("tool"), "Always `tool`", "总是 tool"),
+    role: optional(oneOf("tool"), "Always `tool`", "固定为 `tool`"),
   }),
   REASONING_START: part("Reasoning started", "推理开始", { messageId }),
   REASONING_MESSAGE_START: part("A text of the reasoning started", "推理文本开始", {
     messageId,
-    role: required(oneOf("reasoning"), "Always `reasoning`", "总是 reasoning"),
+    role: required(oneOf("reasoning"), "Always `reasoning`", "固定为 `reasoning`"),
   }),
   REASONING_MESSAGE_CONTENT: part("A piece of the reasoning", "推理的一段文本", { messageId, delta }),
   REASONING_MESSAGE_END: part("A text of the reasoning ended", "推理文本结束", { messageId }),
@@ -179,7 +179,7 @@ export const AG_UI_FRAMES = {
     delta: chunkDelta,
   }),
   REASONING_END: part("Reasoning ended", "推理结束", { messageId }),
-  REASONING_ENCRYPTED_VALUE: part("Encrypted reasoning of a provider", "供应商加密的推理内容", {
+  REASONING_ENCRYPTED_VALUE: part("Encrypted reasoning of a provider", "提供方加密的推理内容", {
     subtype: required(oneOf("tool-call", "message"), "What it belongs to", "所属对象的种类"),
     entityId: required(string, "ID of the call or message", "调用或消息 ID"),
     encryptedValue: required(string, "The value", "加密值"),
@@ -189,7 +189,7 @@ export const AG_UI_FRAMES = {
   MESSAGES_SNAPSHOT: event("All messages of the thread", "线程的全部消息", {
     messages: required(listOf(map), "The messages", "消息列表"),
   }),
-  ACTIVITY_SNAPSHOT: part("A structured message, such as a to-do list", "结构化消息，如待办列表", {
+  ACTIVITY_SNAPSHOT: part("A structured message, such as a to-do list", "结构化消息，如待办清单", {
     messageId,
     activityType,
     content: required(map, "The fields of the event", "事件的字段"),

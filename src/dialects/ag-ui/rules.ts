@@ -116,7 +116,7 @@ export const AG_UI_RULES = {
     section,
     about: {
       en: "A JSON Patch cannot be applied: clients drop it, and have another state than the server from then on",
-      zh: "JSON Patch 无法应用：客户端会将其丢弃，此后状态与服务端不一致",
+      zh: "JSON Patch 无法应用：客户端会将其丢弃，此后状态与服务器不一致",
     },
   },
   "ag-ui-text-limit": {

@@ -76,7 +76,7 @@ export const AI_SDK_FRAMES = {
     approvalId,
     toolCallId,
     input: additional(map, "Arguments to approve", "待审批的参数"),
-    isAutomatic: optional(boolean, "True if a rule of the program answers it", "是否由程序规则自动回答"),
+    isAutomatic: optional(boolean, "True if a rule of the program answers it", "是否由程序的规则自动答复"),
   }),
   "tool-approval-response": chunk("An approval was answered", "审批已答复", {
     approvalId,
@@ -108,8 +108,8 @@ export const AI_SDK_FRAMES = {
   }),
   file: chunk("A file", "文件", { url, mediaType }),
   "reasoning-file": chunk("A file of the reasoning", "推理中的文件", { url, mediaType }),
-  custom: chunk("A part of a provider", "供应商特有的部件", {
-    kind: required(string, "Provider and kind, such as `acme.note`", "供应商与种类，如 `acme.note`"),
+  custom: chunk("A part of a provider", "提供方特有的部件", {
+    kind: required(string, "Provider and kind, such as `acme.note`", "提供方与种类，如 `acme.note`"),
   }),
   "steering-message": chunk("A message of the user during the run", "运行期间的用户消息", {
     id: required(string, "ID of the message", "消息 ID"),
@@ -138,8 +138,8 @@ export const AI_SDK_FRAMES = {
     "运行正在等待用户，答复之前不会有其他进展；不保留在消息中",
     objectOf({ call_ids: required(listOf(string), "IDs of the tool calls that wait", "等待中的工具调用 ID") }),
   ),
-  "data-loom-todo-list": part("A to-do list, with all changes so far", "待办列表，包含此前的全部修改"),
-  "data-loom-todo-update": part("A change of a list that the stream does not have", "对流中未出现的列表的修改"),
+  "data-loom-todo-list": part("A to-do list, with all changes so far", "待办清单，包含此前的全部修改"),
+  "data-loom-todo-update": part("A change of a list that the stream does not have", "对流中未出现的清单的修改"),
   "data-loom-data": part("A table, a chart, an image or application data", "表格、图表、图片或应用数据"),
   "data-loom-custom": part("Application data", "应用数据"),
   "data-loom-usage": part("Tokens of a model call", "模型调用的 token 数"),

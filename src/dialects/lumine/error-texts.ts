@@ -52,7 +52,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   tool_denied: { zh: "不允许使用该工具，未执行" },
   unknown_tool: { zh: "没有该工具，未执行" },
   invalid_arguments: { zh: "工具参数无效，未执行" },
-  approval_expired: { zh: "审批已过期，工具未执行" },
+  approval_expired: { zh: "审批已超时，工具未执行" },
   approval_unavailable: {
     en: "This tool needs your approval, but this application cannot answer approvals; the tool was not run",
     zh: "该工具需要审批，但当前应用无法答复审批，工具未执行",

@@ -69,7 +69,7 @@ export const OPENAI_CHAT_FRAMES = {
       ),
       error: optional(map, "Why the run failed; clients stop there", "运行失败的原因，客户端会在此终止"),
       loom: additional(map, "An event that only clients of Loom read", "仅 Loom 客户端读取的事件"),
-      system_fingerprint: optional(string, "Version of the server", "服务端版本"),
+      system_fingerprint: optional(string, "Version of the server", "服务器版本"),
       service_tier: optional(string, "Class of service", "服务等级"),
       obfuscation: optional(string, "Padding", "填充内容"),
     },

@@ -9,7 +9,7 @@ export const OPENAI_CHAT_RULES = {
     section,
     about: {
       en: "A message ends without a `role`; the client's stream helper rejects it",
-      zh: "消息结束时没有 `role`，客户端的流式辅助会拒绝",
+      zh: "消息结束时没有 `role`，客户端的流式辅助函数会拒绝",
     },
   },
   "openai-chat-call-incomplete": {
@@ -17,7 +17,7 @@ export const OPENAI_CHAT_RULES = {
     section,
     about: {
       en: "A message ends with a tool call without `id`, `type` or name; the client's stream helper rejects it",
-      zh: "消息结束时有工具调用缺少 `id`、`type` 或名称，客户端的流式辅助会拒绝",
+      zh: "消息结束时有工具调用缺少 `id`、`type` 或名称，客户端的流式辅助函数会拒绝",
     },
   },
   "openai-chat-index-limit": {
@@ -48,7 +48,7 @@ export const OPENAI_CHAT_RULES = {
     section,
     about: {
       en: "The stream ended before `finish_reason`; the client's stream helper rejects it",
-      zh: "流在 `finish_reason` 之前结束，客户端的流式辅助会拒绝",
+      zh: "流在 `finish_reason` 之前结束，客户端的流式辅助函数会拒绝",
     },
   },
 } as const satisfies RuleTable;

@@ -126,19 +126,19 @@ export const OPENAI_RESPONSES_FRAMES = {
     name: optional(string, "Name of the tool", "工具名"),
     arguments: required(string, "The arguments as JSON", "JSON 格式的参数"),
   }),
-  "response.mcp_call_arguments.delta": event("A piece of the arguments of a server's tool", "服务端工具参数的一段", {
+  "response.mcp_call_arguments.delta": event("A piece of the arguments of a server's tool", "服务器工具参数的一段", {
     ...inItem,
     delta,
     obfuscation,
   }),
-  "response.mcp_call_arguments.done": event("The arguments of a server's tool are complete", "服务端工具参数完成", {
+  "response.mcp_call_arguments.done": event("The arguments of a server's tool are complete", "服务器工具参数完成", {
     ...inItem,
     arguments: required(string, "The arguments as JSON", "JSON 格式的参数"),
     loom: additional(map, "Fields without an equivalent: `description`", "没有对应字段的内容：`description`"),
   }),
-  "response.mcp_call.in_progress": event("A tool of the server was called", "服务端工具被调用", inItem),
-  "response.mcp_call.completed": event("A tool of the server ended", "服务端工具结束", inItem),
-  "response.mcp_call.failed": event("A tool of the server failed", "服务端工具失败", inItem),
+  "response.mcp_call.in_progress": event("A tool of the server was called", "服务器工具被调用", inItem),
+  "response.mcp_call.completed": event("A tool of the server ended", "服务器工具结束", inItem),
+  "response.mcp_call.failed": event("A tool of the server failed", "服务器工具失败", inItem),
   keepalive: event("An event that only clients of Loom read", "仅 Loom 客户端读取的事件", {
     loom: additional(map, "The event", "事件"),
   }),

@@ -62,7 +62,7 @@ export const OPENAI_RESPONSES_RULES = {
     section,
     about: {
       en: "An event has a type that the client's stream helper does not know; the helper stops there",
-      zh: "事件类型不为客户端的流式辅助所知，它会在此终止",
+      zh: "客户端的流式辅助函数不认识该事件类型，会在此终止",
     },
   },
   "openai-responses-reply-limit": {

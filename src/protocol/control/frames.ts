@@ -110,7 +110,7 @@ export const UP_FRAMES = {
     on_interruption: optional(
       oneOf("resume", "fail"),
       "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server",
-      "运行所在的进程异常退出后的处理：`resume` 重新执行被中断的节点，`fail` 以 `interrupted` 结束运行；默认采用服务端的设置",
+      "运行所在的进程异常退出后的处理：`resume` 重新执行被中断的节点，`fail` 以 `interrupted` 结束运行；默认采用服务器的设置",
     ),
     when_busy: optional(
       oneOf("enqueue", "reject", "interrupt"),

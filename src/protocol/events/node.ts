@@ -145,7 +145,7 @@ export const usage = defineEvent({
     cached_tokens: additional(
       count,
       "Tokens of the prompt that the provider read from its cache",
-      "发送的 token 中由服务商从缓存读取的数量",
+      "提示词中由提供方从缓存读取的 token 数",
     ),
   },
 });

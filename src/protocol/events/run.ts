@@ -195,7 +195,7 @@ export const error = defineEvent({
     details: optional(
       map,
       "Debugging data. `stack_trace` is sent only in debug mode; otherwise `error_id` refers to the server log",
-      "调试信息。仅在调试模式下包含 `stack_trace`；否则用 `error_id` 对应服务端日志",
+      "调试信息。仅在调试模式下包含 `stack_trace`；否则用 `error_id` 对应服务器日志",
     ),
   },
 });

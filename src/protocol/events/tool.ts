@@ -124,7 +124,7 @@ export const tool_start = defineEvent({
     executor: additional(
       openSet("client"),
       "`client` if a client carries out the call: the run waits for its result. Default: the server",
-      "`client` 表示由客户端执行：运行会等待客户端返回结果；默认由服务端执行",
+      "`client` 表示由客户端执行：运行会等待客户端返回结果；默认由服务器执行",
     ),
     expires_at: additional(
       { kind: "number" },

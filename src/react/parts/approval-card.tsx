@@ -39,7 +39,7 @@ const WORDS = defineWords({
     unnamed: "此工具",
     question: (tool: string) => `允许执行 ${tool}？`,
     left: (time: string) => `剩余 ${time}`,
-    timeUp: "已过期",
+    timeUp: "已超时",
     readOnly: "等待其他用户审批。",
     tooLate: "此请求已有答复，你的答复未生效。",
     notAlways: (why: string) => `之后的调用仍会询问。${why}`,

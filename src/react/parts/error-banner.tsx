@@ -30,7 +30,7 @@ const EN_LEADS: ReadonlyMap<string, string> = new Map([
 const ZH_LEADS: ReadonlyMap<string, string> = new Map([
   ["model_failed", "模型出错。"],
   ["model_timeout", "模型响应超时。"],
-  ["model_stream_cut", "模型的回答中断。"],
+  ["model_stream_cut", "模型的回答已中断。"],
   ["missing_key", "缺少模型的 API 密钥。"],
   ["prompt_too_large", "输入超出模型的长度限制。"],
   ["tool_failed", "工具出错。"],

@@ -53,7 +53,7 @@ const RESPONSE_FIELDS = {
     "响应的状态",
   ),
   model: required(string, "Name of the agent", "智能体名称"),
-  output: required(listOf(map), "Output items", "输出条目"),
+  output: required(listOf(map), "Output items", "输出项"),
   error: required(nullable(map), "Why the run failed", "运行失败的原因"),
 } satisfies Fields;
 
@@ -81,7 +81,7 @@ export const OPENAI_SHAPES = {
   }),
   OpenaiResponsesRequest: declareShape("Request of the Responses API", "Responses API 的请求", {
     ...TOOL_FIELDS,
-    input: optional(either(string, listOf(map)), "Text, or input items", "文本或输入条目"),
+    input: optional(either(string, listOf(map)), "Text, or input items", "文本或输入项"),
     instructions: optional(
       string,
       "Instructions, added to the system prompt of the agent",

@@ -22,8 +22,8 @@ import { RUN_FIELDS } from "./session-shapes.ts";
 const VIEW_FIELDS = {
   dialect: optional(
     string,
-    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine`, `ai-sdk` or `ag-ui`",
-    "帧的方言：loom（默认）、export、stream-event、engine、lumine、ai-sdk 或 ag-ui",
+    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine`, `ai-sdk`, `ag-ui`, `openai-responses` or `openai-chat`",
+    "帧的方言：loom（默认）、export、stream-event、engine、lumine、ai-sdk、ag-ui、openai-responses 或 openai-chat",
   ),
   modes: optional(
     listOf(string),
@@ -144,7 +144,7 @@ const MESSAGE_FIELDS = {
   on_interruption: optional(
     oneOf("resume", "fail"),
     "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server",
-    "运行所在的进程异常退出后的处理：`resume` 重新执行被中断的节点，`fail` 以 `interrupted` 结束运行；默认采用服务端的设置",
+    "运行所在的进程异常退出后的处理：`resume` 重新执行被中断的节点，`fail` 以 `interrupted` 结束运行；默认采用服务器的设置",
   ),
   when_busy: optional(
     oneOf("enqueue", "reject", "interrupt"),

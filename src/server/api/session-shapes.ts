@@ -112,8 +112,8 @@ const MODEL_CALL_FIELDS = {
   llm_call_id: required(string, "Id of the call", "调用 ID"),
   model: optional(string, "Requested model", "请求的模型"),
   event_id: required(count, "Id of the record of its start", "其开始记录的 ID"),
-  started_at: optional(count, "Time of its start, in milliseconds since 1970", "开始时间（自 1970 年起的毫秒数）"),
-  has_request: required(boolean, "Whether its prompt is stored", "是否保存了提示"),
+  started_at: optional(count, "Time of its start, in milliseconds since 1970", "开始时间（Unix 毫秒时间戳）"),
+  has_request: required(boolean, "Whether its prompt is stored", "是否保存了提示词"),
   has_response: required(boolean, "Whether its response is stored", "是否保存了响应"),
 } satisfies Fields;
 

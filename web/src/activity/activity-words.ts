@@ -27,7 +27,7 @@ export const ACTIVITY_WORDS = defineWords({
     running: "运行中",
     queued: "排队中",
     none: "当前没有运行",
-    failed: "加载失败。",
+    failed: "运行列表加载失败。",
     again: "重试",
     more: "显示更多",
     untitled: "未命名",

@@ -74,7 +74,7 @@ export const COMPOSER_WORDS = defineWords({
     offline: "离线模型",
     offlineText: "基于规则的演示模型。要使用语言模型，请设置以下任一环境变量并重启服务器：",
     chooseModel: "基于规则的演示模型。可在上方选择语言模型。",
-    noKeys: "基于规则的演示模型。要获得真实回答，请使用语言模型重启服务器。",
+    noKeys: "基于规则的演示模型。要获得真实回答，请为服务器配置语言模型并重启。",
     allowed: "无需审批",
     revoke: (tool: string) => `执行 ${tool} 前恢复询问`,
     waiting: "待处理消息",

@@ -24,7 +24,7 @@ const WORDS = defineWords({
     resend: "发送编辑后的消息",
     move: "移动选择",
     open: "打开想法或步骤",
-    zoom: "放大、缩小或适应图片",
+    zoom: "放大、缩小图片或适应窗口",
   },
 });
 
