@@ -1,10 +1,11 @@
-// The docs site: every page is in a sidebar, and every link of a page leads to a page, a heading or a file that exists.
-// The planted faults prove that each rule can fail. The long run builds the site.
+// The docs site: every page is in a sidebar, every link of a page leads to a page, a heading or a file that exists, and
+// Chinese pages have the headings and the code of the English ones. The planted faults prove that each rule can fail.
+// The long run builds the site.
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { lexer, type Token, walkTokens } from "marked";
+import { lexer, type MarkedToken, type Token, walkTokens } from "marked";
 import { describe, expect, it } from "vitest";
 import { listApiPages, readApiPages } from "../site/api-reference.ts";
 import { findDeadAnchors } from "../site/dead-anchors.ts";
@@ -120,6 +121,32 @@ describe("links", () => {
     expect(check("---\nlinks:\n  link: /a.md\n---\n\n[5](https://example.org/a#b) [6](/zh/handbook/b.md)")).toEqual([]);
     expect(check("[1](a.md#two) [2](d.md) [3](../src/y.ts) ![4](e.png)")).toHaveLength(4);
     expect(check("---\nlinks:\n  link: /d.md\n---\n\n[2](#nothing)")).toHaveLength(2);
+  });
+});
+
+describe("the Chinese pages", () => {
+  /** Levels of headings, and lines of code without what is translated: texts and comments. */
+  const outline = (markdown: string): string[] =>
+    (lexer(markdown) as readonly Token[] as readonly MarkedToken[]).flatMap((token) => {
+      if (token.type === "heading") return [`heading ${token.depth}`];
+      if (token.type !== "code" || token.lang === "text") return [];
+      const code = token.text.replaceAll(/ *(?: #|\/\/) .*$|(?<=>)[^<>\n]+(?=<\/)/gm, "");
+      return code
+        .replaceAll(/"[^"\n]*"/g, '""')
+        .replaceAll(/`[^`\n]*`/g, "``")
+        .split("\n");
+    });
+
+  it("have the headings and the code of the English ones", () => {
+    const read = (page: string): string => readFileSync(join(packageRoot, page), "utf8");
+    const chinese = sources.filter((page) => /\.zh(?:-CN)?\.md$|\/zh\//.test(page));
+    const english = (page: string): string => page.replace(/\.zh(?:-CN)?\.md$/, ".md").replace("/zh/", "/en/");
+    for (const page of chinese) expect(outline(read(page)), page).toEqual(outline(read(english(page))));
+    expect(chinese.length).toBeGreaterThan(15);
+    expect(outline('# A\n\n```sh\nloom run --x "Hi"  # runs\n```\n')).toEqual(
+      outline('# 甲\n\n```sh\nloom run --x "你好"  # 运行\n```\n'),
+    );
+    expect(outline("# A\n\n```sh\nloom run --x\n```\n")).not.toEqual(outline("# 甲\n\n```sh\nloom run --y\n```\n"));
   });
 });
 
