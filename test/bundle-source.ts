@@ -1,7 +1,7 @@
 /**
  * Bundles the programs that tests start as child processes: the command, the entry points of the package, and the
  * `…-child.ts` files. Loading hundreds of source files takes most of the CPU time of a short process, and a bundle
- * halves it. The long run starts the programs from source, and so does watch mode, where the source changes.
+ * halves it. Watch mode starts the programs from source, which changes.
  */
 import { globSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
@@ -17,7 +17,7 @@ const PROGRAMS = ["src/cli/main.ts", "src/index.ts", "src/*/index.ts", "src/mode
 
 /** Called by Vitest before the tests, in the main process. The threads inherit the variable. */
 export async function setup({ config }: TestProject): Promise<void> {
-  if (config.watch || config.env["LOOM_LONG"] === "1") return;
+  if (config.watch) return;
   const sources = ["src", "test", "package-lock.json"];
   process.env[VARIABLE] = join(await buildOnce({ name: "programs", sources, build }), "hook.mjs");
 }

@@ -338,27 +338,30 @@ describe("sessions of a server", () => {
 
   test("a run and a tail continue after the connection was cut", async () => {
     gate = Promise.withResolvers();
-    const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "tail", "s", "--after", "0"], {
-      cwd: folder,
-      env: environment(env),
-    });
-    const output = { out: "", err: "" };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (output.out += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (output.err += text));
-    const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-    const running = onServer("run", "--session", "s", "please wait");
-    await vi.waitFor(() => expect(output.out).toContain("› please wait\none"));
+    const start = (...args: readonly string[]) => {
+      const child = spawn(process.execPath, [...nodeArgs(), COMMAND, ...args], { cwd: folder, env: environment(env) });
+      const shown = { out: "", err: "" };
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (shown.out += text));
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (shown.err += text));
+      child.stdin.end();
+      return { child, shown, ended: new Promise<number | null>((resolve) => child.on("close", resolve)) };
+    };
+    const tail = start("tail", "s", "--after", "0");
+    const run = start("run", "--session", "s", "please wait");
+    await vi.waitFor(() => expect(tail.shown.out).toContain("› please wait\none"));
+    await vi.waitFor(() => expect(run.shown.out).toContain("one"));
     proxy.setUp(false);
     gate.resolve();
     await vi.waitFor(async () => expect((await log.listRuns("s"))[0]?.status).toBe("completed"));
     proxy.setUp(true);
-    const ran = await running;
-    expect([ran.code, ran.out]).toEqual([0, "one two three\n"]);
-    expect(ran.err).toContain("connection lost");
-    await vi.waitFor(() => expect(output.out).toMatch(/› Hello\nDone, 完成\.\n[^]*› please wait\none two three\n$/));
-    child.kill("SIGINT");
-    expect(await ended).toBe(130);
-    const [, cursor = ""] = /to continue: loom tail s --after (\S+)\n$/.exec(output.err) ?? [];
+    expect([await run.ended, run.shown.out]).toEqual([0, "one two three\n"]);
+    expect(run.shown.err).toContain("connection lost");
+    await vi.waitFor(() =>
+      expect(tail.shown.out).toMatch(/› Hello\nDone, 完成\.\n[^]*› please wait\none two three\n$/),
+    );
+    tail.child.kill("SIGINT");
+    expect(await tail.ended).toBe(130);
+    const [, cursor = ""] = /to continue: loom tail s --after (\S+)\n$/.exec(tail.shown.err) ?? [];
     expect(cursor).toMatch(/^\d+\./);
   });
 

@@ -40,7 +40,7 @@ export const SAMPLES = LONG
   : { sessions: 10, pairs: 4, byteStreams: 60, openThings: 8_000 };
 
 /** Streams in which nothing ends: their frames, and the heap they must fit in. Fewer frames need a smaller heap. */
-export const BOUNDED_SAMPLES = LONG ? { frames: 100_000, heapMb: 96 } : { frames: 2000, heapMb: 38 };
+export const BOUNDED_SAMPLES = LONG ? { frames: 50_000, heapMb: 96 } : { frames: 2000, heapMb: 38 };
 
 /** Hostile texts between the frames of a stream: only every `stride`-th before each frame. */
 export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 16 };
