@@ -3,6 +3,7 @@
  * server. Rows, keys and input are tested in src/cli/chat.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createServer } from "node:http";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -161,6 +162,47 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     const raw = chat.raw();
     expect(raw.lastIndexOf("\u001B[?2004l")).toBeGreaterThan(raw.lastIndexOf("\u001B[?2004h"));
     expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
+  });
+
+  test("can be left, and drops messages, while the server does not answer", { timeout: 60_000 }, async () => {
+    const asked: string[] = [];
+    const agents = [{ name: "one", kind: "react", is_default: true }];
+    const body = JSON.stringify({ agents, session_id: "cut", last_event_id: 5, runs: [] });
+    const server = createServer(({ method, url = "" }, response) => {
+      asked.push(`${method} ${url}`);
+      const isAnswered = url === "/v1/agents" || asked.filter((each) => each.endsWith("/slow")).length === 1;
+      if (url.startsWith("/v1/sessions/cut/events")) response.destroy();
+      else if (isAnswered || url.includes("/cut")) response.setHeader("content-type", "application/json").end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+    try {
+      const opening = startOnTerminal(["slow", "--no-history", "--server", url]);
+      await waitFor(opening, "one · slow");
+      opening.type("\u0003\u0003");
+      await waitFor(opening, "EXIT 0");
+
+      const chat = startOnTerminal(["--no-history", "--server", url]);
+      await waitFor(chat, "new session");
+      chat.type("/open slow\rHello\r");
+      await waitFor(chat, "› Hello");
+      await waitFor(chat, "waiting, Ctrl-C cancels");
+      chat.type("/stop\r");
+      await waitFor(chat, "1 message not sent");
+      chat.type("Hello again\r");
+      await waitFor(chat, "› Hello again");
+      chat.type("\u0004");
+      await waitFor(chat, "EXIT 0");
+      expect(chat.shown()).toContain("1 message not sent");
+      expect(asked.filter((each) => each.startsWith("POST"))).toEqual([]);
+      // A session can be opened and left while its records cannot be read.
+      const cut = await loom(["chat", "cut", "--plain", "--server", url], { input: "/new\n" });
+      expect([cut.code, cut.out]).toEqual([0, expect.stringMatching(/connection lost .*new session/s)]);
+      await Promise.all([opening.ended, chat.ended]);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
   });
 });
 

@@ -56,6 +56,9 @@ const MAX_FILE_BYTES = 25_000_000;
 /** Commands that do not wait for the inputs before them. `/retry` waits like a message. */
 const AT_ONCE: readonly SlashName[] = ["help", "retry", "stop"];
 
+/** A message that was entered, and waits for the inputs before it. */
+export type UnsentMessage = Pick<ChatMessage, "text">;
+
 interface SendingMessage {
   readonly conversation: ChatConversation;
   /** Files of the message, which are attached again if it is not accepted. */
@@ -74,6 +77,8 @@ export class ChatController {
   #isNew = true;
   #missingReported = "";
   #lastInput: Promise<void> = Promise.resolve();
+  #unsent: readonly UnsentMessage[] = [];
+  #isClosed = false;
 
   constructor(backend: ChatBackend, surface: ChatSurface) {
     this.backend = backend;
@@ -89,9 +94,28 @@ export class ChatController {
     return this.#files;
   }
 
+  /** Messages that wait for the inputs before them. */
+  get unsent(): readonly UnsentMessage[] {
+    return this.#unsent;
+  }
+
+  /** Messages that have not started. */
+  get waitingMessages(): readonly UnsentMessage[] {
+    return [...this.#conversation.waitingMessages, ...this.#unsent];
+  }
+
+  /** A run is live, or a message was sent and waits. */
+  get isRunning(): boolean {
+    return this.#conversation.liveTurn !== undefined || this.#conversation.waitingMessages.length > 0;
+  }
+
   /** A run is live, or a message waits. */
   get isBusy(): boolean {
-    return this.#conversation.liveTurn !== undefined || this.#conversation.waitingMessages.length > 0;
+    return this.isRunning || this.#unsent.length > 0;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** True until the first message of a new session was accepted. */
@@ -108,7 +132,10 @@ export class ChatController {
       else if (input?.kind === "command") {
         const execute = async (): Promise<boolean> => this.#execute(input.name, input.argument);
         return await (AT_ONCE.includes(input.name) ? execute() : this.#inOrder(execute));
-      } else await this.#send(() => ({ text: text.startsWith("//") ? text.slice(1) : text, files: this.#files }));
+      } else {
+        const message = text.startsWith("//") ? text.slice(1) : text;
+        await this.#send(message, () => ({ text: message, files: this.#files }));
+      }
     } catch (error) {
       this.#say(describeFailure(error));
     }
@@ -121,18 +148,20 @@ export class ChatController {
       throw new CliError(`there is no session \`${sessionId}\``, "/sessions lists them");
     // If this fails, the chat stays in its session.
     await this.backend.hold(sessionId);
+    if (this.#isClosed) return;
     this.#switch(sessionId);
     this.#isNew = false;
     await this.#conversation.open();
-    const last = this.#conversation.lastTurn?.messages.find(({ role }) => role === "user");
-    if (last !== undefined) this.#lastMessage = { text: last.mainContent, files: listFiles(last) };
     this.update();
   }
 
   /** Cancels the run and the messages that wait. */
   async stop(): Promise<void> {
+    const { length } = this.#unsent;
+    this.#unsent = [];
+    if (length > 0) this.#say(`${plural(length, "message")} not sent`);
     if (!this.isBusy) {
-      this.#say("no run to cancel");
+      if (length === 0) this.#say("no run to cancel");
       return;
     }
     this.#say("cancelling");
@@ -151,6 +180,11 @@ export class ChatController {
   }
 
   close(): void {
+    this.#isClosed = true;
+    this.#closeSession();
+  }
+
+  #closeSession(): void {
     this.#approver.close();
     this.#conversation.close();
   }
@@ -177,7 +211,7 @@ export class ChatController {
   }
 
   #switch(sessionId: string): void {
-    this.close();
+    this.#closeSession();
     this.#files = [];
     this.#lastMessage = undefined;
     this.#missingReported = "";
@@ -201,8 +235,12 @@ export class ChatController {
     return decided.decision;
   }
 
-  async #send(findMessage: () => ChatMessage | undefined): Promise<void> {
-    const sending = await this.#inOrder(async () => this.#startSending(findMessage()));
+  async #send(text: string, findMessage: () => ChatMessage | undefined): Promise<void> {
+    const unsent: UnsentMessage = { text };
+    this.#unsent = [...this.#unsent, unsent];
+    const sending = await this.#inOrder(async () => this.#startSending(unsent, findMessage)).finally(() => {
+      this.#unsent = this.#unsent.filter((each) => each !== unsent);
+    });
     if (sending === undefined) return;
     const { conversation, taken } = sending;
     let isAccepted = false;
@@ -219,7 +257,12 @@ export class ChatController {
   }
 
   /** Returns before the message is accepted, in an object, so that the next input does not wait for the server. */
-  async #startSending(message: ChatMessage | undefined): Promise<SendingMessage | undefined> {
+  async #startSending(
+    unsent: UnsentMessage,
+    findMessage: () => ChatMessage | undefined,
+  ): Promise<SendingMessage | undefined> {
+    if (!this.#unsent.includes(unsent)) return undefined;
+    const message = findMessage();
     if (message === undefined) {
       this.#say("no message to send again");
       return undefined;
@@ -229,6 +272,9 @@ export class ChatController {
     this.#lastMessage = message;
     const conversation = this.#conversation;
     await this.backend.hold(conversation.sessionId);
+    // The user may have cancelled it.
+    if (!this.#unsent.includes(unsent)) return undefined;
+    this.#unsent = this.#unsent.filter((each) => each !== unsent);
     const taken = this.#files.filter((file) => files.includes(file));
     this.#files = this.#files.filter((file) => !files.includes(file));
     return { conversation, taken, refusal: conversation.send(message, this.backend.runFields) };
@@ -289,7 +335,7 @@ export class ChatController {
         this.#showThoughts();
         return false;
       case "retry":
-        await this.#send(() => this.#lastMessage);
+        await this.#send("/retry", () => this.#lastMessage ?? this.#findLastMessage());
         return false;
       case "stop":
         await this.stop();
@@ -392,6 +438,11 @@ export class ChatController {
     else this.#surface.print([...rows, ""]);
   }
 
+  #findLastMessage(): ChatMessage | undefined {
+    const last = this.#conversation.lastTurn?.messages.find(({ role }) => role === "user");
+    return last === undefined ? undefined : { text: last.mainContent, files: listFiles(last) };
+  }
+
   #reportMissing(missing: readonly string[]): void {
     const names = missing.join(", ");
     if (names === this.#missingReported) return;
@@ -400,7 +451,7 @@ export class ChatController {
   }
 
   #assertIdle(): void {
-    if (this.isBusy) throw new CliError("a run is live", "stop it with /stop first");
+    if (this.isRunning) throw new CliError("a run is live", "stop it with /stop first");
   }
 
   #assertStored(): void {

@@ -114,7 +114,7 @@ export class ChatConversation {
     return finished;
   }
 
-  /** Opens a stored session, and resolves when its latest turns were read. Throws `unknown_session`. */
+  /** Opens a stored session. Resolves when its latest turns were read or the connection is lost. Throws `unknown_session`. */
   async open(): Promise<void> {
     const { service, onNote } = this.#options;
     const { items, next } = await service.listRuns(this.sessionId, { limit: SHOWN_TURNS });
@@ -195,6 +195,8 @@ export class ChatConversation {
     const source = this.#receiver.open({ dialect: "loom", session: this.sessionId });
     const onInterruption = (message: string | undefined): void => {
       this.#interruption = message;
+      // A session is open also if its server cannot be reached: its turns follow later.
+      if (message !== undefined) this.#hasCaughtUp.resolve();
       onChange();
     };
     while (!signal.aborted) {

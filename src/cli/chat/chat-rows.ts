@@ -7,7 +7,7 @@
 import type { TurnView } from "../../client/index.ts";
 import { plural } from "../fit-text.ts";
 import { formatDuration } from "../run/format-note.ts";
-import type { UnstartedMessage } from "./chat-conversation.ts";
+import type { ChatMessage } from "./chat-conversation.ts";
 import type { CursorPosition, InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";
 import { summarizeThoughts } from "./thought-rows.ts";
@@ -20,7 +20,7 @@ export interface ChatRowState {
   /** Rows of the turns that are not finished. */
   readonly turnRows: readonly string[];
   readonly liveTurn: TurnView | undefined;
-  readonly waiting: readonly UnstartedMessage[];
+  readonly waiting: readonly Pick<ChatMessage, "text">[];
   /** Agent, model and session. */
   readonly title: string;
   /** Replaces the title, for example while the connection is lost. */
@@ -82,7 +82,7 @@ function describeStatus({ liveTurn, waiting, title, now }: ChatRowState): string
     const shown = time < 1000 ? "" : ` ${formatDuration(Math.floor(time / 1000) * 1000).replace(".0", "")}`;
     return `running${shown}, Ctrl-C cancels`;
   }
-  return waiting.length > 0 ? "sent, Ctrl-C cancels" : title;
+  return waiting.length > 0 ? "waiting, Ctrl-C cancels" : title;
 }
 
 function composeInput({ prompt, input, width, paint }: ChatRowState, room: number): ChatRows {

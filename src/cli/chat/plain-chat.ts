@@ -67,8 +67,8 @@ export class PlainChat implements ChatSurface {
     try {
       const { agentName, modelName = "model of the server" } = this.#controller.backend;
       this.#say(`agent ${agentName}, ${modelName}; /help lists commands`);
-      if (sessionId !== undefined) await this.#controller.open(sessionId);
-      const code = await Promise.race([this.#readLines(), this.#left.promise]);
+      // The user can leave also while the server does not answer.
+      const code = await Promise.race([this.#chat(sessionId), this.#left.promise]);
       this.#isReading = false;
       this.#sayHowToContinue(code);
       return code;
@@ -126,6 +126,11 @@ export class PlainChat implements ChatSurface {
   get #isWorking(): boolean {
     const { conversation, isBusy } = this.#controller;
     return this.#question === undefined && (isBusy || conversation.openTurns.length > 0);
+  }
+
+  async #chat(sessionId: string | undefined): Promise<number> {
+    if (sessionId !== undefined) await this.#controller.open(sessionId);
+    return this.#controller.isClosed ? 0 : this.#readLines();
   }
 
   async #readLines(): Promise<number> {

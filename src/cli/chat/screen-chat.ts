@@ -2,7 +2,7 @@
  * The chat on a terminal that can move the cursor. Finished turns are printed once; only the live turn, the status and
  * the input are drawn again.
  */
-import { cleanText } from "../fit-text.ts";
+import { cleanText, plural } from "../fit-text.ts";
 import { type ApprovalDialogue, decideCall } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import type { ChatBackend } from "./chat-backend.ts";
@@ -106,7 +106,10 @@ export class ScreenChat implements ChatSurface {
     try {
       this.#openingId = sessionId;
       this.#say("/help lists commands");
-      if (sessionId !== undefined) await this.#controller.open(sessionId);
+      // The user can leave also while the server does not answer.
+      const opened = sessionId === undefined ? undefined : this.#controller.open(sessionId);
+      const code = await Promise.race([opened, this.#left.promise]);
+      if (code !== undefined) return code;
       this.#openingId = undefined;
       this.#enterEarly();
       this.#draw();
@@ -319,7 +322,7 @@ export class ScreenChat implements ChatSurface {
       paint: this.paint,
       turnRows: [...openTurns.flatMap((turn) => this.#rows.format(turn, todoLists)), ...this.#details],
       liveTurn,
-      waiting: conversation.waitingMessages,
+      waiting: this.#controller.waitingMessages,
       title: this.#describe(),
       notice: this.#notice ?? this.#describeTrouble(interruption),
       prompt: this.#question?.prompt ?? PROMPT,
@@ -374,9 +377,10 @@ export class ScreenChat implements ChatSurface {
   }
 
   #sayGoodbye(): void {
-    const { conversation, isNewSession, isBusy } = this.#controller;
+    const { conversation, isNewSession, isRunning, unsent } = this.#controller;
+    if (unsent.length > 0) this.#stdout.write(`${this.paint("dim", `${plural(unsent.length, "message")} not sent`)}\n`);
     if (isNewSession) return;
-    const state = isBusy ? "the run has not ended; " : "";
+    const state = isRunning ? "the run has not ended; " : "";
     // Not cut, so that the command can be copied.
     const line = cleanText(`${state}continue with: ${this.#describeChat(conversation.sessionId)}`);
     this.#stdout.write(`${this.paint("dim", line)}\n`);
