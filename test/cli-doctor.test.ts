@@ -83,6 +83,13 @@ it("checks the rest when the store is a URL of another kind", async () => {
   expect([code, find("models").length]).toEqual([1, 1]);
 });
 
+it("rejects a store in memory, as the commands that maintain stores do", async () => {
+  const message = expect.stringContaining("a store in memory would be lost") as string;
+  expect((await diagnose({ LOOM_STORE: ":memory:" })).find("store")).toMatchObject([{ status: "failed", message }]);
+  for (const args of [["store", "migrate"], ["store", "status"], ["restore", folder], ["verify"]])
+    expect(await loom([...args, "--store", ":memory:"])).toMatchObject({ code: 2, err: message });
+});
+
 it("compares clocks with a tolerance", () => {
   expect(compareClocks("it", 100_000, 99_000, 101_000)).toMatchObject({ status: "ok" });
   expect(compareClocks("it", 160_000, 99_000, 100_000)).toMatchObject({ status: "warning", message: "60 s behind it" });

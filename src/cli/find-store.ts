@@ -18,6 +18,15 @@ export function findStore(env: Environment): string {
   return readVariable(env, "LOOM_STORE") ?? join(findDataFolder(env), "loom.db");
 }
 
+/** Throws a CliError for `:memory:`, which is not a file. */
+export function rejectMemory(store: string): void {
+  if (store === ":memory:")
+    throw new CliError(
+      "a store in memory would be lost when the command ends",
+      "name a file with --store or LOOM_STORE",
+    );
+}
+
 /** The folder of the default store. */
 export function findDataFolder(env: Environment): string {
   const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");

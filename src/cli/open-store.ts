@@ -7,8 +7,7 @@ import { openLog, type StoredLog, type StoreOptions } from "../log/open-log.ts";
 import type { PostgresOptions } from "../postgres/postgres-options.ts";
 import { asStoreError } from "../sqlite/as-store-error.ts";
 import { readDatabaseOptions } from "./database-settings.ts";
-import { CliError } from "./command.ts";
-import { isDatabase } from "./find-store.ts";
+import { isDatabase, rejectMemory } from "./find-store.ts";
 import type { StoreParts } from "./store-parts.ts";
 
 /**
@@ -16,11 +15,7 @@ import type { StoreParts } from "./store-parts.ts";
  * `missing_package`, or a CliError for a URL of an unknown kind, an invalid variable or `:memory:`.
  */
 export async function openStore(store: string, database?: PostgresOptions): Promise<StoreParts> {
-  if (store === ":memory:")
-    throw new CliError(
-      "a store in memory would be lost when the command ends",
-      "name a file with --store or LOOM_STORE",
-    );
+  rejectMemory(store);
   if (!isDatabase(store)) return openFiles(store);
   const options = database ?? readDatabaseOptions(process.env);
   return (await import("./open-database.ts")).openDatabase(store, options);

@@ -1,7 +1,7 @@
 /** The parts of a server's data, where each is kept, and how it is named in a backup. */
 import { existsSync } from "node:fs";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { findKnowledgeBase, findStore, hideCredentials, isDatabase } from "../find-store.ts";
+import { findKnowledgeBase, findStore, hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
 import { cleanText } from "../fit-text.ts";
 
 export interface StoredPart {
@@ -12,9 +12,10 @@ export interface StoredPart {
   readonly copy: string;
 }
 
-/** Throws a CliError for a database. The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
+/** Throws a CliError for a database or `:memory:`. The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
 export function listParts(parsed: ParsedCommand): readonly [store: StoredPart, ...others: StoredPart[]] {
   const store = textOption(parsed, "store") ?? findStore(process.env);
+  rejectMemory(store);
   assertFile(store, parsed);
   const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env, store);
   assertFile(knowledge, parsed);

@@ -5,7 +5,7 @@ import { openPostgres } from "../../postgres/postgres-database.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { adviseOnStore } from "../explain-error.ts";
-import { hideCredentials, isDatabase } from "../find-store.ts";
+import { hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
 import { plural } from "../fit-text.ts";
 import { readStatus } from "../store/show-status.ts";
 import { compareClocks } from "./compare-clocks.ts";
@@ -14,6 +14,7 @@ import type { DoctorFinding } from "./doctor-finding.ts";
 const LOW_BYTES = 1024 ** 3;
 
 export async function checkStore(store: string, options: PostgresOptions): Promise<readonly DoctorFinding[]> {
+  rejectMemory(store);
   if (!isDatabase(store)) return [await checkFile(resolve(store))];
   const found = await checkContents(store, options, hideCredentials(store));
   return found.status === "failed" ? [found] : [found, await checkDatabaseClock(store, options)];

@@ -46,7 +46,7 @@ async function* listFindings(parsed: ParsedCommand, env: NodeJS.ProcessEnv): Asy
     const options = { ...collectDatabaseOptions(values), waitMs: DATABASE_WAIT_MS };
     yield* await checkStore(values.store ?? findStore(env), options);
   } catch (error) {
-    // The URL of another kind of database.
+    // The URL of another kind of database, or `:memory:`.
     if (!(error instanceof CliError)) throw error;
     yield describeError("store", error);
   }

@@ -7,7 +7,7 @@ import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readDatabaseOptions, readSchema } from "../database-settings.ts";
 import { explainErrors } from "../explain-error.ts";
-import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
+import { findStore, hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CopiedStore, copyStore } from "./copy-store.ts";
@@ -83,5 +83,6 @@ function readOptions(parsed: ParsedCommand, flag: string): PostgresOptions {
 
 function readStore(parsed: ParsedCommand): string {
   const store = textOption(parsed, "store") ?? findStore(process.env);
+  rejectMemory(store);
   return isDatabase(store) ? store : resolve(store);
 }
