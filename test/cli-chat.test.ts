@@ -9,6 +9,10 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { agent } from "../src/agents/index.ts";
+import { openLocalBackend } from "../src/cli/chat/chat-backend.ts";
+import { CHAT } from "../src/cli/chat/chat-command.ts";
+import { parseCommand } from "../src/cli/command.ts";
+import { LocalService } from "../src/cli/sessions/local-service.ts";
 import { openSession } from "../src/engine/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
 import { OfflineModel } from "../src/models/index.ts";
@@ -274,6 +278,13 @@ describe("in plain mode", () => {
     }
     await log.close();
     expect((await chat("", "of-tot")).out).toContain("agent tot, as in the unfinished run of this session");
+    // A queued message waits for its agent, too.
+    const queue = await openSqliteLog(env.LOOM_STORE);
+    const message = { session: "of-queue", message: "Game of 24: 4 9 10 13", run_id: "queued", agent: "tot" } as const;
+    await new LocalService(queue).send({ type: "run", id: "queue", ...message });
+    await queue.close();
+    const chosen = await chat("/agent tot\n", "of-queue");
+    expect(chosen.out).toMatch(/a queued message is for the agent tot, .*\nagent tot\n.*\ncompleted in/s);
     const refused = await chat("", "of-dice");
     expect(refused.code).toBe(2);
     expect(refused.err).toContain("uses the agent `dice`, not `react`\n      add `--agents FILE --agent dice`");
@@ -287,6 +298,30 @@ describe("in plain mode", () => {
     expect(left?.status).toBe("live");
     expect((await again.listRuns(ownId)).map(({ status }) => status)).toEqual(["completed", "completed"]);
     await again.close();
+  });
+
+  test("runs messages again after the process that held the session has left a run", async () => {
+    const log = await openSqliteLog(env.LOOM_STORE);
+    const other = await openSession(log, "left");
+    const { runId } = await other.startRun({ message: "Hello", agent: "dice" });
+    const notes: string[] = [];
+    const parsed = parseCommand(CHAT, ["--no-kb"]);
+    // Not available in a worker thread.
+    using _ = vi.spyOn(process, "umask").mockReturnValue(0o077);
+    const backend = await openLocalBackend(parsed, env.LOOM_STORE, (text) => notes.push(text));
+    await backend.hold("left");
+    await vi.waitFor(() => expect(notes).toEqual([expect.stringContaining("another process holds")]), 30_000);
+    await other.close({ run: "leave" });
+    await vi.waitFor(() => expect(notes[1]).toMatch(/^messages are not run here: .*`dice`.*cancel it with/), 30_000);
+    await expect(backend.hold("left")).rejects.toThrow("`dice`");
+    await backend.service.send({ type: "cancel", id: "cancel", session: "left", run_id: runId });
+    await backend.hold("left");
+    await backend.service.send({ type: "run", id: "run", session: "left", message: "Hello", agent: "react" });
+    await vi.waitFor(async () => {
+      expect((await log.listRuns("left")).map(({ status }) => status)).toEqual(["completed", "cancelled"]);
+    }, 30_000);
+    await backend[Symbol.asyncDispose]();
+    await log.close();
   });
 
   test("rejects unknown sessions and options that do not apply", async () => {

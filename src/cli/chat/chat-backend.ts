@@ -164,7 +164,11 @@ class LocalBackend implements ChatBackend {
     });
     this.#holder = holder;
     holder.finished.catch((error: unknown) => {
-      onNote(`messages are not run here: ${error instanceof Error ? cutColumns(error.message, 300) : "unknown error"}`);
+      // The next message tries again.
+      if (this.#holder === holder) [this.#holder, this.#heldId] = [undefined, undefined];
+      const hint = error instanceof CliError && error.hint !== undefined ? `; ${error.hint}` : "";
+      const why = error instanceof Error ? cutColumns(error.message, 300) : "unknown error";
+      onNote(`messages are not run here: ${why}${hint}`);
     });
   }
 

@@ -451,7 +451,10 @@ export class ChatController {
   }
 
   #assertIdle(): void {
-    if (this.isRunning) throw new CliError("a run is live", "stop it with /stop first");
+    const { liveTurn, waitingMessages } = this.#conversation;
+    // A message from elsewhere may wait for the agent that the user chooses.
+    if (liveTurn === undefined && !this.#conversation.hasSent(waitingMessages[0]?.runId)) return;
+    throw new CliError("a run is live", "stop it with /stop first");
   }
 
   #assertStored(): void {
