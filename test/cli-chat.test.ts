@@ -160,6 +160,11 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await waitFor(chat, "5+9 = 14");
     const listed = await loom(["sessions", "list", "--json"], { env: { LOOM_STORE: store } });
     expect(listed.out).toContain('"title":"What is 5+9?"');
+    // A shell changes the modes of the terminal while the chat is stopped.
+    const countEntered = (): number => chat.raw().split("\u001B[?2004h").length;
+    const entered = countEntered();
+    process.kill(chat.pid(), "SIGCONT");
+    await vi.waitFor(() => expect(countEntered()).toBe(entered + 1), 30_000);
     process.kill(chat.pid(), "SIGTERM");
     await waitFor(chat, "EXIT 130");
     await chat.ended;

@@ -91,6 +91,16 @@ export class LiveScreen implements Disposable {
     this.#flush();
   }
 
+  /** Sets the modes of the terminal again after the process was stopped. The shell may have written rows since then. */
+  resume(): void {
+    if (this.#isClosed) return;
+    this.#update.done();
+    this.#buffer = `${LEAVE_INPUT}${ENTER_INPUT}\r\u001B[J`;
+    this.#rows = [];
+    this.#cursor = undefined;
+    this.#flush();
+  }
+
   /** Removes the live rows and restores the modes of the terminal. */
   [Symbol.dispose](): void {
     if (this.#isClosed) return;

@@ -100,7 +100,8 @@ export class ScreenChat implements ChatSurface {
     const end = (): void => this.#leave(130);
     // Also after an uncaught error, the terminal must be usable.
     const restore = (): void => this.#restore();
-    process.on("exit", restore).on("SIGTERM", end).on("SIGHUP", end);
+    const resume = (): void => this.#resume();
+    process.on("exit", restore).on("SIGTERM", end).on("SIGHUP", end).on("SIGCONT", resume);
     this.#stdout.on("resize", resize);
     const keys = new InputKeys(this.#stdin, (action) => this.#take(action));
     try {
@@ -122,7 +123,7 @@ export class ScreenChat implements ChatSurface {
       this.#stdout.off("resize", resize);
       keys[Symbol.dispose]();
       this.#restore();
-      process.off("exit", restore).off("SIGTERM", end).off("SIGHUP", end);
+      process.off("exit", restore).off("SIGTERM", end).off("SIGHUP", end).off("SIGCONT", resume);
       this.#sayGoodbye();
     }
   }
@@ -304,6 +305,14 @@ export class ScreenChat implements ChatSurface {
   #resize(): void {
     this.#screen.reset();
     this.#rows = new TurnRows({ width: this.width, paint: this.paint });
+    this.#draw();
+  }
+
+  /** After `fg`: the shell has changed the modes of the terminal, which Node does not notice. */
+  #resume(): void {
+    if (this.#isOver) return;
+    if (this.#stdin.isRaw) this.#stdin.setRawMode(false).setRawMode(true);
+    this.#screen.resume();
     this.#draw();
   }
 
