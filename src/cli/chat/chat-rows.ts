@@ -7,7 +7,7 @@
 import type { TurnView } from "../../client/index.ts";
 import { plural } from "../fit-text.ts";
 import { formatDuration } from "../run/format-note.ts";
-import type { ChatMessage } from "./chat-conversation.ts";
+import type { UnsentMessage } from "./chat-controller.ts";
 import type { CursorPosition, InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";
 import { summarizeThoughts } from "./thought-rows.ts";
@@ -20,7 +20,7 @@ export interface ChatRowState {
   /** Rows of the turns that are not finished. */
   readonly turnRows: readonly string[];
   readonly liveTurn: TurnView | undefined;
-  readonly waiting: readonly Pick<ChatMessage, "text">[];
+  readonly waiting: readonly UnsentMessage[];
   /** Agent, model and session. */
   readonly title: string;
   /** Replaces the title, for example while the connection is lost. */
