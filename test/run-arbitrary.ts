@@ -182,7 +182,7 @@ interface Turn {
   readonly nodes: readonly { readonly name: string; readonly parts: readonly NodeRunPart[] }[];
   readonly status: "completed" | "error" | "cancelled";
   readonly reply: string;
-  readonly start: object;
+  readonly start: { readonly request_id?: string };
   readonly end: object;
 }
 
@@ -205,6 +205,9 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
     let n = 0;
     for (const [index, { nodes, status, reply, start, end }] of turns.entries()) {
       const run_id = `run-${index + 1}`;
+      // A request ID names one run of a session.
+      const { request_id } = start;
+      const named = request_id === undefined ? start : { ...start, request_id: `${request_id}-${index + 1}` };
       const first = records.length + 1;
       const put = (event: AnyEvent, node_id?: string) => {
         const event_id = records.length + 1;
@@ -219,7 +222,7 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
           event,
         });
       };
-      put({ type: "run_start", run_id, contiguous: true, ...start });
+      put({ type: "run_start", run_id, contiguous: true, ...named });
       let written = "";
       let last = "";
       for (const [k, { name, parts }] of nodes.entries()) {
