@@ -399,7 +399,7 @@ export class ChatController {
   }
 
   async #attach(path: string): Promise<void> {
-    const file = resolve(path.replace(/^~(?=\/)/, homedir()).replace(/^(['"])(.*)\1$/, "$2"));
+    const file = resolvePath(path);
     const name = basename(file);
     const info = await stat(file).catch((error: unknown) => {
       throw new CliError(`cannot read ${name} (${(error as NodeJS.ErrnoException).code ?? "?"})`);
@@ -416,7 +416,7 @@ export class ChatController {
 
   async #export(path: string): Promise<void> {
     this.#assertStored();
-    const file = resolve(path.replace(/^~(?=\/)/, homedir()));
+    const file = resolvePath(path);
     const { signal } = new AbortController();
     const records = this.backend.service.exportSession(this.#conversation.sessionId, signal);
     try {
@@ -465,6 +465,11 @@ export class ChatController {
     const { paint, width } = this.#surface;
     this.#surface.print(wrapRows([{ text, style: "dim" }], { width }).map((row) => paintRow(row, paint)));
   }
+}
+
+/** Accepts a path in quotes, and `~` for the home folder. */
+function resolvePath(path: string): string {
+  return resolve(path.replace(/^(['"])(.*)\1$/, "$2").replace(/^~(?=\/)/, homedir()));
 }
 
 function listFiles({ attachments = [] }: MessageView): readonly ChatFile[] {

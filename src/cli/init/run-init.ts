@@ -39,7 +39,10 @@ export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promis
     writeFileSync(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
     if (!hasIgnoreFile) writeFileSync(join(folder, IGNORE_FILE), IGNORED);
   } catch (error) {
-    throw new CliError(`cannot create the project: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CliError(
+      `cannot create the project: ${error instanceof Error ? error.message : String(error)}`,
+      "choose a folder in which you may create files",
+    );
   }
   await terminal.write(`${hasManifest ? "changed" : "created"} ${MANIFEST}\n`);
   if (!hasIgnoreFile) await terminal.write(`created ${IGNORE_FILE}\n`);

@@ -214,10 +214,10 @@ export function readModes(parsed: ParsedCommand): StreamModes | undefined {
 /** Returns undefined if a run is resumed. */
 async function readMessage({ argument, options }: ParsedCommand, terminal: Terminal): Promise<string | undefined> {
   if (options["resume"] === true) return undefined;
-  if (argument === undefined && terminal.stdin.isTTY)
-    throw new CliError("no message", 'pass one, for example: `loom run "What is 6*7?"`');
+  const hint = 'pass one, for example: `loom run "What is 6*7?"`';
+  if (argument === undefined && terminal.stdin.isTTY) throw new CliError("no message", hint);
   const message = argument === undefined || argument === "-" ? await readInput(terminal) : argument;
-  if (message.trim() === "") throw new CliError("the message is empty");
+  if (message.trim() === "") throw new CliError("the message is empty", hint);
   if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) throw tooLong();
   return message;
 }
