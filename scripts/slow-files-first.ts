@@ -5,6 +5,7 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const SLOW: readonly string[] = [
+  "src/log/stream.test.ts",
   "src/log/sqlite/sqlite-log.test.ts",
   "test/bounded.test.ts",
   "test/client/faults.test.ts",
@@ -13,6 +14,9 @@ const SLOW: readonly string[] = [
   "test/visual/visual.test.ts",
   "test/durability/damage.test.ts",
   "test/page/xss.test.ts",
+  "test/dialect-pairs.test.ts",
+  "test/durability/kill.test.ts",
+  "test/durability/processes.test.ts",
 ];
 
 export class SlowFilesFirst extends BaseSequencer {

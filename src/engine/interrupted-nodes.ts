@@ -13,27 +13,47 @@ export function isInterrupted(result: NodeExitEvent["result"]): boolean {
   return result !== "Ok" && result.Err === "interrupted";
 }
 
+interface NodeRun {
+  readonly nodeId: string;
+  /** The enclosing place and the name. */
+  readonly place: string;
+  /** Position in the order of entry. */
+  readonly order: number;
+  hasAnswered: boolean;
+}
+
+/** Node runs of one place. Recovery closes inner node runs first, so that they arrive in no useful order. */
+interface WaitingNodes {
+  runs: Map<string, NodeRun>;
+  isSorted: boolean;
+}
+
 export class InterruptedNodes {
-  /** Open node runs by ID. A place is the enclosing place and the name. */
-  readonly #open = new BoundedMap<{ readonly place: string; hasAnswered: boolean }>(MAX_TRACKED);
+  /** Open node runs by ID. */
+  readonly #open = new BoundedMap<NodeRun>(MAX_TRACKED);
   /** The last node run of each place that failed after it had sent answer text. It is repeated only by a next attempt. */
-  readonly #failed = new BoundedMap<string>(MAX_TRACKED);
+  readonly #failed = new BoundedMap<NodeRun>(MAX_TRACKED);
   /** For each node run that repeats another: the first of them. Places are named after it. */
   readonly #origins = new BoundedMap<string>(MAX_TRACKED);
-  /** Interrupted node runs by place, oldest first. */
-  readonly #waiting = new BoundedMap<Set<string>>(MAX_TRACKED);
+  /** Interrupted node runs by place. */
+  readonly #waiting = new BoundedMap<WaitingNodes>(MAX_TRACKED);
+  #entered = 0;
 
   /** Returns the node run that a new one repeats; undefined if it repeats none. */
   find(name: string, parent: string | undefined): string | undefined {
-    return this.#waiting.get(this.#place(name, parent))?.values().next().value;
+    const waiting = this.#waiting.get(this.#place(name, parent));
+    if (waiting === undefined) return undefined;
+    if (!waiting.isSorted) waiting.runs = new Map([...waiting.runs].sort(([, a], [, b]) => a.order - b.order));
+    waiting.isSorted = true;
+    return waiting.runs.keys().next().value;
   }
 
   enter(nodeId: string, { id, parent, supersedes }: NodeEnterEvent): void {
     const place = this.#place(id, parent);
-    this.#open.set(nodeId, { place, hasAnswered: false });
+    this.#open.set(nodeId, { nodeId, place, order: this.#entered++, hasAnswered: false });
     if (supersedes === undefined) return;
     this.#origins.set(nodeId, this.#origins.get(supersedes) ?? supersedes);
-    this.#waiting.get(place)?.delete(supersedes);
+    this.#waiting.get(place)?.runs.delete(supersedes);
   }
 
   /** The node run has sent answer text. */
@@ -46,18 +66,20 @@ export class InterruptedNodes {
     const node = this.#open.get(nodeId);
     this.#open.delete(nodeId);
     if (node === undefined || result === "Ok") return;
-    if (isInterrupted(result)) this.#wait(node.place, nodeId);
-    else if (node.hasAnswered) this.#failed.set(node.place, nodeId);
+    if (isInterrupted(result)) this.#wait(node);
+    else if (node.hasAnswered) this.#failed.set(node.place, node);
   }
 
   /** Another attempt begins. */
   restart(): void {
-    for (const place of this.#failed.keys()) this.#wait(place, this.#failed.get(place) ?? "");
+    for (const node of this.#failed.values()) this.#wait(node);
     this.#failed.clear();
   }
 
-  #wait(place: string, nodeId: string): void {
-    this.#waiting.getOrCreate(place, () => new Set()).add(nodeId);
+  #wait(node: NodeRun): void {
+    const waiting = this.#waiting.getOrCreate(node.place, () => ({ runs: new Map(), isSorted: true }));
+    waiting.runs.set(node.nodeId, node);
+    waiting.isSorted = false;
   }
 
   /** Forgets everything: after a checkpoint of the root graph, no earlier node run is repeated. */

@@ -148,6 +148,19 @@ describe("OpenWork", () => {
     expect(work.linkRepeat({ type: "node_enter", id: "p" })).toEqual({ type: "node_enter", id: "p" });
   });
 
+  it("links parallel node runs of one name in the order in which they were entered", () => {
+    const exit = (nodeId: string) => record({ type: "node_exit", id: "p", result: { Err: "interrupted" } }, nodeId);
+    const entered = [enter("p", "run-p-1"), enter("p", "run-p-2"), enter("p", "run-p-3")];
+    // Recovery closes the last one first.
+    const work = fold(...entered, exit("run-p-3"), exit("run-p-2"), exit("run-p-1"));
+    const repeated = ["run-p-4", "run-p-5", "run-p-6"].map((nodeId) => {
+      const again = work.linkRepeat({ type: "node_enter", id: "p" });
+      work.add(record(again, nodeId));
+      return again.supersedes;
+    });
+    expect(repeated).toEqual(["run-p-1", "run-p-2", "run-p-3"]);
+  });
+
   it.each<[string, readonly EventRecord[], EventRecord]>([
     ["a node run that is not open", [], record({ type: "custom", value: 1 }, "run-n-1")],
     ["a call without an id", [], record({ type: "tool_call", name: "t", arguments: {} })],

@@ -24,7 +24,7 @@ import type { Log } from "./log.ts";
 import { openStream, type StreamFrame, type StreamOptions, type StreamStartInfo } from "./stream.ts";
 import { LONG } from "../../test/sampling.ts";
 
-const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 2, cuts: 5, records: 10_000 };
+const SAMPLES = LONG ? { sessions: 150, cuts: 100, records: 1_000_000 } : { sessions: 2, cuts: 5, records: 10_000 };
 
 type Form = Pick<StreamOptions, "dialect" | "encoderOptions" | "modes">;
 
