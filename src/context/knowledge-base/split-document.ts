@@ -2,7 +2,8 @@
  * Splits a document into passages at headings and paragraphs. Each passage has a limited size, the headings above it
  * and its line numbers. Code blocks and tables stay complete if they fit.
  *
- * Invariants: a passage has at most `maxCharacters`; every line with text is in a passage; the cost is linear.
+ * Invariants: a passage has at most `maxCharacters`, and never only text of the previous one; every line with text is in
+ * a passage; the cost is linear.
  */
 
 /** A passage of a document. */
@@ -78,6 +79,7 @@ export function* splitDocument(lines: readonly string[], options: SplitOptions):
   let above: readonly string[] = [];
   let pieces: BlockPiece[] = [];
   let length = 0;
+  let repeated: BlockPiece | undefined;
   /** Only headings so far. */
   let isBare = true;
   const finish = (carry: boolean): void => {
@@ -85,11 +87,11 @@ export function* splitDocument(lines: readonly string[], options: SplitOptions):
     const first = pieces[0];
     if (first === undefined || last === undefined) return;
     const content = pieces.map(({ text }) => text).join("\n");
-    if (content.trim() !== "")
-      ready.push({ content, headings: above, firstLine: first.first + 1, lastLine: last.last + 1 });
-    const rest = carry ? takeEnd(last, overlap) : undefined;
-    pieces = rest === undefined ? [] : [rest];
-    length = rest?.text.length ?? 0;
+    const isNew = last !== repeated && content.trim() !== "";
+    if (isNew) ready.push({ content, headings: above, firstLine: first.first + 1, lastLine: last.last + 1 });
+    repeated = carry && last !== repeated ? takeEnd(last, overlap) : undefined;
+    pieces = repeated === undefined ? [] : [repeated];
+    length = repeated?.text.length ?? 0;
     above = path.map(({ text }) => text);
   };
   let count = 0;
