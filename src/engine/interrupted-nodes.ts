@@ -13,7 +13,7 @@ export function isInterrupted(result: NodeExitEvent["result"]): boolean {
   return result !== "Ok" && result.Err === "interrupted";
 }
 
-interface NodeRun {
+interface TrackedNode {
   readonly nodeId: string;
   /** The enclosing place and the name. */
   readonly place: string;
@@ -24,15 +24,15 @@ interface NodeRun {
 
 /** Node runs of one place. Recovery closes inner node runs first, so that they arrive in no useful order. */
 interface WaitingNodes {
-  runs: Map<string, NodeRun>;
+  runs: Map<string, TrackedNode>;
   isSorted: boolean;
 }
 
 export class InterruptedNodes {
   /** Open node runs by ID. */
-  readonly #open = new BoundedMap<NodeRun>(MAX_TRACKED);
+  readonly #open = new BoundedMap<TrackedNode>(MAX_TRACKED);
   /** The last node run of each place that failed after it had sent answer text. It is repeated only by a next attempt. */
-  readonly #failed = new BoundedMap<NodeRun>(MAX_TRACKED);
+  readonly #failed = new BoundedMap<TrackedNode>(MAX_TRACKED);
   /** For each node run that repeats another: the first of them. Places are named after it. */
   readonly #origins = new BoundedMap<string>(MAX_TRACKED);
   /** Interrupted node runs by place. */
@@ -76,7 +76,7 @@ export class InterruptedNodes {
     this.#failed.clear();
   }
 
-  #wait(node: NodeRun): void {
+  #wait(node: TrackedNode): void {
     const waiting = this.#waiting.getOrCreate(node.place, () => ({ runs: new Map(), isSorted: true }));
     waiting.runs.set(node.nodeId, node);
     waiting.isSorted = false;
