@@ -9,7 +9,7 @@ import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords } from "./known-records.ts";
 import { LONG } from "../sampling.ts";
 
-const ROUNDS = LONG ? 1000 : 3;
+const ROUNDS = LONG ? 500 : 3;
 const SESSIONS = ["a", "b", "c"];
 
 const folder = mkdtempSync(join(tmpdir(), "loom-kill-"));
