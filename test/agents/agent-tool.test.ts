@@ -223,7 +223,7 @@ describe("an agent as a tool", () => {
     const slow = createHelper([{ text: "Ha", fault: { kind: "stall", after: 1 } }]).helper;
     const fixture = await createAgentFixture(
       [{ calls: [call("go", "p1"), { name: "slow", input: { message: "go" }, id: "p2" }] }, { text: "Too late." }],
-      { tools: [asTool(helper, { timeoutMs: 100 }), asTool(slow, { name: "slow", timeoutMs: 100 })] },
+      { tools: [asTool(helper, { timeoutMs: 1000 }), asTool(slow, { name: "slow", timeoutMs: 1000 })] },
     );
     const run = await fixture.ask("Go");
     expect(await run.ended).toMatchObject({ status: "completed" });
