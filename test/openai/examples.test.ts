@@ -1,5 +1,7 @@
 // Runs the programs of examples/openai against `loom serve`.
 import { execFile } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
@@ -13,7 +15,7 @@ afterAll(killServers);
 
 describe("examples/openai", () => {
   it("work with a server as it is", { timeout: 60_000 }, async () => {
-    const { url } = await startServe(":memory:", []);
+    const { url } = await startServe(join(mkdtempSync(join(tmpdir(), "loom-openai-")), "loom.db"), []);
     const script = await run(process.execPath, [join(FOLDER, "resume.ts"), url]);
     const lines = script.stdout.trim().split("\n");
     expect(lines[0]).toContain("391");
