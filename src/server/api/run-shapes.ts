@@ -1,4 +1,5 @@
 /** Shapes of runs, streams, commands, agents and models. */
+import { DIALECT_NAMES } from "../../dialects/dialect.ts";
 import {
   boolean,
   count,
@@ -22,8 +23,8 @@ import { RUN_FIELDS } from "./session-shapes.ts";
 const VIEW_FIELDS = {
   dialect: optional(
     string,
-    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine`, `ai-sdk`, `ag-ui`, `openai-responses` or `openai-chat`",
-    "帧的方言：loom（默认）、export、stream-event、engine、lumine、ai-sdk、ag-ui、openai-responses 或 openai-chat",
+    `Dialect of the frames: ${DIALECT_NAMES.map((name) => `\`${name}\``).join(", ")}. Default: \`loom\``,
+    `帧的方言：${DIALECT_NAMES.join("、")}；默认为 loom`,
   ),
   modes: optional(
     listOf(string),

@@ -337,7 +337,7 @@ export interface StartedRun {
 
 /** Format of the stream (HTTP). */
 export interface StreamView {
-  /** Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine`, `ai-sdk`, `ag-ui`, `openai-responses` or `openai-chat` */
+  /** Dialect of the frames: `loom`, `export`, `engine`, `lumine`, `stream-event`, `ai-sdk`, `ag-ui`, `openai-responses`, `openai-chat`. Default: `loom` */
   readonly dialect?: string;
   /** Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states */
   readonly modes?: readonly string[];
@@ -347,7 +347,7 @@ export interface StreamView {
 
 /** Frames of a session to read (HTTP). */
 export interface ReadEvents {
-  /** Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine`, `lumine`, `ai-sdk`, `ag-ui`, `openai-responses` or `openai-chat` */
+  /** Dialect of the frames: `loom`, `export`, `engine`, `lumine`, `stream-event`, `ai-sdk`, `ag-ui`, `openai-responses`, `openai-chat`. Default: `loom` */
   readonly dialect?: string;
   /** Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states */
   readonly modes?: readonly string[];
