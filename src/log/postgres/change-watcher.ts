@@ -148,8 +148,9 @@ export class ChangeWatcher {
     // Not in the types of the driver.
     (client as Client & { unref(): void }).unref();
     this.#listener = client;
-    // What was written before the connection listened.
+    // What was written or released before the connection listened.
     this.pollSoon();
+    this.#options.feed.hintOrphans();
   }
 
   #onNotification(payload: string | undefined): void {

@@ -120,3 +120,33 @@ test("a sweep continues where the last one stopped because the handler was full"
     return requested.size === names.length;
   });
 });
+
+test("finds a session that is released while the first sweep runs", async () => {
+  const log = new MemoryLog();
+  const other = await openElsewhere(log, "s");
+  await enqueue(log, "s");
+  const { held, ran } = hold(log);
+  let hint: () => void = () => undefined;
+  const watchOrphans = (listener: () => void) => {
+    hint = listener;
+    return () => undefined;
+  };
+  const hinting = new Proxy(log, {
+    get(target, name) {
+      if (name === "watchOrphans") return watchOrphans;
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (name !== "listOrphans") return value.bind(target) as unknown;
+      return async () => {
+        const orphans = await log.listOrphans();
+        await other.close();
+        hint();
+        return orphans;
+      };
+    },
+  });
+  const watch = new OrphanWatch(hinting, held, { sweepMs: 60_000, onError: () => undefined });
+  onTestFinished(() => watch.stop());
+  await watch.start();
+  await until(() => ran.includes("s"));
+});

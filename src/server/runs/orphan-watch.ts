@@ -36,10 +36,11 @@ export class OrphanWatch {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #isFailing = false;
-  #isSweeping = false;
+  /** A sweep is running, or the first one has not succeeded yet. */
+  #isSweeping = true;
   /** A hint arrived during a sweep. */
   #isHinted = false;
-  #unwatch: () => void = () => undefined;
+  #unwatch: (() => void) | undefined;
   /** Where the last sweep stopped; undefined if it reached the end. */
   #after: string | undefined;
 
@@ -54,15 +55,17 @@ export class OrphanWatch {
    * limits allow. Rejects when the first sweep fails.
    */
   async start(): Promise<void> {
+    // Sessions that are released during the first sweep are hinted too.
+    if (!this.#isStopped) this.#unwatch ??= this.#log.watchOrphans?.(() => this.#onHint());
     await this.#sweep();
+    this.#isSweeping = false;
     this.#schedule();
-    if (!this.#isStopped) this.#unwatch = this.#log.watchOrphans?.(() => this.#onHint()) ?? this.#unwatch;
     await this.#handler.whenOpened();
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#unwatch();
+    this.#unwatch?.();
     clearTimeout(this.#timer);
   }
 
