@@ -49,13 +49,14 @@ interface TerminalChat {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts the chat after the terminal has received what is typed ahead. */
-function startOnTerminal(args: readonly string[], typedAhead = ""): TerminalChat {
+/** Starts the chat after the terminal has received what is typed ahead. With `hasJobs`, the shell continues it once. */
+function startOnTerminal(args: readonly string[], { typedAhead = "", hasJobs = false } = {}): TerminalChat {
   const words = [process.execPath, ...nodeArgs(), COMMAND, "chat", ...args].map((word) => `'${word}'`).join(" ");
   const pidFile = join(folder, `chat-${children.size}.pid`);
   const gate = `${pidFile}.gate`;
   // The shell stays after Ctrl-C, which reaches every process of the terminal.
-  const line = `trap : INT; stty cols 80 rows 24; until [ -e ${gate} ]; do sleep 0.02; done; sh -c 'echo $$ > ${pidFile}; exec "$0" "$@"' ${words}; echo EXIT $?; stty -a`;
+  const [control, resume] = hasJobs ? ["set -m; ", "stty -a; echo SUSPENDED; fg; "] : ["", ""];
+  const line = `${control}trap : INT; stty cols 80 rows 24; until [ -e ${gate} ]; do sleep 0.02; done; sh -c 'echo $$ > ${pidFile}; exec "$0" "$@"' ${words}; ${resume}echo EXIT $?; stty -a`;
   const child = spawn("script", ["-qfec", line, "/dev/null"], {
     cwd: folder,
     env: environment({ LOOM_STORE: store, XDG_DATA_HOME: data, TERM: "xterm-256color", SHELL: "/bin/sh" }),
@@ -106,7 +107,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await chat.ended;
 
     // What is typed ahead does not answer a question that is not shown yet.
-    const second = startOnTerminal(["--no-kb", "--workspace", workspace, "--continue"], "yes\r");
+    const second = startOnTerminal(["--no-kb", "--workspace", workspace, "--continue"], { typedAhead: "yes\r" });
     await waitFor(second, "[y]es, [n]o, [a]lways");
     expect(second.shown()).toContain("6*7 = 42");
     expect(second.shown()).not.toContain("new session");
@@ -152,7 +153,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
   });
 
   test("sends what was typed ahead, and restores the terminal on SIGTERM", { timeout: 60_000 }, async () => {
-    const chat = startOnTerminal(["--no-kb", "--no-history"], "What is 6*7?\rWhat is 2*3?\r");
+    const chat = startOnTerminal(["--no-kb", "--no-history"], { typedAhead: "What is 6*7?\rWhat is 2*3?\r" });
     await waitFor(chat, "2*3 = 6");
     expect(chat.shown()).not.toContain("another process");
     // A message belongs to the session that the command before it opens.
@@ -171,6 +172,33 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     const raw = chat.raw();
     expect(raw.lastIndexOf("\u001B[?2004l")).toBeGreaterThan(raw.lastIndexOf("\u001B[?2004h"));
     expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
+  });
+
+  test("is suspended by Ctrl-Z until `fg`, and goes on if the shell has no jobs", { timeout: 60_000 }, async () => {
+    const chat = startOnTerminal(["--no-kb", "--no-history"], { hasJobs: true });
+    await waitFor(chat, "new session");
+    chat.type("What is 6*7?");
+    await waitFor(chat, "6*7?");
+    chat.type("\u001A");
+    await waitFor(chat, "SUSPENDED");
+    expect(chat.raw().slice(0, chat.raw().lastIndexOf("SUSPENDED"))).toMatch(/(?<!-)icanon[^]*$/);
+    await waitFor(chat, "› What is 6*7?");
+    chat.type("\r");
+    await waitFor(chat, "6*7 = 42");
+    const resumed = chat.raw().split("SUSPENDED").at(-1) ?? "";
+    // Drawn once.
+    expect(resumed.split("\u001B[?2004h")).toHaveLength(2);
+    chat.type("\u0004");
+    await waitFor(chat, "EXIT 0");
+    await chat.ended;
+
+    const without = startOnTerminal(["--no-kb", "--no-history"]);
+    await waitFor(without, "new session");
+    without.type("\u001AWhat is 7*7?\r");
+    await waitFor(without, "7*7 = 49");
+    without.type("\u0004");
+    await waitFor(without, "EXIT 0");
+    await without.ended;
   });
 
   test("can be left, and drops messages, while the server does not answer", { timeout: 60_000 }, async () => {

@@ -33,6 +33,7 @@ export type NamedAction =
   | "escape"
   | "redraw"
   | "interrupt"
+  | "suspend"
   | "close";
 
 /** Turns on pastes in brackets, and sequences for keys with modifiers; `LEAVE_INPUT` turns both off. */
@@ -73,6 +74,7 @@ const CONTROL: { readonly [name: string]: NamedAction } = {
   u: "killLineStart",
   w: "killWordLeft",
   y: "yank",
+  z: "suspend",
   left: "wordLeft",
   right: "wordRight",
   home: "lineStart",

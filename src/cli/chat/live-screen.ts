@@ -20,6 +20,7 @@ export class LiveScreen implements Disposable {
   /** Position of the cursor in the live rows; undefined below them. */
   #cursor: CursorPosition | undefined;
   #columns: number;
+  #isSuspended = false;
   #isClosed = false;
 
   constructor(output: ScreenOutput) {
@@ -95,19 +96,25 @@ export class LiveScreen implements Disposable {
   resume(): void {
     if (this.#isClosed) return;
     this.#update.done();
-    this.#buffer = `${LEAVE_INPUT}${ENTER_INPUT}\r\u001B[J`;
+    this.#buffer = `${this.#isSuspended ? "" : LEAVE_INPUT}${ENTER_INPUT}\r\u001B[J`;
+    this.#isSuspended = false;
     this.#rows = [];
     this.#cursor = undefined;
     this.#flush();
   }
 
-  /** Removes the live rows and restores the modes of the terminal. */
-  [Symbol.dispose](): void {
+  /** Removes the live rows and restores the modes of the terminal, until `resume`. */
+  suspend(): void {
     if (this.#isClosed) return;
     this.#leave();
     this.#update.clear();
     this.#buffer += `${LEAVE_INPUT}\u001B[?25h\u001B[?2026l`;
     this.#flush();
+    this.#isSuspended = true;
+  }
+
+  [Symbol.dispose](): void {
+    this.suspend();
     this.#isClosed = true;
   }
 

@@ -31,6 +31,8 @@ export interface ScreenChatOptions {
 /** Shortest time between two drawings, in milliseconds: a fast model sends many tokens per second. */
 const DRAW_MS = 50;
 const PROMPT = "› ";
+/** Half of the time after which the chat is drawn again if Ctrl-Z suspended nothing, in milliseconds. */
+const SUSPEND_MS = 100;
 /** Rows that details of a question leave for the turn, the status and the input. */
 const DETAILS_MARGIN = 8;
 
@@ -54,6 +56,7 @@ export class ScreenChat implements ChatSurface {
     ["Escape", "cancel the edit of arguments"],
     ["Ctrl-C", "cancel the run, clear the input; twice: leave"],
     ["Ctrl-D", "leave"],
+    ["Ctrl-Z", "suspend the chat; `fg` in the shell continues it"],
   ] as const;
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: NodeJS.WriteStream;
@@ -72,6 +75,7 @@ export class ScreenChat implements ChatSurface {
   #wasInterrupted = false;
   #timer: NodeJS.Timeout | undefined;
   #clock: NodeJS.Timeout | undefined;
+  #wakeTimer: NodeJS.Timeout | undefined;
   /** The session that is being opened at the start. */
   #openingId: string | undefined;
   /** Enter was pressed while the session was being opened. */
@@ -120,6 +124,7 @@ export class ScreenChat implements ChatSurface {
       this.#controller.close();
       clearTimeout(this.#timer);
       clearInterval(this.#clock);
+      clearTimeout(this.#wakeTimer);
       this.#stdout.off("resize", resize);
       keys[Symbol.dispose]();
       this.#restore();
@@ -190,6 +195,10 @@ export class ScreenChat implements ChatSurface {
 
   #take(action: KeyAction): void {
     if (this.#isOver) return;
+    if (action.kind === "suspend") {
+      this.#suspend();
+      return;
+    }
     this.#notice = undefined;
     if (action.kind === "interrupt") this.#interrupt();
     else this.#wasInterrupted = false;
@@ -308,10 +317,23 @@ export class ScreenChat implements ChatSurface {
     this.#draw();
   }
 
+  /** Suspends all processes of the job, as the terminal does without raw mode. */
+  #suspend(): void {
+    if (process.platform === "win32") return;
+    this.#screen.suspend();
+    this.#stdin.setRawMode(false);
+    process.kill(0, "SIGTSTP");
+    // Without job control nothing is suspended, and no SIGCONT follows. After `fg` it comes before the second timer.
+    this.#wakeTimer = setTimeout(() => {
+      this.#wakeTimer = setTimeout(() => this.#resume(), SUSPEND_MS);
+    }, SUSPEND_MS);
+  }
+
   /** After `fg`: the shell has changed the modes of the terminal, which Node does not notice. */
   #resume(): void {
+    clearTimeout(this.#wakeTimer);
     if (this.#isOver) return;
-    if (this.#stdin.isRaw) this.#stdin.setRawMode(false).setRawMode(true);
+    this.#stdin.setRawMode(false).setRawMode(true);
     this.#screen.resume();
     this.#draw();
   }
