@@ -108,7 +108,7 @@ export class TreeLines {
     }
     this.#batch = batch;
     return {
-      indent: this.#depth - 1,
+      indent: Math.max(0, this.#depth - 1),
       style: "cyan",
       sign: "+",
       name: plural(candidates.length, "thought"),
