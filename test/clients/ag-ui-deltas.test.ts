@@ -260,7 +260,8 @@ test("a stream of the log has the state in the mode `values`, wherever it starts
       const read = async (modes: "all" | readonly "values"[], after: number) => {
         const found: (readonly [string, string])[] = [];
         for await (const batch of openStream(log, "s", { dialect: "ag-ui", modes, after }))
-          for (const { text, cursor } of batch) found.push([text, cursor]);
+          // The record only: with `all`, it may have more frames around the state, such as the end of a run that waits.
+          for (const { text, cursor } of batch) found.push([text, cursor.split(".").slice(0, 3).join(".")]);
         return found.filter(([text]) => text.startsWith('{"type":"STATE_') || text.includes('"loom.values"'));
       };
       const whole = await read("all", 0);
