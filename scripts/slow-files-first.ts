@@ -8,6 +8,7 @@ const SLOW: readonly string[] = [
   "src/log/stream.test.ts",
   "src/log/sqlite/sqlite-log.test.ts",
   "test/bounded.test.ts",
+  "test/client/cuts.test.ts",
   "test/client/faults.test.ts",
   "test/cluster/cluster.test.ts",
   "test/cluster/many-runs.test.ts",

@@ -44,23 +44,24 @@ async function talk(chatId: string, transport: ChatTransport<UIMessage>, canResu
     transport,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
-  const { chat, settle } = rendered;
-  const endResponse = async (): Promise<void> => {
-    // The hook renders a moment after the promise is fulfilled.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await vi.waitFor(() => expect(["ready", "error"]).toContain(chat().status), { timeout: 25_000 });
-    if (canResume && chat().status === "error") await chat().resumeStream();
-  };
+  const { chat } = rendered;
   const findCall = () => chat().messages.at(-1)?.parts.find(isToolUIPart);
+  /** Waits until the response has ended and the call has the state. The hook renders a moment after a promise is fulfilled. */
+  const reach = (state: string): Promise<void> =>
+    vi.waitFor(
+      async () => {
+        if (canResume && chat().status === "error") await chat().resumeStream();
+        const { status, error, messages } = chat();
+        if (status === "ready" && findCall()?.state === state) return;
+        throw new Error(`the call is not ${state}: ${status}, ${String(error)}, ${JSON.stringify(messages)}`);
+      },
+      { timeout: 25_000 },
+    );
   await chat().sendMessage({ text: "Remove x" });
-  await endResponse();
-  await vi.waitFor(() => expect(findCall()?.state).toBe("approval-requested"), { timeout: 25_000 });
-  await settle();
+  await reach("approval-requested");
   await chat().addToolApprovalResponse({ id: findCall()?.approval?.id ?? "", approved: true });
-  await vi.waitFor(() => expect(findCall()?.state).not.toBe("approval-requested"), { timeout: 25_000 });
-  await endResponse();
-  await vi.waitFor(() => expect(findCall()?.state).toBe("output-available"), { timeout: 25_000 });
-  const messages = await settle();
+  await reach("output-available");
+  const { messages } = chat();
   rendered.unmount();
   return messages;
 }

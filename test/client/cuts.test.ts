@@ -24,7 +24,7 @@ import { contentOf } from "./streams.ts";
 /** Runs and the distance between cuts in bytes. The long suite cuts nearly everywhere. */
 const RUNS: readonly (readonly [name: string, step: number])[] = [
   ["done-as-text", LONG ? 1 : 97],
-  ["approval", LONG ? 1 : 997],
+  ["approval", LONG ? 3 : 997],
   ["three-turns", LONG ? 3 : 997],
   ["todo-between-turns", LONG ? 1 : 503],
 ];
@@ -119,10 +119,24 @@ async function measure(handler: Fetch, dialect: DialectName, framing: Framing): 
   return (await response.arrayBuffer()).byteLength;
 }
 
+/** What the last frame of a run, or a frame between two runs, contains. */
+const ENDS = [
+  '"reply"',
+  '"run_end"',
+  '"cancelled"',
+  "session_end",
+  "[DONE]",
+  "agent_finish",
+  "todo_update",
+  "todo_list",
+  '"type":"session_id"',
+  '"type":"finish"',
+  '"RUN_FINISHED"',
+  '"response.completed"',
+];
+
 function isBetweenRuns(text = ""): boolean {
-  return /"reply"|"run_end"|"cancelled"|session_end|\[DONE\]|agent_finish|todo_update|todo_list|[cC]ustom|"type":"session_id"/.test(
-    text,
-  );
+  return ENDS.some((end) => text.includes(end)) || /[cC]ustom|"finish_reason":"\w/.test(text);
 }
 
 const CASES = RUNS.flatMap(([run, step]) =>
