@@ -133,6 +133,8 @@ const ENDS = [
   '"type":"finish"',
   '"RUN_FINISHED"',
   '"response.completed"',
+  // The usage, after the last choice.
+  '"choices":[]',
 ];
 
 function isBetweenRuns(text = ""): boolean {
