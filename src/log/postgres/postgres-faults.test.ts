@@ -120,7 +120,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     deaf.watchOrphans(() => hints.deaf++);
     hearing.watchOrphans(() => hints.hearing++);
     // At the start, and for sessions that were released before it listened.
-    await expect.poll(() => hints.hearing).toBe(2);
+    await expect.poll(() => hints.hearing).toBeGreaterThan(1);
     await expect.poll(() => hints.deaf).toBeGreaterThan(2);
     const leases: Lease[] = [];
     for (const name of ["a", "b", "c"]) {
