@@ -10,6 +10,7 @@ import {
   cpSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -69,9 +70,14 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const port = await findPort();
   let shell = await start(programs, data, port, options);
   const kill = async (): Promise<void> => {
-    const [pid] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
-    process.kill(Number(pid), "SIGKILL");
+    const [line] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
+    const pid = Number(line);
+    // Processes of connections would answer until they notice that the server is gone.
+    const workers = listChildren(pid);
+    process.kill(pid, "SIGKILL");
+    for (const worker of workers) killIfRunning(worker);
     await exited(shell);
+    while (workers.some((worker) => readProcess(worker)?.isRunning === true)) await pause(5);
   };
   return {
     port,
@@ -216,6 +222,33 @@ async function isListening(port: number): Promise<boolean> {
     });
     socket.once("error", () => resolve(false));
   });
+}
+
+/** Returns nothing on systems without `/proc`. */
+function listChildren(pid: number): readonly number[] {
+  if (!existsSync("/proc")) return [];
+  const processes = readdirSync("/proc").map(Number).filter(Number.isInteger);
+  return processes.filter((process) => readProcess(process)?.parent === pid);
+}
+
+/** Returns undefined if there is no such process. One that has ended may be listed until its parent notices it. */
+function readProcess(pid: number): { readonly parent: number; readonly isRunning: boolean } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name is in parentheses and may contain spaces.
+    const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { parent: Number(parent), isRunning: state !== "Z" && state !== "X" };
+  } catch {
+    return undefined;
+  }
+}
+
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }
 
 async function exited(shell: ChildProcess): Promise<void> {
