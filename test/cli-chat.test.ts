@@ -195,13 +195,15 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
 
     const without = startOnTerminal(["--no-kb", "--no-history"]);
     await waitFor(without, "new session");
-    without.type("\u001A");
+    without.type("\u001A\u001A");
     await vi.waitFor(() => expect(countEntered(without)).toBe(2), 30_000);
     without.type("What is 7*7?\r");
     await waitFor(without, "7*7 = 49");
     without.type("\u0004");
     await waitFor(without, "EXIT 0");
     await without.ended;
+    // The terminal has a stack of modes: as many are removed as were added.
+    expect(without.raw().split("\u001B[<u").length - 1).toBe(countEntered(without));
   });
 
   test("can be left, and drops messages, while the server does not answer", { timeout: 60_000 }, async () => {

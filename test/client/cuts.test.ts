@@ -21,7 +21,7 @@ import { LONG, sampleCases } from "../sampling.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";
 import { contentOf } from "./streams.ts";
 
-/** Runs and the distance between cuts in bytes. The long suite cuts nearly everywhere. */
+/** Runs and the distance between cuts in bytes. The long suite cuts at every byte, or at every third one. */
 const RUNS: readonly (readonly [name: string, step: number])[] = [
   ["done-as-text", LONG ? 1 : 97],
   ["approval", LONG ? 3 : 997],

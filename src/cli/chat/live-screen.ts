@@ -108,7 +108,8 @@ export class LiveScreen implements Disposable {
     if (this.#isClosed) return;
     this.#leave();
     this.#update.clear();
-    this.#buffer += `${LEAVE_INPUT}\u001B[?25h\u001B[?2026l`;
+    // `LEAVE_INPUT` removes modes from a stack of the terminal, so it may be written only once.
+    this.#buffer += `${this.#isSuspended ? "" : LEAVE_INPUT}\u001B[?25h\u001B[?2026l`;
     this.#flush();
     this.#isSuspended = true;
   }
