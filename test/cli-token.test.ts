@@ -38,7 +38,7 @@ describe("loom token", () => {
   });
 
   it("prints a token once and stores only its hash", async () => {
-    const { file, run } = newStore();
+    const { store, file, run } = newStore();
     const options = ["--owner", "team", "--scopes", "run,read", "--expires", "30d", "--agents", "react,tot"];
     const limits = ["--tools", "write_file=deny, *=ask", "--max-runs", "2", "--tokens-per-day", "1000"];
     const { code, out, err } = await run("create", "ci", ...options, ...limits);
@@ -48,6 +48,8 @@ describe("loom token", () => {
     expect(err).toContain(`token \`ci\` (${id}): owner team; expires `);
     expect(err).toContain("it is not shown again");
     expect(err).toContain("this is the first token of the store");
+    expect(err).toContain(`valid for the store ${store}: `);
+    expect(err).toContain("a server that runs without authentication needs a restart");
     expect(err).not.toContain(out.trim());
     const credentials = openCredentials(file);
     const found = await credentials.find(out.trim());

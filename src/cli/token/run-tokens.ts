@@ -32,12 +32,16 @@ async function create(parsed: ParsedCommand, store: StoreParts, terminal: Termin
     note({ target: { token, name, owner, scopes: scopes.join(",") } });
     return created;
   });
+  const address = hideCredentials(store.address);
   if (parsed.options["json"] === true) {
-    await terminal.write(writeLine({ ...toTokenJson(info), secret }));
+    await terminal.write(writeLine({ ...toTokenJson(info), store: address, secret }));
     return 0;
   }
   await terminal.write(`${secret}\n`);
   terminal.warn(describeToken(info, now));
+  terminal.warn(
+    `it is valid for the store ${cleanText(address)}: servers with authentication accept it now, a server that runs without authentication needs a restart`,
+  );
   const others = (await credentials.listTokens()).filter(
     ({ owner, name }) => owner === info.owner && name !== info.name,
   );

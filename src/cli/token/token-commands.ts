@@ -37,7 +37,7 @@ export const TOKEN_CREATE: CliCommand = {
     json: { about: "print JSON, with the token in `secret`" },
   },
   notes: [
-    "The token is printed to standard output, everything else to standard error. Only a hash of the token is stored: if you lose it, create a new one. Running servers with authentication accept it immediately.",
+    "The token is printed to standard output, everything else to standard error. Only a hash of the token is stored: if you lose it, create a new one. Running servers with authentication accept it immediately; a server that runs without authentication needs a restart.",
     `Scopes: ${SCOPES.join(", ")}. \`admin\` includes all other scopes and accesses the sessions of every owner. \`approve\` decides on tool calls that wait for approval, \`ingest\` streams in runs of other programs, \`metrics\` reads /metrics.`,
     "Tool rules: allow keeps the default of the tool, ask requires approval for every call, deny rejects every call. * matches all other tools.",
     "Exit codes: 0 created, 2 not created.",

@@ -13,7 +13,7 @@ export interface NewToken {
    * Owner of the sessions the token accesses. Default: `local`, the owner of everything created without authentication.
    */
   readonly owner?: string | undefined;
-  /** Default: `read`, `write`, `run`, `approve` and `knowledge`. */
+  /** Default: `read`, `write`, `run` and `approve`. */
   readonly scopes?: readonly Scope[] | undefined;
   /** Names of the agents it may start. Default: all. */
   readonly agents?: readonly string[] | undefined;
