@@ -133,7 +133,12 @@ describe("the strict form over HTTP", () => {
       event: { type: "run_end", status: "error", first_event_id: 1, last_event_id: after + 1, frame_count: after + 1 },
     };
     await writeRecords(log, [...run, end, ...makeGraphRun("run-2", { after: after + 1 })]);
-    const handler = createEventsHandler({ log, heartbeatMs: 0, ...(strict === undefined ? {} : { strict }) });
+    const handler = createEventsHandler({
+      log,
+      heartbeatMs: 0,
+      allowPublic: true,
+      ...(strict === undefined ? {} : { strict }),
+    });
     const read = async (query: string) => {
       const headers = { accept: "application/x-ndjson" };
       const response = await handler(new Request(`http://loom.test/v1/sessions/s/events?${query}`, { headers }));

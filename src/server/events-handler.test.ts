@@ -12,7 +12,7 @@ async function createLog(): Promise<Log> {
 }
 
 async function createEndpoint(options: Partial<EventsHandlerOptions> = {}) {
-  const handler = createEventsHandler({ log: await createLog(), heartbeatMs: 0, ...options });
+  const handler = createEventsHandler({ log: await createLog(), heartbeatMs: 0, allowPublic: true, ...options });
   return (path: string, init?: RequestInit): Promise<Response> => handler(new Request(`http://loom.test${path}`, init));
 }
 

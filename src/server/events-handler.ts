@@ -1,7 +1,7 @@
 /**
  * The endpoints of a single log as a function from Request to Response that any server can mount: the stream of a
- * session, and commands. They are the same endpoints as in the full server, without agents, authentication or host
- * checks; the server that mounts them decides who may call them.
+ * session, and commands. They are the same endpoints as in the full server, without agents and authentication; the
+ * server that mounts them decides who may call them. Until it says so with `allowPublic`, only this machine may.
  *
  *   GET  /v1/sessions/{id}/events
  *   POST /v1/sessions/{id}/commands
@@ -20,6 +20,10 @@ import { answerError } from "./api/refuse-request.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import type { RunDispatcher } from "./runs/run-dispatcher.ts";
 import { createGates } from "./api/gates.ts";
+import { createGuard } from "./guard/create-guard.ts";
+import { warnOfNotice } from "./guard/notice.ts";
+import { readProxies } from "./guard/read-proxies.ts";
+import { readRequestInfo } from "./guard/read-request-info.ts";
 import type { ServerCore } from "./api/server-core.ts";
 import { readLimits, SERVER_LIMITS } from "./guard/server-limits.ts";
 import { createStreams } from "./streams/create-streams.ts";
@@ -30,6 +34,11 @@ import { readEvents } from "./endpoints/events.ts";
 export interface EventsHandlerOptions extends CommandHost {
   /** URL prefix before `/v1`. Default: none. */
   readonly base?: string;
+  /**
+   * Let every client that reaches the handler read and write all sessions: set it if your server checks who may call it.
+   * Default: false; requests from other addresses, from unknown ones and through proxies are refused with `forbidden`.
+   */
+  readonly allowPublic?: boolean;
   /** Milliseconds between heartbeats of an idle stream; 0: none. Default: 15,000. */
   readonly heartbeatMs?: number;
   /** Size of a command body in bytes. Code `body_too_large`. Default: 64 KiB. */
@@ -44,6 +53,10 @@ export interface EventsHandlerOptions extends CommandHost {
   /** Meter of all streams, for example a `MetricsCollector`. Default: none. */
   readonly meter?: StreamMeter | undefined;
 }
+
+const NO_PROXIES = readProxies([]);
+/** Pages of this machine may call the handler from any port, such as that of a development server. */
+const LOCAL_GUARD = { hosts: undefined, origins: new Set<string>(), devOrigins: true, isLocalOnly: true };
 
 /** No agents: messages wait in the log for a process that has some. */
 const NO_RUNS: RunDispatcher = {
@@ -61,7 +74,8 @@ const NO_RUNS: RunDispatcher = {
  * streams are written to the socket directly.
  *
  * ```ts
- * const handler = createEventsHandler({ log });
+ * const handler = createEventsHandler({ log, allowPublic: true });
+ * app.use("/v1/*", requireLogin); // your middleware
  * app.all("/v1/*", (context) => handler(context.req.raw, context.env));
  * ```
  */
@@ -69,18 +83,21 @@ export function createEventsHandler(
   options: EventsHandlerOptions,
 ): (request: Request, env?: unknown) => Promise<Response> {
   const core = createCore(options);
+  const guard = createGuard({ ...LOCAL_GUARD, notify: warnOfNotice });
+  const { allowPublic = false } = options;
   const app = createApp(core, { operations: [readEvents, sendCommand], socketPaths: new Set() });
   return async (request, env) => {
     const requestId = readRequestId(request.headers.get("x-request-id"));
     const node = readNodeBindings(env);
-    const { origin } = new URL(request.url);
-    const isSecure = origin.startsWith("https:");
+    const url = new URL(request.url);
+    const isSecure = url.protocol === "https:";
     const answerHeaders = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure });
     try {
       setOnNode(node, answerHeaders);
-      const url = new URL(request.url);
       const { method, headers } = request;
-      const requestInfo = { method, headers, url, address: undefined, origin: url.origin };
+      const peer = node.incoming?.socket.remoteAddress;
+      const requestInfo = readRequestInfo({ method, headers, url, peer, requestId }, NO_PROXIES);
+      if (!allowPublic) guard.admit(requestInfo, { isPage: false, peer });
       const caller = { ...requestInfo, ...(await core.access.identify(requestInfo)) };
       const path = cutBase(url.pathname, core.basePath);
       const response = await app.fetch(request, { caller, path, node, requestId });

@@ -44,14 +44,23 @@ export interface LoomHandlerOptions {
    */
   readonly devOrigins?: boolean | undefined;
   /**
-   * `Host` headers that are accepted, with the port unless it is the default one. Default: any host.
-   * `startLoomServer` accepts loopback names and its own host in addition, and by default only those.
+   * `Host` headers that are accepted, with the port unless it is the default one. Default: any host with `auth` or
+   * `allowPublic`, otherwise loopback names. `startLoomServer` accepts loopback names and its own host in addition, and by default only those.
    */
   readonly hosts?: readonly string[] | undefined;
   /** Proxies whose `X-Forwarded-*` headers are trusted: IP addresses, CIDR ranges or `loopback`. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Authentication with tokens, JWTs or both. Default: off; every client that reaches the server may use it. */
+  /**
+   * Authentication with tokens, JWTs or your own login. Default: off; only this machine may connect, unless `allowPublic`
+   * is set.
+   */
   readonly auth?: AuthOptions | undefined;
+  /**
+   * Let every client that reaches the server use its agents and tools although `auth` is not set. Without it, a mounted
+   * handler refuses requests from other addresses, from unknown ones (as in Next.js) and through proxies, and
+   * `startLoomServer` refuses a `host` that other machines can reach. Default: false.
+   */
+  readonly allowPublic?: boolean | undefined;
   /** Additional authorization check, called after the one of `auth`. Throws to reject. Default: none. */
   readonly authorize?: Authorize | undefined;
   /**
@@ -131,6 +140,7 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   hosts: [(value) => isListOf(value, isHost), 'a list of hosts like "example.com" or "example.com:8080"'],
   trustedProxies: [(value) => isListOf(value, isText), "a list of IP addresses and CIDR ranges"],
   auth: [isAuth, "an object with `credentials` or `jwt`"],
+  allowPublic: [isBoolean, "true or false"],
   authorize: [isFunction, "a function"],
   audit: [isFunction, "a function"],
   auditRequired: [isBoolean, "true or false"],

@@ -11,7 +11,7 @@ import { createLoomHandler, type LoomHandler } from "./loom-handler.ts";
 
 function createHandler(options: Partial<LoomHandlerOptions> = {}): LoomHandler {
   const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };
-  const handler = createLoomHandler({ log: new MemoryLog(), agents, ...options });
+  const handler = createLoomHandler({ log: new MemoryLog(), agents, allowPublic: true, ...options });
   onTestFinished(() => handler.close({ graceMs: 0 }));
   return handler;
 }

@@ -83,10 +83,12 @@ const RECOVERY_RETRY_MS = 1000;
 
 /**
  * Creates the whole server as a handler without a port, to mount in another server. Throws `invalid_arguments` for an
- * invalid option. Close it before the log.
+ * invalid option. Close it before the log. Without `auth` and `allowPublic` it answers only requests that come directly
+ * from this machine.
  *
  * ```ts
- * const loom = createLoomHandler({ log: new MemoryLog(), agents: { helper }, basePath: "/agents" });
+ * const auth = { credentials: openCredentials("chats.db-auth") };
+ * const loom = createLoomHandler({ log: new MemoryLog(), agents: { helper }, basePath: "/agents", auth });
  * const server = createServer(loom.listener);
  * server.on("upgrade", (request, socket, head) => {
  *   if (!loom.upgrade(request, socket, head)) socket.destroy();
@@ -96,7 +98,9 @@ const RECOVERY_RETRY_MS = 1000;
 export function createLoomHandler(options: LoomHandlerOptions): LoomHandler {
   const { hosts } = options;
   checkHandlerOptions(options);
-  return buildHandler(options, hosts === undefined ? undefined : readHosts(hosts));
+  const { auth, allowPublic = false } = options;
+  const isLocalOnly = auth === undefined && !allowPublic;
+  return buildHandler(options, hosts === undefined ? undefined : readHosts(hosts), isLocalOnly);
 }
 
 export function readHosts(hosts: readonly string[]): Set<string> {
@@ -105,9 +109,14 @@ export function readHosts(hosts: readonly string[]): Set<string> {
 
 /**
  * Creates the handler from checked options. `hosts` are the accepted `Host` headers, undefined for any;
- * `startLoomServer` knows them only after it listens.
+ * `startLoomServer` knows them only after it listens. `isLocalOnly` refuses requests that may come from other machines;
+ * `startLoomServer` checks the address it listens on instead.
  */
-export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<string> | undefined): LoomHandler {
+export function buildHandler(
+  options: LoomHandlerOptions,
+  hosts: ReadonlySet<string> | undefined,
+  isLocalOnly = false,
+): LoomHandler {
   const { origins = [], devOrigins = false, notify = warnOfNotice, trustedProxies = [], page, images = true } = options;
   const closing = new AbortController();
   const state = { isReady: false, isDraining: false };
@@ -130,7 +139,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
   const pipeline: RequestPipeline = {
     core,
     app: createApp(core, { operations, page, socketPaths: SOCKET_PATHS }),
-    guard: createGuard({ hosts, origins: new Set(origins), devOrigins, notify }),
+    guard: createGuard({ hosts, origins: new Set(origins), devOrigins, isLocalOnly, notify }),
     proxies: readProxies(trustedProxies),
     variesByOrigin: devOrigins || origins.length > 0,
   };

@@ -22,11 +22,6 @@ export interface LoomServerOptions extends LoomHandlerOptions {
   readonly host?: string | undefined;
   /** Port to listen on; 0 picks a free one. Default: 10338. */
   readonly port?: number | undefined;
-  /**
-   * Permit a `host` that other machines can reach although `auth` is not set. Every client that reaches the server can
-   * then use its agents and tools. Default: false.
-   */
-  readonly allowPublic?: boolean | undefined;
 }
 
 /** Options of `LoomServer.close`. */
@@ -65,9 +60,9 @@ export interface LoomServer {
  * ```
  */
 export async function startLoomServer(options: LoomServerOptions): Promise<LoomServer> {
-  const { host = "127.0.0.1", port = DEFAULT_PORT, allowPublic = false, ...rest } = options;
+  const { host = "127.0.0.1", port = DEFAULT_PORT, ...rest } = options;
   checkHandlerOptions(rest);
-  assertAddress(host, port, allowPublic || rest.auth !== undefined);
+  assertAddress(host, port, rest.allowPublic === true || rest.auth !== undefined);
   const limits = readLimits(rest.limits);
   const basePath = readBasePath(rest.basePath);
   const server = createNodeServer(limits);

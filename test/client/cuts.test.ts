@@ -150,7 +150,7 @@ describe("a stream that is cut", () => {
   it.each(sampleCases(CASES, { perKind: 2, kindOf: ({ dialect }) => dialect }))(
     "$run in $dialect as $framing",
     async ({ run, dialect, framing, step }) => {
-      const handler = createEventsHandler({ log: await writeLog(run), heartbeatMs: 0 });
+      const handler = createEventsHandler({ log: await writeLog(run), heartbeatMs: 0, allowPublic: true });
       const whole = await receiveAll(handler, dialect, framing);
       expect(whole.state.status).toBe("complete");
       expect(whole.state.verified).toBe(dialect === "loom" || dialect === "engine");

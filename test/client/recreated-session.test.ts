@@ -18,7 +18,7 @@ const CLOCK = {
 };
 
 function follow(log: Log, dialect: DialectName, framing: "sse" | "ndjson") {
-  const handler = createEventsHandler({ log, heartbeatMs: 0 });
+  const handler = createEventsHandler({ log, heartbeatMs: 0, allowPublic: true });
   let isAway = false;
   let stop = new AbortController();
   let isUpgraded = false;

@@ -18,7 +18,7 @@ async function follow(harm: (text: string) => string, isCut: boolean) {
   const log = new MemoryLog();
   await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
   const metrics = new MetricsCollector();
-  const handler = createEventsHandler({ log, heartbeatMs: 0, meter: metrics });
+  const handler = createEventsHandler({ log, heartbeatMs: 0, allowPublic: true, meter: metrics });
   let isFirst = true;
   const fetch = async (request: Request): Promise<Response> => {
     const response = await handler(request);

@@ -53,7 +53,7 @@ export const TRANSPORT_FIXTURES: readonly FixtureCase[] = [
 
 async function createHandlerFixture(framing: Framing): Promise<LogFixture> {
   const log = new MemoryLog();
-  const handle = createEventsHandler({ log });
+  const handle = createEventsHandler({ log, allowPublic: true });
   const bodies = new Set<TransformStreamDefaultController<Uint8Array>>();
   const network = {
     isReachable: true,
@@ -75,7 +75,7 @@ async function createHandlerFixture(framing: Framing): Promise<LogFixture> {
 
 async function createHttpFixture(framing: Framing): Promise<LogFixture> {
   const log = new MemoryLog();
-  const server = await startHttpServer(createEventsHandler({ log }));
+  const server = await startHttpServer(createEventsHandler({ log, allowPublic: true }));
   return wrapFixture(log, createFetchTransport({ url: server.url, framing }), server);
 }
 

@@ -189,6 +189,7 @@ describe.skipIf(!canMount)("a full disk (skipped if no disk can be mounted)", ()
       log: new MemoryLog(),
       agents: { main: agent({ provider: "offline" }) },
       blobs,
+      allowPublic: true,
     });
     const upload = (size: number): Promise<Response> =>
       handler.fetch(

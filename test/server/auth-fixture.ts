@@ -27,7 +27,9 @@ export function createAuthFixture(auth: Partial<AuthOptions> | "open" = {}) {
   const handler = createLoomHandler({
     log,
     agents,
-    ...(auth === "open" ? {} : { auth: { credentials, ...auth }, origins: ["https://app.example.com"] }),
+    ...(auth === "open"
+      ? { allowPublic: true }
+      : { auth: { credentials, ...auth }, origins: ["https://app.example.com"] }),
   });
   onTestFinished(async () => {
     await handler.close({ graceMs: 0 });

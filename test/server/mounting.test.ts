@@ -16,7 +16,13 @@ import { WebSocket } from "ws";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { createLoomHandler, createPage, type LoomHandler, type LoomHandlerOptions } from "../../src/server/index.ts";
+import {
+  createEventsHandler,
+  createLoomHandler,
+  createPage,
+  type LoomHandler,
+  type LoomHandlerOptions,
+} from "../../src/server/index.ts";
 import { followSse } from "./server-fixture.ts";
 
 const ANSWER = "Mounted, and well.";
@@ -193,9 +199,98 @@ describe("in Express", () => {
   });
 });
 
+describe("without authentication", () => {
+  /** A server with Express whose connections come from `peer`, as far as the handler can see. */
+  async function mount({ handler }: Mounted, peer: string | undefined): Promise<string> {
+    const pretend = ({ socket }: IncomingMessage): void =>
+      void Object.defineProperty(socket, "remoteAddress", { value: peer });
+    const app = express();
+    app.use((incoming, _answer, next) => {
+      pretend(incoming);
+      next();
+    });
+    app.use("/agents", handler.listener);
+    const server = createServer(app);
+    server.on("upgrade", (incoming, socket, head) => {
+      pretend(incoming);
+      handler.upgrade(incoming, socket, head);
+    });
+    return listen(server);
+  }
+
+  /** Sends a request and a WebSocket upgrade, and returns their statuses and what the refusals say. */
+  async function send(host: string, headers: { readonly [name: string]: string }): Promise<readonly unknown[]> {
+    const [, port] = host.split(":");
+    const request = askHttp({ host: "127.0.0.1", port, path: "/agents/v1/agents", headers });
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    const socket = new WebSocket(`ws://${host}/agents/v1/ws`, { headers });
+    onTestFinished(() => socket.terminate());
+    const [, refused] = (await Promise.race([once(socket, "open"), once(socket, "unexpected-response")])) as [
+      unknown,
+      IncomingMessage?,
+    ];
+    return [response.statusCode, await textOf(response), refused?.statusCode, await textOf(refused)];
+  }
+
+  async function textOf(message: IncomingMessage | undefined): Promise<string> {
+    let text = "";
+    for await (const piece of message ?? []) text += String(piece);
+    return text;
+  }
+
+  const quiet = { notify: () => undefined };
+
+  it.each<[string | undefined, { readonly [name: string]: string }, string]>([
+    ["192.0.2.7", {}, "comes from 192.0.2.7"],
+    ["192.0.2.7", { host: "127.0.0.1" }, "comes from 192.0.2.7"],
+    ["::ffff:192.0.2.7", {}, "comes from ::ffff:192.0.2.7"],
+    ["2001:db8::7", {}, "comes from 2001:db8::7"],
+    [undefined, {}, "route handlers of Next.js"],
+    ["127.0.0.1", { "x-forwarded-for": "127.0.0.1" }, "development servers"],
+    ["127.0.0.1", { "x-forwarded-host": "localhost" }, "`x-forwarded-host`"],
+    ["127.0.0.1", { forwarded: "for=127.0.0.1" }, "`forwarded`"],
+    ["::1", { "x-real-ip": "127.0.0.1" }, "`x-real-ip`"],
+    ["::1", { via: "1.1 proxy" }, "`via`"],
+    ["127.0.0.1", { host: "evil.example" }, "option `hosts`"],
+  ])("refuses a client at %s with %o", async (peer, headers, why) => {
+    const [status, text, upgradeStatus, upgradeText] = await send(await mount(createMounted(quiet), peer), headers);
+    expect([status, upgradeStatus]).toEqual([403, 403]);
+    for (const refusal of [text, upgradeText]) {
+      expect(JSON.parse(String(refusal))).toMatchObject({ code: "forbidden" });
+      for (const part of [why, "option `auth`", "`allowPublic: true`"]) expect(refusal).toContain(part);
+    }
+  });
+
+  it.each<[string | undefined, { readonly [name: string]: string }, Partial<LoomHandlerOptions>]>([
+    ["127.0.0.1", {}, {}],
+    ["::ffff:127.0.0.1", { host: "localhost:5000" }, {}],
+    ["::1", { host: "app.localhost" }, {}],
+    ["127.0.0.1", { host: "app.test" }, { hosts: ["app.test"] }],
+    ["192.0.2.7", { "x-forwarded-for": "192.0.2.8", host: "app.test" }, { allowPublic: true }],
+    [undefined, {}, { allowPublic: true }],
+  ])("answers a client at %s with %o and the options %o", async (peer, headers, options) => {
+    const [status, , upgradeStatus] = await send(await mount(createMounted(options), peer), headers);
+    expect([status, upgradeStatus]).toEqual([200, undefined]);
+  });
+
+  it("refuses a request without a peer, also to a handler of events, and warns the operator", async () => {
+    const notify = vi.fn();
+    const handlers = [
+      createMounted({ notify }).handler.fetch,
+      createEventsHandler({ log: new MemoryLog(), base: "/agents" }),
+    ];
+    for (const fetch of handlers) {
+      const response = await fetch(new Request("http://localhost/agents/v1/sessions/s/events"));
+      expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("Next.js")]);
+    }
+    expect(notify.mock.calls).toMatchObject([[{ kind: "client_refused", option: "auth" }]]);
+  });
+});
+
 describe("as a route function", () => {
   it("needs only Request and Response", async () => {
-    const mounted = createMounted();
+    const mounted = createMounted({ allowPublic: true });
     // Used as the export of a route file.
     const { fetch: GET } = mounted.handler;
     const live = await GET(
@@ -259,6 +354,7 @@ describe("behind a proxy", () => {
   it("uses the forwarded host and address if the proxy is trusted", async () => {
     const callers = new Set<string>();
     const mounted = createMounted({
+      allowPublic: true,
       trustedProxies: ["loopback"],
       hosts: ["loom.example.com"],
       authorize: ({ caller }) => void callers.add(`${caller.address} ${caller.url.origin}`),
@@ -282,7 +378,7 @@ describe("behind a proxy", () => {
   });
 
   it("works when the proxy strips the base path, and ignores untrusted headers", async () => {
-    const mounted = createMounted();
+    const mounted = createMounted({ allowPublic: true });
     const proxyHost = await startProxy(await listen(createServer(mounted.handler.listener)), "/agents");
     await checkRequests(`http://${proxyHost}/agents`, mounted);
     const page = { headers: { origin: "https://loom.example.com" } };
@@ -293,7 +389,7 @@ describe("behind a proxy", () => {
 // Last, because its server replaces the global Request and Response.
 describe("in Hono", () => {
   it.each(["all", "mount", "without env"])("mounted by %s", async (how) => {
-    const mounted = createMounted();
+    const mounted = createMounted({ allowPublic: how === "without env" });
     const app = new Hono();
     if (how === "mount") app.all("/agents/*", mount(mounted.handler.fetch));
     else app.all("/agents/*", ({ req, env }) => mounted.handler.fetch(req.raw, how === "all" ? env : undefined));

@@ -24,7 +24,7 @@ async function startServers() {
   });
   const start = async (): Promise<{ readonly log: Log; readonly handler: LoomHandler }> => {
     const log = await openSqliteLog(join(folder, "store.db"));
-    return { log, handler: createLoomHandler({ log, agents: { main: agent({ model }) } }) };
+    return { log, handler: createLoomHandler({ log, agents: { main: agent({ model }) }, allowPublic: true }) };
   };
   const servers = [await start(), await start()] as const;
   onTestFinished(async () => {

@@ -18,7 +18,8 @@ const PNG = Buffer.from("89504e470d0a1a0a00", "hex");
 function createOptions(options: Partial<LoomHandlerOptions> = {}): LoomHandlerOptions {
   const blobs = createMemoryBlobStore({ maxBlobBytes: 100_000, maxSessionBlobBytes: 150_000 });
   const limits = { maxBlobBytes: 100_000 };
-  return { log: new MemoryLog(), agents: { main: agent({ provider: "offline" }) }, blobs, limits, ...options };
+  const agents = { main: agent({ provider: "offline" }) };
+  return { log: new MemoryLog(), agents, blobs, limits, allowPublic: true, ...options };
 }
 
 function open(given: Partial<LoomHandlerOptions> = {}) {

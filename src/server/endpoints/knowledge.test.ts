@@ -248,7 +248,7 @@ describe("the knowledge base over HTTP", () => {
     expect(actions).toEqual(["knowledge.write", "knowledge.write", "knowledge.read", "knowledge.read"]);
     await using knowledge = await openKnowledgeBase(":memory:");
     const agents = { main: agent({ provider: "offline" }) };
-    const handler = createLoomHandler({ log: new MemoryLog(), agents, knowledge });
+    const handler = createLoomHandler({ log: new MemoryLog(), agents, knowledge, allowPublic: true });
     await handler.close({ graceMs: 0 });
     const late = new Request("http://127.0.0.1/v1/knowledge?name=a.md", { method: "POST", body: "x" });
     expect(await codeOf(await handler.fetch(late))).toEqual([503, "shutting_down"]);

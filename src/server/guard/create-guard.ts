@@ -6,7 +6,9 @@
  * which names are allowed; the operator receives a notice.
  */
 import { LoomError } from "../../protocol/index.ts";
+import { assertLocal, refuseRemote } from "./assert-local.ts";
 import { limitNotices, type Notice, type Notify } from "./notice.ts";
+import { isLoopback } from "./read-proxies.ts";
 import { type CheckedRequestInfo, readHost } from "./read-request-info.ts";
 
 export interface GuardOptions {
@@ -16,6 +18,8 @@ export interface GuardOptions {
   readonly origins: ReadonlySet<string>;
   /** Whether pages of this machine, on any port, may call the server under its loopback names. For development. */
   readonly devOrigins?: boolean | undefined;
+  /** Whether only requests from this machine are admitted, under its loopback names and `hosts`. */
+  readonly isLocalOnly?: boolean | undefined;
   /** Receives a notice for each rejected name, at most once per minute. */
   readonly notify?: Notify | undefined;
 }
@@ -23,6 +27,8 @@ export interface GuardOptions {
 export interface GuardContext {
   /** The request is for the page itself; following a link from another site is allowed. */
   readonly isPage: boolean;
+  /** Address of the other end of the connection; undefined if unknown. */
+  readonly peer?: string | undefined;
   /** Local address of the connection, as a host; a request by IP address cannot be DNS rebinding. */
   readonly local?: string | undefined;
   /** Host in the request target, if that is an absolute URL. */
@@ -36,12 +42,26 @@ export interface Guard {
 
 const MAX_SHOWN = 200;
 
-export function createGuard({ hosts, origins, devOrigins = false, notify }: GuardOptions): Guard {
+export function createGuard({ hosts, origins, devOrigins = false, isLocalOnly = false, notify }: GuardOptions): Guard {
   const report = notify === undefined ? undefined : limitNotices(notify);
   const isKnown = (host: string, local: string | undefined): boolean =>
     hosts === undefined ? isValidHost(host) : hosts.has(host) || host === local;
+  /** The host is checked too: the page of another site can send requests from this machine with its own host name. */
+  function admitLocal(caller: CheckedRequestInfo, context: GuardContext): void {
+    assertLocal(context.peer, caller.headers);
+    const foreign = [...listHosts(caller, context)].find((name) => hosts === undefined && !isLoopbackHost(name));
+    if (foreign === undefined) return;
+    throw refuseRemote("the host name of this request is not a loopback name; the option `hosts` allows others");
+  }
   return {
     admit(caller, context) {
+      if (isLocalOnly)
+        try {
+          admitLocal(caller, context);
+        } catch (error) {
+          report?.({ kind: "client_refused", name: (error as LoomError).message, option: "auth" });
+          throw error;
+        }
       for (const name of listHosts(caller, context)) {
         if (isKnown(name, context.local)) continue;
         if (hosts !== undefined) report?.(describeHost(name));
@@ -78,6 +98,12 @@ function isLoopbackUrl(origin: string): boolean {
   const url = URL.parse(origin);
   if (url === null || url.origin !== origin || !/^https?:$/.test(url.protocol)) return false;
   return ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+}
+
+/** Whether the host, with any port, can only be this machine. Browsers never resolve names below `localhost` elsewhere. */
+function isLoopbackHost(host: string): boolean {
+  const name = URL.parse(`http://${host}/`)?.hostname ?? "";
+  return name === "localhost" || name.endsWith(".localhost") || isLoopback(name);
 }
 
 /** Browsers send `Sec-Fetch-Site` even if they omit the origin. */

@@ -2,11 +2,12 @@
 
 /** A rejected request, reported to the operator but not to the client, with the option that would allow it. */
 export interface Notice {
-  readonly kind: "host_refused" | "origin_refused";
-  /** The rejected host or origin, truncated. */
+  /** `client_refused`: authentication is off, and the request may come from another machine. */
+  readonly kind: "host_refused" | "origin_refused" | "client_refused";
+  /** The rejected host or origin, truncated; for a client the reason. */
   readonly name: string;
   /** The server option that can allow it. */
-  readonly option: "hosts" | "origins";
+  readonly option: "hosts" | "origins" | "auth";
   /** Value to add to the option; undefined if no value can allow it. */
   readonly allow?: string | undefined;
 }
@@ -16,6 +17,10 @@ export type Notify = (notice: Notice) => void;
 
 /** Shows a notice as a process warning: the default of a handler. */
 export function warnOfNotice({ kind, name, option, allow }: Notice): void {
+  if (kind === "client_refused") {
+    process.emitWarning(`Rejected a request: ${name}`, { type: "loom" });
+    return;
+  }
   const header = kind === "host_refused" ? "host" : "origin";
   const hint = allow === undefined ? "" : `; to allow it, add ${JSON.stringify(allow)} to the option \`${option}\``;
   process.emitWarning(`Rejected a request: ${header} ${JSON.stringify(name)} is not allowed${hint}`, { type: "loom" });

@@ -34,7 +34,7 @@ export function admitUpgrade(
   const requestId = readRequestId(headers.get("x-request-id"));
   const info = readRequestInfo({ method: "UPGRADE", headers, url, peer, requestId }, proxies);
   const admit = async (): Promise<Caller> => {
-    guard.admit(info, { isPage: false, local: describeLocal(request), target: readTarget(request) });
+    guard.admit(info, { isPage: false, peer, local: describeLocal(request), target: readTarget(request) });
     if (core.closing.aborted)
       throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
     const caller = { ...info, ...(await core.access.identify(info)) };

@@ -75,7 +75,8 @@ function admit(
 ) {
   const path = stripBase(new URL(request.url).pathname, core.basePath);
   const isPage = path === "/" && request.method === "GET";
-  const origin = guard.admit(info, { isPage, local: describeLocal(incoming), target: readTarget(incoming) });
+  const peer = incoming?.socket.remoteAddress;
+  const origin = guard.admit(info, { isPage, peer, local: describeLocal(incoming), target: readTarget(incoming) });
   assertPath(path);
   return { path, origin };
 }

@@ -25,7 +25,7 @@ const streams = (metrics: MetricsCollector) => metrics.summary().streams;
 async function createEndpoint(options: Partial<EventsHandlerOptions> = {}) {
   const metrics = new MetricsCollector();
   const log = await createLog();
-  const handler = createEventsHandler({ log, heartbeatMs: 0, meter: metrics, ...options });
+  const handler = createEventsHandler({ log, heartbeatMs: 0, allowPublic: true, meter: metrics, ...options });
   const request = (query: string, init?: RequestInit): Promise<Response> =>
     handler(new Request(`http://loom.test/v1/sessions/s/events${query}`, init));
   return { request, metrics, log };

@@ -1,0 +1,36 @@
+/**
+ * The check of a mounted handler without authentication: only requests that come directly from this machine are
+ * answered. What the handler cannot know counts as another machine.
+ */
+import { LoomError } from "../../protocol/index.ts";
+import { isLoopback } from "./read-proxies.ts";
+
+/** Headers that proxies add. */
+const FORWARDING_HEADER =
+  /^(?:forwarded|via|x-forwarded(?:-.+)?|x-original-(?:for|forwarded-for|host)|x-real-ip|(?:x-|x-cluster-|true-|fastly-|fly-)client-ip|cf-connecting-ip|x-envoy-external-address)$/;
+
+/**
+ * Throws `forbidden` if the peer is unknown or not a loopback address, or if a proxy forwarded the request. The message
+ * names the options that allow the request.
+ */
+export function assertLocal(peer: string | undefined, headers: Headers): void {
+  const why = describeRemote(peer, headers);
+  if (why !== undefined) throw refuseRemote(why);
+}
+
+/** The refusal of a request that may come from another machine. */
+export function refuseRemote(why: string): LoomError {
+  return new LoomError(
+    "forbidden",
+    `Authentication is off, so only this machine can connect, and ${why}. Set the option \`auth\`, or set \`allowPublic: true\` to let every client that reaches this handler use its agents and tools`,
+  );
+}
+
+function describeRemote(peer: string | undefined, headers: Headers): string | undefined {
+  if (peer === undefined || peer === "")
+    return "the address of the client is unknown: route handlers of Next.js, and other callers of `fetch` without the Node request in `env`, do not pass it on";
+  if (!isLoopback(peer)) return `this request comes from ${peer.slice(0, 60)}`;
+  const forwarding = [...headers.keys()].find((name) => FORWARDING_HEADER.test(name));
+  if (forwarding === undefined) return undefined;
+  return `a proxy added the header \`${forwarding}\` to this request, as development servers with a proxy do`;
+}
