@@ -211,7 +211,7 @@ describe("fromOpenAI", () => {
       ["breaks within a frame", { kind: "cut", after: 4 }, "model_stream_cut"],
       ["is empty", { kind: "end" }, "model_stream_cut"],
       ["reports an error", { kind: "error", after: 4, message: "key sk-123 is wrong" }, "model_failed"],
-      ["is refused", { kind: "status", status: 429, message: "key sk-123 is busy" }, "model_failed"],
+      ["is refused", { kind: "status", status: 429, message: "key sk-123 is busy" }, "model_rate_limited"],
     ] as const)("fails the run when the stream %s", async (_what, fault, code) => {
       const client = await connect({ text: "It is rather cold.", fault });
       const { end, events } = await recordItems(ask[api](client));

@@ -1,7 +1,7 @@
 /** A source from the streams of the `openai` package: Responses events, chat completion chunks, and the caller's tool results. */
 import { isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import { toJsonObject } from "../protocol/json.ts";
-import { isNetworkError } from "../models/model-fault.ts";
+import { describeStatus, isNetworkError } from "../models/model-fault.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { ModelAnswers } from "./model-answers.ts";
 import { describeOutput, toText } from "../dialects/openai-responses/output-items.ts";
@@ -144,7 +144,12 @@ export function describeFailure(error: unknown): unknown {
   if (isLoomError(error) || !(error instanceof Error)) return error;
   const { status, code, headers } = error as { readonly status?: unknown; readonly code?: unknown; headers?: unknown };
   if (typeof status === "number")
-    return new LoomError("model_failed", `OpenAI responded with status ${status}`, { status }, { cause: error });
+    return new LoomError(
+      describeStatus(status).code,
+      `OpenAI responded with status ${status}`,
+      { status },
+      { cause: error },
+    );
   if (isNetworkError(error)) return createCut(error);
   return headers === undefined ? error : createFailure(code, error);
 }

@@ -1,11 +1,9 @@
 /** Creates the format of a structured answer: an object whose fields are all required, as strict providers demand. */
 import type { LanguageModel, ModelRequest } from "../models/model.ts";
+import { isRefused, STRUCTURED_OUTPUT } from "../models/refused-features.ts";
 import type { JsonObject } from "../protocol/index.ts";
 
 export type AnswerFormat = NonNullable<ModelRequest["responseFormat"]>;
-
-/** Models whose provider rejected a format. Not asked again while the process runs. */
-const rejecting = new WeakSet<LanguageModel>();
 
 export function createFormat(name: string, properties: { readonly [field: string]: JsonObject }): AnswerFormat {
   return { name, schema: describeObject(properties) };
@@ -20,12 +18,7 @@ export function describeObject(properties: { readonly [field: string]: JsonObjec
   return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-/** False if the model declares that it has no structured output, or its provider has rejected a format. */
+/** False if the model declares that it has no structured output, or its provider has recently rejected a format. */
 export function hasStructuredOutput(model: LanguageModel): boolean {
-  return model.traits?.structuredOutput !== false && !rejecting.has(model);
-}
-
-/** Records that the provider rejected a format and accepted the same request without one. */
-export function recordRejectedFormat(model: LanguageModel): void {
-  rejecting.add(model);
+  return model.traits?.structuredOutput !== false && !isRefused(model, STRUCTURED_OUTPUT);
 }

@@ -28,7 +28,7 @@ const refused = Object.assign(new Error("No"), { statusCode: 403 });
 
 describe("a list of models", () => {
   it.each<[string, ScriptedTurn, string]>([
-    ["is overloaded", { fault: { kind: "throw", error: overloaded } }, "model_failed"],
+    ["is overloaded", { fault: { kind: "throw", error: overloaded } }, "model_unavailable"],
     ["refuses the request", { fault: { kind: "throw", error: refused } }, "model_failed"],
     ["times out", { fault: { kind: "stall" } }, "model_timeout"],
     ["breaks off before its first token", { fault: { kind: "break" } }, "model_stream_cut"],

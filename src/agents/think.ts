@@ -12,9 +12,11 @@ import type { AgentRun } from "./agent-run.ts";
 import type { Attachments } from "./attachments.ts";
 import type { ContentRecorder } from "./content-recorder.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
-import { hasStructuredOutput, recordRejectedFormat } from "./create-format.ts";
+import { hasStructuredOutput } from "./create-format.ts";
 import { callModel } from "../models/call-model.ts";
-import { formatModel } from "../models/model-fault.ts";
+import { resolveCallSettings } from "../models/call-settings.ts";
+import { formatModel, PROVIDER_FAILURES } from "../models/model-fault.ts";
+import { recordRefusal, STRUCTURED_OUTPUT } from "../models/refused-features.ts";
 import { joinUserMessages } from "../models/join-user-messages.ts";
 import type {
   AssistantPart,
@@ -130,7 +132,12 @@ export async function think(
   let attempts = 0;
   let hasOutput = false;
   let sent: { readonly model: LanguageModel; readonly request: ModelRequest } = { model, request };
+  const { refusalMs } = resolveCallSettings(options);
+  /** Without it, users would not know why reasoning, structured output or files have no effect. */
+  const warn = (feature: string, error: LoomError, ms?: number): void =>
+    void write(describeRefusal(sent.model, feature, error, stage, ms));
   const listener: ModelListener = {
+    onRefusal: ({ feature, error }) => warn(feature, error, refusalMs),
     onStart: async () => {
       if (run.isBehind) await waitForRoom();
       const { model: asked, request: asking } = sent;
@@ -183,7 +190,8 @@ export async function think(
       if (!("responseFormat" in format) || !isRefusal(error)) throw error;
       format = {};
       const result = await callWith(attached);
-      if (!isClientFormat) recordRejectedFormat(asked);
+      if (!isClientFormat) recordRefusal(asked, STRUCTURED_OUTPUT, refusalMs);
+      warn(STRUCTURED_OUTPUT, error, isClientFormat ? undefined : refusalMs);
       return result;
     };
     return callWith(attached)
@@ -192,7 +200,9 @@ export async function think(
         if (files === undefined || !isRefusal(error) || !attached.some(hasFile)) throw error;
         // Otherwise the rejected file would be sent again with every later turn.
         files.omitFiles();
-        return callWith(await files.resolve(joined));
+        const result = await callWith(await files.resolve(joined));
+        warn("a file", error);
+        return result;
       });
   };
   /** Calls the models in turn until one answers. */
@@ -204,7 +214,7 @@ export async function think(
         if (next === undefined || hasOutput || result.finishReason !== "content_filter") return result;
         throw new LoomError("model_failed", `${formatModel(asked)} refused to answer`);
       } catch (error) {
-        if (next === undefined || hasOutput || !isLoomError(error, ...FALLBACK_CODES)) throw error;
+        if (next === undefined || hasOutput || !isLoomError(error, ...PROVIDER_FAILURES)) throw error;
         call.fail(error);
         write(describeSwitch(error, next, stage));
         call.model = formatModel(next);
@@ -233,17 +243,27 @@ export async function think(
 
 const REFUSALS: ReadonlySet<unknown> = new Set([400, 404, 413, 415, 422]);
 
-/** Failures of one model that another may not have. */
-const FALLBACK_CODES = ["model_failed", "model_timeout", "model_stream_cut"] as const;
-
 function describeSwitch({ message, code }: LoomError, next: LanguageModel, stage: string): LoomEvent {
   const text = `${message.replace(/\.$/, "")}; continuing with ${formatModel(next)}`;
   return { type: "error", message: text, code, stage, recoverable: true };
 }
 
+/** Describes what the provider refused. `ms` is how long it is left out of the calls of all runs. */
+function describeRefusal(
+  model: LanguageModel,
+  feature: string,
+  { message }: LoomError,
+  stage: string,
+  ms: number | undefined,
+): LoomEvent {
+  const scope = ms === undefined || ms === Infinity ? "" : ` for ${Math.round(ms / 1000)} s`;
+  const text = `${formatModel(model)} refused ${feature}; continuing without it${scope}. The provider said: ${message}`;
+  return { type: "error", message: text, code: "model_feature_refused", stage, recoverable: true };
+}
+
 /** The provider rejects the request itself; sending it again would not help. */
-function isRefusal(error: unknown): boolean {
-  return isLoomError(error, "model_failed") && REFUSALS.has(error.details["status"]);
+function isRefusal(error: unknown): error is LoomError {
+  return isLoomError(error, "model_failed", "model_not_found") && REFUSALS.has(error.details["status"]);
 }
 
 function hasFile({ role, content }: ModelMessage): boolean {

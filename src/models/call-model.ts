@@ -28,8 +28,8 @@ import { limitTimer } from "../protocol/limit-timer.ts";
  * const { text } = await callModel(model, { messages }, listener, { maxRetries: 1 });
  * ```
  *
- * Rejects with `model_failed`, `model_timeout`, `model_stream_cut`, `model_output_too_large`, `missing_key` or
- * `cancelled`.
+ * Rejects with `model_failed`, `model_unauthorized`, `model_not_found`, `model_rate_limited`, `model_unavailable`,
+ * `model_timeout`, `model_stream_cut`, `model_output_too_large`, `missing_key` or `cancelled`.
  */
 export async function callModel(
   model: LanguageModel,
@@ -40,6 +40,7 @@ export async function callModel(
   checkVersion(model);
   const { signal } = options;
   const settings = resolveCallSettings(options);
+  let isReasoningRefused = false;
   for (let attempt = 0; ; attempt++) {
     assertNotAborted(signal);
     const pending = listener.onStart?.({ attempt });
@@ -52,7 +53,15 @@ export async function callModel(
       return await runAttempt(model, request, answer, new AttemptMonitor(model, settings, signal));
     } catch (error) {
       if (!(error instanceof AnswerFault)) throw error;
-      if (!answer.hasNotified && learnRefusal(model, request, error.fault)) continue;
+      const feature =
+        answer.hasNotified || isReasoningRefused
+          ? undefined
+          : learnRefusal(model, request, error.fault, settings.refusalMs);
+      if (feature !== undefined) {
+        isReasoningRefused = true;
+        listener.onRefusal?.({ feature, error: error.fault.error });
+        continue;
+      }
       const pause = answer.hasNotified ? undefined : computeRetryDelay(error.fault, attempt, settings);
       if (pause === undefined) throw withAttempts(error.fault.error, attempt);
       await sleep(pause, signal);

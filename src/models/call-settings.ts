@@ -12,6 +12,7 @@ const MODEL_CALL_DEFAULTS = {
   // Some providers send nothing before the first token, and reasoning can take minutes.
   connectTimeoutMs: 120_000,
   idleTimeoutMs: 120_000,
+  refusalMs: 600_000,
   maxOutputCharacters: 4_000_000,
   maxToolCalls: 128,
 } as const satisfies CallSettings;
@@ -23,6 +24,7 @@ const RULES: { readonly [name in keyof CallSettings]: readonly [(value: number) 
   maxRetryMs: [(value) => value >= 0, "a number of at least 0"],
   connectTimeoutMs: [(value) => value > 0, "a number above 0 (Infinity: no limit)"],
   idleTimeoutMs: [(value) => value > 0, "a number above 0 (Infinity: no limit)"],
+  refusalMs: [(value) => value >= 1000, "a number of at least 1000 (Infinity: never ask again)"],
   maxOutputCharacters: [(value) => value >= 0, "a number of at least 0"],
   maxToolCalls: [(value) => value >= 0, "a number of at least 0"],
 };

@@ -2,7 +2,8 @@
  * Lists the models that a provider reports. OpenAI, Anthropic, Ollama and most OpenAI-compatible servers have the
  * endpoint `GET /models`. Keys are never part of an error.
  */
-import { isJsonObject, LoomError } from "../protocol/index.ts";
+import { type ErrorCode, isJsonObject, LoomError } from "../protocol/index.ts";
+import { describeStatus } from "./model-fault.ts";
 import { formatModelName, type ResolveOptions, resolveProvider } from "./resolve-model.ts";
 import type { ModelName } from "./model.ts";
 import { describeThrown } from "./redact-secrets.ts";
@@ -31,7 +32,7 @@ const OTHER_PURPOSE =
  * ```
  *
  * Throws `unknown_model` for an unknown provider, `missing_key` if the provider needs a key and none is set, and
- * `model_failed` if it cannot be reached or refuses the key.
+ * `model_failed` if it cannot be reached, and `model_unauthorized` if it refuses the key.
  */
 export async function listModels(
   provider: string | ModelName,
@@ -45,8 +46,8 @@ export async function listModels(
     apiKey === undefined ? {} : name === "anthropic" ? { "x-api-key": apiKey } : { authorization: `Bearer ${apiKey}` };
   const version = name === "anthropic" ? { "anthropic-version": "2023-06-01" } : {};
   const path = name === "anthropic" && URL.parse(baseURL ?? "")?.pathname === "/" ? "/v1/models" : "/models";
-  const fail = (why: string): LoomError =>
-    new LoomError("model_failed", `The models of ${name} could not be listed: ${why}`, { provider: name });
+  const fail = (why: string, code: ErrorCode = "model_failed"): LoomError =>
+    new LoomError(code, `The models of ${name} could not be listed: ${why}`, { provider: name });
   let response: Response;
   let body: unknown;
   try {
@@ -60,7 +61,7 @@ export async function listModels(
     throw fail(timeout.aborted ? `no answer within ${timeoutMs} ms` : describeReason(error));
   }
   if (response.status === 404 || response.status === 405) return [];
-  if (!response.ok) throw fail(`status ${response.status}`);
+  if (!response.ok) throw fail(`status ${response.status}`, describeStatus(response.status).code);
   const data = isJsonObject(body) ? body["data"] : undefined;
   const ids = (Array.isArray(data) ? data : []).flatMap((model) =>
     isJsonObject(model) && typeof model["id"] === "string" && model["id"] !== "" ? [model["id"]] : [],

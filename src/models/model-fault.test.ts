@@ -54,6 +54,20 @@ describe("classifyFault", () => {
     expect(error.cause).toMatchObject({ name: "AI_APICallError" });
   });
 
+  it.each(["request", "stream"] as const)("reports a response that breaks after its headers as a cut: %s", (place) => {
+    const cause = new TypeError("terminated");
+    const { error, mayRetry } = classifyFault(
+      call({ message: "Failed to process successful response", statusCode: 200, cause }),
+      place,
+      model,
+    );
+    expect(error).toMatchObject({
+      code: "model_stream_cut",
+      message: expect.stringMatching(/: terminated$/) as string,
+    });
+    expect(mayRetry).toBe(true);
+  });
+
   it("survives cyclic causes", () => {
     const error = new Error("ring");
     error.cause = error;

@@ -2,7 +2,7 @@
  * Classifies provider failures: which error code, whether to retry, and when. Reads the errors of AI SDK packages by
  * their fields, so that none of the packages has to be installed.
  */
-import { isLoomError, LoomError } from "../protocol/index.ts";
+import { type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
 import type { LanguageModel } from "./model.ts";
 import { describeThrown, redactError, redactSecrets } from "./redact-secrets.ts";
 
@@ -18,6 +18,27 @@ export interface ModelFault {
 export type FaultPhase = "request" | "stream" | "part";
 
 const RETRIED_STATUS: ReadonlySet<number> = new Set([408, 409, 429]);
+
+/** Codes of a call that the provider refused or that failed there. Another model may answer it. */
+export const PROVIDER_FAILURES = [
+  "model_failed",
+  "model_unauthorized",
+  "model_not_found",
+  "model_rate_limited",
+  "model_unavailable",
+  "model_timeout",
+  "model_stream_cut",
+] as const satisfies readonly ErrorCode[];
+
+/** Returns the error code of a status that a provider responded with, and what the status means. */
+export function describeStatus(status: number): { readonly code: ErrorCode; readonly meaning: string } {
+  if (status === 401) return { code: "model_unauthorized", meaning: "rejected the API key" };
+  if (status === 404)
+    return { code: "model_not_found", meaning: "was not found; check the model name and the base URL" };
+  if (status === 429) return { code: "model_rate_limited", meaning: "has reached its rate limit or quota" };
+  if (status >= 500) return { code: "model_unavailable", meaning: "is not available at the moment" };
+  return { code: "model_failed", meaning: "refused the request" };
+}
 
 /** Some packages report an error of the stream with nothing but its message. */
 const TRANSIENT = /overloaded|server error|rate limit|try again|temporar|unavailable|timed? ?out/i;
@@ -59,10 +80,17 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
   const status = typeof fields.statusCode === "number" ? fields.statusCode : undefined;
   const retryAfterMs = readRetryAfter(fields.responseHeaders);
   const lost = isNetworkError(thrown);
-  const broken = place !== "request" && (lost || isBrokenStream(thrown, place));
+  // The packages report a response that breaks after its headers as a failure with the status 200.
+  const isAccepted = status !== undefined && status < 300;
+  const broken = isAccepted || (place !== "request" && (lost || isBrokenStream(thrown, place)));
   const name = thrown instanceof Error ? thrown.name : "";
-  const said = UNREADABLE.has(name) ? "malformed response" : redactSecrets(describeThrown(thrown), model);
-  const code = broken ? "model_stream_cut" : name === "AI_LoadAPIKeyError" ? "missing_key" : "model_failed";
+  const said = UNREADABLE.has(name)
+    ? "malformed response"
+    : broken && lost
+      ? "the connection was closed before the answer was complete"
+      : redactSecrets(describeThrown((isAccepted && fields.cause) || thrown), model);
+  const refused = status === undefined ? "model_failed" : describeStatus(status).code;
+  const code = broken ? "model_stream_cut" : name === "AI_LoadAPIKeyError" ? "missing_key" : refused;
   const error = new LoomError(
     code,
     describeFault(broken, status, said, model),
@@ -75,7 +103,7 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
     { cause: redactError(thrown, model) },
   );
   const mayRetry =
-    typeof fields.isRetryable === "boolean"
+    !broken && typeof fields.isRetryable === "boolean"
       ? fields.isRetryable
       : lost || broken || (status === undefined ? place === "part" && TRANSIENT.test(said) : isRetried(status));
   return { error, mayRetry, retryAfterMs };
@@ -84,9 +112,14 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
 /** Describes a stream that broke off without an exception. */
 export function createStreamCut(model: LanguageModel, how: string, cause?: unknown): ModelFault {
   const details = { provider: model.provider, model: model.modelId };
-  const error = new LoomError("model_stream_cut", `The stream of ${formatModel(model)} broke off: ${how}`, details, {
-    cause: cause === undefined ? undefined : redactError(cause, model),
-  });
+  const error = new LoomError(
+    "model_stream_cut",
+    `The provider cut the stream of ${formatModel(model)}: ${how}`,
+    details,
+    {
+      cause: cause === undefined ? undefined : redactError(cause, model),
+    },
+  );
   return { error, mayRetry: true, retryAfterMs: undefined };
 }
 
@@ -96,8 +129,8 @@ export function formatModel(model: LanguageModel): string {
 
 function describeFault(broken: boolean, status: number | undefined, said: string, model: LanguageModel): string {
   const what = broken
-    ? `The stream of ${formatModel(model)} broke off`
-    : `${formatModel(model)} ${status === undefined ? "failed" : `responded with status ${status}`}`;
+    ? `The provider cut the stream of ${formatModel(model)}`
+    : `${formatModel(model)} ${status === undefined ? "failed" : `${describeStatus(status).meaning} (status ${status})`}`;
   return said === "" ? `${what}.` : `${what}: ${said}`;
 }
 
@@ -119,6 +152,7 @@ export function isNetworkError(thrown: unknown): boolean {
 
 interface ErrorFields {
   readonly statusCode?: unknown;
+  readonly cause?: unknown;
   readonly isRetryable?: unknown;
   readonly responseHeaders?: unknown;
 }

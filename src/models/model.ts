@@ -3,7 +3,7 @@
  * Declared here so that no AI SDK package has to be installed for its types; `model-types.test.ts` checks it against
  * the real ones.
  */
-import type { Json, JsonObject } from "../protocol/index.ts";
+import type { Json, JsonObject, LoomError } from "../protocol/index.ts";
 
 /** A message of a conversation. Plain JSON, so that it can be part of a graph's state. */
 export type ModelMessage =
@@ -152,6 +152,11 @@ export interface ModelTraits {
 export interface ModelListener {
   /** Called before each attempt; `attempt` is 0 for the first. There are no retries once another method was called. */
   onStart?(info: { readonly attempt: number }): void | Promise<void>;
+  /**
+   * Called if the provider refused a feature, such as a reasoning level. The call is repeated without it, and later
+   * calls leave it out for `refusalMs`.
+   */
+  onRefusal?(refusal: { readonly feature: string; readonly error: LoomError }): void;
   onText(delta: string): void | Promise<void>;
   onReasoning(delta: string): void | Promise<void>;
   /** Called when reasoning ends, before other output. */
@@ -234,6 +239,11 @@ export interface ModelCallOptions {
    * Default: 4,000,000.
    */
   readonly maxOutputCharacters?: number;
+  /**
+   * How long a reasoning level or structured output that the provider refused is left out of requests to the model, in
+   * milliseconds. Default: 600,000.
+   */
+  readonly refusalMs?: number;
   /** Limit for the tool calls of one answer. Throws `model_output_too_large`. Default: 128. */
   readonly maxToolCalls?: number;
 }

@@ -1,15 +1,13 @@
 /**
  * Translates a reasoning level into the settings of each provider. A model that refuses them is called again without
- * them, and that is remembered for as long as the model exists.
+ * them, and they are left out until the refusal expires.
  *
  * Invariant: settings that the caller chose for a provider are never replaced.
  */
 import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import type { LanguageModel, ModelRequest, ModelSettings } from "./model.ts";
 import type { ModelFault } from "./model-fault.ts";
-
-/** Levels that a model has refused. */
-const REFUSED = new WeakMap<LanguageModel, Set<ReasoningLevel>>();
+import { isRefused, recordRefusal } from "./refused-features.ts";
 
 const REFUSAL_STATUS: ReadonlySet<unknown> = new Set([400, 403, 404, 422]);
 
@@ -21,13 +19,13 @@ export function translateReasoning(model: LanguageModel, request: ModelRequest):
   const { settings = {} } = request;
   const { reasoning: level, ...others } = settings;
   if (level === undefined || !isReasoningLevel(level)) return settings;
-  const isRefused = REFUSED.get(model)?.has(level) === true;
-  const effort = isRefused ? undefined : findEffort(model, request, level);
+  const isOff = isRefused(model, nameLevel(level));
+  const effort = isOff ? undefined : findEffort(model, request, level);
   const given = effort === undefined ? others : { ...others, reasoning: effort };
   if (!model.provider.endsWith(".responses")) return given;
   // Without `store` the encrypted reasoning is part of the answer, so that the conversation does not depend on what
   // the provider keeps.
-  const own = { store: false, ...(isRefused ? {} : { reasoningSummary: level === "off" ? null : "auto" }) };
+  const own = { store: false, ...(isOff ? {} : { reasoningSummary: level === "off" ? null : "auto" }) };
   const { providerOptions } = others;
   return { ...given, providerOptions: { ...providerOptions, openai: { ...own, ...providerOptions?.["openai"] } } };
 }
@@ -46,12 +44,24 @@ function findEffort(model: LanguageModel, request: ModelRequest, level: Reasonin
   return level === "off" ? "none" : level;
 }
 
-/** Whether the provider refused the reasoning of this request. If so, later requests leave it out. */
-export function learnRefusal(model: LanguageModel, { settings }: ModelRequest, { error }: ModelFault): boolean {
+/**
+ * Returns the reasoning of this request if the provider refused it, as a name for users. Requests leave it out for
+ * `refusalMs`.
+ */
+export function learnRefusal(
+  model: LanguageModel,
+  { settings }: ModelRequest,
+  { error }: ModelFault,
+  refusalMs: number,
+): string | undefined {
   const level = settings?.reasoning;
-  if (!isReasoningLevel(level) || REFUSED.get(model)?.has(level) === true) return false;
-  if (!REFUSAL_STATUS.has(error.details["status"]) || !/reasoning|thinking|effort/i.test(error.message)) return false;
-  const levels = REFUSED.get(model) ?? new Set();
-  REFUSED.set(model, levels.add(level));
-  return true;
+  if (!isReasoningLevel(level) || isRefused(model, nameLevel(level))) return undefined;
+  if (!REFUSAL_STATUS.has(error.details["status"]) || !/reasoning|thinking|effort/i.test(error.message))
+    return undefined;
+  recordRefusal(model, nameLevel(level), refusalMs);
+  return nameLevel(level);
+}
+
+function nameLevel(level: ReasoningLevel): string {
+  return `the reasoning level ${level}`;
 }

@@ -57,6 +57,10 @@ describe.each(PROVIDER_WIRES)("$name", (wire) => {
   test("reports a connection that breaks within a token", async () => {
     const { error, recorded } = await fail({}, { text: TEXT, fault: { kind: "cut", after: 7 } });
     expect(error.code).toBe("model_stream_cut");
+    const reason = "the connection was closed before the answer was complete";
+    expect(error.message).toBe(
+      `The provider cut the stream of ${fixture.model.provider}/${fixture.model.modelId}: ${reason}`,
+    );
     expect(TEXT.startsWith(textOf(recorded))).toBe(true);
     expect(textOf(recorded)).not.toBe("");
     expect(attemptsOf(recorded)).toBe(1);
@@ -79,7 +83,8 @@ describe.each(PROVIDER_WIRES)("$name", (wire) => {
       {},
       { text: TEXT, fault: { kind: "error", after: 7, message: "lost my mind" } },
     );
-    expect(error.code).toBe("model_failed");
+    // Two of the packages report the status that the kind of error has.
+    expect(error.code).toBe(error.details["status"] === undefined ? "model_failed" : "model_unavailable");
     expect(error.message).toContain("lost my mind");
     expect(error.details).toMatchObject({ provider: fixture.model.provider, model: fixture.model.modelId });
     expect(attemptsOf(recorded)).toBe(1);
@@ -118,7 +123,7 @@ describe.each(PROVIDER_WIRES)("$name", (wire) => {
         expect(TEXT.startsWith(textOf(recorded))).toBe(true);
         // An outcome without an error is complete.
         if (!isLoomError(outcome)) expect(outcome).toMatchObject({ text: TEXT, calls: [{}, {}] });
-        else expect(outcome.code).toMatch(/^model_(stream_cut|failed)$/);
+        else expect(outcome.code).toMatch(/^model_(stream_cut|failed|unavailable)$/);
         if (fixture.server.requests.at(-1)!.frames < after) break;
       }
     },
@@ -148,21 +153,33 @@ describe.each(PROVIDER_WIRES)("$name", (wire) => {
   test("does not wait longer than maxRetryMs", async () => {
     const fault = { kind: "status", status: 429, message: "slow down", headers: { "retry-after": "3600" } } as const;
     const { error, recorded } = await fail({ maxRetryMs: 1000 }, { fault });
-    expect(error).toMatchObject({ code: "model_failed", details: { status: 429, retry_after_ms: 3_600_000 } });
+    expect(error).toMatchObject({ code: "model_rate_limited", details: { status: 429, retry_after_ms: 3_600_000 } });
     expect(attemptsOf(recorded)).toBe(1);
   });
 
-  test.each([500, 503, 529, 408, 409])("gives up on %i after the last retry", async (status) => {
+  test.each([
+    [500, "model_unavailable", "is not available at the moment (status 500): out of order"],
+    [503, "model_unavailable", "out of order"],
+    [529, "model_unavailable", "out of order"],
+    [408, "model_failed", "refused the request (status 408): out of order"],
+    [409, "model_failed", "out of order"],
+  ])("gives up on %i after the last retry: %s", async (status, code, message) => {
     const fault = { kind: "status", status, message: "out of order" } as const;
     const { error } = await fail({ maxRetries: 2 }, { fault }, { fault }, { fault }, { text: TEXT });
-    expect(error).toMatchObject({ code: "model_failed", details: { status, attempts: 3 } });
-    expect(error.message).toContain("out of order");
+    expect(error).toMatchObject({ code, details: { status, attempts: 3 } });
+    expect(error.message).toContain(message);
     expect(fixture.server.requests).toHaveLength(3);
   });
 
-  test.each([400, 403, 404, 422])("does not retry %i", async (status) => {
+  test.each([
+    [400, "model_failed"],
+    [401, "model_unauthorized"],
+    [403, "model_failed"],
+    [404, "model_not_found"],
+    [422, "model_failed"],
+  ])("does not retry %i: %s", async (status, code) => {
     const { error } = await fail({}, { fault: { kind: "status", status, message: "you are wrong" } });
-    expect(error).toMatchObject({ code: "model_failed", details: { status } });
+    expect(error).toMatchObject({ code, details: { status } });
     expect(fixture.server.requests).toHaveLength(1);
   });
 
@@ -270,7 +287,7 @@ describe.each(PROVIDER_WIRES)("$name", (wire) => {
     const model = await resolveModel({ provider, ...choice });
     const call = callModel(model, request, recordListener().listener);
     const error = (await call.catch((thrown: unknown) => thrown)) as LoomError;
-    expect(error).toMatchObject({ code: "model_failed", details: { status: 401 } });
+    expect(error).toMatchObject({ code: "model_unauthorized", details: { status: 401 } });
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(apiKey);
     expect(JSON.stringify([error.message, error.details])).not.toContain(apiKey);
   });

@@ -49,7 +49,7 @@ describe("listModels", () => {
     const { url } = await start("x");
     const refused = listModels({ provider: "vllm", baseURL: url, apiKey: "very-secret-key" });
     await expect(refused).rejects.toMatchObject({
-      code: "model_failed",
+      code: "model_unauthorized",
       message: "The models of vllm could not be listed: status 401",
     });
     const gone = listModels({ provider: "vllm", baseURL: "http://127.0.0.1:9/v1", apiKey: "very-secret-key" });

@@ -1,5 +1,5 @@
 // Reasoning with the real provider packages: what is requested, what is shown, and that the next turn is valid.
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { agent, type AgentOptions } from "../../src/agents/index.ts";
 import { expectValid } from "../../src/engine/sender.contract.ts";
 import { MemoryLog } from "../../src/log/index.ts";
@@ -111,6 +111,25 @@ describe("a provider that refuses", () => {
     await converse(model, { reasoning: name === LOCAL ? "low" : "auto" });
     const asked = server.requests.map(({ body }) => askedFor(body) !== undefined);
     expect(asked).toEqual([true, false, false]);
+  });
+
+  it("is reported, and asked for reasoning again when the refusal expires", async () => {
+    const refused = refusal("thinking is not supported on this model");
+    const model = await open(ANTHROPIC, [refused, { text: "1" }, { text: "2" }, { text: "3" }]);
+    await using helper = agent({ model, callOptions: { refusalMs: 60_000 } });
+    const now = vi.spyOn(performance, "now");
+    onTestFinished(() => now.mockRestore());
+    const since = performance.now();
+    const { errors } = await helper.run("Hello");
+    expect(errors).toMatchObject([{ code: "model_feature_refused" }]);
+    expect(errors[0]?.message).toMatch(
+      /^anthropic.+ refused the reasoning level auto; continuing without it for 60 s\. .+ thinking is not supported/,
+    );
+    now.mockReturnValue(since + 59_000);
+    expect((await helper.run("Hello")).errors).toEqual([]);
+    now.mockReturnValue(since + 3_600_000);
+    expect((await helper.run("Hello")).errors).toEqual([]);
+    expect(server.requests.map(({ body }) => askedFor(body) !== undefined)).toEqual([true, false, false, true]);
   });
 
   it("is not asked again if it refuses something else", async () => {

@@ -1,7 +1,7 @@
 // Structured output with the real provider packages: the form of the schema on the wire, and a provider that rejects it.
-import { afterEach, expect, it } from "vitest";
-import { agent } from "../../src/agents/index.ts";
-import { type ModelName, resolveModel } from "../../src/models/index.ts";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
+import { agent, type RunResult } from "../../src/agents/index.ts";
+import { type LanguageModel, type ModelName, resolveModel } from "../../src/models/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/protocol/index.ts";
 import { type ProviderServer, startProviderServer } from "./provider-server.ts";
 
@@ -68,8 +68,12 @@ function listObjects(schema: Json | undefined): readonly JsonObject[] {
 
 async function run(name: ModelName, kind: "tot" | "got"): Promise<string> {
   const model = await resolveModel({ ...name, baseURL: server.url, apiKey: server.key });
+  return (await ask(model, kind)).reply;
+}
+
+async function ask(model: LanguageModel, kind: "tot" | "got"): Promise<RunResult> {
   await using helper = agent({ kind, model, callOptions: { maxRetries: 0 } });
-  return (await helper.run("Which way?")).reply;
+  return await helper.run("Which way?");
 }
 
 it.each(WIRES)("$provider/$model receives strict schemas", async (name, read, isStrict) => {
@@ -100,4 +104,24 @@ it.each(WIRES)("$provider/$model is asked again without a schema that it rejects
   expect(await run(name, "tot")).toBe("Done.");
   const formats = server.requests.map(({ body }) => read(body as Body) !== undefined);
   expect(formats).toEqual([true, false, false, false, false]);
+});
+
+it("reports a schema that the provider rejects, and sends schemas again when the refusal expires", async () => {
+  server = await startProviderServer();
+  const [name, read] = WIRES[2]!;
+  let isRejected = true;
+  server.script = ({ body }) =>
+    read(body as Body) === undefined || !isRejected
+      ? { text: answerFor(body) }
+      : { fault: { kind: "status", status: 400, message: "This response format is unavailable" } };
+  const model = await resolveModel({ ...name, baseURL: server.url, apiKey: server.key });
+  const { errors } = await ask(model, "tot");
+  expect(errors).toMatchObject([{ code: "model_feature_refused" }]);
+  expect(errors[0]?.message).toMatch(/^vllm.+ refused structured output; continuing without it for 600 s\. /);
+  isRejected = false;
+  const now = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 601_000);
+  onTestFinished(() => now.mockRestore());
+  server.requests.length = 0;
+  expect((await ask(model, "tot")).errors).toEqual([]);
+  expect(server.requests.map(({ body }) => read(body as Body) !== undefined)).toEqual([true, true, true, false]);
 });

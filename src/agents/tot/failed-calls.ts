@@ -6,12 +6,12 @@
  */
 import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
 import type { NodeContext } from "../../graph/index.ts";
+import { PROVIDER_FAILURES } from "../../models/model-fault.ts";
 import { createWarning } from "./ask-model.ts";
 
 /** A failed call, stored as its result. */
 export type CallFailure = { readonly code: ErrorCode; readonly message: string };
 
-const CODES: readonly ErrorCode[] = ["model_failed", "model_timeout", "model_stream_cut"];
 /** After this many failures without a success, no further call is started. */
 const MAX_FIRST = 8;
 
@@ -26,7 +26,7 @@ export class FailedCalls {
 
   /** Undefined if the error must be rethrown. */
   recover(error: unknown): CallFailure | undefined {
-    if (!isLoomError(error) || !CODES.includes(error.code)) return undefined;
+    if (!isLoomError(error, ...PROVIDER_FAILURES)) return undefined;
     return { code: error.code, message: error.message };
   }
 

@@ -113,6 +113,7 @@ describe("errors", () => {
 
   it.each([
     ["offline/offline failed: 离线模型按要求出错。", "model_failed", "模型服务暂时不可用，请稍后重试"],
+    ["openai/gpt-5 rejected the API key (status 401)", "model_unauthorized", "模型配置有误：服务商拒绝了 API 密钥"],
     ["openai/gpt-5 returned an empty answer (finish reason: stop)", "model_empty", "模型没有给出回答，请重试"],
   ])("does not show %j, which is for developers", (message, code, error) => {
     const [frame] = encode([{ type: "error", message, code }], "现在怎么办？");

@@ -17,6 +17,23 @@ interface ErrorText {
 const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   // Models
   model_failed: { en: "The model service is unavailable; try again later", zh: "模型服务暂时不可用，请稍后重试" },
+  model_unauthorized: {
+    en: "The model is not set up: the provider rejected its API key",
+    zh: "模型配置有误：服务商拒绝了 API 密钥",
+  },
+  model_not_found: {
+    en: "The model is not set up: the provider does not have it",
+    zh: "模型配置有误：服务商没有该模型",
+  },
+  model_rate_limited: {
+    en: "The model's rate limit or quota is reached; try again later",
+    zh: "已达到模型的速率限制或配额，请稍后重试",
+  },
+  model_unavailable: { en: "The model service is unavailable; try again later", zh: "模型服务暂时不可用，请稍后重试" },
+  model_feature_refused: {
+    en: "The model refused a feature and continues without it",
+    zh: "模型拒绝了一项功能，已在不使用该功能的情况下继续",
+  },
   model_timeout: { en: "The model did not answer in time; try again later", zh: "模型响应超时，请稍后重试" },
   model_stream_cut: { en: "The model's answer was cut off; try again", zh: "模型的回答中断，请重试" },
   model_output_cut: { zh: "模型的回答不完整" },

@@ -7,6 +7,11 @@ import { ERROR_CODES, type ErrorCode } from "../../protocol/index.ts";
 /** Messages with names and numbers only, or from the model provider about the call. */
 const NEVER_QUOTING: ReadonlySet<string> = new Set<ErrorCode>([
   "model_failed",
+  "model_unauthorized",
+  "model_not_found",
+  "model_rate_limited",
+  "model_unavailable",
+  "model_feature_refused",
   "model_timeout",
   "model_stream_cut",
   "model_output_too_large",

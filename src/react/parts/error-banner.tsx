@@ -14,6 +14,11 @@ import { cutText } from "../../protocol/cut-text.ts";
 /** Summaries by error code. The message of an error comes in the language of its sender. */
 const EN_LEADS: ReadonlyMap<string, string> = new Map([
   ["model_failed", "The model failed."],
+  ["model_unauthorized", "The provider rejected the API key."],
+  ["model_not_found", "The provider does not have this model."],
+  ["model_rate_limited", "The model's rate limit or quota is reached. Try again later."],
+  ["model_unavailable", "The model is unavailable. Try again later."],
+  ["model_feature_refused", "The model refused a feature and continues without it."],
   ["model_timeout", "The model timed out."],
   ["model_stream_cut", "The model's response was cut off."],
   ["missing_key", "The model's API key is missing."],
@@ -29,6 +34,11 @@ const EN_LEADS: ReadonlyMap<string, string> = new Map([
 
 const ZH_LEADS: ReadonlyMap<string, string> = new Map([
   ["model_failed", "模型出错。"],
+  ["model_unauthorized", "模型服务商拒绝了 API 密钥。"],
+  ["model_not_found", "模型服务商没有该模型。"],
+  ["model_rate_limited", "已达到模型的速率限制或配额，请稍后重试。"],
+  ["model_unavailable", "模型暂时不可用，请稍后重试。"],
+  ["model_feature_refused", "模型拒绝了一项功能，已在不使用该功能的情况下继续。"],
   ["model_timeout", "模型响应超时。"],
   ["model_stream_cut", "模型的回答已中断。"],
   ["missing_key", "缺少模型的 API 密钥。"],

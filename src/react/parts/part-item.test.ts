@@ -250,6 +250,8 @@ describe("ErrorBanner", () => {
   it.each([
     ["en", "model_failed", "The model failed.", "no model"],
     ["zh", "model_failed", "模型出错。", "no model"],
+    ["en", "model_rate_limited", "The model&#x27;s rate limit or quota is reached. Try again later.", "no model"],
+    ["zh", "model_unauthorized", "模型服务商拒绝了 API 密钥。", "no model"],
     ["zh", "constructor", "出错了。", "no model"],
     ["zh", undefined, "出错了。", ""],
   ] as const)("starts with a summary in the UI language: %s, %s", (language, code, lead, message) => {
