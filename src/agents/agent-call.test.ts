@@ -1,6 +1,6 @@
 // Calls that end early, at any point, leave nothing running and nothing open.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import {
   collect,
@@ -329,10 +329,52 @@ describe("a call whose log fails", () => {
     },
   );
 
-  it.each(paths)("by %s: is rejected if another process writes the session", async (path) => {
-    const fixture = await createFacadeFixture([]);
+  it.each(paths)("by %s: is rejected if another process writes the session and it may not wait", async (path) => {
+    const fixture = await createFacadeFixture([], { sessionWaitMs: 0 });
     await using _held = await openSession(fixture.log, SESSION);
-    const { error } = await call(fixture, path, { sessionId: SESSION });
-    expect(error).toMatchObject({ code: "lease_held" });
+    for (const whenBusy of [undefined, "enqueue", "reject", "interrupt"] as const) {
+      const { error } = await call(fixture, path, { sessionId: SESSION, ...(whenBusy && { whenBusy }) });
+      expect(error).toMatchObject({ code: "lease_held" });
+    }
+  });
+
+  it("waits while another process writes the session: all calls of two agents run, one at a time", async () => {
+    const one = await createFacadeFixture(() => ({ text: "x" }));
+    const two = await createFacadeFixture(() => ({ text: "x" }), { log: one.log });
+    const calls = Array.from({ length: 20 }, (_, index) =>
+      [one, two][index % 2]!.agent.run(`${index}`, { sessionId: SESSION }),
+    );
+    const results = await Promise.all(calls);
+    expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => "completed"));
+    await expectNothingLeft(one.log);
+  });
+
+  it("can be cancelled while it waits for another process", async () => {
+    const { agent: actor, log } = await createFacadeFixture([]);
+    await using _held = await openSession(log, SESSION);
+    const abort = new AbortController();
+    const attempts = vi.spyOn(log, "acquire");
+    onTestFinished(() => attempts.mockRestore());
+    const run = failureOf(actor.run("x", { sessionId: SESSION, signal: abort.signal }));
+    await vi.waitUntil(() => attempts.mock.calls.length > 1);
+    abort.abort();
+    expect(await run).toMatchObject({ code: "cancelled" });
+  });
+
+  it("does not wait for the run around it, which another agent executes", async () => {
+    const inner = await createFacadeFixture([]);
+    const nested: unknown[] = [];
+    const tool = defineTool({
+      name: "nest",
+      description: "Calls the other agent",
+      input: z.object({}),
+      execute: async () => {
+        nested.push(await failureOf(inner.agent.run("x", { sessionId: SESSION })));
+        return "done";
+      },
+    });
+    const outer = await createFacadeFixture(calls("nest"), { log: inner.log, tools: [tool] });
+    await outer.agent.run("x", { sessionId: SESSION });
+    expect(nested).toMatchObject([{ code: "lease_held" }]);
   });
 });

@@ -5,6 +5,7 @@
  * caller gets the result or the error.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import type { OnInterruption, Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
 import type { Log, LogEntry } from "../log/index.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
@@ -22,6 +23,7 @@ import { AttachmentLoader, type FileStorage } from "./load-attachments.ts";
 import type { OutputFormat, OutputOptions } from "./output-format.ts";
 import { describeIds, findCause, type RunIds, RunResultFold, type RunResult } from "./run-result.ts";
 import type { HeldSession } from "./session-pool.ts";
+import { findParentCall } from "./parent-call.ts";
 import { writeHistory } from "./write-history.ts";
 
 /** Options of one call of `run`, `stream` or `events`. */
@@ -38,8 +40,9 @@ export interface AgentCallOptions extends OutputOptions {
   /** The conversation that the message belongs to. Default: a new session. */
   readonly sessionId?: string;
   /**
-   * What to do while another run of the session is live: wait for its turn in this process (`enqueue`, the default),
-   * fail with `run_live` (`reject`), or cancel the live run (`interrupt`).
+   * What to do while another run of the session is live: wait for its turn (`enqueue`, the default), fail with
+   * `run_live` (`reject`), or cancel the live run (`interrupt`). If another process, another agent or an `openSession`
+   * holds the session, `enqueue` waits for up to `sessionWaitMs`; the others fail with `lease_held`.
    */
   readonly whenBusy?: RunRequest["whenBusy"];
   /** Answers approval requests. Default: the agent's `approve`. */
@@ -71,13 +74,15 @@ export interface AgentCallHost {
   enqueue(request: CallQueueRequest): QueuedCall;
   enterContext(ids: RunIds): ContextRunner;
   acquire(sessionId: string, isNamed: boolean): Promise<HeldSession>;
+  /** Maximum milliseconds to wait for a session that another writer holds. */
+  readonly sessionWaitMs: number;
   expectRun(run: { readonly sessionId: string; readonly runId: string }): void;
   executeRun(log: Log, run: Run, options: ExecuteRunOptions): Promise<unknown>;
   /** True for the runs of active calls. */
   isActive(runId: string): boolean;
   report(error: unknown): string;
-  /** Reports an error of the caller's `approve`. Without `onError`, it is shown as a process warning. */
-  reportApproval(error: unknown): string;
+  /** Like `report`. Without `onError`, the error is shown as a process warning. */
+  reportOrWarn(error: unknown): string;
   /** Resolves when the callbacks have handled the events so far, or after a time limit. */
   flushCallbacks(): Promise<unknown>;
   onReleased(call: AgentCall): void;
@@ -155,7 +160,7 @@ export class AgentCall {
       this.#queued = this.#host.enqueue({ sessionId, runId, whenBusy, onInterrupt });
       this.#runInContext = this.#host.enterContext(this.ids);
       this.#host.expectRun({ sessionId, runId });
-      this.#held = await this.#host.acquire(sessionId, this.#request.sessionId !== undefined);
+      this.#held = await this.#acquire(this.#queued);
       this.#assertNotStopped();
       await this.#waitForTurn(this.#queued, this.#held.session);
       this.#run = await this.#start(this.#held.session);
@@ -166,6 +171,32 @@ export class AgentCall {
     this.#finished = this.#finish(this.#run, this.#held);
     // `stream` does not await this promise before the end.
     this.#finished.catch(() => undefined);
+  }
+
+  /** Opens the session. While another writer holds it, the call whose turn it is tries again. */
+  async #acquire(queued: QueuedCall): Promise<HeldSession> {
+    const { sessionId: given, whenBusy = "enqueue" } = this.#request;
+    const { sessionId } = this.ids;
+    // The run around a call cannot end before the call, so that waiting for it would not help.
+    const mayWait = whenBusy === "enqueue" && findParentCall()?.run.sessionId !== sessionId;
+    let since: number | undefined;
+    let isReported = false;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      try {
+        return await this.#host.acquire(sessionId, given !== undefined);
+      } catch (error) {
+        if (!mayWait || !isLoomError(error, "lease_held")) throw error;
+        await Promise.race([queued.turn, this.#stopSignal.promise]);
+        since ??= performance.now();
+        const waitedMs = performance.now() - since;
+        if (waitedMs >= this.#host.sessionWaitMs) throw error;
+        if (!isReported && waitedMs >= REPORT_WAIT_MS) {
+          this.#host.reportOrWarn(this.toCallerError(error));
+          isReported = true;
+        }
+      }
+      await setTimeout(pauseMs, undefined, { signal: this.#loading.signal });
+    }
   }
 
   async #waitForTurn(queued: QueuedCall, session: Session): Promise<void> {
@@ -296,7 +327,7 @@ export class AgentCall {
     const run = this.#run;
     if (run === undefined) return;
     const { approve, requestId } = this.#request;
-    const report = (error: unknown): string => this.#host.reportApproval(error);
+    const report = (error: unknown): string => this.#host.reportOrWarn(error);
     void this.#runInContext(() => answerApproval(run, event, { nodeId, approve, requestId, report }));
   }
 
@@ -370,6 +401,12 @@ export class AgentCall {
     return new LoomError(code, message, { ...details, ...ids }, { cause: findCause(known) });
   }
 }
+
+/** Pauses between two attempts to open a session that another writer holds, in milliseconds. */
+const FIRST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 500;
+/** A longer wait is reported: the session may be held by mistake. */
+const REPORT_WAIT_MS = 10_000;
 
 const LEASE_HELD_HINT = "close it in the other agent, process or `openSession`, or wait until its lease expires";
 

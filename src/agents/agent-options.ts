@@ -45,6 +45,11 @@ export interface AgentLifeOptions {
   readonly approve?: Approve;
   /** Maximum simultaneous calls of `run` and `stream`, waiting ones included; code `too_many_open`. Default: 1,000. */
   readonly maxCalls?: number;
+  /**
+   * Milliseconds that a call of `run` and `stream` waits for a session that another process, another agent or an
+   * `openSession` holds; code `lease_held`. A wait of more than 10 s is reported to `onError`. Default: 600,000.
+   */
+  readonly sessionWaitMs?: number;
   /** Maximum bytes of a call's `context` as JSON; code `invalid_command`. Default: 16,384. */
   readonly maxContextBytes?: number;
   /**
@@ -168,6 +173,7 @@ const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unkno
   approve: [(value) => value === "wait" || typeof value === "function", 'a function or "wait"'],
   callbackWaitMs: [(value) => typeof value === "number" && value >= 0, "a number of milliseconds from 0"],
   maxCalls: [isCount, "an integer from 1"],
+  sessionWaitMs: [(value) => typeof value === "number" && value >= 0, "a number of milliseconds from 0"],
   maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
   reasoning: [isReasoningLevel, `one of ${REASONING_LEVELS.join(", ")}`],
   caching: [(value) => typeof value === "boolean", "true or false"],

@@ -222,7 +222,7 @@ describe("run and stream", () => {
       details: ids,
     });
     const session = await actor.openSession(log, "s");
-    const held = await failureOf(actor.run("x", options));
+    const held = await failureOf(actor.run("x", { ...options, whenBusy: "reject" }));
     expect(held).toMatchObject({ code: "lease_held", details: ids });
     expect(held.message).toContain("close it in the other agent");
     await session.close();

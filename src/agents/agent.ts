@@ -75,6 +75,7 @@ type RecoveryHandlers = Pick<SessionOptions, "maxAttempts"> &
   >;
 
 const CALLBACK_WAIT_MS = 1000;
+const SESSION_WAIT_MS = 600_000;
 
 /**
  * Creates an agent that answers messages with a model and tools.
@@ -440,7 +441,7 @@ export class Agent {
 
   #createCalls(): AgentCalls {
     const { log, memory, approve, maxCalls, maxContextBytes, onError } = this.#options;
-    const { callbackWaitMs = CALLBACK_WAIT_MS } = this.#options;
+    const { callbackWaitMs = CALLBACK_WAIT_MS, sessionWaitMs = SESSION_WAIT_MS } = this.#options;
     const sessions = new AgentSessions({
       log,
       memory,
@@ -458,7 +459,8 @@ export class Agent {
       expectRun: (run: { readonly sessionId: string; readonly runId: string }) => this.#observation.expectRun(run),
       executeRun: (into: Log, run: Run, runOptions: ExecuteRunOptions) => this.executeRun(into, run, runOptions),
       report: (error: unknown) => this.#reporter.report(error),
-      reportApproval: (error: unknown) => this.#reporter.reportOrWarn(error),
+      sessionWaitMs,
+      reportOrWarn: (error: unknown) => this.#reporter.reportOrWarn(error),
       flushCallbacks: async () => this.#callbacks?.flush(limitTimer(callbackWaitMs)),
     };
     const { hasOutput } = this;

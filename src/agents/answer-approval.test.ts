@@ -28,9 +28,19 @@ async function findRecord(log: Log, type = "tool_approval"): Promise<{ readonly 
 }
 
 describe("approval", () => {
-  it("is rejected without approve, and the model learns why", async () => {
+  it("is rejected without approve, and the model and the caller learn why", async () => {
     const { agent, ran, model, log } = await createFacadeFixture(removes);
-    expect(await agent.run("Remove /a")).toMatchObject({ reply: "Done." });
+    const { reply, errors } = await agent.run("Remove /a");
+    expect(reply).toBe("Done.");
+    expect(errors).toEqual([
+      {
+        code: "approval_unavailable",
+        stage: "tool_execute",
+        message: expect.stringMatching(
+          /^The tool remove needs approval and was not run\. Set the option `approve`/,
+        ) as string,
+      },
+    ]);
     expect(ran).toEqual([]);
     const seen = JSON.stringify(model.prompts[1]);
     expect(seen).toContain("needs approval, which is not available here");

@@ -1,12 +1,12 @@
 /**
  * Answers the approval requests of `run` and `stream`. There is no user to ask, so the caller's `approve` decides;
- * without it, requests are rejected.
+ * without it, requests are rejected and the run reports it.
  *
  * Invariant: every request is answered, left to another process (`wait`), or ends with its run.
  */
 import type { Run } from "../engine/index.ts";
 import type { ApprovalReply } from "../engine/run-contract.ts";
-import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type ErrorCode, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { ErrorEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
 
 /** A tool call that needs approval. */
@@ -54,8 +54,11 @@ export async function answerApproval(
   const { call_id: callId, name, arguments: asked } = event;
   if (approve === "wait" || callId === undefined) return;
   try {
-    if (approve === undefined)
+    if (approve === undefined) {
+      const message = `The tool ${name} needs approval and was not run. ${NO_APPROVE}`;
+      run.emit(describeProblem(event, "approval_unavailable", message), { nodeId }).catch(report);
       return await sendReply(run, { callId, decision: "rejected", code: "approval_unavailable" });
+    }
     const { sessionId, runId, signal } = run;
     // A copy, because the call runs with the arguments of the request or those of the decision.
     const copy = structuredClone(asked);
@@ -64,18 +67,17 @@ export async function answerApproval(
   } catch (error) {
     // There is no decision, or it could not be written. The request must not stay open.
     if (run.status !== "live") return;
-    const failure: ErrorEvent = {
-      type: "error",
-      message: `The approval of ${name} failed because of an error in \`approve\``,
-      code: "approval_failed",
-      stage: "tool_execute",
-      recoverable: true,
-      call_id: callId,
-      details: { error_id: report(error) },
-    };
-    run.emit(failure, { nodeId }).catch(report);
+    const message = `The approval of ${name} failed because of an error in \`approve\``;
+    const details = { error_id: report(error) };
+    run.emit({ ...describeProblem(event, "approval_failed", message), details }, { nodeId }).catch(report);
     await sendReply(run, { callId, decision: "rejected", code: "approval_failed" }).catch(report);
   }
+}
+
+const NO_APPROVE = "Set the option `approve` of the agent or of the call, or answer the request with `events`";
+
+function describeProblem({ call_id }: ToolApprovalEvent, code: ErrorCode, message: string): ErrorEvent {
+  return { type: "error", message, code, stage: "tool_execute", recoverable: true, ...(call_id && { call_id }) };
 }
 
 async function sendReply(run: Run, reply: ApprovalReply): Promise<void> {

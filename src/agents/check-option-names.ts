@@ -24,6 +24,7 @@ export const LIFE_OPTION_NAMES: OptionNames<AgentLifeOptions> = {
   memory: true,
   approve: true,
   maxCalls: true,
+  sessionWaitMs: true,
   maxContextBytes: true,
   onInterruption: true,
   maxAttempts: true,
