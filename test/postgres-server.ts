@@ -53,7 +53,7 @@ export interface PostgresServerOptions {
   readonly isDurable?: boolean;
   /** Further settings, such as `ssl`. */
   readonly settings?: { readonly [name: string]: string };
-  /** Texts of files in the data folder, such as `pg_hba.conf`. */
+  /** Texts of files in the data folder, such as `pg_hba.conf`, or `standby.signal` for a standby. */
   readonly files?: { readonly [name: string]: string };
 }
 
@@ -210,7 +210,7 @@ async function findPort(): Promise<number> {
 
 /** A server that starts listens already, and refuses connections. */
 function isReady(data: string): boolean {
-  return readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[7]?.startsWith("ready") === true;
+  return /^(?:ready|standby)/.test(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[7] ?? "");
 }
 
 async function isListening(port: number): Promise<boolean> {

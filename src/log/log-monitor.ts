@@ -5,16 +5,18 @@ import type { LoomError } from "../protocol/index.ts";
 export interface LogMonitor {
   /** What keeps changes from being stored, as far as known; undefined if nothing does. */
   readonly fault: LoomError | undefined;
+  /** What works only in part although changes are stored, as far as known; undefined if nothing does. */
+  readonly warning?: LoomError | undefined;
   /**
    * Writes and syncs a small change, at most once per second, and returns the fault. Also finds files that were deleted
    * or replaced, and a store that takes too long. Never rejects.
    */
   check(): Promise<LoomError | undefined>;
   /**
-   * Calls `listener` whenever the fault changes, and checks every second for deleted files and, while there is a fault,
+   * Calls `listener` whenever the fault or the warning changes, and checks every second for deleted files and, while there is a fault,
    * whether it is gone. `writer_failed` is final: the log has to be opened again. Returns a function that stops this.
    */
-  watch(listener: (fault: LoomError | undefined) => void): () => void;
+  watch(listener: (fault: LoomError | undefined, warning?: LoomError) => void): () => void;
   measure(): LogSizes;
 }
 

@@ -9,6 +9,7 @@ const TRANSIENT: ReadonlySet<string> = new Set(["40001", "40P01"]);
 /** Errors of the package `pg` that have no code. */
 const LOST =
   /^(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded)|Query read timeout|The server does not)/;
+const TIMEOUT = /^(?:Query read timeout|timeout exceeded when trying to connect)/;
 /** Errors of name resolution and of sockets. */
 const SOCKET = /^(?:E[A-Z]+)$/;
 
@@ -43,6 +44,11 @@ export function isUnavailable(error: unknown): boolean {
   const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
   if (error instanceof AggregateError) return error.errors.every(isUnavailable);
   return (typeof code === "string" && SOCKET.test(code)) || LOST.test(message);
+}
+
+/** Whether a statement, or waiting for a free connection, took too long. The database may be away, or only slow. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && TIMEOUT.test(error.message);
 }
 
 /** Whether the transaction lost against another one and can be repeated. */

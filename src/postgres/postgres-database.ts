@@ -15,7 +15,7 @@ import type pg from "pg";
 import type { Client, ClientConfig, Pool, PoolClient } from "pg";
 import { LoomError } from "../protocol/loom-error.ts";
 import { loadPackage } from "../protocol/load-package.ts";
-import { asPostgresError, isServerError, isTransient, isUnavailable } from "./as-postgres-error.ts";
+import { asPostgresError, isServerError, isTimeout, isTransient, isUnavailable } from "./as-postgres-error.ts";
 import { type PostgresOptions, type PostgresSettings, readPostgresOptions } from "./postgres-options.ts";
 
 /** Time to connect. */
@@ -71,6 +71,7 @@ export class PostgresDatabase {
   readonly settings: PostgresSettings;
   /** Duration of the leases of this process, in milliseconds. Other processes should have the same. */
   leaseMs = LEASE_MS;
+  readonly #url: string;
   readonly #driver: Driver;
   readonly #pool: Pool;
   readonly #schema: string;
@@ -79,6 +80,8 @@ export class PostgresDatabase {
   readonly #closing = new AbortController();
   /** True inside of `waitLonger`. */
   readonly #waitsLonger = new AsyncLocalStorage<true>();
+  /** Whether the database accepts a new connection, while that is tested. */
+  #probe: Promise<boolean> | undefined;
   #fault: LoomError | undefined;
   #failedAt = 0;
   #recoveredAt = Number.NEGATIVE_INFINITY;
@@ -89,6 +92,7 @@ export class PostgresDatabase {
     const { host, pathname } = new URL(url);
     this.where = `${host}${pathname}`;
     this.settings = settings;
+    this.#url = url;
     this.#driver = driver;
     this.#schema = driver.escapeIdentifier(settings.schema);
     const { maxConnections: max } = settings;
@@ -201,11 +205,7 @@ export class PostgresDatabase {
    * @internal
    */
   async connectListener(): Promise<Client> {
-    const client = new this.#driver.Client(this.#configure(this.settings.listenUrl));
-    // Without a listener, a lost connection would end the process.
-    client.on("error", () => undefined);
-    await client.connect();
-    return client;
+    return this.#connect(this.settings.listenUrl);
   }
 
   /** Replaces `@.` by the schema. */
@@ -247,16 +247,47 @@ export class PostgresDatabase {
         return value;
       } catch (error) {
         if (isTransient(error) && ++repeats <= MAX_REPEATS) continue;
-        const failure = asPostgresError(error, this.where);
-        if (!isUnavailable(failure)) {
-          this.#setFault(undefined);
-          throw failure;
-        }
+        const failure = await this.#explain(error);
+        const isAway = isUnavailable(failure);
+        this.#setFault(isAway ? failure : undefined);
+        if (!isAway && failure.code !== "store_timeout") throw failure;
         const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10), MAX_PAUSE_MS);
-        this.#setFault(failure);
         if (this.#closing.signal.aborted || performance.now() - began + pauseMs > waitMs) throw failure;
         await pause(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       }
+    }
+  }
+
+  /** A slow statement is not an outage: after a timeout, a new connection decides whether the database is away. */
+  async #explain(cause: unknown): Promise<LoomError> {
+    const failure = asPostgresError(cause, this.where);
+    if (!isTimeout(cause) || this.#closing.signal.aborted) return failure;
+    this.#probe ??= this.#connects().finally(() => (this.#probe = undefined));
+    if (!(await this.#probe)) return failure;
+    const text = `A statement in the database ${this.where} took longer than ${this.settings.statementMs} ms`;
+    return new LoomError("store_timeout", text, { limit: this.settings.statementMs }, { cause });
+  }
+
+  async #connects(): Promise<boolean> {
+    try {
+      const client = await this.#connect(this.#url);
+      void client.end().catch(() => undefined);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #connect(url: string): Promise<Client> {
+    const client = new this.#driver.Client(this.#configure(url));
+    // Without a listener, a lost connection would end the process.
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw error;
     }
   }
 

@@ -19,7 +19,10 @@ export interface PostgresOptions {
   readonly waitMs?: number;
   /** The same for reads, credentials and limits of clients. What runs read waits `waitMs`. Default: 3,000. */
   readonly readWaitMs?: number;
-  /** Maximum time of one statement in milliseconds. A longer one counts as a lost connection. Default: 30,000. */
+  /**
+   * Maximum time of one statement in milliseconds. After a longer one, changes are repeated within `waitMs`, and throw
+   * `store_timeout` if the database is available. Default: 30,000.
+   */
   readonly statementMs?: number;
 }
 

@@ -85,6 +85,8 @@ export const ERROR_CODES = {
   store_full: "system",
   store_busy: "system",
   store_unavailable: "system",
+  store_timeout: "timeout",
+  store_degraded: "system",
   store_read_only: "system",
   store_corrupt: "system",
   store_newer: "system",

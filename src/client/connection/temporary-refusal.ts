@@ -6,6 +6,7 @@ import type { Refusal } from "../transport.ts";
 const TEMPORARY_CODES: readonly ErrorCode[] = [
   "store_busy",
   "store_unavailable",
+  "store_timeout",
   "store_failed",
   "internal_error",
   "backlog_full",

@@ -11,15 +11,22 @@ import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const POLL = `SELECT session_id AS "sessionId", key, changes FROM @.sessions WHERE session_id = ANY($1::text[])`;
 
-/** Interval of polls while nothing listens, and of attempts to listen again. */
+/** Intervals of polls for changes and for released sessions while nothing listens. */
 const DEAF_POLL_MS = 100;
+const DEAF_SWEEP_MS = 1000;
+/** Pause after the first failed attempt to listen, which doubles with each further one, and the longest pause. */
 const RETRY_MS = 1000;
+const MAX_RETRY_MS = 30_000;
 
 export interface ChangeWatcherOptions {
   readonly db: PostgresDatabase;
   readonly feed: Feed;
   readonly writer: string;
   readonly pollMs: number;
+  /** Default: 1,000. */
+  readonly retryMs?: number;
+  /** Called with the reason when two attempts to listen have failed although the database answers, and when it listens. */
+  readonly onDeaf?: (reason: unknown) => void;
 }
 
 /** Incarnation and number of changes of a session when it was last read; undefined if it does not exist. */
@@ -37,7 +44,10 @@ export class ChangeWatcher {
   #isPollDue = false;
   #isRunning = false;
   #isConnecting = false;
-  #triedAt = Number.NEGATIVE_INFINITY;
+  /** Attempts to listen that failed in a row. */
+  #failures = 0;
+  #retryAt = Number.NEGATIVE_INFINITY;
+  #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ChangeWatcherOptions) {
     this.#options = options;
@@ -119,14 +129,28 @@ export class ChangeWatcher {
   }
 
   #listen(): void {
-    if (this.#listener !== undefined || this.#isConnecting || performance.now() - this.#triedAt < RETRY_MS) return;
-    // Until it listens, released sessions are looked for as often as it tries.
-    this.#options.feed.hintOrphans();
+    if (this.#listener !== undefined) return;
+    const now = performance.now();
+    if (now - this.#sweptAt >= DEAF_SWEEP_MS) {
+      this.#sweptAt = now;
+      this.#options.feed.hintOrphans();
+    }
+    if (this.#isConnecting || now < this.#retryAt) return;
     this.#isConnecting = true;
-    this.#triedAt = performance.now();
     this.#connect()
-      .catch(() => undefined)
+      .then(
+        () => this.#options.onDeaf?.(undefined),
+        (error: unknown) => this.#onDeaf(error),
+      )
       .finally(() => (this.#isConnecting = false));
+  }
+
+  #onDeaf(error: unknown): void {
+    const { retryMs = RETRY_MS, db, onDeaf } = this.#options;
+    this.#retryAt = performance.now() + Math.min(retryMs * 2 ** this.#failures, MAX_RETRY_MS);
+    this.#failures++;
+    // A database that is away is reported as such, and by then other requests have noticed it.
+    if (this.#failures > 1 && this.#isRunning && db.fault === undefined) onDeaf?.(error);
   }
 
   async #connect(): Promise<void> {
@@ -140,7 +164,13 @@ export class ChangeWatcher {
       clearTimeout(this.#timer);
       this.#tick();
     });
-    await client.query(`LISTEN ${db.escape(channelOf(db))}`);
+    try {
+      await client.query(`LISTEN ${db.escape(channelOf(db))}`);
+    } catch (error) {
+      // Otherwise each attempt would leave a connection behind.
+      void client.end().catch(() => undefined);
+      throw error;
+    }
     if (!this.#isRunning) {
       await client.end();
       return;
@@ -148,6 +178,7 @@ export class ChangeWatcher {
     // Not in the types of the driver.
     (client as Client & { unref(): void }).unref();
     this.#listener = client;
+    this.#failures = 0;
     // What was written or released before the connection listened.
     this.pollSoon();
     this.#options.feed.hintOrphans();

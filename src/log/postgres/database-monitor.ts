@@ -3,6 +3,7 @@
  * database, and ends with the first one that does.
  */
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import { asPostgresError } from "../../postgres/as-postgres-error.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import type { LogMonitor, LogSizes } from "../log-monitor.ts";
 
@@ -18,10 +19,11 @@ export interface DatabaseMonitorOptions {
 
 export class DatabaseMonitor implements LogMonitor {
   readonly #options: DatabaseMonitorOptions;
-  readonly #listeners = new Set<(fault: LoomError | undefined) => void>();
+  readonly #listeners = new Set<Parameters<LogMonitor["watch"]>[0]>();
   readonly #stop: () => void;
   /** The database answers, but cannot store changes. */
   #fault: LoomError | undefined;
+  #warning: LoomError | undefined;
   #timer: NodeJS.Timeout | undefined;
   #check: Promise<LoomError | undefined> | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -37,14 +39,34 @@ export class DatabaseMonitor implements LogMonitor {
     return this.#options.db.fault ?? this.#fault;
   }
 
+  get warning(): LoomError | undefined {
+    return this.#warning;
+  }
+
+  /** `reason` says why the database refuses to send notifications; undefined if it does not. */
+  readonly onDeaf = (reason: unknown): void => {
+    if ((reason === undefined) === (this.#warning === undefined)) return;
+    const { db } = this.#options;
+    this.#warning =
+      reason === undefined
+        ? undefined
+        : new LoomError(
+            "store_degraded",
+            `The database sends no notifications, so changes of other processes are found later, by polls: ${asPostgresError(reason, db.where).message}`,
+            {},
+            { cause: reason },
+          );
+    this.#notify(this.fault);
+  };
+
   async check(): Promise<LoomError | undefined> {
     if (performance.now() - this.#checkedAt < CHECK_MS) return this.fault;
     this.#check ??= this.#runCheck().finally(() => (this.#check = undefined));
     return this.#check;
   }
 
-  watch(listener: (fault: LoomError | undefined) => void): () => void {
-    const own = (fault: LoomError | undefined): void => listener(fault);
+  watch(listener: Parameters<LogMonitor["watch"]>[0]): () => void {
+    const own: typeof listener = (fault, warning) => listener(fault, warning);
     this.#listeners.add(own);
     this.#timer ??= setInterval(() => this.#onTimer(), CHECK_MS).unref();
     return () => {
@@ -105,6 +127,6 @@ export class DatabaseMonitor implements LogMonitor {
   }
 
   #notify(fault: LoomError | undefined): void {
-    for (const listener of this.#listeners) listener(fault);
+    for (const listener of this.#listeners) listener(fault, this.#warning);
   }
 }

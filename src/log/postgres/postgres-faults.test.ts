@@ -1,6 +1,6 @@
 // The log in PostgreSQL when connections break, the database goes away, and several processes write the same session.
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
 import { DATABASE_SAMPLES } from "../../../test/sampling.ts";
 import { startTcpProxy, type TcpProxy } from "../../../test/tcp-proxy.ts";
@@ -8,10 +8,16 @@ import { migratePostgres } from "../../postgres/migrate.ts";
 import { openPostgres } from "../../postgres/postgres-database.ts";
 import { isLoomError, type LoomError } from "../../protocol/index.ts";
 import { createEntry } from "../entry.ts";
+import { Feed } from "../feed.ts";
 import { followRecords } from "../follow-records.ts";
 import type { Lease, Log, LogEntry } from "../log.ts";
+import { LOG_LIMITS } from "../log-limits.ts";
+import { ChangeWatcher } from "./change-watcher.ts";
+import { DatabaseMonitor } from "./database-monitor.ts";
 import { openPostgresLog, type PostgresLog } from "./postgres-log.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
+
+const NOTHING_QUEUED = { queuedOperations: 0, queuedBytes: 0, sentGroups: 0, feedBytes: 0 };
 
 function note(sessionId: string, id: number, value: string): LogEntry {
   return createEntry({ envelope: { session_id: sessionId, event_id: id, ts: id }, event: { type: "custom", value } });
@@ -133,6 +139,63 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await stopping.close();
     await expect.poll(() => hints.hearing).toBeGreaterThan(before);
     expect(await hearing.listOrphans()).toEqual(["a", "b", "c"]);
+  });
+
+  test("leaves no connections behind while a database refuses to listen, reports that, and listens later", async () => {
+    const standby = await startPostgres({ files: { "standby.signal": "" } });
+    const [db, other] = [
+      await openPostgres(server.url, { listenUrl: standby.url, maxConnections: 2 }),
+      await openPostgres(standby.url, { maxConnections: 1 }),
+    ];
+    const monitor = new DatabaseMonitor({ db, measure: () => ({ ...NOTHING_QUEUED }) });
+    const reports: (string | undefined)[] = [];
+    monitor.watch((fault, warning) => reports.push(fault?.code ?? warning?.message));
+    const attempts = vi.spyOn(db, "connectListener");
+    const feed = new Feed(1000, LOG_LIMITS);
+    const { onDeaf } = monitor;
+    const watcher = new ChangeWatcher({ db, feed, writer: "w", pollMs: 5, retryMs: 10, onDeaf });
+    const countConnections = async (): Promise<number> => {
+      const count = "SELECT count(*) AS count FROM pg_stat_activity WHERE application_name = 'loom'";
+      return (await other.read<{ count: number }>(count))[0]?.count ?? 0;
+    };
+    try {
+      watcher.start();
+      await expect.poll(() => attempts.mock.calls.length, { timeout: 20_000 }).toBeGreaterThan(3);
+      // Only the one that counts, between two attempts.
+      await expect.poll(countConnections, { timeout: 20_000 }).toBe(1);
+      expect(reports).toEqual([expect.stringContaining("cannot execute LISTEN during recovery")]);
+      expect([monitor.fault, monitor.warning?.code]).toEqual([undefined, "store_degraded"]);
+      await other.read("SELECT pg_promote()", [], 60_000);
+      await expect.poll(() => monitor.warning, { timeout: 20_000 }).toBeUndefined();
+      expect(await countConnections()).toBe(2);
+    } finally {
+      watcher.stop();
+      monitor.close();
+      await Promise.all([db.close(), other.close()]);
+      await standby.stop();
+    }
+  });
+
+  test("is not ready while it is a standby, and a slow statement is not an outage", async () => {
+    const standby = await startPostgres({ files: { "standby.signal": "" } });
+    const db = await openPostgres(standby.url, { statementMs: 300, readWaitMs: 100, maxConnections: 1 });
+    const monitor = new DatabaseMonitor({ db, measure: () => ({ ...NOTHING_QUEUED }) });
+    try {
+      expect(await monitor.check()).toMatchObject({ code: expect.stringMatching(/^store_/) as string });
+      const faults: unknown[] = [];
+      db.onChange((fault) => faults.push(fault));
+      // The second waits for the connection of the first.
+      const slow = [db.read("SELECT pg_sleep(2)"), db.read("SELECT pg_sleep(2)")];
+      for (const { status, reason } of (await Promise.allSettled(slow)) as PromiseRejectedResult[]) {
+        expect(status).toBe("rejected");
+        expect(reason).toMatchObject({ code: "store_timeout", details: { limit: 300 } });
+      }
+      expect([db.fault, faults]).toEqual([undefined, []]);
+    } finally {
+      monitor.close();
+      await db.close();
+      await standby.stop();
+    }
   });
 
   test("has one writer of a session at any time, however many processes compete", async () => {

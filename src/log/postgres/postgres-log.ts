@@ -149,9 +149,10 @@ class PostgresLog implements Log {
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
     const writer = randomUUID();
     this.#notifier = new ChangeNotifier(db, writer, notifyMs);
-    this.#watcher = new ChangeWatcher({ db, feed: this.#feed, writer, pollMs });
     const measure = () => ({ ...this.#committer.load, feedBytes: this.#feed.bytes });
     this.#monitor = new DatabaseMonitor({ db, measure });
+    const { onDeaf } = this.#monitor;
+    this.#watcher = new ChangeWatcher({ db, feed: this.#feed, writer, pollMs, onDeaf });
   }
 
   get monitor(): LogMonitor {

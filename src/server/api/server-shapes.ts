@@ -8,7 +8,11 @@ export const SERVER_SHAPES = {
   }),
   Readiness: declareShape("Readiness of the server", "服务器就绪状态", {
     status: required(oneOf("ready", "not_ready"), "Whether the server is ready for requests", "是否可以处理请求"),
-    reasons: required(listOf(string), "Reasons why it is not ready; empty if it is", "未就绪的原因；就绪时为空"),
+    reasons: required(
+      listOf(string),
+      "Reasons why it is not ready, and what works only in part",
+      "未就绪的原因，以及仅部分可用的功能",
+    ),
   }),
   Version: declareShape("Version of the server", "服务器版本", {
     name: required(string, "Name of the package", "软件包名称"),

@@ -873,7 +873,7 @@ export interface Health {
 export interface Readiness {
   /** Whether the server is ready for requests */
   readonly status: "ready" | "not_ready";
-  /** Reasons why it is not ready; empty if it is */
+  /** Reasons why it is not ready, and what works only in part */
   readonly reasons: readonly string[];
 }
 

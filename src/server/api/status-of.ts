@@ -54,6 +54,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   audit_failed: 503,
   store_busy: 503,
   store_unavailable: 503,
+  store_timeout: 503,
   store_closed: 503,
   store_full: 507,
   quota_exceeded: 507,

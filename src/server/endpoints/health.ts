@@ -1,5 +1,6 @@
 /** Health, readiness and version of the server, for process supervisors, load balancers and clients. */
 import { DIALECT_NAMES } from "../../dialects/index.ts";
+import type { LoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { Health, Readiness, Version } from "../api/shapes.generated.ts";
 import type { ServerCore } from "../api/server-core.ts";
@@ -38,7 +39,9 @@ export const checkReadiness = defineOperation({
   handle: async (core) => {
     const reasons = await findReasons(core);
     const isReady = reasons.length === 0;
-    const readiness: Readiness = { status: isReady ? "ready" : "not_ready", reasons };
+    const { warning } = core.log.monitor ?? {};
+    const warnings = warning === undefined ? [] : [describeFault(core, warning)];
+    const readiness: Readiness = { status: isReady ? "ready" : "not_ready", reasons: [...reasons, ...warnings] };
     return Response.json(readiness, { status: isReady ? 200 : 503, headers: { "cache-control": "no-store" } });
   },
 });
@@ -68,10 +71,7 @@ async function findReasons(core: ServerCore): Promise<readonly string[]> {
 
 async function findStoreFault({ log, report }: ServerCore): Promise<string | undefined> {
   const fault = await log.monitor?.check();
-  if (fault !== undefined) {
-    const { message, errorId = "" } = toPublicError(report, fault);
-    return `${message.charAt(0).toLowerCase()}${message.slice(1)} (error ${errorId})`;
-  }
+  if (fault !== undefined) return describeFault({ report }, fault);
   const { promise: late, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(
     () => resolve(`the store did not respond within ${STORE_TIMEOUT_MS} ms`),
@@ -86,4 +86,9 @@ async function findStoreFault({ log, report }: ServerCore): Promise<string | und
   } finally {
     clearTimeout(timer);
   }
+}
+
+function describeFault({ report }: Pick<ServerCore, "report">, fault: LoomError): string {
+  const { message, errorId = "" } = toPublicError(report, fault);
+  return `${message.charAt(0).toLowerCase()}${message.slice(1)} (error ${errorId})`;
 }

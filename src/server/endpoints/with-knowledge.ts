@@ -27,6 +27,7 @@ const STORE_MESSAGES: { readonly [code in ErrorCode]?: string } = {
   store_full: "cannot be written: no space left",
   store_busy: "is locked by another process; try again in a moment",
   store_unavailable: "is not available at the moment; try again",
+  store_timeout: "took too long; try again",
   store_read_only: "is read-only",
   store_corrupt: "is damaged",
   store_newer: "was created by a newer version of Loom",

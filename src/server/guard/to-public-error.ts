@@ -42,6 +42,8 @@ const PUBLIC_MESSAGES: { readonly [code in ErrorCode]?: string } = {
   store_full: "The store cannot be written: no space left",
   store_busy: "The store is locked by another process; try again in a moment",
   store_unavailable: "The store is not available at the moment; try again",
+  store_timeout: "The store took too long; try again",
+  store_degraded: "The store works, but changes of other servers arrive late",
   store_read_only: "The store is read-only",
   store_corrupt: "The store is damaged",
   store_newer: "The store was created by a newer version of Loom",
