@@ -20,6 +20,16 @@ export function killServers(): void {
 
 /** Resolves when the server prints its URL. `hook` is a module that Node imports first. Call `killServers` at the end. */
 export async function startServe(store: string, args: readonly string[], hook?: string): Promise<ServerProcess> {
+  const { url, ...server } = spawnServe(store, args, hook);
+  return { url: await url, ...server };
+}
+
+/** Like `startServe`, but does not wait for the URL. */
+export function spawnServe(
+  store: string,
+  args: readonly string[],
+  hook?: string,
+): Omit<ServerProcess, "url"> & { readonly url: Promise<string> } {
   const kb = args.includes("--kb") ? [] : ["--kb", "none"];
   const node = [...nodeArgs(), ...(hook === undefined ? [] : ["--import", hook])];
   const child = spawn(process.execPath, [...node, COMMAND, "serve", "--port", "0", "--store", store, ...kb, ...args], {
@@ -44,5 +54,6 @@ export async function startServe(store: string, args: readonly string[], hook?: 
       settle({ code, out, err });
     });
   });
-  return { url: await promise, process: child, readErrors: () => err, ended };
+  promise.catch(() => undefined);
+  return { url: promise, process: child, readErrors: () => err, ended };
 }

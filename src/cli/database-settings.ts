@@ -18,6 +18,8 @@ import {
 
 export const STORE = "Store";
 
+const START_WAIT_MS = 300_000;
+
 const SCHEMA_NAME = "a schema name of at most 63 lower-case letters, digits and underscores";
 
 export const DATABASE_SETTINGS = {
@@ -48,6 +50,12 @@ export const DATABASE_SETTINGS = {
     POSTGRES_DEFAULTS.statementMs as number,
     "maximum time of one statement in the database",
   ),
+  "store-start-wait": define(
+    STORE,
+    durationOrNone,
+    START_WAIT_MS as number,
+    "time that a server that starts waits for a database that is not available",
+  ),
   "store-wait": define(
     STORE,
     durationOrNone,
@@ -66,6 +74,7 @@ interface DatabaseValues {
   readonly "store-listen-url"?: string | undefined;
   readonly "store-connections"?: number | undefined;
   readonly "store-timeout"?: number | undefined;
+  readonly "store-start-wait"?: number | undefined;
   readonly "store-wait"?: number | undefined;
 }
 

@@ -16,6 +16,14 @@ export async function openDatabase(url: string, options: PostgresOptions): Promi
     opened.adopt(await openPostgresCredentials(db), async (part) => part.close());
   return {
     address: url,
+    async waitForDatabase({ waitMs, onChange }) {
+      const unwatch = db.onChange(onChange);
+      try {
+        await db.read("SELECT 1", [], waitMs);
+      } finally {
+        unwatch();
+      }
+    },
     openCredentials,
     findCredentials: openCredentials,
     openLog: async (log) => opened.adopt(await openSharedPostgresLog(db, log), async (part) => part.close()),

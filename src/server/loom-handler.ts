@@ -5,7 +5,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { ErrorReporter } from "../engine/error-reporter.ts";
 import { createCallbackObserver } from "../observe/index.ts";
 import { shield } from "../observe/shield.ts";
 import { isLoomError } from "../protocol/index.ts";
@@ -18,6 +17,7 @@ import { createAuditor } from "./auth/audit/create-auditor.ts";
 import { createAccess } from "./auth/create-access.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
 import type { Authorize } from "./auth/authorize.ts";
+import { OutageReporter } from "./guard/outage-reporter.ts";
 import { createGuard } from "./guard/create-guard.ts";
 import { warnOfNotice } from "./guard/notice.ts";
 import { readHost } from "./guard/read-request-info.ts";
@@ -120,19 +120,20 @@ export function buildHandler(
   const { origins = [], devOrigins = false, notify = warnOfNotice, trustedProxies = [], page, images = true } = options;
   const closing = new AbortController();
   const state = { isReady: false, isDraining: false };
-  const reporter = new ErrorReporter(options.onError);
+  const reporter = new OutageReporter(options.log.monitor, options.onError);
+  const { onError } = reporter;
   const report = (error: unknown): string => reporter.report(error);
   const { callbacks = [] } = options;
   const callbackObserver = callbacks.length === 0 ? undefined : createCallbackObserver(callbacks, { onError: report });
   const observers = [...(options.observers ?? []), ...(callbackObserver === undefined ? [] : [callbackObserver])];
   const core = createCore(
-    { ...options, observers },
+    { ...options, observers, ...(onError === undefined ? {} : { onError }) },
     { closing: closing.signal, report, isReady: () => state.isReady, isDraining: () => state.isDraining },
   );
   const { meter } = options;
-  const unwatchStore = options.log.monitor?.watch((fault) => {
-    if (fault === undefined) return;
-    report(fault);
+  const unwatchStore = options.log.monitor?.watch((fault, warning) => {
+    if (warning !== undefined) report(warning);
+    if (fault === undefined || !reporter.reportFault(fault)) return;
     shield(() => meter?.countStoreFault?.(fault.code), report);
   });
   const operations = images ? OPERATIONS : OPERATIONS.filter(({ action }) => action !== "images.read");

@@ -3,11 +3,13 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Readiness } from "../../src/server/api/shapes.generated.ts";
 import { folder } from "../cli-run.ts";
+import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
 import { sampleCases } from "../sampling.ts";
-import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
+import { killServers, type ServerProcess, spawnServe, startServe } from "../start-serve.ts";
+import { startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
 
 afterAll(killServers);
 
@@ -97,6 +99,64 @@ describe.concurrent("while the server stops", () => {
     expect((await ended).code, signal).toBe(0);
     await expect(fetch(`${server.url}/readyz`)).rejects.toThrow("fetch failed");
   }
+});
+
+describe.skipIf(NO_POSTGRES !== undefined)("a database that is away", () => {
+  let database: PostgresServer;
+  let proxy: TcpProxy;
+  let store: string;
+  beforeAll(async () => {
+    database = await startPostgres();
+    proxy = await startTcpProxy(database.port);
+    store = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await database.stop();
+  });
+  const countLines = (text: string, part: string): number =>
+    text.split("\n").filter((line) => line.includes(part)).length;
+
+  it("is waited for by a server that starts; each outage and its end are logged once", async () => {
+    proxy.setUp(false);
+    const [stopped, waiting] = [spawnServe(store, []), spawnServe(store, [])];
+    for (const { readErrors } of [stopped, waiting])
+      await vi.waitFor(() => expect(readErrors()).toContain("waiting for it, at most 5m"), PATIENCE);
+    stopped.process.kill("SIGINT");
+    expect((await stopped.ended).code).toBe(0);
+    proxy.setUp(true);
+    const server = { ...waiting, url: await waiting.url };
+    expect(server.readErrors()).toMatch(/the database is available after [\d.]+ m?s/);
+    expect(countLines(server.readErrors(), "waiting for it")).toBe(1);
+    expect((await ask(server, "What is 6*7?")).text).toContain("42");
+    proxy.setUp(false);
+    const answers = Array.from({ length: 20 }, () => fetch(`${server.url}/v1/sessions`));
+    const ids = await Promise.all(
+      answers.map(async (answer) => /[\da-f]{8}-[\da-f-]{27}/.exec(await (await answer).text())?.[0]),
+    );
+    await vi.waitFor(async () => expect((await readReadiness(server))[0]).toBe(503), PATIENCE);
+    proxy.setUp(true);
+    await vi.waitFor(
+      () => expect(server.readErrors()).toMatch(/the store can be written again after [\d.]+ m?s/),
+      PATIENCE,
+    );
+    const errors = server.readErrors();
+    expect(countLines(errors, "error_id="), errors).toBe(1);
+    expect(errors).toContain(`error_id=${ids[0]}`);
+    expect(new Set(ids).size).toBe(1);
+    expect((await ask(server, "What is 6*8?")).text).toContain("48");
+    expect((await stop(server)).code).toBe(0);
+  });
+
+  it("is not waited for if the name is wrong, or longer than the limit", async () => {
+    const unknown = spawnServe(store.replace(/postgres$/, "unknown"), []);
+    const { code, err } = await unknown.ended;
+    expect([code, err]).toEqual([2, expect.stringContaining('database "unknown" does not exist') as string]);
+    expect(err).not.toContain("waiting");
+    const nothing = `postgres://postgres@127.0.0.1:1/none`;
+    const impatient = await spawnServe(nothing, ["--store-start-wait", "200ms"]).ended;
+    expect([impatient.code, impatient.err]).toEqual([2, expect.stringContaining("start the database") as string]);
+  });
 });
 
 const disk = mkdtempSync(join(folder, "disk-"));

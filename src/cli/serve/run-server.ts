@@ -18,6 +18,7 @@ import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
+import { formatDuration } from "../run/format-note.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";
@@ -30,6 +31,7 @@ import { describeServer } from "./describe-server.ts";
 import { openAdditionalModels } from "./additional-models.ts";
 import { openAuth } from "./open-auth.ts";
 import { startRetention } from "./retention.ts";
+import { timer } from "./setting.ts";
 import { AGENT_NAMES, LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
 
@@ -65,10 +67,12 @@ const WRITER_FAILED_EXIT_CODE = 1;
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const store = values.store ?? findStore(process.env);
   await using parts = await openStore(store, collectDatabaseOptions(values));
-  // Checked before anything else is opened.
-  const auth = await openAuth(values, parts);
   // Signals are handled from here on, so a slow start can also be stopped.
   using signal = waitForSignal(() => terminal.warn("stopping; press Ctrl-C again to exit immediately"));
+  await Promise.race([waitForDatabase(parts, values["store-start-wait"], terminal), signal.first]);
+  if (signal.isStopping) return 0;
+  // Checked before anything else is opened.
+  const auth = await openAuth(values, parts);
   await using stack = new AsyncDisposableStack();
   for (const warning of auth.warnings) terminal.warn(warning);
   for (const key of findUnusedSettings(store, values)) terminal.warn(`${key} has no effect: the store is a file`);
@@ -132,8 +136,13 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   stack.defer(() => server.close());
   stack.use(startRetention(log, values, logger, (deleted) => audit?.recordPruned(deleted)));
   const { promise: writerFailed, resolve: failWriter } = Promise.withResolvers<"writer_failed">();
+  let failedAt: number | undefined;
   const unwatch = log.monitor.watch((fault) => {
-    if (fault === undefined) logger.info({}, "the store can be written again");
+    if (fault !== undefined) failedAt ??= performance.now();
+    else if (failedAt !== undefined) {
+      logger.info({}, `the store can be written again after ${formatDuration(performance.now() - failedAt)}`);
+      failedAt = undefined;
+    }
     if (isLoomError(fault, "writer_failed")) failWriter("writer_failed");
   });
   stack.defer(unwatch);
@@ -158,6 +167,19 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const isInteractive = reason === "SIGINT" && terminal.stdin.isTTY;
   await server.close(isInteractive ? { drainMs: 0 } : {});
   return 0;
+}
+
+/** Says once that it waits, and when it need not any more. */
+async function waitForDatabase(parts: StoreParts, waitMs: number, terminal: Terminal): Promise<void> {
+  const began = performance.now();
+  await parts.waitForDatabase?.({
+    waitMs,
+    onChange: (fault) => {
+      if (fault === undefined)
+        terminal.warn(`the database is available after ${formatDuration(performance.now() - began)}`);
+      else if (waitMs > 0) terminal.warn(`${fault.message}; waiting for it, at most ${timer.show(waitMs)}`);
+    },
+  });
 }
 
 /** Throws a CliError if no built-in agent and none of the user's has this name. */
