@@ -53,9 +53,18 @@ export class SessionFeed implements FrameSource {
     return this.#intake.position;
   }
 
-  /** Defined while frames are held because earlier ones are missing. `count` is their number, if known. */
+  /**
+   * Defined while frames are held because earlier ones are missing, and until it is known whether the session has frames
+   * before the first one received; `count` is then undefined.
+   */
   get missing(): { readonly count: number | undefined } | undefined {
-    return this.#intake.isMissing ? { count: this.#intake.missingCount } : undefined;
+    if (this.#intake.isMissing) return { count: this.#intake.missingCount };
+    return this.#intake.isStartOpen ? { count: undefined } : undefined;
+  }
+
+  /** Takes the first frame that the server has. Returns false if it comes before the first one received, so it was lost. */
+  confirmStart(text: string): boolean {
+    return this.#intake.confirmStart(text);
   }
 
   /** True if a received run has not ended. */

@@ -28,7 +28,7 @@ export interface StreamReason {
   readonly message: string;
 }
 
-/** A kind of fault that the receiver cannot detect in this stream. `double` means a duplicated frame. */
+/** A kind of fault that the receiver cannot detect in this stream: a lost, duplicated or misplaced frame. */
 export type UndetectableFault = "loss" | "duplicate" | "order";
 
 /** State of a session's stream: whether the receiver has everything, and how sure it is. */

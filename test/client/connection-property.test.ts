@@ -70,9 +70,7 @@ class FlakyTransport implements Transport {
           if (signal.aborted) return { kind: "aborted" };
           if (count >= limit) return { kind: "ended" };
           if (count === failure?.frames) return await this.#end(failure, signal);
-          // Without the first frame of a log, its loss cannot be detected, because a log may start anywhere.
-          const isFirst = count === 0 && from.after === undefined;
-          const isDropped = !isFirst && (failure?.dropped.includes(count) ?? false);
+          const isDropped = failure?.dropped.includes(count) ?? false;
           count++;
           const hasCursor = this.#cursors === "each" || (this.#cursors === "some" && count % 3 === 0);
           if (!isDropped) sink.frame(text, hasCursor ? cursor : undefined);

@@ -1,22 +1,24 @@
 /**
  * Cuts recorded sessions at any byte, in every dialect and framing, and resumes them. The view must be the same, and
- * the frames before and after the cut together must be those of the uncut stream.
+ * the frames before and after the cut together must be those of the uncut stream. Also drops every frame once: the
+ * connection must end, with the same view or a state that admits the loss.
  */
 import { describe, expect, it } from "vitest";
 import {
   connect,
   createFetchTransport,
   type FrameSink,
+  createPairTransport,
   createReceiver,
   type Transport,
 } from "../../src/client/index.ts";
-import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
+import { DIALECT_NAMES, DIALECTS, type DialectName } from "../../src/dialects/index.ts";
 import type { Framing } from "../../src/framing/index.ts";
 import { type Log, MemoryLog } from "../../src/log/index.ts";
 import { createEntry } from "../../src/log/entry.ts";
 import { describeHolder } from "../../src/log/holder.ts";
-import type { StampedRecord } from "../../src/protocol/index.ts";
-import { createEventsHandler } from "../../src/server/index.ts";
+import type { AnyEvent, EventRecord, StampedRecord } from "../../src/protocol/index.ts";
+import { ControlConnection, createEventsHandler } from "../../src/server/index.ts";
 import { LONG, sampleCases } from "../sampling.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";
 import { contentOf } from "./streams.ts";
@@ -38,14 +40,16 @@ const CLOCK = {
   clearTimeout: (timer: unknown) => clearImmediate(timer as NodeJS.Immediate),
 };
 
-async function writeLog(run: string): Promise<Log> {
+function recordsOf(run: string): EventRecord[] {
   const file = listVectorFiles("runs").find((path) => path.endsWith(`/${run}.json`)) as string;
-  const records = readVector(file)
-    .records.flat()
-    .map(({ envelope, event }, index): StampedRecord => ({
-      envelope: { ...envelope, session_id: SESSION, event_id: index + 1 },
-      event,
-    }));
+  return readVector(file).records.flat();
+}
+
+async function writeLog(given: readonly EventRecord[]): Promise<Log> {
+  const records = given.map(({ envelope, event }, index): StampedRecord => ({
+    envelope: { ...envelope, session_id: SESSION, event_id: index + 1 },
+    event,
+  }));
   const log = new MemoryLog();
   await log.createSession(SESSION);
   const lease = await log.acquire(SESSION, { holder: describeHolder(), ttlMs: 60_000 });
@@ -83,15 +87,15 @@ function cutAfter(bytes: number, handler: Fetch, how: "error" | "end"): Fetch {
   };
 }
 
-/** Wraps a transport and records every frame. */
-function recordFrames(inner: Transport, frames: string[]): Transport {
+/** Wraps a transport, records every frame, and drops one. */
+function recordFrames(inner: Transport, frames: string[], dropAt?: number): Transport {
   return {
     open: (request, sink, signal) => {
       const recording: FrameSink = {
         frame(text, cursor) {
-          frames.push(text);
-          sink.frame(text, cursor);
+          if (frames.push(text) - 1 !== dropAt) sink.frame(text, cursor);
         },
+        begin: (cursor) => sink.begin?.(cursor),
         alive: () => sink.alive(),
         fault: (reason, detail) => sink.fault(reason, detail),
       };
@@ -103,9 +107,13 @@ function recordFrames(inner: Transport, frames: string[]): Transport {
 }
 
 async function receiveAll(fetch: Fetch, dialect: DialectName, framing: Framing) {
+  return receiveOver(createFetchTransport({ url: "http://loom.test", framing, fetch }), dialect);
+}
+
+async function receiveOver(inner: Transport, dialect: DialectName, dropAt?: number) {
   const frames: string[] = [];
   const receiver = createReceiver();
-  const transport = recordFrames(createFetchTransport({ url: "http://loom.test", framing, fetch }), frames);
+  const transport = recordFrames(inner, frames, dropAt);
   const connection = connect(receiver, { transport, session: SESSION, dialect, follow: false, clock: CLOCK });
   const state = await connection.done;
   connection.close();
@@ -150,7 +158,7 @@ describe("a stream that is cut", () => {
   it.each(sampleCases(CASES, { perKind: 2, kindOf: ({ dialect }) => dialect }))(
     "$run in $dialect as $framing",
     async ({ run, dialect, framing, step }) => {
-      const handler = createEventsHandler({ log: await writeLog(run), heartbeatMs: 0, allowPublic: true });
+      const handler = createEventsHandler({ log: await writeLog(recordsOf(run)), heartbeatMs: 0, allowPublic: true });
       const whole = await receiveAll(handler, dialect, framing);
       expect(whole.state.status).toBe("complete");
       expect(whole.state.verified).toBe(dialect === "loom" || dialect === "engine");
@@ -168,4 +176,76 @@ describe("a stream that is cut", () => {
     },
     600_000,
   );
+});
+
+/** Every kind of cursor: of each frame, of the start only, and of some frames. */
+const TRANSPORTS = ["sse", "ndjson", "pair"] as const;
+
+function createTransport(log: Log, kind: (typeof TRANSPORTS)[number]): Transport {
+  if (kind !== "pair") {
+    const fetch = createEventsHandler({ log, heartbeatMs: 0 });
+    return createFetchTransport({ url: "http://loom.test", framing: kind, fetch });
+  }
+  return createPairTransport((receive) => {
+    const connection = new ControlConnection({ log, send: receive });
+    return { send: (text) => connection.receive(text), close: () => connection.close() };
+  });
+}
+
+/** Counts the requests of a transport. */
+function countOpens(inner: Transport): { readonly transport: Transport; readonly opens: () => number } {
+  let opens = 0;
+  const open: Transport["open"] = (...args) => {
+    opens++;
+    return inner.open(...args);
+  };
+  return { transport: { ...inner, open }, opens: () => opens };
+}
+
+const LOSSES = RUNS.flatMap(([run]) =>
+  DIALECT_NAMES.flatMap((dialect) => TRANSPORTS.map((kind) => ({ run, dialect, kind }))),
+);
+
+describe("a stream that loses a frame", () => {
+  it.each(sampleCases(LOSSES, { perKind: 2, kindOf: ({ dialect }) => dialect }))(
+    "$run in $dialect over $kind",
+    async ({ run, dialect, kind }) => {
+      const log = await writeLog(recordsOf(run));
+      const whole = await receiveOver(createTransport(log, kind), dialect);
+      for (let at = 0; at < whole.frames.length; at++) {
+        const what = `without frame ${at}: ${whole.frames[at]}`;
+        const { transport, opens } = countOpens(createTransport(log, kind));
+        const { state, content } = await receiveOver(transport, dialect, at);
+        // Ends after a repair, not after all attempts.
+        expect(opens(), what).toBeLessThan(6);
+        if (state.status !== "complete" || state.undetectable.includes("loss")) {
+          expect(state.verified, what).toBe(false);
+          expect(DIALECTS[dialect].traits.numbering, what).toBeUndefined();
+        } else expect(content, what).toEqual(whole.content);
+      }
+    },
+  );
+
+  it("receives the first record again if it belongs to no run", async () => {
+    const todo: AnyEvent = { type: "todo_list", list_id: "list", items: [] };
+    // Without `run_end`, which names the IDs before they were changed.
+    const run = recordsOf("done-as-text").filter(({ event }) => event.type !== "run_end");
+    const log = await writeLog([{ envelope: { ts: 1 }, event: todo }, ...run]);
+    const whole = await receiveOver(createTransport(log, "sse"), "loom");
+    const { frames, ...found } = await receiveOver(createTransport(log, "sse"), "loom", 0);
+    expect(found).toEqual({ state: whole.state, content: whole.content });
+    expect(found.state).toMatchObject({ status: "complete", verified: true });
+    expect(frames.length).toBeGreaterThan(whole.frames.length);
+  });
+
+  it("asks once for the first frame of a log that does not start with record 1", async () => {
+    const log = await writeLog(recordsOf("three-turns"));
+    const { bytes = 0 } = (await log.getSession(SESSION)) ?? {};
+    expect(await log.prune({ maxSessionBytes: bytes - 1 })).toMatchObject({ runs: 1 });
+    const { transport, opens } = countOpens(createTransport(log, "sse"));
+    const { state, frames } = await receiveOver(transport, "loom");
+    expect(state).toEqual({ status: "complete", verified: true, undetectable: [] });
+    expect(opens()).toBe(2);
+    expect(frames.at(-1)).toBe(frames[0]);
+  });
 });

@@ -92,6 +92,10 @@ export class CountingFeed implements StreamFeed {
     return this.taken.length;
   }
 
+  get runCount(): number {
+    return this.taken.length === 0 ? 0 : 1;
+  }
+
   get hasLiveRun(): boolean {
     const last = this.taken.at(-1) ?? 0;
     return last > 0 && last < this.endsAt;
@@ -117,6 +121,10 @@ export class CountingFeed implements StreamFeed {
     this.#held.add(number);
     while (this.#held.delete(this.#next)) this.taken.push(this.#next);
     if (!wasMissing && this.#held.size > 0) this.onMissing?.();
+  }
+
+  confirmStart(): boolean {
+    return true;
   }
 
   fault(message: string): void {

@@ -78,6 +78,7 @@ class FrameFeed implements StreamFeed {
   readonly sessionId: string;
   readonly missing = undefined;
   readonly hasLiveRun = false;
+  readonly runCount = 0;
   readonly state = STATE;
   onMissing: (() => void) | undefined;
   onOverflow: (() => void) | undefined;
@@ -148,6 +149,10 @@ class FrameFeed implements StreamFeed {
     const wasInterrupted = this.#interruption !== undefined;
     this.#interruption = reason;
     if (reason !== undefined ? !wasInterrupted : wasInterrupted) this.#onInterruption?.(reason?.message);
+  }
+
+  confirmStart(): boolean {
+    return true;
   }
 
   giveUp(): void {

@@ -6,6 +6,9 @@
  *                       ├── still missing ──▶ pause ──▶ requesting, up to MAX_ATTEMPTS times without progress
  *                       └── refused, or too many attempts ──▶ `onUnfilled`, idle
  *
+ * If the first frame received is not the first of the log, it requests the first frame that the server has. An earlier
+ * frame was lost, and `onUnfilled` is called; otherwise the log starts there.
+ *
  * Invariants:
  * - One request at a time, with a pause between two requests.
  * - Progress means that the gap changed. Frames of other streams do not count.
@@ -21,7 +24,7 @@ import { StreamAttempt, type AttemptOutcome } from "./stream-attempt.ts";
 
 export interface GapRepairOptions {
   readonly transport: Transport;
-  readonly feed: Pick<SessionFeed, "sessionId" | "position" | "missing" | "take">;
+  readonly feed: Pick<SessionFeed, "sessionId" | "position" | "missing" | "take" | "confirmStart">;
   readonly dialect: DialectName;
   readonly modes?: StreamModes | undefined;
   readonly reconnect: ReconnectOptions;
@@ -35,6 +38,9 @@ export interface GapRepairOptions {
 
 /** Consecutive requests without progress. */
 const MAX_ATTEMPTS = 3;
+/** Describes the gap before the first frame received. */
+const START = "start";
+const FIRST_FRAME = { from: {}, limit: 1 } as const;
 
 /** Fetches the missing frames of one stream. */
 export class GapRepair {
@@ -47,12 +53,17 @@ export class GapRepair {
   #generation = 0;
   /** The last repair failed, so the next one waits before its first request. */
   #lastFailed = false;
+  /** The server has a frame before the first one received. */
+  #isStartLost = false;
 
   constructor(options: GapRepairOptions) {
     this.#options = options;
     this.#pause = new Pause(options.clock);
     this.#sink = {
-      frame: (text, cursor) => options.feed.take(text, cursor),
+      frame: (text, cursor) => {
+        if (this.#describeGap() === START) this.#isStartLost ||= !options.feed.confirmStart(text);
+        else options.feed.take(text, cursor);
+      },
       alive: () => undefined,
       // Unreadable frames stay missing; the main stream reports them.
       fault: (reason, detail) => {
@@ -103,9 +114,11 @@ export class GapRepair {
       if (isStopped()) return;
       if (feed.missing === undefined) break;
       const before = this.#describeGap();
+      this.#isStartLost = false;
       const outcome = await this.#requestFrames(feed.missing.count, failures);
       if (isStopped()) return;
-      if (this.#describeGap() !== before) failures = 0;
+      if (this.#isStartLost) failures = MAX_ATTEMPTS;
+      else if (this.#describeGap() !== before) failures = 0;
       else failures = isPermanent(outcome) ? MAX_ATTEMPTS : failures + 1;
       if (feed.missing === undefined) break;
       mustWait = true;
@@ -120,7 +133,8 @@ export class GapRepair {
     const { transport, feed, dialect, modes, heartbeatMs, clock } = this.#options;
     // A count that did not help may be wrong, so request everything from the gap on.
     const limit = count === undefined || failures > 0 ? {} : { limit: count };
-    const request = { session: feed.sessionId, dialect, modes, from: feed.position, follow: false, ...limit };
+    const part = count === undefined ? FIRST_FRAME : { from: feed.position, ...limit };
+    const request = { session: feed.sessionId, dialect, modes, follow: false, ...part };
     this.#attempt = new StreamAttempt({ transport, request, sink: this.#sink, clock, heartbeatMs });
     return this.#attempt.outcome;
   }
@@ -128,7 +142,8 @@ export class GapRepair {
   /** Identifies the current gap; the same text as long as the same frames are missing. */
   #describeGap(): string {
     const { missing, position } = this.#options.feed;
-    return missing === undefined ? "" : JSON.stringify([missing.count, position.after, position.skip]);
+    if (missing === undefined) return "";
+    return missing.count === undefined ? START : JSON.stringify([missing.count, position.after, position.skip]);
   }
 }
 

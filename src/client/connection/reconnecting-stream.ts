@@ -6,6 +6,7 @@
  *    │ ├── position rejected ──▶ open from the start; a second rejection without an answer in between fails
  *    │ ├── gap cannot be filled ──▶ open from the start; if the gap remains, continue without the missing frames
  *    │ ├── ended, no live run, nothing missing ──▶ finished (only without `follow`)
+ *    │ ├── ended again without a frame, a run is live ──▶ open from the start, once per number of runs
  *    │ └── refused, or too many attempts ──▶ failed
  *    └── close() ──▶ finished
  *
@@ -28,7 +29,9 @@ export type StreamFeed = Pick<
   | "sessionId"
   | "position"
   | "missing"
+  | "confirmStart"
   | "hasLiveRun"
+  | "runCount"
   | "frameCount"
   | "state"
   | "take"
@@ -113,6 +116,8 @@ export class ReconnectingStream {
   /** The gap to reload for, if a reload is due. */
   #gapToReload: string | undefined;
   #hasGivenUp = false;
+  /** Number of runs at the last reload because a run had no end. */
+  #runCountAtReload: number | undefined;
 
   constructor(feed: StreamFeed, options: ReconnectingStreamOptions, events: ReconnectingStreamEvents) {
     const { promise, resolve } = Promise.withResolvers<StreamState>();
@@ -207,6 +212,13 @@ export class ReconnectingStream {
           }
           if (!feed.hasLiveRun && feed.missing === undefined) {
             this.#end(() => feed.finish());
+            return;
+          }
+          // Frames after the lost end of a run move the position past it, so only the whole stream has it. The run may
+          // also be live, and then only waiting helps.
+          if (feed.missing === undefined && this.#attempts > 0 && feed.runCount !== this.#runCountAtReload) {
+            this.#runCountAtReload = feed.runCount;
+            this.#reload(RUN_END);
             return;
           }
         }
@@ -344,7 +356,9 @@ export class ReconnectingStream {
 
   #reportRepairing(): void {
     if (this.#isOver) return;
-    this.#feed.setRepairing(this.#interruption ?? (this.#repair.isActive ? REQUESTING_FRAMES : undefined));
+    // A session whose first records were deleted is not shown as repaired while its start is checked.
+    const isRepairing = this.#repair.isActive && this.#feed.missing?.count !== undefined;
+    this.#feed.setRepairing(this.#interruption ?? (isRepairing ? REQUESTING_FRAMES : undefined));
   }
 
   #fail(reason: StreamReason): void {
@@ -365,4 +379,6 @@ export class ReconnectingStream {
   }
 }
 
+/** Describes the gap of a run without an end. */
+const RUN_END = "run end";
 const REQUESTING_FRAMES: StreamReason = { code: "frames_missing", message: "Requesting missing frames" };

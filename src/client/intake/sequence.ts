@@ -50,6 +50,7 @@ export class Sequence<T extends Numbered> {
   #heldCharacters = 0;
   #last: number | undefined;
   #contiguous: boolean;
+  #startsAfter = 0;
   readonly #fingerprints: (number | undefined)[] = [];
   readonly #starts = new Map<number, number>();
   /** Skipped numbers as ranges; the oldest are forgotten first. */
@@ -92,6 +93,11 @@ export class Sequence<T extends Numbered> {
     return this.#contiguous;
   }
 
+  /** The number before the first item taken. Above 0, the stream was joined there, or earlier items are lost. */
+  get startsAfter(): number {
+    return this.#startsAfter;
+  }
+
   /**
    * Fast path for the next number when nothing is held or kept. Returns true if it applied; the caller then takes the
    * item. Otherwise use `insert`.
@@ -109,6 +115,7 @@ export class Sequence<T extends Numbered> {
     const { number } = item;
     const last = this.#last;
     if (last === undefined) {
+      this.#startsAfter = item.previous ?? number - 1;
       this.#take(item, item.contiguous === true);
       // A stream may be joined anywhere, but nothing precedes number 1, where Loom streams start.
       if (number <= 1 && item.contiguous === true) this.#kept = undefined;

@@ -10,6 +10,7 @@ import type { Decoder, Decoding, DialectName } from "../../dialects/index.ts";
 import { computeFingerprint, type FrameTraits, numberEvent } from "../../dialects/frame-traits.ts";
 import type { EventRecord, JsonObject } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { parseObject } from "../../protocol/json.ts";
 import { mayLackRun } from "../../protocol/record.ts";
 import type { ReceiverLimits } from "../limits.ts";
 import type { StreamPosition } from "../transport.ts";
@@ -25,7 +26,7 @@ export interface FrameSource {
   readonly phase: FeedPhase;
   /** The application source it belongs to, or itself. */
   readonly owner: object;
-  /** Called when frames are held because earlier ones are missing. */
+  /** Called when frames are held because earlier ones are missing, and when the session may have earlier frames. */
   onMissing: (() => void) | undefined;
   /** Called when too many frames would have to be held. Everything after `position` must be sent again. */
   onOverflow: (() => void) | undefined;
@@ -66,6 +67,8 @@ export class SessionIntake {
   #missingRunStart: StreamReason | undefined;
   /** Streams that hold frames because earlier ones are missing. */
   readonly #gapped = new Set<NumberedStream>();
+  /** The first frame is not the first of the log, and a source can find out whether the session has earlier ones. */
+  #isStartOpen = false;
   #tracker: PositionTracker;
   #isAbandoned = false;
   #state: StreamState = INITIAL_STATE;
@@ -118,6 +121,20 @@ export class SessionIntake {
   get missingCount(): number | undefined {
     const [first] = this.#gapped;
     return first?.sequence.missing;
+  }
+
+  /** True until it is known whether the session has frames before the first one received. */
+  get isStartOpen(): boolean {
+    return this.#isStartOpen && this.#streamOf("").sequence.startsAfter > 0;
+  }
+
+  /** Takes the first frame that the server has. Returns false if it comes before the first one received, so it was lost. */
+  confirmStart(text: string): boolean {
+    const frame = parseObject(text);
+    const found = frame === undefined ? undefined : this.traits.numbering?.readNumber(frame);
+    if (found === undefined || found.number <= this.#streamOf("").sequence.startsAfter) return false;
+    this.#isStartOpen = false;
+    return true;
   }
 
   /** True when the receiver no longer has this session. */
@@ -225,6 +242,7 @@ export class SessionIntake {
   abandon(isAll: boolean): void {
     // A reload that delivered nothing means that the session is empty.
     if (isAll) this.#previousFold = undefined;
+    this.#isStartOpen = false;
     if (!this.isMissing) return;
     this.#isAbandoned = true;
     this.giveUp();
@@ -237,6 +255,10 @@ export class SessionIntake {
 
   /** Continues with the held frames. The state then reports the missing ones. */
   giveUp(reason?: StreamReason): void {
+    if (this.isStartOpen) {
+      this.#isStartOpen = false;
+      this.#recordLoss({ code: "frames_missing", message: "The start of the session is missing" });
+    }
     if (!this.isMissing) return;
     let count = 0;
     for (const { sequence } of this.#gapped) count += sequence.skip();
@@ -248,6 +270,7 @@ export class SessionIntake {
 
   /** Skips to this record, because the server no longer has the earlier ones. The state reports the loss. */
   skipTo(eventId: number): void {
+    this.#isStartOpen = false;
     this.giveUp();
     if (this.#hasEventIds) this.#streamOf("").sequence.jumpTo(eventId);
     this.#tracker.goTo(eventId - 1);
@@ -261,6 +284,7 @@ export class SessionIntake {
     this.#reset();
     this.#streams.clear();
     this.#gapped.clear();
+    this.#isStartOpen = false;
     this.#lastKey = undefined;
     this.#loss = undefined;
     this.#tracker = new PositionTracker(this.#hasEventIds);
@@ -304,7 +328,9 @@ export class SessionIntake {
     const stream = this.#streamOf(key);
     // A frame of an earlier stream with this ID is a duplicate, even if its number would fit.
     if (stream.older.some((sequence) => sequence.hasTaken(incoming))) return;
+    const isFirst = stream.sequence.last === undefined;
     const verdict = stream.sequence.insert(incoming);
+    if (isFirst && stream.sequence.startsAfter > 0) this.#openStart();
     switch (verdict) {
       case "taken":
       case "duplicate":
@@ -325,6 +351,13 @@ export class SessionIntake {
     if (stream.sequence.heldCount > 0) this.#gapped.add(stream);
     else if (wasMissing) this.#gapped.delete(stream);
     if (wasMissing !== this.isMissing) this.#setMissing(this.isMissing);
+  }
+
+  /** Asks the sources whether the session has earlier frames: a log may start anywhere, and its first frame may be lost. */
+  #openStart(): void {
+    const asked = [...this.sources].filter(({ onMissing }) => onMissing !== undefined);
+    this.#isStartOpen = this.#hasEventIds && asked.length > 0;
+    if (this.#isStartOpen) for (const { onMissing } of asked) onMissing?.();
   }
 
   /**
