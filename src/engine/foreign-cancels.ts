@@ -44,7 +44,9 @@ export class ForeignCancels {
 
   async #poll(): Promise<void> {
     this.#waker.begin();
-    for (const command of await this.#log.listPending(this.#sessionId)) {
+    // The cancel may wait behind many queued messages.
+    const pending = await this.#log.listPending(this.#sessionId, this.#log.limits.maxPendingCommands);
+    for (const command of pending) {
       if (this.#isStopped) return;
       if (command.kind === "cancel") this.#forward(command);
     }

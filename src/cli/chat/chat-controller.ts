@@ -63,7 +63,7 @@ interface SendingMessage {
   readonly conversation: ChatConversation;
   /** Files of the message, which are attached again if it is not accepted. */
   readonly taken: readonly ChatFile[];
-  /** Why the message was not accepted, if so. */
+  /** What to say if the message was not accepted. */
   readonly refusal: Promise<string | undefined>;
 }
 
@@ -247,7 +247,7 @@ export class ChatController {
     try {
       const refusal = await sending.refusal;
       isAccepted = refusal === undefined;
-      if (refusal !== undefined) this.#say(`the message was not accepted: ${refusal}`);
+      if (refusal !== undefined) this.#say(refusal);
     } finally {
       if (this.#conversation === conversation) {
         if (isAccepted) this.#isNew = false;

@@ -129,7 +129,7 @@ export class ChatConversation {
     await this.#hasCaughtUp.promise;
   }
 
-  /** Sends a message. Returns why it was not accepted, if so. */
+  /** Sends a message. Returns what the user must know if the server did not accept it, or did not confirm it. */
   async send({ text, files }: ChatMessage, fields: ChatRunFields): Promise<string | undefined> {
     const { service, onChange } = this.#options;
     const message: UnstartedMessage = { runId: randomUUID(), text, files };
@@ -150,7 +150,10 @@ export class ChatConversation {
     // A session without a message does not exist.
     if (sent.kind !== "refused") this.#follow(0);
     onChange();
-    return isAccepted ? undefined : sent.message;
+    if (isAccepted) return undefined;
+    return sent.kind === "lost"
+      ? `${sent.message}; the server may still run the message`
+      : `the message was not accepted: ${sent.message}`;
   }
 
   /** Cancels the live run and the messages that wait. Returns why that failed, if so. */

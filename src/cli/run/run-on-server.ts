@@ -40,8 +40,12 @@ async function findTarget(service: SessionService, options: ServerRunOptions): P
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(instructions === undefined ? {} : { instructions }),
   });
-  if (sent.kind !== "done" && sent.kind !== "accepted")
-    throw new CliError(`the message was not accepted: ${sent.message}`);
+  if (sent.kind === "lost")
+    throw new CliError(
+      `${sent.message}; the server may still run the message`,
+      `to see its run: \`${options.describeCommand("tail")}\``,
+    );
+  if (sent.kind === "refused") throw new CliError(`the message was not accepted: ${sent.message}`);
   const [latest] = before?.runs ?? [];
   // A live run may need an approval first.
   const after = latest?.status === "live" ? latest.first_event_id - 1 : (before?.last_event_id ?? 0);

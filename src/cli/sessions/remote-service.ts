@@ -21,6 +21,7 @@ import type {
   SessionDetails,
   SessionList,
 } from "../../server/api/shapes.generated.ts";
+import { MAX_QUEUED } from "../../server/endpoints/describe-session.ts";
 import { readImportHead } from "./read-import-head.ts";
 import { readRemoteFrames } from "./remote-frames.ts";
 import { ServerApi } from "./server-api.ts";
@@ -236,9 +237,21 @@ export class RemoteService implements SessionService {
   }
 
   async findRejection(sessionId: string, { runId }: SubmittedMessage): Promise<string | undefined> {
-    const details = await this.getSession(sessionId);
-    const isKnown = [...(details?.runs ?? []), ...(details?.queued ?? [])].some(({ run_id }) => run_id === runId);
-    return isKnown ? undefined : "it was cancelled, or its session was deleted";
+    const { runs = [], queued = [] } = (await this.getSession(sessionId)) ?? {};
+    const isListed = [...runs, ...queued].some(({ run_id }) => run_id === runId);
+    // Only the first messages and the latest runs are listed: the message may wait behind these, or have run.
+    if (isListed || queued.length >= MAX_QUEUED || (await this.#hasRun(sessionId, runId))) return undefined;
+    return "it was cancelled, or its session was deleted";
+  }
+
+  async #hasRun(sessionId: string, runId: string): Promise<boolean> {
+    try {
+      await this.#api.send({ path: `${pathOf(sessionId)}/runs/${encodeURIComponent(runId)}` });
+      return true;
+    } catch (error) {
+      if (isLoomError(error, "unknown_run", "unknown_session")) return false;
+      throw error;
+    }
   }
 }
 

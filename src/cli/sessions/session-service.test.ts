@@ -178,6 +178,28 @@ describe.each([
     expect(service.isRemote ? missing : "").toEqual(service.isRemote ? expect.stringContaining("cancelled") : "");
     await session.close();
   });
+
+  test("report a message as rejected only if it will not run", async () => {
+    const { log, service } = await open();
+    const session = await openSession(log, "s");
+    const live = await session.startRun({ message: "First" });
+    for (let n = 1; n <= 30; n++)
+      await service.send({ type: "run", id: `c${n}`, session: "s", run_id: `r${n}`, message: `Message ${n}` });
+    const find = (n: number) => service.findRejection("s", { runId: `r${n}`, commandId: `c${n}` });
+    expect([await find(1), await find(30)]).toEqual([undefined, undefined]);
+    for (let n = 11; n <= 29; n++)
+      await service.send({ type: "cancel", id: `x${n}`, session: "s", run_id: `r${n}`, reason: "enough" });
+    expect([await find(10), await find(29), await find(30)]).toEqual([
+      undefined,
+      expect.stringMatching(service.isRemote ? "cancelled" : "enough"),
+      undefined,
+    ]);
+    await live.finish({ reply: "Done." });
+    await session.close();
+    for (let n = 0; n < 25; n++) await writeRun(log, "t", `Old ${n}`, "Hi.");
+    const { runId } = (await log.listRuns("t", { limit: 25 })).at(-1) ?? {};
+    expect(await service.findRejection("t", { runId: runId ?? "", commandId: "none" })).toBeUndefined();
+  });
 });
 
 describe("a server", () => {

@@ -231,14 +231,16 @@ test("rejects a body that is too large or too slow, and ends its run", async () 
   expect(await runs("b")).toMatchObject([{ status: "error", code: "request_timeout" }]);
 });
 
-test("a run can be cancelled while it arrives", async () => {
+test.each([0, 100])("a run can be cancelled while it arrives, also behind %i queued messages", async (queued) => {
   const { log, upload, runs } = await createFixture();
   const { request, answer } = upload("s", "?dialect=loom");
   request.write(lines(RUN.slice(0, 3)));
   await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
+  for (let n = 0; n < queued; n++)
+    await log.submit({ commandId: `m${n}`, sessionId: "s", kind: "enqueue", body: { run_id: `m${n}`, message: "Hi" } });
   await log.submit({ commandId: "c1", sessionId: "s", kind: "cancel", body: { run_id: "r1" } });
   expect(await answer).toMatchObject({ status: 409, body: { code: "run_ended" } });
-  expect(await runs("s")).toMatchObject([{ status: "cancelled", code: "cancelled" }]);
+  expect(await log.getRun("s", "r1")).toMatchObject({ status: "cancelled", code: "cancelled" });
   expect(await log.getCommand("s", "c1")).toMatchObject({ outcome: { code: "done" } });
 });
 
