@@ -53,6 +53,8 @@ const LISTED = 15;
 const MAX_ID_COLUMN = 36;
 /** Largest file that is attached, in bytes. */
 const MAX_FILE_BYTES = 25_000_000;
+/** Longest time between two Ctrl-C that leave the chat while a run is live, in milliseconds. */
+export const TWICE_MS = 2000;
 /** Commands that do not wait for the inputs before them. `/retry` waits like a message. */
 const AT_ONCE: readonly SlashName[] = ["help", "retry", "stop"];
 
@@ -160,12 +162,23 @@ export class ChatController {
     const { length } = this.#unsent;
     this.#unsent = [];
     if (length > 0) this.#say(`${plural(length, "message")} not sent`);
-    if (!this.isBusy) {
-      if (length === 0) this.#say("no run to cancel");
-      return;
-    }
-    this.#say("cancelling");
-    const failure = await this.#conversation.cancel();
+    const { liveTurn, waitingMessages } = this.#conversation;
+    if (this.isBusy) await this.#cancel([...waitingMessages.map(({ runId }) => runId), liveTurn?.runId]);
+    else if (length === 0) this.#say("no run to cancel");
+  }
+
+  /** Cancels the run, or the first message that waits. Later messages run next. */
+  interrupt(): void {
+    const { liveTurn, waitingMessages } = this.#conversation;
+    const runId = liveTurn?.runId ?? waitingMessages[0]?.runId;
+    void (runId === undefined ? this.stop() : this.#cancel([runId]));
+  }
+
+  async #cancel(runIds: readonly (string | undefined)[]): Promise<void> {
+    const cancelling = this.#conversation.cancel(runIds.filter((id) => id !== undefined));
+    const { length } = this.waitingMessages;
+    this.#say(length === 0 ? "cancelling" : `cancelling; ${plural(length, "message")} to run next, or /stop`);
+    const failure = await cancelling;
     if (failure !== undefined) this.#say(`the run was not cancelled: ${failure}`);
   }
 

@@ -156,13 +156,12 @@ export class ChatConversation {
       : `the message was not accepted: ${sent.message}`;
   }
 
-  /** Cancels the live run and the messages that wait. Returns why that failed, if so. */
-  async cancel(): Promise<string | undefined> {
+  /** Cancels runs, live or waiting. Returns why that failed, if so. */
+  async cancel(runIds: readonly string[]): Promise<string | undefined> {
     const { service } = this.#options;
-    const runs = [...this.#sent.map(({ runId }) => runId), this.liveTurn?.runId].filter((id) => id !== undefined);
-    this.#sent = [];
+    this.#sent = this.#sent.filter(({ runId }) => !runIds.includes(runId));
     const results = await Promise.all(
-      runs.map((run_id) =>
+      runIds.map((run_id) =>
         service.send({
           type: "cancel",
           id: randomUUID(),

@@ -8,7 +8,7 @@ import { type ApprovalDialogue, decideCall, type QuestionOptions } from "../run/
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import type { ChatBackend } from "./chat-backend.ts";
-import { ChatController, type ChatDecision, type ChatSurface } from "./chat-controller.ts";
+import { ChatController, type ChatDecision, type ChatSurface, TWICE_MS } from "./chat-controller.ts";
 import { PlainTurns } from "./plain-turns.ts";
 import type { PaintText } from "./text-rows.ts";
 
@@ -46,7 +46,8 @@ export class PlainChat implements ChatSurface {
   readonly #left = Promise.withResolvers<number>();
   #question: (PromiseWithResolvers<string> & Pick<QuestionOptions, "answerAtEnd">) | undefined;
   #settled = Promise.withResolvers<void>();
-  #wasInterrupted = false;
+  /** When Ctrl-C was pressed, if no line was entered since. */
+  #interruptedAt: number | undefined;
   /** The next line is read: the user is prompted as soon as nothing is under way. */
   #isReading = false;
   #isPrompting = false;
@@ -142,7 +143,7 @@ export class PlainChat implements ChatSurface {
     this.#prompt();
     for await (const line of lines) {
       this.#isPrompting = false;
-      this.#wasInterrupted = false;
+      this.#interruptedAt = undefined;
       if (this.#question !== undefined) this.#question.resolve(line);
       else if (line.endsWith("\\")) {
         message += `${line.slice(0, -1)}\n`;
@@ -213,13 +214,15 @@ export class PlainChat implements ChatSurface {
   #interrupt(): void {
     // The terminal has shown ^C.
     if (this.#terminal.stdin.isTTY && !this.#isPrompting) this.#write("\n");
-    if (this.#wasInterrupted) {
+    const { isBusy } = this.#controller;
+    // While a run is live, it may be the next one, and Ctrl-C cancels that.
+    if (Date.now() - (this.#interruptedAt ?? -Infinity) < (isBusy ? TWICE_MS : Infinity)) {
       // At a terminal the user has pressed Ctrl-C; otherwise a program has sent the signal.
       this.#left.resolve(this.#terminal.stdin.isTTY ? 0 : STOPPED);
       return;
     }
-    this.#wasInterrupted = true;
-    if (this.#controller.isBusy) void this.#controller.stop();
+    this.#interruptedAt = Date.now();
+    if (isBusy) this.#controller.interrupt();
     this.print(["press Ctrl-C again to leave"]);
   }
 

@@ -6,7 +6,7 @@ import { cleanText, plural } from "../fit-text.ts";
 import { type ApprovalDialogue, decideCall } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
 import type { ChatBackend } from "./chat-backend.ts";
-import { ChatController, type ChatDecision, type ChatSurface } from "./chat-controller.ts";
+import { ChatController, type ChatDecision, type ChatSurface, TWICE_MS } from "./chat-controller.ts";
 import { composeChatRows } from "./chat-rows.ts";
 import { InputEditor } from "./input-editor.ts";
 import type { InputHistory } from "./input-history.ts";
@@ -71,8 +71,8 @@ export class ScreenChat implements ChatSurface {
   /** Rows about the call that is asked about. */
   #details: readonly string[] = [];
   #notice: string | undefined;
-  /** The last key was Ctrl-C. */
-  #wasInterrupted = false;
+  /** When the last key was pressed, if it was Ctrl-C. */
+  #interruptedAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #clock: NodeJS.Timeout | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
@@ -201,7 +201,7 @@ export class ScreenChat implements ChatSurface {
     }
     this.#notice = undefined;
     if (action.kind === "interrupt") this.#interrupt();
-    else this.#wasInterrupted = false;
+    else this.#interruptedAt = undefined;
     if (action.kind === "insert") this.#editor.insert(action.text);
     else if (action.kind === "paste") this.#editor.paste(action.text);
     else if (action.kind !== "interrupt") this.#act(action.kind);
@@ -292,23 +292,31 @@ export class ScreenChat implements ChatSurface {
 
   /** The first Ctrl-C cancels the run or clears the input, the second leaves. */
   #interrupt(): void {
-    if (this.#wasInterrupted && this.#question === undefined) {
+    this.#forgetInterrupt();
+    const isSecond = this.#interruptedAt !== undefined;
+    if (isSecond && this.#question === undefined) {
       this.#leave(0);
       return;
     }
-    const isSecond = this.#wasInterrupted;
-    this.#wasInterrupted = true;
+    this.#interruptedAt = Date.now();
     if (this.#question !== undefined && !isSecond) {
       this.#editor.clear();
       this.#notice = "press Ctrl-C again to cancel the run, or answer";
-    } else if (this.#controller.isBusy) {
-      this.#endQuestion();
-      this.#notice = "press Ctrl-C again to leave";
-      void this.#controller.stop();
     } else {
-      this.#editor.clear();
       this.#notice = "press Ctrl-C again to leave";
+      if (this.#controller.isBusy) {
+        this.#endQuestion();
+        this.#controller.interrupt();
+      } else this.#editor.clear();
     }
+  }
+
+  /** The next run may be live by now, and Ctrl-C cancels that. */
+  #forgetInterrupt(): void {
+    if (this.#question !== undefined || !this.#controller.isBusy) return;
+    if (Date.now() - (this.#interruptedAt ?? Infinity) < TWICE_MS) return;
+    this.#interruptedAt = undefined;
+    this.#notice = undefined;
   }
 
   #resize(): void {
@@ -343,6 +351,7 @@ export class ScreenChat implements ChatSurface {
     if (this.#isOver) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#forgetInterrupt();
     const { conversation, files } = this.#controller;
     const todoLists = conversation.view?.todoLists ?? [];
     const finished = conversation.takeFinished().flatMap((turn) => this.#rows.format(turn, todoLists));

@@ -21,7 +21,7 @@ export const SLASH_COMMANDS = [
   { name: "title", argument: "TEXT", about: "rename the session" },
   { name: "tree", about: "show the thoughts of the last run" },
   { name: "retry", about: "send the last message again" },
-  { name: "stop", about: "cancel the run" },
+  { name: "stop", about: "cancel the run and the messages that wait" },
   { name: "quit", about: "leave the chat" },
 ] as const satisfies readonly SlashCommand[];
 
