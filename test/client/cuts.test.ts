@@ -183,7 +183,7 @@ const TRANSPORTS = ["sse", "ndjson", "pair"] as const;
 
 function createTransport(log: Log, kind: (typeof TRANSPORTS)[number]): Transport {
   if (kind !== "pair") {
-    const fetch = createEventsHandler({ log, heartbeatMs: 0 });
+    const fetch = createEventsHandler({ log, heartbeatMs: 0, allowPublic: true });
     return createFetchTransport({ url: "http://loom.test", framing: kind, fetch });
   }
   return createPairTransport((receive) => {
