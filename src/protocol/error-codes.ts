@@ -132,6 +132,7 @@ export const ERROR_CODES = {
   spend_unrecorded: "system",
   audit_failed: "system",
   keys_unavailable: "system",
+  login_unavailable: "system",
   unknown_agent: "validation",
   unknown_blob: "validation",
   blob_too_large: "validation",

@@ -139,7 +139,7 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   devOrigins: [isBoolean, "true or false"],
   hosts: [(value) => isListOf(value, isHost), 'a list of hosts like "example.com" or "example.com:8080"'],
   trustedProxies: [(value) => isListOf(value, isText), "a list of IP addresses and CIDR ranges"],
-  auth: [isAuth, "an object with `credentials` or `jwt`"],
+  auth: [isAuth, "an object with `credentials`, `jwt` or `authenticate`"],
   allowPublic: [isBoolean, "true or false"],
   authorize: [isFunction, "a function"],
   audit: [isFunction, "a function"],
@@ -176,6 +176,11 @@ export function checkHandlerOptions(options: LoomHandlerOptions): void {
       throw new LoomError("invalid_arguments", `\`${name}\` must be ${form}, not ${given}`);
     }
   }
+  for (const name of ["authenticateMs", "recheckMs"] as const) {
+    const { [name]: ms = 1 } = options.auth ?? {};
+    if (!Number.isSafeInteger(ms) || ms < 1)
+      throw new LoomError("invalid_arguments", `\`auth.${name}\` must be a positive integer, not ${describeValue(ms)}`);
+  }
   for (const name of ["log", "agents"] as const)
     if (options[name] === undefined) throw new LoomError("invalid_arguments", `\`${name}\` is required`);
 }
@@ -184,12 +189,14 @@ function describeItem(list: readonly unknown[], isRight: Check[0]): string {
   return describeValue(list.find((item) => !isRight([item])));
 }
 
-/** Without credentials and JWT no client could authenticate, so `{}` is rejected. */
+/** Without credentials, JWT and login no client could authenticate, so `{}` is rejected. */
 function isAuth(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { credentials, jwt } = value as AuthOptions;
+  const { credentials, jwt, authenticate } = value as AuthOptions;
   const isRight = credentials === undefined || hasMethods(credentials, "find", "useTicket", "isValid");
-  return isRight && (jwt === undefined ? credentials !== undefined : isObject(jwt));
+  if (!isRight || (jwt !== undefined && !isObject(jwt))) return false;
+  if (authenticate !== undefined && !isFunction(authenticate)) return false;
+  return (credentials ?? jwt ?? authenticate) !== undefined;
 }
 
 /** Origins are compared as strings, so the value must be spelled exactly as browsers send it. */

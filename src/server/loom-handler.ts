@@ -123,12 +123,14 @@ export function buildHandler(
   const reporter = new OutageReporter(options.log.monitor, options.onError);
   const { onError } = reporter;
   const report = (error: unknown): string => reporter.report(error);
+  const onLoginError = (error: unknown): void => void reporter.reportOrWarn(error);
   const { callbacks = [] } = options;
   const callbackObserver = callbacks.length === 0 ? undefined : createCallbackObserver(callbacks, { onError: report });
   const observers = [...(options.observers ?? []), ...(callbackObserver === undefined ? [] : [callbackObserver])];
   const core = createCore(
     { ...options, observers, ...(onError === undefined ? {} : { onError }) },
     { closing: closing.signal, report, isReady: () => state.isReady, isDraining: () => state.isDraining },
+    onLoginError,
   );
   const { meter } = options;
   const unwatchStore = options.log.monitor?.watch((fault, warning) => {
@@ -213,6 +215,7 @@ export function buildHandler(
 function createCore(
   options: LoomHandlerOptions,
   lifecycle: Required<Pick<ServerCore, "closing" | "report" | "isReady" | "isDraining">>,
+  onLoginError: (error: unknown) => void,
 ): ServerCore {
   const { log, agents, defaultAgent, blobs, authorize, meter, register, onError, debug = false } = options;
   const { observers = [], knowledge, strict, fetchAttachments = false } = options;
@@ -225,7 +228,9 @@ function createCore(
       ? NO_AUDIT
       : createAuditor({ audit, isRequired, onError: onFault, onFailure: () => meter?.countAuditFailure?.() });
   const access =
-    options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault, meter, auditor });
+    options.auth === undefined
+      ? OPEN_ACCESS
+      : createAccess(options.auth, { log, onError: onFault, onLoginError, meter, auditor });
   const authorizeAll = authorize === undefined ? access.authorize : combineAuthorize(access.authorize, authorize);
   const runs = createRunDispatcher({
     ...options.runs,

@@ -8,6 +8,7 @@ const TEMPORARY_CODES: readonly ErrorCode[] = [
   "store_unavailable",
   "store_timeout",
   "store_failed",
+  "login_unavailable",
   "internal_error",
   "backlog_full",
   "shutting_down",

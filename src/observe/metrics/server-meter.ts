@@ -1,8 +1,8 @@
 /** The interface through which a server reports itself: its store, what its parts hold, and who signs in. */
 import type { LogMonitor } from "../../log/log-monitor.ts";
 
-/** How a request authenticated: `none` has no credential. */
-export type CredentialKind = "token" | "jwt" | "share" | "ticket" | "cookie" | "none";
+/** How a request authenticated: `user` by the application's own login, `none` has no credential. */
+export type CredentialKind = "token" | "jwt" | "user" | "share" | "ticket" | "cookie" | "none";
 
 /**
  * `anonymous`: the request has no credential. `limited`: too many requests or invalid credentials. `failed`: the

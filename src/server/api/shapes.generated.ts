@@ -799,11 +799,11 @@ export interface ErasedOwner {
 export interface Auth {
   /** Whether authentication is off (`open`) or on (`required`) */
   readonly mode: "open" | "required";
-  /** Whether the caller has signed in with a token or a JWT */
+  /** Whether the caller has signed in: with a token, a JWT or the server's own login */
   readonly signed_in: boolean;
   /** Kind of credential */
-  readonly kind?: "token" | "jwt" | "share";
-  /** Name of the token, or subject of the JWT */
+  readonly kind?: "token" | "jwt" | "user" | "share";
+  /** Name of the token or user, or subject of the JWT */
   readonly name?: string;
   /** Owner whose sessions the caller can access */
   readonly owner?: string;
@@ -1166,7 +1166,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   SearchKnowledge: parseForm("HTTP#q:s limit?i0 collection?s"),
   KnowledgeHits: parseForm("HTTP#hits:[{document_id:s name:s title:s collection:s score:n snippet:s content:s first_line:i0 last_line:i0 headings:[s}"),
   ErasedOwner: parseForm("HTTP#owner:s sessions:i0 blobs:i0 tokens:i0 shares:i0 sign_ins:i0 usage_records:i0"),
-  Auth: parseForm("HTTP#mode:=open|required signed_in:b kind?=token|jwt|share name?s owner?s scopes:[s session_id?s shared_session_ids:[s expires_at?i0"),
+  Auth: parseForm("HTTP#mode:=open|required signed_in:b kind?=token|jwt|user|share name?s owner?s scopes:[s session_id?s shared_session_ids:[s expires_at?i0"),
   SignIn: parseForm("HTTP#credential:s"),
   CreateTicket: parseForm("HTTP#session_id?s"),
   Ticket: parseForm("HTTP#ticket:s expires_at:i0"),

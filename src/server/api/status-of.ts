@@ -50,6 +50,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   search_timeout: 503,
   shutting_down: 503,
   keys_unavailable: 503,
+  login_unavailable: 503,
   spend_unrecorded: 503,
   audit_failed: 503,
   store_busy: 503,

@@ -16,10 +16,11 @@ export interface Access {
   /** Verifies and issues credentials; undefined when authentication is off. */
   readonly authService: AuthService | undefined;
   /**
-   * Identifies a request by its `Authorization` header, ticket or cookies; the principal is `ANONYMOUS` when it has
-   * none of them. Throws `unauthorized` for an invalid credential, and `rate_limited`.
+   * Identifies a request by its `Authorization` header, ticket or cookies, or by the application's own login unless
+   * `skipsLogin` is set; the principal is `ANONYMOUS` when none of them finds one. Throws `unauthorized` for an invalid
+   * credential, `rate_limited`, and what the login throws.
    */
-  identify(request: RequestInfo): Promise<Identity>;
+  identify(request: RequestInfo, options?: { readonly skipsLogin?: boolean | undefined }): Promise<Identity>;
   /** Throws `unauthorized` or `forbidden`; `unknown_session` for a session of another owner, as if it did not exist. */
   readonly authorize: Authorize;
   /**

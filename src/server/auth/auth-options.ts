@@ -5,12 +5,40 @@ import type { RateCounters } from "./limits/rate-counters.ts";
 import type { PrincipalLimits } from "./principal.ts";
 import type { Scope } from "./scopes.ts";
 
-/** Accepts Loom tokens (`credentials`), JWTs of another issuer (`jwt`), or both. */
+/** A user that `authenticate` found. */
+export interface AuthenticatedUser {
+  /** Owner of the sessions the user reads and creates. `local` and names that begin with `jwt:` or `token:` are reserved. */
+  readonly owner: string;
+  /** What the user may do. Default: nothing. */
+  readonly scopes?: readonly Scope[] | undefined;
+}
+
+/**
+ * Finds the user of a request with your own login. The request has no body, and its signal aborts at the time limit;
+ * cookies are removed unless a page of the server's own origin sent them.
+ */
+export type Authenticate = (
+  request: Request,
+) => AuthenticatedUser | null | undefined | Promise<AuthenticatedUser | null | undefined>;
+
+/** Accepts Loom tokens (`credentials`), JWTs of another issuer (`jwt`), your own login (`authenticate`), or several. */
 export interface AuthOptions {
   /** Store of tokens, cookies, tickets and share links: `openCredentials(file)`. The server does not close it. */
   readonly credentials?: Credentials | undefined;
   /** JWTs to accept. Default: none. */
   readonly jwt?: JwtOptions | undefined;
+  /**
+   * Your own login, called for requests and WebSockets without a Loom credential. `undefined` is answered with 401. If it
+   * throws, or returns an invalid user, the answer is 500 and `onError` receives the error. Default: none.
+   */
+  readonly authenticate?: Authenticate | undefined;
+  /** Time limit of `authenticate`, in milliseconds. Code `login_unavailable` (503). Default: 5,000. */
+  readonly authenticateMs?: number | undefined;
+  /**
+   * Time between two checks of an open stream or socket with `authenticate`, in milliseconds. It is called with the
+   * headers of the start again, and the connection ends if the user or the scopes changed. Default: 60,000.
+   */
+  readonly recheckMs?: number | undefined;
   /** Limits for credentials that set none. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
   readonly limits?: PrincipalLimits | undefined;
   /**

@@ -1,5 +1,8 @@
-/** Access control of a server with authentication: combines credentials, JWTs, cookies, tickets, scopes and limits. */
-import { LoomError } from "../../protocol/index.ts";
+/**
+ * Access control of a server with authentication: combines credentials, JWTs, cookies, tickets, the application's own
+ * login, scopes and limits.
+ */
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Access, Identity } from "./access.ts";
@@ -9,6 +12,7 @@ import { type Auditor, NO_AUDIT, sourceOf } from "./audit/auditor.ts";
 import { readCookies } from "./cookies.ts";
 import { createAuthorize, mayRead } from "./create-authorize.ts";
 import { createAuthenticator } from "./create-authenticator.ts";
+import { createLogin, RECHECK_MS } from "./create-login.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { createFailures } from "./limits/failures.ts";
 import { createAccessGrants } from "./limits/access-grants.ts";
@@ -29,6 +33,8 @@ export interface AccessDependencies {
   readonly now?: (() => number) | undefined;
   /** Receives internal errors that no request caused. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Receives failures of `authenticate`. Default: `onError`. */
+  readonly onLoginError?: ((error: unknown) => void) | undefined;
   /** Counts authentications. */
   readonly meter?: Partial<ServerMeter> | undefined;
   /** Records refused credentials. */
@@ -41,26 +47,30 @@ const TICKET_MS = 30_000;
 const TICKET_METHODS: ReadonlySet<string> = new Set(["GET", "UPGRADE"]);
 
 export function createAccess(options: AuthOptions, dependencies: AccessDependencies): Access {
-  const { log, now = Date.now, onError, meter, auditor = NO_AUDIT } = dependencies;
+  const { log, now = Date.now, onError, onLoginError = onError, meter, auditor = NO_AUDIT } = dependencies;
   const { jwt, limits = {}, cookieMs = COOKIE_MS, ticketMs = TICKET_MS, maxFailures } = options;
-  // Without a credential store, cookies and tickets for JWT users live in memory until the process ends.
+  const { authenticate, recheckMs = RECHECK_MS } = options;
+  // Without a credential store, cookies, tickets and share links live in memory until the process ends.
   const own = options.credentials === undefined ? openCredentials(":memory:") : undefined;
   const credentials = (options.credentials ?? own) as Credentials;
-  const onRefused = (text: string, request: RequestInfo): void => {
-    const key = parseKey(text);
-    const credential = key === undefined ? "unknown" : `${key.kind}:${key.id}`;
+  const onRefused = (text: string | undefined, request: RequestInfo): void => {
+    const key = text === undefined ? undefined : parseKey(text);
+    const credential = text === undefined ? "user" : key === undefined ? "unknown" : `${key.kind}:${key.id}`;
     const source = sourceOf({ ...request, principal: ANONYMOUS });
     auditor.record({ action: "credential.refuse", source, target: { credential } }, "unauthorized");
   };
   const { rateCounters: counters = createMemoryRateCounters({ now }) } = options;
   const failures = createFailures({ counters, maxFailures });
   const authenticator = createAuthenticator({ credentials, failures, jwt, now, onRefused });
+  const report = (error: unknown): void => onLoginError?.(error);
+  const login = authenticate === undefined ? undefined : createLogin({ ...options, authenticate, now, report });
   const rates = createRates({ counters, limits });
   const { maxUnrecordedMs } = options;
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, maxUnrecordedMs, now, onError });
   const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
   const searches = createSearches({ maxSearches: limits.maxSearches });
-  const isValid = (principal: Principal): Promise<boolean> => credentials.isValid(principal, now());
+  const isValid = async (principal: Principal): Promise<boolean> =>
+    principal.login === undefined ? credentials.isValid(principal, now()) : principal.login.check() === undefined;
   const authorize = createAuthorize(log);
   const grants = createAccessGrants({
     isValid,
@@ -70,20 +80,51 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     onError,
   });
 
-  async function find(request: RequestInfo): Promise<Identity> {
+  /** A bearer token that can only be one of the application's own login is left to it. */
+  function readLoomBearer(request: RequestInfo): string | undefined {
     const bearer = readBearer(request);
+    const isOfLogin = login !== undefined && jwt === undefined && bearer?.startsWith("loom_") === false;
+    return isOfLogin ? undefined : bearer;
+  }
+
+  async function find(request: RequestInfo, skipsLogin: boolean): Promise<Identity> {
+    const bearer = readLoomBearer(request);
     if (bearer !== undefined) return { principal: await authenticator.authenticate(bearer, request), shares: [] };
     const ticket = TICKET_METHODS.has(request.method) ? request.url.searchParams.get("ticket") : null;
-    if (ticket !== null) return { principal: await authenticator.redeemTicket(ticket, request), shares: [] };
+    if (ticket !== null) {
+      const principal = await authenticator.redeemTicket(ticket, request);
+      // The login cannot check a ticket. The client has to request another one when the next check would be due.
+      const limited = principal.kind === "user" ? { ...principal, expiresAt: now() + recheckMs } : principal;
+      return { principal: limited, shares: [] };
+    }
     const { session, shares } = readCookies(request);
     const at = now();
     const principal = session === undefined ? undefined : await credentials.find(session, at);
     if (session !== undefined && principal === undefined) onRefused(session, request);
     const found = await Promise.all(shares.map((secret) => credentials.find(secret, at)));
-    return {
-      principal: principal ?? ANONYMOUS,
-      shares: found.flatMap((link) => (link?.kind === "share" ? [link] : [])),
-    };
+    const links = found.flatMap((link) => (link?.kind === "share" ? [link] : []));
+    const user = principal !== undefined || skipsLogin ? undefined : await login?.(request);
+    // No socket is public, so this upgrade is refused.
+    if (login !== undefined && request.method === "UPGRADE" && (principal ?? user ?? links[0]) === undefined)
+      return refuseLogin(request);
+    return { principal: principal ?? user ?? ANONYMOUS, shares: links };
+  }
+
+  /** Counts a request for which the login found no user. Throws `unauthorized` or `rate_limited`. */
+  async function refuseLogin(request: RequestInfo): Promise<never> {
+    onRefused(undefined, request);
+    await failures.add(request.address);
+    throw unauthorized(false);
+  }
+
+  function kindOfCredential(request: RequestInfo, skipsLogin: boolean): CredentialKind {
+    const bearer = readLoomBearer(request);
+    if (bearer !== undefined) return kindOfSecret(bearer);
+    if (TICKET_METHODS.has(request.method) && request.url.searchParams.has("ticket")) return "ticket";
+    const { session, shares } = readCookies(request);
+    if (session !== undefined) return "cookie";
+    if (shares.length > 0) return "share";
+    return login === undefined || skipsLogin ? "none" : "user";
   }
 
   /** Counts a request with only share links against the first link that is below its limit. */
@@ -104,24 +145,33 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
       cookieMs,
       ticketMs,
       async authenticate(text, request) {
-        const authenticate = async (): Promise<Principal> => {
+        const identifyPrincipal = async (): Promise<Principal> => {
           const principal = await authenticator.authenticate(text, request);
           await rates.takeRequest(principal);
           return principal;
         };
-        return meterAuthentication(meter, kindOfSecret(text), authenticate, () => true);
+        return meterAuthentication(meter, kindOfSecret(text), identifyPrincipal, () => true);
       },
     },
-    async identify(request) {
-      const authenticate = async (): Promise<Identity> => {
-        const identity = await find(request);
+    async identify(request, { skipsLogin = false } = {}) {
+      const identifyCaller = async (): Promise<Identity> => {
+        const identity = await find(request, skipsLogin);
         await countRequest(identity);
         return identity;
       };
       const isKnown = ({ principal, shares }: Identity): boolean => principal.kind !== "anonymous" || shares.length > 0;
-      return meterAuthentication(meter, kindOfCredential(request), authenticate, isKnown);
+      return meterAuthentication(meter, kindOfCredential(request, skipsLogin), identifyCaller, isKnown);
     },
-    authorize: async (request) => authorize({ ...request, caller: await revalidateCaller(request.caller, isValid) }),
+    async authorize(request) {
+      const { caller } = request;
+      try {
+        await authorize({ ...request, caller: await revalidateCaller(caller, isValid) });
+      } catch (error) {
+        const isAnonymous = caller.principal.kind === "anonymous" && isLoomError(error, "unauthorized");
+        if (login === undefined || !isAnonymous) throw error;
+        await refuseLogin(caller);
+      }
+    },
     watch: (caller, session, onEnd) => grants.watch(caller, session, onEnd),
     countRequest,
     runSearch: ({ principal }, signal, search) => searches.run(principal, signal, search),
@@ -152,14 +202,6 @@ function kindOfSecret(text: string): CredentialKind {
   return text.startsWith("loom_") ? "token" : "jwt";
 }
 
-function kindOfCredential(request: RequestInfo): CredentialKind {
-  const bearer = readBearer(request);
-  if (bearer !== undefined) return kindOfSecret(bearer);
-  if (TICKET_METHODS.has(request.method) && request.url.searchParams.has("ticket")) return "ticket";
-  const { session, shares } = readCookies(request);
-  return session !== undefined ? "cookie" : shares.length > 0 ? "share" : "none";
-}
-
 /** Ignores other schemes, which may belong to a proxy in front of the server. */
 function readBearer({ headers }: RequestInfo): string | undefined {
   const [match, bearer = ""] = /^bearer(?:\s+(.*))?$/i.exec(headers.get("authorization")?.trim() ?? "") ?? [];
@@ -172,7 +214,8 @@ function readBearer({ headers }: RequestInfo): string | undefined {
  */
 async function revalidateCaller(caller: Caller, isValid: (principal: Principal) => Promise<boolean>): Promise<Caller> {
   const { principal, shares } = caller;
-  if (principal.kind !== "anonymous" && !(await isValid(principal))) throw unauthorized(true);
+  if (principal.kind !== "anonymous" && !(await isValid(principal)))
+    throw principal.login?.check() ?? unauthorized(true);
   if (shares.length === 0) return caller;
   const verdicts = await Promise.all(shares.map(isValid));
   return { ...caller, shares: shares.filter((_, at) => verdicts[at]) };

@@ -12,10 +12,14 @@ export interface Principal {
    * - `anonymous`: authentication is on, and the request has no credential.
    * - `token`: a Loom token, directly or through a cookie or ticket.
    * - `jwt`: a JWT of another issuer.
+   * - `user`: a user of the application's own login.
    * - `share`: a share link to one session.
    */
-  readonly kind: "local" | "anonymous" | "token" | "jwt" | "share";
-  /** Id of the credential for logs, limits and records: `token:k3x9…`, `jwt:alice`, `share:p0q2…`. Never a secret. */
+  readonly kind: "local" | "anonymous" | "token" | "jwt" | "user" | "share";
+  /**
+   * Id of the credential for logs, limits and records: `token:k3x9…`, `jwt:alice`, `user:alice`, `share:p0q2…`. Never a
+   * secret.
+   */
   readonly id: string;
   /** Key for counting requests and streams, if not the id: all share links of one maker share an account. */
   readonly account?: string | undefined;
@@ -39,6 +43,16 @@ export interface Principal {
   readonly cookie?: string | undefined;
   /** Expiry in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;
+  /** For a user of the application's own login: whether the login is still valid. */
+  readonly login?: LoginLease | undefined;
+}
+
+/** The login of one request or connection, which is checked with the headers of that request. */
+export interface LoginLease {
+  /** Distinguishes the connections of a user. */
+  readonly key: string;
+  /** Returns why access has ended, undefined while it has not. Starts another check if one is due, and does not wait for it. */
+  check(): LoomError | undefined;
 }
 
 /** Limits of one credential. Absent fields use the limits of the server. */

@@ -51,6 +51,7 @@ const PUBLIC_MESSAGES: { readonly [code in ErrorCode]?: string } = {
   store_closed: "The store is closed",
   writer_failed: "The store cannot be written until the server restarts",
   mcp_failed: "An MCP server failed",
+  login_unavailable: "The login cannot be checked at the moment; try again",
   missing_key: "The server has no API key for the model's provider",
   listen_failed: "The server cannot listen on its address",
 };

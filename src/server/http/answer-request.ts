@@ -26,6 +26,9 @@ export interface RequestPipeline {
   readonly variesByOrigin: boolean;
 }
 
+/** The page and its files, health and the API description: they work for everyone, also when a login does not. */
+const ANONYMOUS_PATH = /^\/(?:|assets\/.*|healthz|readyz|openapi\.json)$/;
+
 export async function answerRequest(pipeline: RequestPipeline, request: Request, env: unknown): Promise<Response> {
   const node = readNodeBindings(env);
   const requestId = readRequestId(request.headers.get("x-request-id"));
@@ -37,7 +40,8 @@ export async function answerRequest(pipeline: RequestPipeline, request: Request,
     // From here on, an allowed origin may also read error responses.
     if (origin !== undefined) headers = createResponseHeaders({ ...common, origin });
     setOnNode(node, headers);
-    const caller = { ...info, ...(await pipeline.core.access.identify(info)) };
+    const skipsLogin = request.method === "OPTIONS" || ANONYMOUS_PATH.test(path);
+    const caller = { ...info, ...(await pipeline.core.access.identify(info, { skipsLogin })) };
     const response = await adaptError(
       pipeline,
       request,

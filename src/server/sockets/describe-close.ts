@@ -17,7 +17,8 @@ export function describeClose(why: unknown): CloseReason {
   if (!isLoomError(why)) return { code: INTERNAL_ERROR, reason: "internal_error" };
   const { code, details } = why;
   const reason = `${code}${formatCloseSuffix(details["cursor"])}`;
-  if (code === "backlog_full" || code === "store_unavailable") return { code: TRY_AGAIN_LATER, reason };
+  if (code === "backlog_full" || code === "store_unavailable" || code === "login_unavailable")
+    return { code: TRY_AGAIN_LATER, reason };
   if (code === "shutting_down") return { code: SERVICE_RESTART, reason };
   if (code === "forbidden" || code === "unauthorized") return { code: POLICY_VIOLATION, reason };
   return { code: INTERNAL_ERROR, reason };

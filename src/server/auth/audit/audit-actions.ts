@@ -39,7 +39,7 @@ export interface AuditEntry {
    * action if `auditRequired` is set.
    */
   readonly outcome: string;
-  /** ID of the credential: `token:k3x9…`, `jwt:alice`, `share:p0q2…`, `anonymous`, `local`, `server`, `cli:USER`. */
+  /** ID of the credential: `token:k3x9…`, `jwt:alice`, `user:alice`, `share:p0q2…`, `anonymous`, `local`, `server`, `cli:USER`. */
   readonly actor: string;
   /** Name of the credential. */
   readonly name?: string;

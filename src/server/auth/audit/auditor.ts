@@ -47,7 +47,7 @@ export const NO_AUDIT: Auditor = {
 
 export function sourceOf({ principal, address, requestId }: Pick<Caller, "principal" | "address" | "requestId">) {
   const { kind, id, name, owner, scopes } = principal;
-  const isKnown = kind === "token" || kind === "jwt";
+  const isKnown = kind === "token" || kind === "jwt" || kind === "user";
   const source: AuditSource = {
     actor: id,
     ...(isKnown ? { name, owner, isAdmin: scopes.has("admin") } : {}),

@@ -164,7 +164,7 @@ function cleanTarget(target: AuditTarget): AuditTarget {
 
 /** The ID of a credential, `token:k3x9`, looks like a named secret to the redactor, so its kind is kept. */
 function cleanId(id: string): string {
-  const [, kind = "", rest = ""] = /^((?:token|jwt|share|cookie|ticket|cli):)?(.*)$/s.exec(id) ?? [];
+  const [, kind = "", rest = ""] = /^((?:token|jwt|user|share|cookie|ticket|cli):)?(.*)$/s.exec(id) ?? [];
   return kind + clean(rest);
 }
 

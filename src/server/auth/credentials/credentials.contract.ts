@@ -270,6 +270,27 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     expect([await reader.isValid(ALICE), await reader.find(cookie.secret)]).toEqual([false, undefined]);
   });
 
+  it("stores users of another login without their lease, and erases them with their owner", async () => {
+    const [reader, writer] = await make();
+    const user: Principal = {
+      kind: "user",
+      id: "user:ann",
+      name: "ann",
+      owner: "ann",
+      scopes: new Set(["read"]),
+      limits: {},
+    };
+    const login = { key: "secret", check: () => undefined };
+    const issue = () => writer.createTicket({ ...user, login }, { expiresAt: now + HOUR });
+    expect((await reader.useTicket((await issue()).secret))?.principal).toEqual(user);
+    const { secret } = await issue();
+    const share = await writer.createShare({ ...SHARE, maker: user.id });
+    await writer.addSpent(user.id, 5);
+    expect(await writer.eraseOwner("ann")).toEqual({ tokens: 0, shares: 1, signIns: 1, usageRecords: 1 });
+    expect([await reader.useTicket(secret), await reader.find(share.secret)]).toEqual([undefined, undefined]);
+    expect(await reader.readSpent(user.id)).toBe(0);
+  });
+
   it("accepts a ticket once and only with its full secret", async () => {
     const [reader, writer] = await make();
     const me = (await writer.find((await writer.createToken({ name: "me" })).secret)) ?? ANONYMOUS;

@@ -80,8 +80,12 @@ function checkLimits(limits: PrincipalLimits): void {
 }
 
 function assertOwner(owner: unknown): void {
-  if (isPlain(owner, MAX_OWNER_LENGTH)) return;
+  if (isOwnerName(owner)) return;
   throw new LoomError("invalid_name", `An owner must be one line of 1 to ${MAX_OWNER_LENGTH} characters`);
+}
+
+export function isOwnerName(owner: unknown): owner is string {
+  return isPlain(owner, MAX_OWNER_LENGTH);
 }
 
 function assertExpiry(expiresAt: number | undefined, now: number): void {

@@ -63,13 +63,13 @@ export const STATEMENTS = {
   readSpent: "SELECT tokens FROM spent WHERE day = ? AND holder = ?",
   sweepSpent: "DELETE FROM spent WHERE day < ?",
 
-  // A JWT principal has the ID of its owner.
-  eraseSpent: `DELETE FROM spent WHERE holder = ?1 OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)`,
-  eraseCookies: `DELETE FROM cookies WHERE holder = ?1 OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)
+  // A JWT principal has the ID of its owner, a user of another login `user:` before it.
+  eraseSpent: `DELETE FROM spent WHERE holder IN (?1, 'user:' || ?1) OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)`,
+  eraseCookies: `DELETE FROM cookies WHERE holder IN (?1, 'user:' || ?1) OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)
     OR holder IN (SELECT 'share:' || id FROM shares WHERE owner = ?1)`,
-  eraseTickets: `DELETE FROM tickets WHERE holder = ?1 OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)
+  eraseTickets: `DELETE FROM tickets WHERE holder IN (?1, 'user:' || ?1) OR holder IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)
     OR holder IN (SELECT 'share:' || id FROM shares WHERE owner = ?1)`,
-  eraseShares: `DELETE FROM shares WHERE owner = ?1 OR maker = ?1
+  eraseShares: `DELETE FROM shares WHERE owner = ?1 OR maker IN (?1, 'user:' || ?1)
     OR maker IN (SELECT 'token:' || id FROM tokens WHERE owner = ?1)`,
   /** The newest token stays as an empty, revoked row, because authentication must not turn itself off. */
   eraseLastToken: `UPDATE tokens SET digest = zeroblob(32), name = '', owner = '', scopes = '[]', agents = NULL,
@@ -209,7 +209,7 @@ export function principalOfShare(
 
 /** Serializes a principal that no table has a row for. */
 function writePrincipal({ scopes, ...rest }: Principal): string {
-  return JSON.stringify({ ...rest, cookie: undefined, scopes: [...scopes] });
+  return JSON.stringify({ ...rest, cookie: undefined, login: undefined, scopes: [...scopes] });
 }
 
 export function readPrincipal(text: string): Principal | undefined {
@@ -234,13 +234,13 @@ export function earlier(one: number | undefined, other: number | undefined): num
 
 /** Throws `unsupported` for principals without a credential. */
 export function holderOf({ kind, id }: Principal): string {
-  if (kind === "token" || kind === "jwt" || kind === "share") return id;
+  if (kind === "token" || kind === "jwt" || kind === "user" || kind === "share") return id;
   throw new LoomError("unsupported", "Authentication is off on this server, so there is nothing to sign in to");
 }
 
-/** Null for tokens and share links, which have rows that can be revoked; a JWT principal is stored until it expires. */
+/** Null for tokens and share links, which have rows that can be revoked; the principal of a JWT or a user is stored. */
 export function serializePrincipal(principal: Principal): string | null {
-  if (principal.kind !== "jwt") return null;
+  if (principal.kind !== "jwt" && principal.kind !== "user") return null;
   const text = writePrincipal(principal);
   if (text.length > MAX_PRINCIPAL_LENGTH)
     throw new LoomError("invalid_arguments", "The claims of the JWT are too long");

@@ -126,7 +126,7 @@ export const SQL = {
   findCookie: "SELECT * FROM @.cookies WHERE id = $1",
   sweepCookies: "DELETE FROM @.cookies WHERE expires_at <= $1",
   dropCookiesOf: `DELETE FROM @.cookies WHERE key IN
-    (SELECT key FROM @.cookies WHERE holder = $1 ORDER BY key DESC OFFSET greatest(0, $2::bigint - 1))
+    (SELECT key FROM @.cookies WHERE holder IN ($1, 'user:' || $1) ORDER BY key DESC OFFSET greatest(0, $2::bigint - 1))
     RETURNING 1`,
   dropCookies: `DELETE FROM @.cookies WHERE key IN
     (SELECT key FROM @.cookies ORDER BY key DESC OFFSET greatest(0, $1::bigint - 1)) RETURNING 1`,
@@ -148,12 +148,12 @@ export const SQL = {
   sweepSpent: "DELETE FROM @.spent WHERE day < $1",
 
   // A JWT principal has the ID of its owner.
-  eraseSpent: `DELETE FROM @.spent WHERE holder = $1 OR holder IN (${OWN_TOKENS}) RETURNING 1`,
-  eraseCookies: `DELETE FROM @.cookies WHERE holder = $1 OR holder IN (${OWN_TOKENS}) OR holder IN (${OWN_SHARES})
+  eraseSpent: `DELETE FROM @.spent WHERE holder IN ($1, 'user:' || $1) OR holder IN (${OWN_TOKENS}) RETURNING 1`,
+  eraseCookies: `DELETE FROM @.cookies WHERE holder IN ($1, 'user:' || $1) OR holder IN (${OWN_TOKENS}) OR holder IN (${OWN_SHARES})
     RETURNING 1`,
-  eraseTickets: `DELETE FROM @.tickets WHERE holder = $1 OR holder IN (${OWN_TOKENS}) OR holder IN (${OWN_SHARES})
+  eraseTickets: `DELETE FROM @.tickets WHERE holder IN ($1, 'user:' || $1) OR holder IN (${OWN_TOKENS}) OR holder IN (${OWN_SHARES})
     RETURNING 1`,
-  eraseShares: `DELETE FROM @.shares WHERE owner = $1 OR maker = $1 OR maker IN (${OWN_TOKENS}) RETURNING 1`,
+  eraseShares: `DELETE FROM @.shares WHERE owner = $1 OR maker IN ($1, 'user:' || $1) OR maker IN (${OWN_TOKENS}) RETURNING 1`,
   /** The newest token stays as an empty, revoked row, because authentication must not turn itself off. */
   eraseLastToken: `UPDATE @.tokens SET digest = decode(repeat('00', 32), 'hex'), name = '', owner = '', scopes = '[]',
     agents = NULL, tools = NULL, limits = '{}', used_at = NULL, expires_at = NULL, revoked_at = coalesce(revoked_at, $2)

@@ -12,6 +12,7 @@ import { LoomError } from "../../../protocol/index.ts";
 import type { Caller } from "../authorize.ts";
 import type { Identity } from "../access.ts";
 import { accountOf, type Principal, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
+import { accessEnded } from "../unauthorized.ts";
 
 export interface AccessGrantsOptions<H extends Identity = Caller> {
   /** Whether the principal is still valid. */
@@ -67,13 +68,6 @@ const MAX_FAILED_SWEEPS = 3;
 
 const ignore = (): void => undefined;
 
-const createRevoked = (): LoomError =>
-  new LoomError(
-    "unauthorized",
-    "Access has ended: the credential was revoked or expired, or the session is no longer available. Sign in again or use another token.",
-  );
-
-/** Not `unauthorized`: clients would sign out although the credential is valid. */
 const createUnchecked = (): LoomError =>
   new LoomError("store_unavailable", "The credentials cannot be checked at the moment; connect again");
 
@@ -141,7 +135,8 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
     isSweeping = true;
     const isStillValid = createValidityCheck();
     try {
-      for (const grant of grants) if (!(await isAnyValid(grant.credentials, isStillValid))) end(grant, createRevoked());
+      for (const grant of grants)
+        if (!(await isAnyValid(grant.credentials, isStillValid))) end(grant, describeEnd(grant));
       failedSweeps = 0;
     } catch (error) {
       onError(error);
@@ -167,7 +162,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
       sessions.delete(sessionGrants.key);
       sessions.set(sessionGrants.key, sessionGrants);
       if (!(await mayStillRead(sessionGrants, isStillValid)))
-        for (const grant of sessionGrants.grants) end(grant, createRevoked());
+        for (const grant of sessionGrants.grants) end(grant, describeEnd(grant));
     }
     isChecking = false;
   }
@@ -251,10 +246,14 @@ async function isAnyValid(credentials: readonly GrantCredential[], isStillValid:
   return false;
 }
 
-/** The same token can be valid in one browser and signed out in another. */
+function describeEnd({ credentials: [first] }: AccessGrant): LoomError {
+  return first?.principal.login?.check() ?? accessEnded();
+}
+
+/** The same token can be valid in one browser and signed out in another, and so can a user of another login. */
 function toGrantCredential(principal: Principal): GrantCredential {
-  const { id, cookie = "", expiresAt = "" } = principal;
-  return { key: `${id} ${cookie} ${expiresAt}`, principal };
+  const { id, cookie = "", expiresAt = "", login } = principal;
+  return { key: `${id} ${cookie} ${expiresAt} ${login?.key ?? ""}`, principal };
 }
 
 function isExpired({ expiresAt }: Principal, now: number): boolean {
