@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { begin, ENDED, finished, LOST, lose, refused } from "../../test/client/scripted-connection.ts";
 import { ScriptedTransport } from "../../test/client/scripted-transport.ts";
 import { connect } from "./connection.ts";
@@ -237,8 +237,10 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("get IDs on insecure pages too", async () => {
-    vi.stubGlobal("crypto", undefined);
+  it("get IDs that are cryptographically random, on insecure pages too", async () => {
+    vi.stubGlobal("crypto", { getRandomValues: crypto.getRandomValues.bind(crypto) });
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => void vi.restoreAllMocks());
     const it = begin();
     await it.connection.run({ message: "a" });
     await it.connection.run({ message: "b" });

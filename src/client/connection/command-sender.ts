@@ -95,10 +95,6 @@ function createLostResult(code: "connection_lost" | "command_timeout", message: 
 
 /** Creates a random command ID. `randomUUID` is missing on pages that are not served over HTTPS. */
 export function createCommandId(): string {
-  if (typeof globalThis.crypto?.randomUUID === "function") return globalThis.crypto.randomUUID();
-  const word = (): string =>
-    Math.floor(Math.random() * 2 ** 32)
-      .toString(16)
-      .padStart(8, "0");
-  return `${word()}${word()}${word()}${word()}`;
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
