@@ -161,18 +161,15 @@ describe("loom init", { timeout: 120_000 }, () => {
     expect(await run(command, ["init", "mine"])).toMatch(/^changed package.json\n[^]* {2}npm run loom\n$/);
     expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("Mine\n");
     const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    const scripts = { ...own.scripts, loom: "loom serve --agents agents.ts" };
+    const scripts = { ...own.scripts, loom: "loom serve --agents agents.mts" };
     expect(manifest).toMatchObject({
       ...own,
       scripts,
-      type: "module",
       dependencies: { ...own.dependencies, zod: "^4.0.0" },
     });
     // npm refuses to publish a private package.
     expect(manifest).not.toHaveProperty("private");
+    expect(manifest).not.toHaveProperty("type");
     await expect(run(command, ["init", "mine"])).rejects.toThrow("already exists; nothing was created");
-    mkdirSync(join(project, "old"));
-    writeFileSync(join(project, "old", "package.json"), '{"type":"commonjs"}');
-    await expect(run(command, ["init", "old"])).rejects.toThrow("is an ES module; nothing was created");
   });
 });

@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { buildPackage } from "./build-package.ts";
+import { findBlocks } from "./guide-pages.ts";
 import { LONG, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
@@ -137,6 +138,47 @@ describe("the installed package", () => {
     const { code, out, err } = run(process.execPath, [command, "--version"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain(manifest.version);
+  });
+});
+
+describe("in a folder of `npm init -y`", () => {
+  const made = join(project, "made");
+  const tarball = join(folder, "loom-agent.tgz");
+  beforeAll(() => {
+    mkdirSync(made);
+    const own = { name: "made", version: "1.0.0", main: "index.js", scripts: { test: "exit 1" }, type: "commonjs" };
+    writeFileSync(join(made, "package.json"), JSON.stringify(own));
+    for (const name of [...new Set(Object.values(NEEDED).flat()), "zod"])
+      cpSync(join(packageRoot, "node_modules", name), join(project, "node_modules", name), { recursive: true });
+  });
+
+  it.each(["README.md", "README.zh-CN.md"])("the first program of %s runs", (page) => {
+    rmSync(join(made, "chats.db"), { force: true });
+    const text = readFileSync(join(packageRoot, page), "utf8");
+    const [program, output] = findBlocks(page, text).filter(({ language }) => language === "ts" || language === "text");
+    const [, file = ""] = /`node (\S+)`/.exec(text.slice(0, text.indexOf(program?.text ?? ""))) ?? [];
+    writeFileSync(join(made, file), program?.text ?? "");
+    expect(run(process.execPath, [file], made)).toEqual({ code: 0, out: output?.text, err: "" });
+  });
+
+  it("`loom init` adds an agent that answers, and keeps the type", () => {
+    const version = { dependencies: { "loom-agent": "file:../loom-agent.tgz" } };
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", type: "module", ...version }));
+    const { code, out, err } = run(process.execPath, [command, "init"], made);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(/^changed package.json\n[^]*\nNext:\n {2}npm install\n {2}npm start\n$/);
+    const { type, scripts, dependencies } = JSON.parse(readFileSync(join(made, "package.json"), "utf8")) as Manifest & {
+      readonly type: string;
+    };
+    // The project is installed from the same file.
+    expect([type, dependencies["loom-agent"]]).toEqual(["commonjs", `file:${tarball}`]);
+    const agents = scripts["start"]?.replace(/^loom serve /, "").split(" ") ?? [];
+    const answer = run(
+      process.execPath,
+      [command, "run", ...agents, "--store", "s.db", "Call roll_dice with 20"],
+      made,
+    );
+    expect({ code: answer.code, out: answer.out }).toEqual({ code: 0, out: expect.stringMatching(/\d/) as unknown });
   });
 });
 

@@ -6,11 +6,10 @@ export const INIT: CliCommand = {
   summary: "Create a project with an agent, a tool, a server and a page.",
   argument: "FOLDER",
   options: {
-    package: { value: "SPEC", about: "version, file or URL of loom-agent to install (default: this version)" },
+    package: { value: "SPEC", about: "version, file or URL of loom-agent to install (default: what is installed)" },
   },
   notes: [
-    "Creates the files in FOLDER, or in the current folder. A package.json that is already there is extended: `type` becomes `module`, and if it has a script `start`, the server starts with `npm run loom`. No other file is overwritten.",
-    'A package.json with `"type": "commonjs"` is refused.',
+    "Creates the files in FOLDER, or in the current folder. A package.json that is already there is extended: if it has a script `start`, the server starts with `npm run loom`. No other file is overwritten.",
     "Exit codes: 0 created, 2 not created.",
   ],
   examples: ["loom init my-agent", "cd my-agent && npm install && npm start"],

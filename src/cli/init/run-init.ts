@@ -7,8 +7,10 @@ import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.
 import { cleanText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** In a checkout and in the installed package, where this file is in `dist`. */
-const STARTER = fileURLToPath(new URL("../../../examples/starter", import.meta.url));
+/** Of a checkout or of the installed package, where this file is in `dist`. */
+const PACKAGE = fileURLToPath(new URL("../../..", import.meta.url));
+/** Its modules are `.mts` files, which work in a project of any type. */
+const STARTER = join(PACKAGE, "examples/starter");
 const MANIFEST = "package.json";
 /** npm does not publish a file with this name. */
 const IGNORE_FILE = ".gitignore";
@@ -60,11 +62,6 @@ function createManifest(
   given: string | undefined,
 ): { readonly manifest: JsonObject; readonly start: string } {
   const own = existing ?? {};
-  if (own["type"] === "commonjs")
-    throw new CliError(
-      `\`${cleanText(join(folder, MANIFEST))}\` has "type": "commonjs", but the agent is an ES module; nothing was created`,
-      "choose another folder: loom init FOLDER",
-    );
   const starter = readManifest(join(STARTER, MANIFEST));
   // npm would refuse to publish a project that becomes private.
   const { private: _, ...shared } = starter;
@@ -75,17 +72,27 @@ function createManifest(
     ...(existing === undefined ? starter : shared),
     name: createName(folder),
     ...own,
-    // The files are modules.
-    type: "module",
     scripts: { ...(script === undefined ? {} : { [script]: start }), ...scripts, ...ownScripts },
     dependencies: {
       ...asObject(starter["dependencies"]),
+      ...findInstalledVersion(),
       ...asObject(own["dependencies"]),
       ...(given === undefined ? {} : { "loom-agent": given }),
     },
   };
   if (script === undefined) return { manifest, start: `npx ${start}` };
   return { manifest, start: script === "start" ? "npm start" : `npm run ${script}` };
+}
+
+/** The version or file from which this package is installed; nothing in a checkout. */
+function findInstalledVersion(): JsonObject {
+  const modules = resolve(PACKAGE, "..");
+  const project = dirname(modules);
+  if (basename(modules) !== "node_modules" || !existsSync(join(project, MANIFEST))) return {};
+  const { dependencies, devDependencies } = readManifest(join(project, MANIFEST));
+  const version = { ...asObject(devDependencies), ...asObject(dependencies) }["loom-agent"];
+  if (typeof version !== "string") return {};
+  return { "loom-agent": version.startsWith("file:") ? `file:${resolve(project, version.slice(5))}` : version };
 }
 
 function readManifest(file: string): JsonObject {

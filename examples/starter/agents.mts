@@ -1,7 +1,7 @@
 // The agents of this project, by name. `npm start` serves them, with a chat page.
 import { agent } from "loom-agent";
 import { createBuiltinTools } from "loom-agent/tools";
-import { rollDice } from "./tools/roll-dice.ts";
+import { rollDice } from "./tools/roll-dice.mts";
 
 export default {
   assistant: agent({
