@@ -26,6 +26,8 @@ export interface StreamReason {
   readonly code: ErrorCode;
   /** Explanation in English, for people. */
   readonly message: string;
+  /** Data for programs, such as the settings of the server that would allow a refused request. */
+  readonly details?: JsonObject;
 }
 
 /** A kind of fault that the receiver cannot detect in this stream: a lost, duplicated or misplaced frame. */

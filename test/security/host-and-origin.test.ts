@@ -28,6 +28,8 @@ async function createFixture(options: Partial<LoomServerOptions> = {}): Promise<
   };
 }
 
+const LOCAL_SETTINGS = ["dev-origins", "origins"];
+
 function expectRefused(answers: readonly RawResponse[], statuses: readonly number[] = [403]): void {
   for (const { status, body, headers } of answers) {
     expect(statuses).toContain(status);
@@ -122,14 +124,38 @@ testThreat("foreign-origins", "rejects origins that are not allowed, however sim
       expect(allowed).toBe(origin === "https://app.example.com" ? origin : null);
       expect(answers[0]?.headers.has("access-control-allow-credentials")).toBe(false);
     });
-  const otherOrigins = [
-    "null",
-    "https://evil.example",
+  const localOrigins = [
     "http://localhost",
     `http://localhost:${port + 1}`,
     `https://localhost:${port}`,
     `http://127.0.0.1:${port}`,
     `http://[::1]:${port}`,
+  ];
+  for (const origin of localOrigins)
+    await attempt(`${origin} reads nothing but the refusal`, async () => {
+      const [answer, upgrade] = await sendBoth([host, ["origin", origin]]);
+      expect([answer?.status, answer?.headers.get("access-control-allow-origin")]).toEqual([403, origin]);
+      expect(answer?.headers.has("access-control-allow-credentials")).toBe(false);
+      expect(JSON.parse(answer?.body ?? "")).toMatchObject({
+        code: "forbidden",
+        details: { settings: LOCAL_SETTINGS },
+      });
+      expectRefused(upgrade === undefined ? [] : [upgrade]);
+      const preflight = [host, ["origin", origin], ["access-control-request-method", "POST"]] as const;
+      const asked = await sendRaw(port, writeHead("OPTIONS /v1/sessions HTTP/1.1", preflight));
+      expect([asked.status, asked.headers.has("access-control-allow-methods")]).toEqual([403, false]);
+      // The name of a server that is reached by DNS rebinding is not one of this machine.
+      expectRefused(
+        await sendBoth([
+          ["host", `evil.example:${port}`],
+          ["origin", origin],
+        ]),
+        [403],
+      );
+    });
+  const otherOrigins = [
+    "null",
+    "https://evil.example",
     `http://localhost.evil.example:${port}`,
     `http://evil-localhost:${port}`,
     `http://localhost:${port}0`,

@@ -238,7 +238,7 @@ export class ReconnectingStream {
 
   async #handleRefusal(refusal: Refusal): Promise<void> {
     const { code, message, details } = refusal;
-    const reason = { code, message };
+    const reason = { code, message, ...(details === undefined ? {} : { details }) };
     if (isTemporaryRefusal(refusal, this.#wasAnswered)) {
       const retryAfterMs = details?.["retry_after_ms"];
       const wait = typeof retryAfterMs === "number" ? { retryAfterMs } : {};

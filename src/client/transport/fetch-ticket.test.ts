@@ -191,24 +191,57 @@ describe("a socket with a token", () => {
     transport.close();
   });
 
-  it.each([
-    ["http://localhost:5173", true],
-    ["http://host", false],
-  ])("names the settings if it does not open for a page of %s: %s", async (origin, isNamed) => {
-    sockets = [];
-    vi.stubGlobal("location", new URL(`${origin}/`));
-    onTestFinished(() => void vi.unstubAllGlobals());
-    const transport = createWebSocketTransport({ url: "ws://host/v1/ws", WebSocket: FakeSocket });
-    const outcome = transport.open(
-      { session: "a", dialect: "loom", from: {}, follow: true },
-      new RecordingSink(),
-      NEVER,
-    );
-    await settle();
-    sockets[0]?.end(1006, "");
-    const { kind, message } = (await outcome) as { readonly kind: string; readonly message: string };
-    expect([kind, message.includes("--dev-origins")]).toEqual(["lost", isNamed]);
-    transport.close();
+  describe("of a page", () => {
+    const request = { session: "a", dialect: "loom", from: {}, follow: true } as const;
+    const details = { settings: ["dev-origins", "origins"] };
+    const forbidden = { status: 403, body: { code: "forbidden", detail: "not allowed", details } };
+    const required = { status: 200, body: { mode: "required", signed_in: false } };
+    const offline = (): Promise<Response> => Promise.reject(new TypeError("Failed to fetch"));
+    /** Opens a stream from a page of this origin whose socket does not open. */
+    const open = async (origin: string, options: object, url = "ws://host/v1/ws"): Promise<StreamOutcome> => {
+      sockets = [];
+      vi.stubGlobal("location", new URL(`${origin}/`));
+      onTestFinished(() => void vi.unstubAllGlobals());
+      const transport = createWebSocketTransport({ url, WebSocket: FakeSocket, ...options });
+      onTestFinished(() => transport.close());
+      const outcome = transport.open(request, new RecordingSink(), NEVER);
+      await settle();
+      sockets[0]?.end(1006, "");
+      return outcome;
+    };
+
+    it.each([
+      ["http://localhost:5173", true],
+      ["http://host", false],
+    ])("names the settings if the server does not answer a page of %s: %s", async (origin, isNamed) => {
+      for (const token of [undefined, "t"]) {
+        const outcome = await open(origin, token === undefined ? { fetch: offline } : { fetch: offline, token });
+        expect(outcome).toMatchObject({ kind: "lost" });
+        expect((outcome as { readonly message: string }).message.includes("--dev-origins")).toBe(isNamed);
+      }
+    });
+
+    it("is refused with the settings if the server rejects its origin", async () => {
+      const refusal = { kind: "refused", code: "forbidden", message: "not allowed", details };
+      const { fetch, requests } = serve(forbidden);
+      expect(await open("http://localhost:5173", { fetch })).toEqual(refusal);
+      // A request to another origin has an origin, and needs no preflight.
+      expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(["GET http://host/v1/auth"]);
+      // The browser does not send the request for a ticket, because its preflight is refused.
+      const ask = (request: Request): Promise<Response> => (request.method === "POST" ? offline() : fetch(request));
+      expect(await open("http://localhost:5173", { fetch: ask, token: "t" })).toEqual(refusal);
+      const http = createFetchTransport({ url: "http://host", fetch: ask });
+      onTestFinished(() => http.close());
+      expect(await http.send({ type: "cancel", id: "c", session: "a", run_id: "r" }, NEVER)).toEqual(refusal);
+    });
+
+    it("is refused as unauthorized if it needs a token", async () => {
+      const { fetch } = serve(required);
+      expect(await open("http://localhost:5173", { fetch })).toMatchObject({ kind: "refused", code: "unauthorized" });
+      expect(await open("http://host", { fetch })).toMatchObject({ kind: "refused", code: "unauthorized" });
+      // Its ticket may have expired.
+      expect(await open("http://host", { fetch }, "ws://host/v1/ws?ticket=x")).toMatchObject({ kind: "lost" });
+    });
   });
 
   it.each(["loom_tok_x\nCANARY", "loom_tok_CANARY\u200b", "loom_tok_CANARY…", "loom tok CANARY"])(

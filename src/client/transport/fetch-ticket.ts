@@ -4,6 +4,7 @@
  */
 import { parseObject } from "../../protocol/json.ts";
 import type { Refusal } from "../transport.ts";
+import { explainFailure } from "./find-access-refusal.ts";
 import { isTemporaryStatus, readText } from "./http-response.ts";
 import { readRefusal } from "./refusal.ts";
 import { type ClientToken, createAuthorization } from "./client-token.ts";
@@ -21,6 +22,7 @@ export async function fetchTicket(
   socketUrl: string,
   { token, fetch, signal }: TicketOptions,
 ): Promise<{ readonly url: string } | Refusal | { readonly kind: "lost"; readonly message: string }> {
+  let isSent = false;
   try {
     // A sibling of the socket's path: `/v1/auth/tickets` for `/v1/ws`.
     const url = new URL(socketUrl, globalThis.location?.href);
@@ -32,7 +34,9 @@ export async function fetchTicket(
     const headers = { authorization, "content-type": "application/json" };
     // A redirect could send the token to another server.
     const init: RequestInit = { method: "POST", body: "{}", headers, redirect: "error", cache: "no-store", signal };
-    const response = await fetch(new Request(endpoint, init));
+    const request = new Request(endpoint, init);
+    isSent = true;
+    const response = await fetch(request);
     const what = `The server responded with ${response.status} to the ticket request`;
     const text = await readText(response, MAX_ANSWER_BYTES, signal);
     const body = parseObject(text ?? "");
@@ -46,6 +50,9 @@ export async function fetchTicket(
     // Authentication is off on this server.
     return refusal.code === "unsupported" ? { url: url.href } : refusal;
   } catch (error) {
-    return { kind: "lost", message: error instanceof Error ? error.message : String(error) };
+    const message = error instanceof Error ? error.message : String(error);
+    if (!isSent || signal.aborted || globalThis.location === undefined) return { kind: "lost", message };
+    const why = await explainFailure({ message, url: socketUrl, fetch, signal, hasCredentials: true });
+    return typeof why === "string" ? { kind: "lost", message: why } : why;
   }
 }

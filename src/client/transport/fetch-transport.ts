@@ -31,6 +31,7 @@ import {
   MAX_COMMAND_LENGTH,
   readCommandResult,
 } from "./command-frames.ts";
+import { explainFailure } from "./find-access-refusal.ts";
 import { isTemporaryStatus, readMediaType, readRetryAfter, readText } from "./http-response.ts";
 import { CLOSED, readRefusal, refuse, refuseForeign } from "./refusal.ts";
 import { type ClientToken, createAuthorization } from "./client-token.ts";
@@ -199,7 +200,10 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     try {
       return await send(prepared);
     } catch (error) {
-      return { kind: "lost", message: messageOf(error) };
+      const lost = { kind: "lost", message: messageOf(error) } as const;
+      if (signal.aborted || globalThis.location === undefined) return lost;
+      const why = await explainFailure({ ...lost, url: `${base}/v1/`, fetch: send, signal, hasCredentials: true });
+      return typeof why === "string" ? { ...lost, message: why } : why;
     }
   }
 }

@@ -3,7 +3,7 @@
  * sockets and does not read the messages.
  */
 import type { Refusal, Transport } from "../transport.ts";
-import { findAccessRefusal } from "./find-access-refusal.ts";
+import { explainFailure } from "./find-access-refusal.ts";
 import {
   type ControlOptions,
   createControlTransport,
@@ -21,8 +21,8 @@ export interface WebSocketTransportOptions extends ControlOptions {
   /** Token of the client. For each socket it is exchanged for a ticket at `auth/tickets`, next to the socket's path. */
   readonly token?: ClientToken;
   /**
-   * Set to true on a page that is signed in with a cookie. If a socket does not open, the transport then asks `auth`,
-   * next to the socket's path, whether the page is still signed in. Default: false.
+   * Whether the client may be a page, with an origin and a cookie. If a socket does not open, the transport then asks
+   * `auth`, next to the socket's path, whether the origin is allowed and the page is signed in. Default: true on a page.
    */
   readonly usesCookie?: boolean;
   /** Replaces the global `fetch`, which is used for `auth` and tickets. */
@@ -108,7 +108,8 @@ class SocketLink implements ControlLink {
 
   async #connect(): Promise<void> {
     try {
-      const { url, protocols, token, usesCookie, fetch: ask = (request) => fetch(request) } = this.#options;
+      const { url, protocols, token, fetch: ask = (request) => fetch(request) } = this.#options;
+      const { usesCookie: asksWhy = globalThis.location !== undefined } = this.#options;
       let address = typeof url === "string" ? url : await url();
       if (token !== undefined) {
         const found = await fetchTicket(address, { token, fetch: ask, signal: this.#closing.signal });
@@ -127,13 +128,16 @@ class SocketLink implements ControlLink {
       // The error event has no details; the close event that follows has.
       socket.addEventListener("error", () => undefined);
       socket.addEventListener("close", ({ code, reason }) => {
-        const isOtherSite = this.#queued !== undefined && isOtherOrigin(address);
-        const what = `The socket was closed with code ${code}${reason === "" ? "" : `: ${reason}`}${isOtherSite ? OTHER_ORIGIN : ""}`;
+        const message = `The socket was closed with code ${code}${reason === "" ? "" : `: ${reason}`}`;
         // With a token the refusal may be outdated; fetching the next ticket shows whether the token is valid.
         const isFinal = code === POLICY_VIOLATION && token === undefined;
-        if (isFinal) this.#fail(readRefusal({ code: reason.split(" ", 1)[0], message: what }, what));
-        else if (usesCookie !== true || this.#queued === undefined || this.#isOver) this.#fail(what);
-        else void findAccessRefusal(address, ask, this.#closing.signal).then((refusal) => this.#fail(refusal ?? what));
+        if (isFinal) this.#fail(readRefusal({ code: reason.split(" ", 1)[0], message }, message));
+        else if (!asksWhy || this.#queued === undefined || this.#isOver) this.#fail(message);
+        else {
+          const hasCredentials = token !== undefined || /[?&]ticket=/.test(address);
+          const failed = { message, url: address, fetch: ask, signal: this.#closing.signal, hasCredentials };
+          void explainFailure(failed).then((why) => this.#fail(why));
+        }
       });
     } catch (error) {
       this.#fail(error instanceof Error ? error.message : String(error));
@@ -181,14 +185,4 @@ class SocketLink implements ControlLink {
     this.close();
     this.#events.lost(why);
   }
-}
-
-const OTHER_ORIGIN =
-  "; the server is not running, or does not allow pages of this origin: see its settings --origins and --dev-origins";
-
-/** Whether this page and the server have different origins. Browsers do not tell such a page why a socket failed. */
-function isOtherOrigin(socketUrl: string): boolean {
-  const { location } = globalThis;
-  const url = location === undefined ? null : URL.parse(socketUrl, location.href);
-  return url !== null && url.origin.replace(/^ws/, "http") !== location?.origin;
 }

@@ -12,6 +12,7 @@ import { IconButton } from "../ui/button.tsx";
 import { type UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
 import type { ElementTarget } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
+import { ConnectionNotice, selectRefusal } from "./connection-notice.tsx";
 import { type PendingMessage, PendingItem } from "./pending-item.tsx";
 import { RunItem } from "./run-item.tsx";
 import { END_PX, findFocusedTurn, holdInPlace, keepFocusedRow, releaseBeginning, stayAtEnd } from "./scrolling.ts";
@@ -60,7 +61,8 @@ const RECENT_TURNS = 50;
 const ESTIMATED_HEIGHT = 160;
 
 /**
- * Shows the conversation of one session. Scroll position and row heights are reset when the session changes.
+ * Shows the conversation of one session. Scroll position and row heights are reset when the session changes. It fills a
+ * container that has a height, and otherwise has a default one. If the server refuses the page, it says why.
  *
  * ```tsx
  * <UiProvider language="en" actions={actions}>
@@ -138,10 +140,19 @@ function SessionConversation({
     }),
     [keys, toEnd, endLanding, virtualizer],
   );
-  if (isEmpty) return <div className="loom-conversation loom-conversation-empty">{children}</div>;
+  const reason = useSession(receiver, sessionId, selectRefusal);
+  const notice = <ConnectionNotice reason={reason} showsLoss={isEmpty && children === undefined} />;
+  if (isEmpty)
+    return (
+      <div className="loom-conversation loom-conversation-empty">
+        {notice}
+        {children}
+      </div>
+    );
   const rows = virtualizer.getVirtualItems();
   return (
     <div className="loom-conversation">
+      {notice}
       <div
         className="loom-conversation-scroller"
         ref={scroller}

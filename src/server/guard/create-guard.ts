@@ -5,7 +5,7 @@
  * Invariant: a rejected request reaches no endpoint and opens no socket. The client learns which option decides, but not
  * which names are allowed; the operator receives a notice.
  */
-import { LoomError } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import { assertLocal, refuseRemote } from "./assert-local.ts";
 import { limitNotices, type Notice, type Notify } from "./notice.ts";
 import { isLoopback } from "./read-proxies.ts";
@@ -74,13 +74,15 @@ export function createGuard({ hosts, origins, devOrigins = false, isLocalOnly = 
       }
       if (origins.has(origin)) return origin;
       if (origin === caller.origin) return undefined;
-      const isLocal = isLoopbackUrl(origin) && isLoopbackUrl(caller.origin);
+      const isLocal = findLocalOrigin(caller) !== undefined;
       if (isLocal && devOrigins) return origin;
       report?.(describeOrigin(origin));
+      const settings = isLocal ? ["dev-origins", "origins"] : ["origins"];
       throw refuse(
         isLocal
           ? "Requests from pages of this origin are not allowed; set --dev-origins (option `devOrigins`) to allow pages of this machine, or add the origin to --origins (option `origins`)"
           : "Requests from pages of this origin are not allowed; add it to --origins (option `origins`) to allow it",
+        { settings },
       );
     },
   };
@@ -91,6 +93,15 @@ function listHosts({ directHost, host, url }: CheckedRequestInfo, { target }: Gu
   const names = new Set([directHost, host]);
   if (target !== undefined) names.add(readHost(target, url.protocol.slice(0, -1)));
   return names;
+}
+
+/**
+ * Returns the origin of the request if it is a page of this machine that calls the server under a loopback name. Such a
+ * page may read why it is refused, but nothing else.
+ */
+export function findLocalOrigin({ headers, origin: own }: CheckedRequestInfo): string | undefined {
+  const origin = headers.get("origin") ?? "";
+  return isLoopbackUrl(origin) && isLoopbackUrl(own) ? origin : undefined;
 }
 
 /** Whether this is an http origin of this machine, with any port. */
@@ -141,6 +152,6 @@ export function formatHost(address: string, port: number): string {
   return port === 80 ? host : `${host}:${port}`;
 }
 
-function refuse(message: string): LoomError {
-  return new LoomError("forbidden", message);
+function refuse(message: string, details?: JsonObject): LoomError {
+  return new LoomError("forbidden", message, details);
 }

@@ -1,6 +1,6 @@
 /** Handles an HTTP request: guard, authentication, endpoint, and the headers of every response. Never rejects. */
 import type { NodeBindings } from "../api/operation.ts";
-import type { Guard } from "../guard/create-guard.ts";
+import { findLocalOrigin, type Guard } from "../guard/create-guard.ts";
 import { type CheckedRequestInfo, readRequestInfo } from "../guard/read-request-info.ts";
 import type { Proxies } from "../guard/read-proxies.ts";
 import type { ServerCore } from "../api/server-core.ts";
@@ -34,11 +34,12 @@ export async function answerRequest(pipeline: RequestPipeline, request: Request,
   const requestId = readRequestId(request.headers.get("x-request-id"));
   const info = readInfoOf(pipeline, request, node, requestId);
   const common = { requestId, variesByOrigin: pipeline.variesByOrigin, isSecure: info.origin.startsWith("https:") };
-  let headers = createResponseHeaders({ ...common, origin: undefined });
+  // A page of this machine can show why it is refused.
+  let headers = createResponseHeaders({ ...common, origin: findLocalOrigin(info) });
   try {
     const { path, origin } = admit(pipeline, request, info, node);
-    // From here on, an allowed origin may also read error responses.
-    if (origin !== undefined) headers = createResponseHeaders({ ...common, origin });
+    // From here on, only an allowed origin may read responses.
+    headers = createResponseHeaders({ ...common, origin });
     setOnNode(node, headers);
     const skipsLogin = request.method === "OPTIONS" || ANONYMOUS_PATH.test(path);
     const caller = { ...info, ...(await pipeline.core.access.identify(info, { skipsLogin })) };
