@@ -174,8 +174,12 @@ describe("sessions of a store", () => {
     const run = ["run", "--no-kb", "--workspace", workspace, "--session", "agent"];
     expect((await inStore(...run, "Write hello to a.txt and write bye to b.txt")).code).toBe(3);
     const decided = await inStore("approve", "agent", "--allow", "--all", "--store", store);
-    expect(decided.err).toContain(`loom run --session agent --store ${store} --resume\n`);
+    expect(decided.err).toContain(`loom run --session agent --store ${store} --workspace DIR --resume\n`);
     expect([decided.code, decided.out.match(/^allowed: write_file /gm)?.length]).toEqual([0, 2]);
+    // Without the tool, the run keeps waiting for it.
+    const missing = await inStore("run", "--no-kb", "--session", "agent", "--resume");
+    expect([missing.code, missing.err]).toEqual([3, expect.stringContaining("not available here: write_file\n")]);
+    expect(missing.err).toContain("\n  loom run --session agent --no-kb --workspace DIR --resume\n");
     expect((await inStore(...run, "--resume")).code).toBe(0);
     expect(["a.txt", "b.txt"].map((name) => readFileSync(join(workspace, name), "utf8"))).toEqual(["hello", "bye"]);
   });

@@ -49,8 +49,8 @@ export interface ChatBackend extends AsyncDisposable {
   hold(sessionId: string): Promise<void>;
   /** Stops running messages here. A live run is left for the next process. */
   release(): Promise<void>;
-  /** Tools that the run needs in order to continue, and that this process lacks. */
-  findMissing(tools: readonly string[]): readonly string[];
+  /** Tools that the unfinished run of the session needs, and that this process lacks. The run waits for them. */
+  readonly missingTools: readonly string[];
 }
 
 export type ReportNote = (text: string) => void;
@@ -170,6 +170,8 @@ class LocalBackend implements ChatBackend {
       const why = error instanceof Error ? cutColumns(error.message, 300) : "unknown error";
       onNote(`messages are not run here: ${why}${hint}`);
     });
+    // Then it is known whether tools are missing.
+    await holder.ready.catch(() => undefined);
   }
 
   /** Creates the agent of an unfinished run. Throws a CliError if it is not loaded. */
@@ -186,8 +188,8 @@ class LocalBackend implements ChatBackend {
     await holder?.[Symbol.asyncDispose]();
   }
 
-  findMissing(tools: readonly string[]): readonly string[] {
-    return this.#holder?.isHolding === true ? this.#holder.findMissing(tools) : [];
+  get missingTools(): readonly string[] {
+    return this.#holder?.missingTools ?? [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -262,6 +264,7 @@ export async function openServerBackend(parsed: ParsedCommand, service: SessionS
 
 class ServerBackend implements ChatBackend {
   readonly service: SessionService;
+  readonly missingTools = [];
   readonly #agents: readonly ServerAgent[];
   readonly #fields: ChatRunFields;
   #chosen: ServerAgent | undefined;
@@ -313,10 +316,6 @@ class ServerBackend implements ChatBackend {
 
   async release(): Promise<void> {
     // The server continues the runs.
-  }
-
-  findMissing(): readonly string[] {
-    return [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

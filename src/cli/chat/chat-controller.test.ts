@@ -68,7 +68,7 @@ async function openChat(kind: "store" | "server") {
     runFields: {},
     hold: (sessionId: string) => hold(sessionId),
     release: async () => undefined,
-    findMissing: () => [],
+    missingTools: [],
   } as unknown as ChatBackend;
   const chat = new ChatController(backend, surface);
   closing.push(

@@ -185,7 +185,7 @@ export class ChatController {
   /** Passes changes of the view on: calls that wait for a decision. */
   update(): void {
     const calls = this.#conversation.waitingCalls;
-    const missing = calls.length === 0 ? [] : this.backend.findMissing(calls.map(({ name }) => name));
+    const { missingTools: missing } = this.backend;
     // The call is shown before the question.
     this.#surface.changed();
     if (missing.length > 0) this.#reportMissing(missing);
@@ -460,7 +460,7 @@ export class ChatController {
     const names = missing.join(", ");
     if (names === this.#missingReported) return;
     this.#missingReported = names;
-    this.#say(`the run waits for approval, but needs tools that are not available here: ${names}`);
+    this.#say(`the run waits: it needs tools that are not available here: ${names}`);
   }
 
   #assertIdle(): void {

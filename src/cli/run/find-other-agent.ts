@@ -1,7 +1,9 @@
-/** Finds work of a session that needs another agent than that of this process. */
-import type { Log } from "../../log/index.ts";
+/** Finds work of a session that needs another agent, or other tools, than those of this process. */
+import type { Agent } from "../../agents/index.ts";
+import { followRecords, type Log } from "../../log/index.ts";
 import { CliError } from "../command.ts";
 import { cutColumns } from "../fit-text.ts";
+import { PendingApprovals } from "./pending-approvals.ts";
 import { isBuiltIn } from "./read-agent-options.ts";
 
 /** The unfinished run of a session, or its next message. */
@@ -19,11 +21,30 @@ export async function findOtherAgent(
   const info = await log.getSession(sessionId);
   if (info === undefined || info.holder !== undefined) return undefined;
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  const pending = latest?.status === "live" ? [] : await log.listPending(sessionId);
+  const pending = latest?.status === "live" ? [] : await log.listPending(sessionId, log.limits.maxPendingCommands);
   const agent =
     latest?.status === "live" ? latest.agent : pending.find(({ kind }) => kind === "enqueue")?.body["agent"];
   if (typeof agent !== "string" || agent === agentName) return undefined;
   return { agent, kind: latest?.status === "live" ? "run" : "message" };
+}
+
+/**
+ * Returns the tools that the agent lacks to continue the unfinished run of a session. To open the session without them
+ * would end the run. Returns none if another process holds the session.
+ */
+export async function findMissingTools(
+  log: Log,
+  sessionId: string,
+  { kind, toolNames }: Pick<Agent, "kind" | "toolNames">,
+): Promise<readonly string[]> {
+  const [latest] = await log.listRuns(sessionId, { limit: 1 });
+  // An agent of another framework need not name its tools.
+  if (kind === "foreign" || latest?.status !== "live") return [];
+  if ((await log.getSession(sessionId))?.holder !== undefined) return [];
+  const approvals = new PendingApprovals();
+  for await (const { records } of followRecords(log, sessionId, { after: latest.firstId - 1 }))
+    for (const record of records) approvals.add(record);
+  return approvals.neededTools.filter((name) => !toolNames.includes(name));
 }
 
 /** A run can only be continued by its own agent. `cancel`: the command that cancels it. */

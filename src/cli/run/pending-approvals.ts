@@ -18,6 +18,8 @@ export class PendingApprovals {
   readonly #running = new Set<string>();
   /** Tools of unfinished calls that asked for approval, decided or not. */
   readonly #askedTools = new Map<string, string>();
+  /** Tools that the client carries out. */
+  #clientTools: ReadonlySet<string> = new Set();
 
   add({ envelope, event }: EventRecord): void {
     const { type } = event;
@@ -25,6 +27,8 @@ export class PendingApprovals {
       this.#waiting.clear();
       this.#running.clear();
       this.#askedTools.clear();
+      const { client_tools: tools = [] } = event as Partial<EventOf<"run_start">>;
+      this.#clientTools = new Set(tools.map(({ name }) => name));
       return;
     }
     const { call_id: callId } = event as { readonly call_id?: string };
@@ -49,9 +53,9 @@ export class PendingApprovals {
     return [...this.#waiting.values()];
   }
 
-  /** Tools the run needs in order to continue after a decision. */
+  /** Tools of the agent that the run needs in order to continue after a decision. */
   get neededTools(): readonly string[] {
-    return [...new Set(this.#askedTools.values())];
+    return [...new Set(this.#askedTools.values())].filter((name) => !this.#clientTools.has(name));
   }
 
   /** Returns the waiting calls if the run cannot continue without a decision, otherwise none. */

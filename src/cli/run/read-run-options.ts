@@ -165,12 +165,15 @@ function describeCommand(parsed: ParsedCommand, sessionId: string, command: stri
 }
 
 function describeResume(parsed: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
-  const { options } = parsed;
   const kept = quoteGiven(parsed, RESUME_OPTIONS);
-  // An option that was given did not provide the tool.
-  const lacking = new Set(missingTools.map(findOptionForTool).filter((name) => options[name] === undefined));
-  const added = [...lacking].map((name) => `--${name}${PLACEHOLDERS[name]}`);
+  const added = describeToolOptions(missingTools, parsed.options);
   return ["loom run", quoteOption("session", sessionId), ...kept, ...added, "--resume"].join(" ");
+}
+
+/** Returns the options that enable the tools. An option that was given did not provide its tool, and is left out. */
+export function describeToolOptions(tools: readonly string[], given: ParsedCommand["options"] = {}): readonly string[] {
+  const names = new Set(tools.map(findOptionForTool).filter((name) => given[name] === undefined));
+  return [...names].map((name) => `--${name}${PLACEHOLDERS[name]}`);
 }
 
 const PLACEHOLDERS = { kb: " FILE", workspace: " DIR", mcp: " FILE", "allow-fetch": "" };

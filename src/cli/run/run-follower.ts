@@ -16,9 +16,8 @@ export type FollowOutcome =
     }
   | {
       readonly kind: "waiting";
+      /** None if the run only needs tools that this process lacks. */
       readonly calls: readonly WaitingCall[];
-      /** Tools of the calls that asked for approval. */
-      readonly neededTools: readonly string[];
     }
   /** The signal was aborted. */
   | { readonly kind: "stopped" };
@@ -36,10 +35,8 @@ export interface RunFollowerOptions {
   readonly onRecord: (record: StampedRecord) => Promise<void>;
   /** Receives records of other runs, which come first. */
   readonly onOtherRun: (record: StampedRecord) => void;
-  /**
-   * Returns false if this process would have to continue the run but lacks these tools: a decision would end the run.
-   */
-  readonly canContinue: (neededTools: readonly string[]) => boolean;
+  /** Returns false if this process would have to continue the run but lacks tools for it. */
+  readonly canContinue: () => boolean;
   /** Receives all calls, of any run, that can be decided now. Returns false if no decision is made here. */
   readonly onApprovals: (calls: readonly WaitingCall[]) => boolean;
   /** Receives why the connection was lost, and undefined when it is back. */
@@ -67,11 +64,6 @@ export class RunFollower {
     return this.#hasStarted;
   }
 
-  /** False if a decision would end the run, because this process lacks tools to continue it. */
-  get canContinue(): boolean {
-    return this.#options.canContinue(this.#approvals.neededTools);
-  }
-
   async follow(): Promise<FollowOutcome> {
     try {
       return await Promise.race([this.#read(), this.#blocked.promise]);
@@ -87,14 +79,15 @@ export class RunFollower {
   async checkApprovals(): Promise<boolean> {
     const { service, sessionId, recovered, onApprovals } = this.#options;
     // Until then it is unknown which process continues the run.
-    if (this.#approvals.waiting.length > 0) await recovered;
-    const { canContinue } = this;
-    const { waiting, neededTools } = this.#approvals;
+    await recovered;
+    const canContinue = this.#options.canContinue();
+    const { waiting } = this.#approvals;
     if (onApprovals(canContinue ? waiting : []) && canContinue) return false;
     // If this process cannot continue the run, nothing else will happen.
     const calls = canContinue ? this.#approvals.listBlocking(Date.now()) : waiting;
-    if (calls.length === 0 || (await service.getSession(sessionId))?.last_event_id !== this.#readTo) return false;
-    this.#blocked.resolve({ kind: "waiting", calls, neededTools });
+    if (canContinue && calls.length === 0) return false;
+    if ((await service.getSession(sessionId))?.last_event_id !== this.#readTo) return false;
+    this.#blocked.resolve({ kind: "waiting", calls });
     return true;
   }
 

@@ -1,8 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { agent } from "../../agents/index.ts";
-import { openSession } from "../../engine/index.ts";
+import { openSession, sendCommand } from "../../engine/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { type Script, ScriptedModel } from "../../models/testing.ts";
+import { listApprovals } from "../../server/endpoints/list-approvals.ts";
+import { defineTool } from "../../tools/index.ts";
 import { SessionHolder, type SessionHolderOptions } from "./session-holder.ts";
 
 function hold(
@@ -72,7 +75,6 @@ describe("SessionHolder", () => {
     await vi.waitFor(async () => expect(await statusOf(log, "r")).toBe("completed"), { timeout: 5000 });
     expect(onHeld).toHaveBeenCalledOnce();
     expect(holder.isHolding).toBe(true);
-    expect(holder.findMissing(["calculator"])).toEqual(["calculator"]);
   });
 
   test("leaves messages of another agent, and those after them, to other processes", async () => {
@@ -104,6 +106,31 @@ describe("SessionHolder", () => {
       hint: "add `--agent tot`, or cancel it with `loom cancel s`",
     });
     expect(await statusOf(log, "r")).toBe("live");
+  });
+
+  test.each([false, true])("leaves a run that needs a missing tool, also if it was allowed: %s", async (isAllowed) => {
+    const log = new MemoryLog();
+    await send(log, "r", "react");
+    const tool = { name: "write_file", description: "Writes.", input: z.object({}), approval: "always" } as const;
+    const model = new ScriptedModel([{ calls: [{ name: "write_file", input: {} }] }]);
+    const other = await agent({ model, tools: [defineTool({ ...tool, execute: () => "" })] }).openSession(log, "s");
+    const [call] = await vi.waitUntil(async () => {
+      const calls = await listApprovals(log, "s");
+      return calls.length > 0 && calls;
+    });
+    await other.close({ run: "leave" });
+    const body = { run_id: "r", call_id: call?.call_id ?? "", digest: call?.digest ?? "", decision: "approved" };
+    const decide = async () => sendCommand(log, { commandId: "d", sessionId: "s", kind: "approve", body });
+    if (isAllowed) await decide();
+    await using holder = hold(log, []);
+    await holder.ready;
+    expect([holder.isHolding, holder.missingTools]).toEqual([false, ["write_file"]]);
+    // A decision of another process does not end the run, and a cancel frees the session.
+    if (!isAllowed) await decide();
+    expect(await statusOf(log, "r")).toBe("live");
+    await sendCommand(log, { commandId: "x", sessionId: "s", kind: "cancel", body: { run_id: "r" } });
+    await vi.waitFor(() => expect(holder.isHolding).toBe(true), { timeout: 5000 });
+    expect(holder.missingTools).toEqual([]);
   });
 
   test("rejects if the store failed", async () => {

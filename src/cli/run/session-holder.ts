@@ -1,6 +1,7 @@
 /**
  * Holds a session for an agent: runs its queued messages, and continues runs whose process crashed. While another
- * process holds the session, it retries until it can take over. Work of other agents is left to other processes.
+ * process holds the session, it retries until it can take over. Work of other agents is left to other processes, and so is
+ * a run that needs tools which the agent lacks.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Agent } from "../../agents/index.ts";
@@ -8,7 +9,7 @@ import type { AgentBlobs } from "../../agents/attachments.ts";
 import { openSession, type Session } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import { describeOtherAgent, findOtherAgent } from "./find-other-agent.ts";
+import { describeOtherAgent, findMissingTools, findOtherAgent } from "./find-other-agent.ts";
 
 export interface SessionHolderOptions {
   readonly log: Log;
@@ -37,6 +38,9 @@ export class SessionHolder implements AsyncDisposable {
   readonly #holding: Promise<void>;
   #onHolding: () => void = () => undefined;
   #session: Session | undefined;
+  #missingTools: readonly string[] = [];
+  /** The last record of the session when `#missingTools` was set. */
+  #checkedAt: number | undefined;
   #isHeldReported = false;
   readonly #otherAgents = new Set<string>();
 
@@ -68,16 +72,14 @@ export class SessionHolder implements AsyncDisposable {
     return this.#session !== undefined;
   }
 
-  /** Calls the listener whenever this process begins to hold the session. */
-  onHolding(listener: () => void): void {
-    this.#onHolding = listener;
+  /** Tools that the unfinished run needs and the agent lacks. While there are any, the session is not held here. */
+  get missingTools(): readonly string[] {
+    return this.#missingTools;
   }
 
-  /** Returns the tools that the agent does not have. An agent of another framework need not name its tools. */
-  findMissing(tools: readonly string[]): readonly string[] {
-    const { kind, toolNames } = this.#options.agent;
-    if (kind === "foreign") return [];
-    return tools.filter((name) => !toolNames.includes(name));
+  /** Calls the listener whenever this process begins to hold the session, or finds that it lacks tools for it. */
+  onHolding(listener: () => void): void {
+    this.#onHolding = listener;
   }
 
   /** Resolves when no queued message is left to run here. */
@@ -96,7 +98,7 @@ export class SessionHolder implements AsyncDisposable {
     while (!signal.aborted) {
       this.#session = await this.#open();
       this.#ready.resolve();
-      if (this.#session !== undefined) this.#onHolding();
+      if (this.#session !== undefined || this.#missingTools.length > 0) this.#onHolding();
       await waitUntil(signal, this.#session?.closed ?? pause(RETRY_MS, undefined, { signal }));
     }
     await this.#session?.close({ run: "leave" });
@@ -106,6 +108,12 @@ export class SessionHolder implements AsyncDisposable {
     const { log, sessionId, agent, agentName, blobs, onError, onHeld } = this.#options;
     const other = await findOtherAgent(log, sessionId, agentName);
     if (other?.kind === "run") throw describeOtherAgent(other, agentName, this.#options.cancelCommand);
+    const { lastId } = (await log.getSession(sessionId)) ?? {};
+    // The records of a long run are not read again before there are new ones.
+    const isKnown = this.#missingTools.length > 0 && this.#checkedAt === lastId;
+    if (!isKnown) this.#missingTools = await findMissingTools(log, sessionId, agent);
+    this.#checkedAt = lastId;
+    if (this.#missingTools.length > 0) return undefined;
     const options = { onError, acceptsAgent: (name: string) => this.#accepts(name) };
     try {
       if (blobs === undefined) return await agent.openSession(log, sessionId, options);

@@ -30,7 +30,7 @@ export interface WatchTarget {
 }
 
 /** Whether this process runs the messages of the session. */
-export type RunHolder = Pick<SessionHolder, "ready" | "finished" | "isHolding" | "onHolding" | "findMissing" | "idle">;
+export type RunHolder = Pick<SessionHolder, "ready" | "finished" | "isHolding" | "onHolding" | "missingTools" | "idle">;
 
 /** A server runs the messages. */
 export const SERVER_HOLDER: RunHolder = {
@@ -38,7 +38,7 @@ export const SERVER_HOLDER: RunHolder = {
   finished: new Promise(() => undefined),
   isHolding: false,
   onHolding: () => undefined,
-  findMissing: () => [],
+  missingTools: [],
   idle: async () => undefined,
 };
 
@@ -114,7 +114,7 @@ export class WatchedRun {
         this.#other = run_id;
         this.#say("waiting for an earlier run of this session");
       },
-      canContinue: (neededTools) => !holder.isHolding || holder.findMissing(neededTools).length === 0,
+      canContinue: () => holder.missingTools.length === 0,
       onInterruption: (message) =>
         this.#say(message === undefined ? "connected again" : `connection lost (${message}); connecting again`),
       onApprovals: (calls) => {
@@ -294,14 +294,16 @@ export class WatchedRun {
     return this.#failed.promise;
   }
 
-  #printWaiting({ calls, neededTools }: Extract<FollowOutcome, { kind: "waiting" }>): void {
+  #printWaiting({ calls }: Extract<FollowOutcome, { kind: "waiting" }>): void {
     for (const { name, callId, runId } of calls)
       this.#say(`${cutColumns(name, 60)} is waiting for approval\n  call ${cutColumns(callId, 80)} of run ${runId}`);
     if (!this.#follower.hasStarted) this.#say("your message runs after it");
-    const missing = this.#holder.findMissing(neededTools);
-    if (!this.#follower.canContinue)
-      this.#say(`it needs tools that are not available here: ${cutColumns(missing.join(", "), 200)}`);
-    if (this.#promptTerminal === undefined) {
+    const missing = this.#holder.missingTools;
+    if (missing.length > 0)
+      this.#say(
+        `${calls.length === 0 ? "the run" : "it"} needs tools that are not available here: ${cutColumns(missing.join(", "), 200)}`,
+      );
+    if (this.#promptTerminal === undefined && calls.length > 0) {
       const all = calls.length > 1 ? " --all" : "";
       const decide = cutColumns(this.#options.describeCommand("approve"), 2000);
       this.#say(`to decide:\n  ${decide} --allow${all}\n  ${decide} --deny${all}`);

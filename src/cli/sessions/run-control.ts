@@ -289,6 +289,6 @@ async function decideAll(
     else await terminal.write(`${word}: ${cleanText(name)} (call ${cleanText(call_id)})\n`);
   }
   if (!service.isRemote && !isRefused)
-    terminal.warn(`if no process continues the run: ${describeLocalResume(parsed, session)}`);
+    terminal.warn(`if no process continues the run: ${await describeLocalResume(service, parsed, session)}`);
   return isRefused ? 1 : 0;
 }

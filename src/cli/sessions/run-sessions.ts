@@ -2,11 +2,15 @@
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { createInterface } from "node:readline/promises";
+import type { EventOf } from "../../protocol/index.ts";
 import type { ForkedSession, Run, Session, SessionDetails } from "../../server/api/shapes.generated.ts";
 import { CliError, type ParsedCommand, quoteGiven, quoteOption, textOption } from "../command.ts";
 import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { readChunks } from "../read-chunks.ts";
+import { PendingApprovals } from "../run/pending-approvals.ts";
+import { isBuiltIn } from "../run/read-agent-options.ts";
+import { describeToolOptions } from "../run/read-run-options.ts";
 import { findPromptTerminal } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
@@ -222,14 +226,44 @@ async function forkSession({ parsed, service, terminal, isJson, sessionId }: Ses
   const fork = await service.forkSession(sessionId, given);
   await printSession(fork, terminal, isJson);
   if (fork.checkpoint_id !== undefined && !service.isRemote)
-    terminal.warn(`to continue its run: ${describeLocalResume(parsed, fork.session_id)}`);
+    terminal.warn(`to continue its run: ${await describeLocalResume(service, parsed, fork.session_id)}`);
   return 0;
 }
 
-/** Returns the command that continues a run in the store of this command. */
-export function describeLocalResume(parsed: ParsedCommand, sessionId: string): string {
-  const words = ["loom run", quoteOption("session", sessionId), ...quoteGiven(parsed, ["store"]), "--resume"];
-  return cleanText(words.join(" "));
+/** Returns the command that continues the unfinished run of a session in the store of this command. */
+export async function describeLocalResume(
+  service: SessionService,
+  parsed: ParsedCommand,
+  sessionId: string,
+): Promise<string> {
+  const [latest] = (await service.getSession(sessionId))?.runs ?? [];
+  const needed = latest?.status === "live" ? await listNeededOptions(service, sessionId, latest) : [];
+  const store = quoteGiven(parsed, ["store"]);
+  return cleanText(["loom run", quoteOption("session", sessionId), ...store, ...needed, "--resume"].join(" "));
+}
+
+/** The options without which the run would not continue, or not with its model: agent, model and tools. */
+async function listNeededOptions(
+  service: SessionService,
+  sessionId: string,
+  { agent = "react", first_event_id }: Run,
+): Promise<readonly string[]> {
+  const approvals = new PendingApprovals();
+  let model: string | undefined;
+  const request = { after: String(first_event_id - 1), follow: false, signal: new AbortController().signal };
+  for await (const { records } of service.followRecords(sessionId, request))
+    for (const record of records) {
+      approvals.add(record);
+      if (record.event.type === "llm_start") model ??= (record.event as EventOf<"llm_start">).model;
+    }
+  if (!isBuiltIn(agent)) return ["--agents FILE", quoteOption("agent", agent)];
+  // The provider of a model names its API, too: `openai.responses/gpt-5`.
+  const name = model?.replace(/^([^./]+)\.[^/]*/, "$1");
+  return [
+    ...(agent === "react" ? [] : [quoteOption("agent", agent)]),
+    ...(name === undefined || name.startsWith("offline/") ? [] : [quoteOption("model", name)]),
+    ...describeToolOptions(approvals.neededTools),
+  ];
 }
 
 async function printSession(session: Session | ForkedSession, terminal: Terminal, isJson: boolean): Promise<void> {
