@@ -25,6 +25,11 @@ export class OutageReporter {
     return this.#reporter.report(this.#isRepeated(error) ? this.#outage : error);
   }
 
+  /** Like `report`. Without `onError`, the error is shown as a process warning. */
+  reportOrWarn(error: unknown): string {
+    return this.#isRepeated(error) ? this.report(error) : this.#reporter.reportOrWarn(error);
+  }
+
   /** Reports a fault of the store. Returns false if it was reported before. */
   reportFault(fault: LoomError): boolean {
     if (fault === this.#outage) return false;
