@@ -3,8 +3,8 @@
  * asks a function for a source. When the process of a run dies, the function is asked again.
  */
 import { Agent } from "../agents/agent.ts";
-import { type AgentLifeOptions, checkAgentOptions } from "../agents/agent-options.ts";
-import { checkOptionNames, LIFE_OPTION_NAMES } from "../agents/check-option-names.ts";
+import type { AgentLifeOptions } from "../agents/agent-options.ts";
+import { LIFE_OPTIONS } from "../agents/check-agent-options.ts";
 import type { AgentRun } from "../agents/agent-run.ts";
 import type { AgentStrategy, AnswerOptions } from "../agents/agent-strategy.ts";
 import type { FinishOptions, Run } from "../engine/index.ts";
@@ -14,6 +14,7 @@ import { describeValue } from "../protocol/fault.ts";
 import { conversation, ConversationHistory } from "./conversation.ts";
 import { createSourceContext, type ForeignSource, type SourceContext } from "./source.ts";
 import { recordSource, type ForeignSourceOptions } from "./source-recorder.ts";
+import { ANY_OPTION, type OptionTable, readOptions, TEXTS_OPTION } from "../protocol/read-options.ts";
 
 /** What a foreign agent knows about the run it answers. */
 export interface ForeignContext extends SourceContext {
@@ -59,16 +60,15 @@ export interface ForeignAgentOptions extends AgentLifeOptions, ForeignSourceOpti
 export function foreignAgent(create: CreateSource, options: ForeignAgentOptions = {}): Agent {
   if (typeof create !== "function")
     throw new LoomError("invalid_arguments", `\`foreignAgent\` needs a function, not ${describeValue(create)}`);
-  checkAgentOptions(options);
-  checkOptionNames(options, OPTION_NAMES);
+  readOptions(OPTIONS, options);
   return new Agent(options, () => new ForeignStrategy(create, options));
 }
 
-const OPTION_NAMES: { readonly [name in keyof ForeignAgentOptions]-?: true } = {
-  ...LIFE_OPTION_NAMES,
-  toolNames: true,
-  maxIdleMs: true,
-  approvalMs: true,
+const OPTIONS: OptionTable<ForeignAgentOptions> = {
+  ...LIFE_OPTIONS,
+  toolNames: TEXTS_OPTION,
+  maxIdleMs: ANY_OPTION,
+  approvalMs: ANY_OPTION,
 };
 
 class ForeignStrategy implements AgentStrategy {

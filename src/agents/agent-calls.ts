@@ -13,10 +13,11 @@ import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
 import { type AgentInput, checkInput, type InputQuestion } from "./agent-input.ts";
 import { CallContext } from "./call-context.ts";
-import { checkCallOptionNames, checkOptionNames } from "./check-option-names.ts";
+import { checkCallOptionNames } from "./check-agent-options.ts";
 import { inheritRules } from "./parent-call.ts";
 import { OutputFormat } from "./output-format.ts";
 import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
+import { ANY_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
 
 export interface AgentCallsOptions {
   /** Whether other processes can read the log. */
@@ -181,7 +182,8 @@ function checkClientTools(tools: readonly ClientTool[] | undefined): readonly Cl
   if (tools === undefined) return undefined;
   if (!Array.isArray(tools)) throw invalid(`\`clientTools\` must be a list of tools, not ${describeValue(tools)}`);
   const given: readonly unknown[] = tools;
-  for (const tool of given) if (isJsonObject(tool)) checkOptionNames(tool, CLIENT_TOOL_NAMES);
+  for (const [index, tool] of given.entries())
+    if (isJsonObject(tool)) readOptions(CLIENT_TOOL, tool, { path: `clientTools[${index}]` });
   let copy: unknown;
   try {
     copy = JSON.parse(
@@ -193,9 +195,7 @@ function checkClientTools(tools: readonly ClientTool[] | undefined): readonly Cl
   return readClientTools(copy);
 }
 
-const CLIENT_TOOL_NAMES = { name: true, description: true, inputSchema: true } as const satisfies {
-  readonly [name in keyof ClientTool]-?: true;
-};
+const CLIENT_TOOL: OptionTable<ClientTool> = { name: ANY_OPTION, description: ANY_OPTION, inputSchema: ANY_OPTION };
 
 /** Adds the IDs that the caller passed, if they are valid. */
 function withIds({ code, message, details, cause }: LoomError, options: AgentCallOptions): LoomError {

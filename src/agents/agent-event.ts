@@ -11,7 +11,7 @@ import {
   type StampedRecord,
 } from "../protocol/index.ts";
 import type { AgentCall } from "./agent-call.ts";
-import { checkOptionNames } from "./check-option-names.ts";
+import { ANY_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
 
 /** Where an event belongs: the fields of its envelope. */
 export interface EventPosition {
@@ -33,7 +33,7 @@ export interface ApproveOptions {
   readonly reason?: string;
 }
 
-const APPROVE_OPTION_NAMES: { readonly [name in keyof ApproveOptions]-?: true } = { arguments: true, reason: true };
+const APPROVE_OPTIONS: OptionTable<ApproveOptions> = { arguments: ANY_OPTION, reason: ANY_OPTION };
 
 /**
  * Answers an approval request. The first answer counts. Both methods resolve when the answer is durable, and reject with
@@ -54,7 +54,7 @@ export interface AnswerCallOptions {
   readonly isError?: boolean;
 }
 
-const ANSWER_OPTION_NAMES: { readonly [name in keyof AnswerCallOptions]-?: true } = { isError: true };
+const ANSWER_OPTIONS: OptionTable<AnswerCallOptions> = { isError: ANY_OPTION };
 
 /** Answers a tool call that the client carries out. */
 export interface ClientCallMethods {
@@ -93,7 +93,7 @@ export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall
 function addAnswer(event: EventOf<"tool_start"> & EventPosition, call: AgentCall): ToolStartedEvent {
   const { call_id: callId = "" } = event;
   const answer: ClientCallMethods["answer"] = async (output, options = {}) => {
-    checkOptionNames(options, ANSWER_OPTION_NAMES);
+    readOptions(ANSWER_OPTIONS, options);
     await call.answerCall({ callId, output, isError: options.isError });
   };
   return Object.defineProperty(event, "answer", { value: answer });
@@ -105,7 +105,7 @@ function addMethods(event: EventOf<"tool_approval"> & EventPosition, call: Agent
   const methods: ApprovalMethods = {
     approve: async (options = {}) => {
       // The bare arguments instead of `{ arguments }` would approve the original ones.
-      checkOptionNames(options, APPROVE_OPTION_NAMES);
+      readOptions(APPROVE_OPTIONS, options);
       const { arguments: edited, reason } = options;
       // A copy, because the caller may change the object before the answer is written.
       await call.answerApproval({

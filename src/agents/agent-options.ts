@@ -1,4 +1,4 @@
-/** The options of an agent and their validation. */
+/** The options of an agent. `check-agent-options.ts` has their rules. */
 import type { OnInterruption } from "../engine/index.ts";
 import type { CompressionOptions } from "../context/compression/compression-options.ts";
 import type { Retriever } from "../context/retriever.ts";
@@ -8,9 +8,6 @@ import { parseModelName } from "../models/resolve-model.ts";
 import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
 import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
-import { describeValue } from "../protocol/fault.ts";
-import { isReasoningLevel, REASONING_LEVELS } from "../protocol/reasoning-level.ts";
-import { isToolRules } from "../protocol/tool-rules.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
 import type { Approve } from "./answer-approval.ts";
@@ -148,53 +145,6 @@ export type AgentOptions = CommonOptions &
     | ({ readonly kind: "got" } & GotOptions)
   );
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
-const hasMethod = (value: unknown, ...names: readonly string[]): boolean =>
-  isObject(value) && names.every((name) => typeof (value as { readonly [name: string]: unknown })[name] === "function");
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
-const isListOf = (value: unknown, ...methods: readonly string[]): boolean =>
-  Array.isArray(value) && value.every((item) => hasMethod(item, ...methods));
-
-/** Checks for mistakes that are likely in plain JavaScript. The other options are checked where they are used. */
-const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknown) => boolean, string] } = {
-  systemInstructions: [(value) => typeof value === "string", "a string"],
-  tools: [Array.isArray, "an array of tools"],
-  onInterruption: [(value) => value === "resume" || value === "fail", '"resume" or "fail"'],
-  maxAttempts: [isCount, "an integer from 1"],
-  toolRules: [isToolRules, "an object with allow, ask or deny for each tool"],
-  compression: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
-  callbacks: [(value) => isListOf(value, "onEvent"), "an array of objects with `onEvent`"],
-  metrics: [(value) => value === false || hasMethod(value, "openRun", "summary"), "a MetricsCollector or false"],
-  observers: [(value) => isListOf(value, "openRun"), "an array of objects with `openRun`"],
-  log: [(value) => hasMethod(value, "append", "read"), "a Log"],
-  memory: [isObject, "an object"],
-  blobs: [(value) => hasMethod(value, "read"), "an object with `read`"],
-  attachments: [isObject, "an object"],
-  approve: [(value) => value === "wait" || typeof value === "function", 'a function or "wait"'],
-  callbackWaitMs: [(value) => typeof value === "number" && value >= 0, "a number of milliseconds from 0"],
-  maxCalls: [isCount, "an integer from 1"],
-  sessionWaitMs: [(value) => typeof value === "number" && value >= 0, "a number of milliseconds from 0"],
-  maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
-  reasoning: [isReasoningLevel, `one of ${REASONING_LEVELS.join(", ")}`],
-  caching: [(value) => typeof value === "boolean", "true or false"],
-  recordPrompts: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
-  exposeToolErrors: [(value) => typeof value === "boolean", "true or false"],
-  onError: [(value) => typeof value === "function", "a function"],
-};
-
-/** Throws `invalid_arguments` for an option of the wrong type. */
-export function checkAgentOptions(options: CommonOptions): void {
-  if (!isObject(options)) throw createOptionError("the agent options", "an object", options);
-  for (const [name, [isValid, form]] of Object.entries(CHECKS)) {
-    const value: unknown = options[name as keyof CommonOptions];
-    if (value !== undefined && !isValid(value)) throw createOptionError(`\`${name}\``, form, value);
-  }
-  const { maxSessions, maxBytes } = options.memory ?? {};
-  for (const [name, value] of Object.entries({ maxSessions, maxBytes }))
-    if (value !== undefined && !isCount(value))
-      throw createOptionError(`\`memory.${name}\``, "an integer from 1", value);
-}
-
 /** Caps a time at the longest that timers support; a longer one would fire at once. */
 export function checkTime(name: string, ms: number | undefined): number | undefined {
   if (ms === undefined) return undefined;
@@ -202,11 +152,6 @@ export function checkTime(name: string, ms: number | undefined): number | undefi
   throw new LoomError("invalid_arguments", `\`${name}\` must be a number of milliseconds from 0, not ${ms}`, {
     option: name,
   });
-}
-
-function createOptionError(what: string, form: string, value: unknown): LoomError {
-  const given = Array.isArray(value) ? "an array of other values" : describeValue(value);
-  return new LoomError("invalid_arguments", `${what} must be ${form}, not ${given}`);
 }
 
 const MAX_MODELS = 10;

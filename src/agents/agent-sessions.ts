@@ -9,6 +9,7 @@ import type { Log } from "../log/index.ts";
 import { MemoryLog } from "../log/memory-log.ts";
 import { LoomError } from "../protocol/index.ts";
 import { type HeldSession, SessionPool } from "./session-pool.ts";
+import { acceptInteger, type OptionTable } from "../protocol/read-options.ts";
 
 /** Limits of the log in memory. */
 export interface MemoryOptions {
@@ -19,6 +20,11 @@ export interface MemoryOptions {
   /** Maximum bytes of all records; the oldest runs are removed first. Default: 64 MiB. */
   readonly maxBytes?: number;
 }
+
+export const MEMORY_OPTIONS: OptionTable<MemoryOptions> = {
+  maxSessions: acceptInteger(1),
+  maxBytes: acceptInteger(1),
+};
 
 export interface AgentSessionsOptions {
   readonly log: Log | undefined;

@@ -33,7 +33,7 @@ import { limitTimer } from "../protocol/limit-timer.ts";
 import type { OutputOf, StandardSchema } from "../tools/standard-schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AgentKindName } from "./agent-kind.ts";
-import { type AgentLifeOptions, type AgentOptions, checkAgentOptions, checkTime } from "./agent-options.ts";
+import { type AgentLifeOptions, type AgentOptions, checkTime } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import type { AgentStrategy } from "./agent-strategy.ts";
 import type { AgentBlobs } from "./attachments.ts";
@@ -42,7 +42,7 @@ import type { AgentInput } from "./agent-input.ts";
 import { AgentCalls, type CallManner } from "./agent-calls.ts";
 import { type AgentEvent, toAgentEvent } from "./agent-event.ts";
 import { type AgentToolOptions, createAgentTool } from "./agent-tool.ts";
-import { checkAgentOptionNames } from "./check-option-names.ts";
+import { checkAgentOptions } from "./check-agent-options.ts";
 import { inheritRules } from "./parent-call.ts";
 import { ModelStrategy } from "./model-strategy.ts";
 import { type OutputEvent, OutputProjection } from "./output-event.ts";
@@ -91,7 +91,6 @@ const SESSION_WAIT_MS = 600_000;
  */
 export function agent(options: AgentOptions): Agent {
   checkAgentOptions(options);
-  checkAgentOptionNames(options);
   return new Agent(options, (reporter) => new ModelStrategy(options, reporter));
 }
 

@@ -8,6 +8,7 @@
 import { describeFile, isTextType } from "../models/describe-file.ts";
 import type { AttachmentPart, LanguageModel, ModelMessage, UserPart } from "../models/model.ts";
 import type { SaveBlob } from "../tools/tool-host.ts";
+import { acceptNumber, type OptionTable, TEXTS_OPTION } from "../protocol/read-options.ts";
 
 /** Storage for the files of sessions. */
 export interface AgentBlobs {
@@ -28,6 +29,13 @@ export interface AttachmentOptions {
   /** Maximum characters of a text file; the rest is cut off with a note. Default: 100,000. */
   readonly maxTextCharacters?: number;
 }
+
+export const ATTACHMENT_OPTIONS: OptionTable<AttachmentOptions> = {
+  accepts: TEXTS_OPTION,
+  maxFiles: acceptNumber(0),
+  maxBytes: acceptNumber(0),
+  maxTextCharacters: acceptNumber(0),
+};
 
 export interface AttachmentsHost {
   readonly sessionId: string;

@@ -14,12 +14,15 @@ import type { LanguageModel, ModelMessage, ModelRequest } from "../models/model.
 import { translateReasoning } from "../models/request-reasoning.ts";
 import type { Json } from "../protocol/index.ts";
 import type { LlmContentEvent } from "../protocol/events.generated.ts";
+import { acceptNumber, type OptionTable } from "../protocol/read-options.ts";
 
 /** Options of recorded prompts. */
 export interface RecordPromptsOptions {
   /** Maximum bytes of new values that one model call stores; of others only the size is stored. Default: 4 MiB. */
   readonly maxBytes?: number;
 }
+
+export const RECORD_PROMPTS_OPTIONS: OptionTable<RecordPromptsOptions> = { maxBytes: acceptNumber(0) };
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Bytes of one record and of one value. Records have at most 1 MiB by default. */

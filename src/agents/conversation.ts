@@ -10,6 +10,7 @@ import type { CompressionAppliedEvent } from "../protocol/events.generated.ts";
 import { NestedNodes } from "./nested-nodes.ts";
 import { ContentRecorder, type RecordPromptsOptions } from "./content-recorder.ts";
 import { RunMessages } from "./run-messages.ts";
+import { acceptNumber, type OptionTable } from "../protocol/read-options.ts";
 
 /** Limits on the history that a model receives. */
 export interface HistoryOptions {
@@ -21,6 +22,11 @@ export interface HistoryOptions {
    */
   readonly maxCharacters?: number;
 }
+
+export const HISTORY_OPTIONS: OptionTable<HistoryOptions> = {
+  maxRuns: acceptNumber(0),
+  maxCharacters: acceptNumber(0),
+};
 
 const HISTORY_DEFAULTS = { maxRuns: 100, maxCharacters: 200_000 };
 

@@ -16,6 +16,14 @@ import { limitTimer } from "../protocol/limit-timer.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
 import { shorten } from "../protocol/cut-text.ts";
 import type { AgentRun } from "./agent-run.ts";
+import {
+  acceptInteger,
+  acceptNumber,
+  ANY_OPTION,
+  type OptionTable,
+  orElse,
+  readOptions,
+} from "../protocol/read-options.ts";
 
 /** A retriever with limits for its search. */
 export interface RetrievalOptions {
@@ -45,20 +53,21 @@ const MAX_REASON = 1000;
 const MIN_PASSAGE = 80;
 const NODE = "retrieve";
 
-/** Throws `invalid_arguments` for an invalid retriever or an invalid limit. */
+const LIMIT = orElse(acceptInteger(1), "Infinity", (value) => value === Infinity);
+const RETRIEVAL_OPTIONS: OptionTable<RetrievalOptions> = {
+  retriever: ANY_OPTION,
+  limit: LIMIT,
+  timeoutMs: LIMIT,
+  maxCharacters: LIMIT,
+  minScore: acceptNumber(-Infinity),
+};
+
+/** Throws `invalid_arguments` for an invalid retriever or an invalid option. */
 export function readRetrievalOptions(given: Retriever | RetrievalOptions): RetrievalOptions {
   const options = isRetriever(given) ? { retriever: given } : given;
   if (!isRetriever((options as Partial<RetrievalOptions> | null | undefined)?.retriever))
     throw new LoomError("invalid_arguments", "`retriever` must have a method `retrieve`");
-  for (const name of ["limit", "timeoutMs", "maxCharacters"] as const) {
-    const value: unknown = options[name];
-    if (value === undefined || value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1)) continue;
-    throw new LoomError("invalid_arguments", `\`retriever.${name}\` must be an integer from 1, or Infinity`);
-  }
-  const { minScore } = options;
-  if (minScore !== undefined && (typeof minScore !== "number" || Number.isNaN(minScore)))
-    throw new LoomError("invalid_arguments", "`retriever.minScore` must be a number");
-  return options;
+  return readOptions(RETRIEVAL_OPTIONS, options, { path: "retriever" });
 }
 
 function isRetriever(value: unknown): value is Retriever {

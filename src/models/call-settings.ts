@@ -1,45 +1,56 @@
-/** Defaults and validation of the options of a model call. */
-import { LoomError } from "../protocol/index.ts";
-import type { ModelCallOptions } from "./model.ts";
+/** Defaults and validation of the options of a model call, and of the settings of a request. */
+import {
+  acceptInteger,
+  acceptNumber,
+  acceptNumberAbove,
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  type OptionTable,
+  type OtherNames,
+  readOptions,
+  TEXT_OPTION,
+  TEXTS_OPTION,
+  withDefault,
+} from "../protocol/read-options.ts";
+import type { ModelCallOptions, ModelSettings } from "./model.ts";
 
 export type CallSettings = Omit<Required<ModelCallOptions>, "signal">;
 
-/** Defaults of `ModelCallOptions`. */
-const MODEL_CALL_DEFAULTS = {
-  maxRetries: 3,
-  retryMs: 500,
-  maxRetryMs: 60_000,
-  // Some providers send nothing before the first token, and reasoning can take minutes.
-  connectTimeoutMs: 120_000,
-  idleTimeoutMs: 120_000,
-  refusalMs: 600_000,
-  maxOutputCharacters: 4_000_000,
-  maxToolCalls: 128,
-} as const satisfies CallSettings;
-
 /** `Infinity` switches a limit off, except for retries, which must be finite. Timeouts must be above 0. */
-const RULES: { readonly [name in keyof CallSettings]: readonly [(value: number) => boolean, string] } = {
-  maxRetries: [(value) => Number.isSafeInteger(value) && value >= 0, "an integer of at least 0"],
-  retryMs: [(value) => value >= 0, "a number of at least 0"],
-  maxRetryMs: [(value) => value >= 0, "a number of at least 0"],
-  connectTimeoutMs: [(value) => value > 0, "a number above 0 (Infinity: no limit)"],
-  idleTimeoutMs: [(value) => value > 0, "a number above 0 (Infinity: no limit)"],
-  refusalMs: [(value) => value >= 1000, "a number of at least 1000 (Infinity: never ask again)"],
-  maxOutputCharacters: [(value) => value >= 0, "a number of at least 0"],
-  maxToolCalls: [(value) => value >= 0, "a number of at least 0"],
+export const CALL_OPTIONS = {
+  maxRetries: withDefault(acceptInteger(0), 3),
+  retryMs: withDefault(acceptNumber(0), 500),
+  maxRetryMs: withDefault(acceptNumber(0), 60_000),
+  // Some providers send nothing before the first token, and reasoning can take minutes.
+  connectTimeoutMs: withDefault(acceptNumberAbove(0), 120_000),
+  idleTimeoutMs: withDefault(acceptNumberAbove(0), 120_000),
+  // A short time would repeat refused requests.
+  refusalMs: withDefault(acceptNumber(1000), 600_000),
+  maxOutputCharacters: withDefault(acceptNumber(0), 4_000_000),
+  maxToolCalls: withDefault(acceptNumber(0), 128),
+} as const satisfies OptionTable<CallSettings>;
+
+/** Fills in the defaults, also for options that are undefined. Throws `invalid_arguments` for an invalid option. */
+export function resolveCallSettings({ signal: _, ...given }: ModelCallOptions): CallSettings {
+  return readOptions<CallSettings>(CALL_OPTIONS, given);
+}
+
+/** The values are limited by the provider. */
+export const MODEL_SETTINGS: OptionTable<ModelSettings> = {
+  maxOutputTokens: acceptInteger(1),
+  temperature: acceptNumber(0),
+  topP: acceptNumber(0, 1),
+  topK: acceptNumber(0),
+  stopSequences: TEXTS_OPTION,
+  seed: acceptInteger(Number.MIN_SAFE_INTEGER),
+  reasoning: TEXT_OPTION,
+  caching: BOOLEAN_OPTION,
+  providerOptions: ANY_OPTION,
 };
 
-/** Fills in the defaults, also for options that are undefined. Throws `invalid_arguments` for an invalid value. */
-export function resolveCallSettings(given: ModelCallOptions): CallSettings {
-  const settings: { -readonly [name in keyof CallSettings]: number } = { ...MODEL_CALL_DEFAULTS };
-  for (const [name, [isRight, what]] of Object.entries(RULES) as [keyof CallSettings, (typeof RULES)["retryMs"]][]) {
-    const value: unknown = given[name] ?? settings[name];
-    if (typeof value !== "number" || !isRight(value)) {
-      throw new LoomError("invalid_arguments", `The model call option ${name} must be ${what}`, {
-        option: name,
-      });
-    }
-    settings[name] = value;
-  }
-  return settings;
-}
+/** Names of settings in other libraries. */
+export const OTHER_SETTINGS: OtherNames = {
+  maxTokens: "maxOutputTokens",
+  max_tokens: "maxOutputTokens",
+  stop: "stopSequences",
+};

@@ -1,5 +1,10 @@
-/** Finds the name most similar to a misspelled word (edit distance), or undefined if none is similar. */
+/**
+ * Finds the name most similar to a misspelled word (edit distance), or else one that contains the word, such as
+ * `idleTimeoutMs` for `timeoutMs`. Returns undefined if there is none.
+ */
 const MAX_CHANGES = 3;
+/** Shorter words are part of many names by chance. */
+const MIN_PART = 6;
 
 export function findNearest(word: string, names: readonly string[]): string | undefined {
   const plain = normalize(word.slice(0, 60));
@@ -11,7 +16,8 @@ export function findNearest(word: string, names: readonly string[]): string | un
     fewest = changes;
     nearest = name;
   }
-  return nearest;
+  if (nearest !== undefined || plain.length < MIN_PART) return nearest;
+  return names.filter((name) => normalize(name).includes(plain)).toSorted((a, b) => a.length - b.length)[0];
 }
 
 /** Ignores case and separators: `maxBody`, `max_body` and `MAX-BODY` are equal. */

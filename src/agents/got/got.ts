@@ -2,10 +2,17 @@
  * Graph of Thoughts: the model plans a graph of tasks, independent tasks run in parallel with the results they need,
  * and the answer is written from the final results. With `adaptive`, a complex task becomes a graph itself.
  */
-import { LoomError } from "../../protocol/index.ts";
 import type { AgentKind } from "../agent-kind.ts";
 import type { GotContext, GotLimits } from "./execution.ts";
 import { MAX_PLAN_NODES } from "./read-plan.ts";
+import {
+  acceptInteger,
+  acceptNumber,
+  BOOLEAN_OPTION,
+  type OptionTable,
+  readOptions,
+  withDefault,
+} from "../../protocol/read-options.ts";
 
 /** Options of the kind `got`. */
 export interface GotOptions {
@@ -42,41 +49,26 @@ export interface GotOptions {
   readonly maxCharacters?: number;
 }
 
-type Numbers = { -readonly [K in Exclude<keyof GotLimits, "adaptive" | "goodScore">]: number };
-
-const DEFAULTS: Readonly<Numbers> = {
-  branches: 1,
-  keepBest: 1,
-  improvements: 0,
-  maxLayers: 1,
-  maxNodes: 50,
-  maxTotalNodes: 200,
-  maxDepth: 2,
-  concurrency: 8,
-  attempts: 2,
-  retryMs: 500,
-  maxIterations: 10,
-  maxCharacters: 150_000,
-};
-
 /** Allowed values. A plan or a thought must fit into one record of 1 MiB, and IDs grow with the depth. */
-const RANGES: { readonly [K in keyof Numbers]: readonly [from: number, to: number] } = {
-  branches: [1, 20],
-  keepBest: [1, 20],
-  improvements: [0, 20],
-  maxLayers: [1, 50],
-  maxNodes: [1, MAX_PLAN_NODES],
-  maxTotalNodes: [1, 10_000],
-  maxDepth: [0, 5],
-  concurrency: [1, 1000],
-  attempts: [1, 100],
-  retryMs: [0, 60_000],
-  maxIterations: [0, 1000],
-  maxCharacters: [1, 150_000],
-};
+export const GOT_OPTIONS = {
+  adaptive: withDefault(BOOLEAN_OPTION, false),
+  branches: withDefault(acceptInteger(1, 20), 1),
+  keepBest: withDefault(acceptInteger(1, 20), 1),
+  improvements: withDefault(acceptInteger(0, 20), 0),
+  goodScore: withDefault(acceptNumber(0, 1), 0.8),
+  maxLayers: withDefault(acceptInteger(1, 50), 1),
+  maxNodes: withDefault(acceptInteger(1, MAX_PLAN_NODES), 50),
+  maxTotalNodes: withDefault(acceptInteger(1, 10_000), 200),
+  maxDepth: withDefault(acceptInteger(0, 5), 2),
+  concurrency: withDefault(acceptInteger(1, 1000), 8),
+  attempts: withDefault(acceptInteger(1, 100), 2),
+  retryMs: withDefault(acceptInteger(0, 60_000), 500),
+  maxIterations: withDefault(acceptInteger(0, 1000), 10),
+  maxCharacters: withDefault(acceptInteger(1, 150_000), 150_000),
+} as const satisfies OptionTable<GotOptions>;
 
 export function createGot(options: GotOptions): AgentKind {
-  const limits = readLimits(options);
+  const limits: GotLimits = readOptions<GotOptions>(GOT_OPTIONS, options, { isPart: true });
   return {
     name: "got",
     async answer(agentContext) {
@@ -87,21 +79,4 @@ export function createGot(options: GotOptions): AgentKind {
       return {};
     },
   };
-}
-
-function readLimits(options: GotOptions): GotLimits {
-  const numbers: Numbers = { ...DEFAULTS };
-  for (const name of Object.keys(DEFAULTS) as (keyof Numbers)[]) {
-    const given = options[name];
-    if (given === undefined) continue;
-    const [from, to] = RANGES[name];
-    if (!Number.isSafeInteger(given) || given < from || given > to)
-      throw new LoomError("invalid_arguments", `\`${name}\` must be an integer from ${from} to ${to}, not ${given}`);
-    numbers[name] = given;
-  }
-  const { adaptive = false, goodScore = 0.8 } = options;
-  if (typeof adaptive !== "boolean") throw new LoomError("invalid_arguments", "`adaptive` must be true or false");
-  if (typeof goodScore !== "number" || !(goodScore >= 0 && goodScore <= 1))
-    throw new LoomError("invalid_arguments", `\`goodScore\` must be a number from 0 to 1, not ${String(goodScore)}`);
-  return { ...numbers, adaptive, goodScore };
 }

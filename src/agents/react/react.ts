@@ -11,6 +11,14 @@ import { toolResult } from "../../tools/tool-result.ts";
 import type { AgentKind } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
 import { createReactGraph, listFaults, type ReactContext, type ReactState } from "./react-graph.ts";
+import {
+  acceptInteger,
+  acceptObject,
+  ANY_OPTION,
+  type OptionTable,
+  readOptions,
+  TEXT_OPTION,
+} from "../../protocol/read-options.ts";
 
 /** Options of the kind `react`. */
 export interface ReactOptions {
@@ -36,9 +44,13 @@ export interface StructuredOutput {
 const MAX_ROUNDS = 25;
 const ANSWER_TOOL = "final_answer";
 
-export function createReact({ answer, maxIterations = MAX_ROUNDS }: ReactOptions): AgentKind {
-  if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
-    throw new LoomError("invalid_arguments", `\`maxIterations\` must be an integer from 0, not ${maxIterations}`);
+export const REACT_OPTIONS: OptionTable<ReactOptions> = {
+  maxIterations: acceptInteger(0),
+  answer: acceptObject<StructuredOutput>({ schema: ANY_OPTION, inputSchema: ANY_OPTION, description: TEXT_OPTION }),
+};
+
+export function createReact(options: ReactOptions): AgentKind {
+  const { answer, maxIterations = MAX_ROUNDS } = readOptions(REACT_OPTIONS, options, { isPart: true });
   const answerTool = answer === undefined ? undefined : ANSWER_TOOL;
   return {
     name: "react",

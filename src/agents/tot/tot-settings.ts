@@ -1,5 +1,13 @@
 /** Options of a tree search: their declaration, validation and defaults. */
 import { LoomError } from "../../protocol/index.ts";
+import {
+  acceptInteger,
+  acceptNumber,
+  acceptNumberAbove,
+  acceptOneOf,
+  type OptionTable,
+  readOptions,
+} from "../../protocol/read-options.ts";
 
 /** Options of the kind `tot`. */
 export interface TotOptions {
@@ -59,39 +67,42 @@ const MAX_THOUGHTS = 100_000;
 const MAX_EVALUATIONS = 100;
 const MAX_CONCURRENCY = 1000;
 
+export const TOT_OPTIONS: OptionTable<TotOptions> = {
+  strategy: acceptOneOf(["breadth", "depth"]),
+  beam: acceptInteger(1, MAX_LEVEL),
+  threshold: acceptNumber(0, 1),
+  generate: acceptOneOf(["propose", "sample"]),
+  candidates: acceptInteger(1, MAX_LEVEL),
+  evaluate: acceptOneOf(["value", "vote"]),
+  evaluations: acceptInteger(1, MAX_EVALUATIONS),
+  maxDepth: acceptInteger(1, MAX_DEPTH),
+  maxBacktracks: acceptInteger(0, MAX_THOUGHTS),
+  maxThoughts: acceptInteger(1, MAX_THOUGHTS),
+  maxTokens: acceptNumberAbove(0),
+  maxMs: acceptNumberAbove(0),
+  concurrency: acceptInteger(1, MAX_CONCURRENCY),
+};
+
 export function readSettings(options: TotOptions): TotSettings {
-  const { strategy = "breadth", generate = "propose", evaluate = "value" } = options;
-  assertOneOf("strategy", strategy, ["breadth", "depth"]);
-  assertOneOf("generate", generate, ["propose", "sample"]);
-  assertOneOf("evaluate", evaluate, ["value", "vote"]);
+  const given = readOptions(TOT_OPTIONS, options, { isPart: true });
+  const { strategy = "breadth", generate = "propose", evaluate = "value" } = given;
   const settings: TotSettings = {
+    beam: 5,
+    // Breadth removes hopeless thoughts; depth continues only with promising ones.
+    threshold: strategy === "breadth" ? 0.05 : 0.3,
+    candidates: generate === "propose" ? 16 : 5,
+    evaluations: evaluate === "value" ? 1 : 3,
+    maxDepth: 8,
+    maxBacktracks: 20,
+    maxThoughts: 1000,
+    maxTokens: 2_000_000,
+    maxMs: 30 * 60_000,
+    concurrency: 8,
+    ...given,
     strategy,
     generate,
     evaluate,
-    beam: options.beam ?? 5,
-    // Breadth removes hopeless thoughts; depth continues only with promising ones.
-    threshold: options.threshold ?? (strategy === "breadth" ? 0.05 : 0.3),
-    candidates: options.candidates ?? (generate === "propose" ? 16 : 5),
-    evaluations: options.evaluations ?? (evaluate === "value" ? 1 : 3),
-    maxDepth: options.maxDepth ?? 8,
-    maxBacktracks: options.maxBacktracks ?? 20,
-    maxThoughts: options.maxThoughts ?? 1000,
-    maxTokens: options.maxTokens ?? 2_000_000,
-    maxMs: options.maxMs ?? 30 * 60_000,
-    concurrency: options.concurrency ?? 8,
   };
-  assertWhole("beam", settings.beam, 1, MAX_LEVEL);
-  assertWhole("candidates", settings.candidates, 1, MAX_LEVEL);
-  assertWhole("evaluations", settings.evaluations, 1, MAX_EVALUATIONS);
-  assertWhole("maxDepth", settings.maxDepth, 1, MAX_DEPTH);
-  assertWhole("maxBacktracks", settings.maxBacktracks, 0, MAX_THOUGHTS);
-  assertWhole("maxThoughts", settings.maxThoughts, 1, MAX_THOUGHTS);
-  assertWhole("concurrency", settings.concurrency, 1, MAX_CONCURRENCY);
-  assertAmount("maxTokens", settings.maxTokens);
-  assertAmount("maxMs", settings.maxMs);
-  const { threshold } = settings;
-  if (typeof threshold !== "number" || !(threshold >= 0 && threshold <= 1))
-    throw invalid(`\`threshold\` must be a number from 0 to 1, not ${String(threshold)}`);
   if (strategy === "breadth" && settings.beam * settings.candidates > MAX_LEVEL)
     throw invalid(`\`beam\` times \`candidates\` must be at most ${MAX_LEVEL}, so that a level fits into one record`);
   if (measureLevel(settings) > MAX_LEVEL_BYTES)
@@ -107,21 +118,6 @@ function measureLevel({ strategy, beam, candidates, maxDepth }: TotSettings): nu
   const parents = strategy === "breadth" ? beam : 1;
   const idBytes = maxDepth * (String(candidates).length + 1);
   return parents * candidates * (2 * idBytes + 80) + parents * 3 * (idBytes + 3);
-}
-
-function assertOneOf(name: string, value: string, known: readonly string[]): void {
-  if (!known.includes(value)) throw invalid(`\`${name}\` must be ${known.join(" or ")}, not ${JSON.stringify(value)}`);
-}
-
-function assertWhole(name: string, value: number, min: number, max: number): void {
-  if (!Number.isSafeInteger(value) || value < min || value > max)
-    throw invalid(`\`${name}\` must be an integer from ${min} to ${max}, not ${String(value)}`);
-}
-
-/** `Infinity` means no limit. */
-function assertAmount(name: string, value: number): void {
-  if (typeof value !== "number" || !(value > 0))
-    throw invalid(`\`${name}\` must be a number above 0, not ${String(value)}`);
 }
 
 function invalid(message: string): LoomError {

@@ -1,5 +1,12 @@
 /** Validates the compression options, applies their defaults and computes the token budget of a prompt. */
 import { LoomError } from "../../protocol/index.ts";
+import {
+  acceptInteger,
+  acceptNumberAbove,
+  type OptionTable,
+  readOptions,
+  TEXTS_OPTION,
+} from "../../protocol/read-options.ts";
 import type { LanguageModel, ModelSettings } from "../../models/model.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import { findModelFamily } from "./model-family.ts";
@@ -27,41 +34,29 @@ export interface Budget {
   readonly maxSummaryTokens: number;
 }
 
-const isShare = (value: number): boolean => value > 0 && value <= 1;
-const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 1;
-
-const RULES: readonly (readonly [keyof CompressionOptions, (value: number) => boolean, string])[] = [
-  ["threshold", isShare, "a number above 0 and at most 1"],
-  ["target", isShare, "a number above 0 and at most 1"],
-  ["contextWindow", isCount, "a positive integer"],
-  ["keepTurns", isCount, "a positive integer"],
-  ["maxSummaryTokens", isCount, "a positive integer"],
-  ["timeoutMs", (value) => value > 0, "a number above 0"],
-];
+export const COMPRESSION_OPTIONS: OptionTable<CompressionOptions> = {
+  threshold: acceptNumberAbove(0, 1),
+  target: acceptNumberAbove(0, 1),
+  contextWindow: acceptInteger(1),
+  keepTurns: acceptInteger(1),
+  pinned: TEXTS_OPTION,
+  model: { expected: "a model or a model name", accepts: isModelChoice },
+  maxSummaryTokens: acceptInteger(1),
+  timeoutMs: acceptNumberAbove(0),
+};
 
 /** Maximum target, as a share of the limit: a compressed prompt must not need compression again on the next turn. */
 const MAX_TARGET_SHARE = 0.8;
 
 /** Throws `invalid_arguments` for an option that is not valid. */
 export function checkCompressionOptions(options: CompressionOptions): void {
-  // Callers without type checking can pass anything.
-  if (typeof options !== "object" || (options as unknown) === null || Array.isArray(options))
-    throw new LoomError("invalid_arguments", "The compression options must be an object");
-  for (const [name, isRight, what] of RULES) {
-    const value = options[name];
-    if (value === undefined || (typeof value === "number" && isRight(value))) continue;
-    throw createOptionError(name, what);
-  }
-  const { pinned, model, threshold = COMPRESSION_DEFAULTS.threshold, target = 0 } = options;
-  if (pinned !== undefined && !(Array.isArray(pinned) && pinned.every((fact) => typeof fact === "string")))
-    throw createOptionError("pinned", "an array of strings");
-  if (model !== undefined && typeof model !== "string" && (typeof model !== "object" || (model as unknown) === null))
-    throw createOptionError("model", "a model or a model name");
-  if (target > threshold) throw createOptionError("target", "at most `threshold`");
+  const { threshold = COMPRESSION_DEFAULTS.threshold, target = 0 } = readOptions(COMPRESSION_OPTIONS, options);
+  if (target > threshold)
+    throw new LoomError("invalid_arguments", "`target` must be at most `threshold`", { option: "target" });
 }
 
-function createOptionError(option: keyof CompressionOptions, what: string): LoomError {
-  return new LoomError("invalid_arguments", `The compression option \`${option}\` must be ${what}`, { option });
+function isModelChoice(value: unknown): boolean {
+  return typeof value === "string" || (typeof value === "object" && value !== null);
 }
 
 export function computeBudget(

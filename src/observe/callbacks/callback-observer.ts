@@ -14,6 +14,7 @@ import { waitFor } from "../wait-for.ts";
 import type { Callback } from "./callback.ts";
 import { CallbackQueue, type InContext } from "./callback-queue.ts";
 import { createPayloadProjection } from "./project-payloads.ts";
+import { ANY_OPTION, BOOLEAN_OPTION, FUNCTION_OPTION, type OptionTable } from "../../protocol/read-options.ts";
 
 /** Options of `createCallbackObserver`. */
 export interface CallbackOptions {
@@ -38,6 +39,15 @@ export interface CallbackOptions {
    */
   readonly onError?: (error: LoomError) => void;
 }
+
+/** The names; `createCallbackQueues` checks the values. */
+export const CALLBACK_OPTIONS: OptionTable<CallbackOptions> = {
+  maxBacklog: ANY_OPTION,
+  maxBacklogBytes: ANY_OPTION,
+  timeoutMs: ANY_OPTION,
+  textDelta: BOOLEAN_OPTION,
+  onError: FUNCTION_OPTION,
+};
 
 /** An observer that delivers events to callbacks. */
 export interface CallbackObserver extends Observer {

@@ -35,6 +35,30 @@ describe("agent()", () => {
     [{ beam: 3 }, "`beam` needs the kind tot, not react", { option: "beam" }],
     [{ kind: "react", maxDepth: 3 }, "`maxDepth` needs the kind tot or got, not react", { option: "maxDepth" }],
     [{ kind: "tot", answer: { schema: {} } }, "`answer` needs the kind react, not tot", { option: "answer" }],
+    [
+      { callOptions: { timeoutMs: 5 } },
+      "Unknown option `callOptions.timeoutMs`; did you mean `callOptions.idleTimeoutMs`?",
+      { option: "callOptions.timeoutMs", suggestion: "callOptions.idleTimeoutMs" },
+    ],
+    [{ callOptions: { maxRetries: -1 } }, "`callOptions.maxRetries` must be an integer from 0, not -1", {}],
+    [{ settings: { temprature: 0 } }, "Unknown option `settings.temprature`; did you mean `settings.temperature`?", {}],
+    [{ settings: { maxTokens: 9 } }, "did you mean `settings.maxOutputTokens`?", {}],
+    [{ settings: { temperature: "hot" } }, '`settings.temperature` must be a number from 0, not "hot"', {}],
+    [
+      { compression: { treshold: 1 } },
+      "Unknown option `compression.treshold`; did you mean `compression.threshold`?",
+      {},
+    ],
+    [{ compression: { threshold: 2 } }, "`compression.threshold` must be a number above 0 and at most 1, not 2", {}],
+    [{ history: { maxRun: 5 } }, "Unknown option `history.maxRun`; did you mean `history.maxRuns`?", {}],
+    [{ history: [] }, "`history` must be an object, not an array", {}],
+    [{ memory: { sessions: 5 } }, "Unknown option `memory.sessions`; did you mean `memory.maxSessions`?", {}],
+    [{ attachments: { limit: 1 } }, "; the options are accepts, maxFiles, maxBytes, maxTextCharacters", {}],
+    [{ recordPrompts: { maxByte: 1 } }, "did you mean `recordPrompts.maxBytes`?", {}],
+    [{ callbackOptions: { maxBacklogs: 1 } }, "did you mean `callbackOptions.maxBacklog`?", {}],
+    [{ answer: { shema: {} } }, "did you mean `answer.schema`?", {}],
+    [{ retriever: { retriever: { retrieve() {} }, limits: 3 } }, "did you mean `retriever.limit`?", {}],
+    [{ log: Promise.resolve({}) }, "`log` must be a Log, not a promise; did you forget `await`?", { option: "log" }],
     [{ maxIterations: -1 }, "`maxIterations` must be an integer from 0, not -1", {}],
     [{ kind: "got", branches: 0 }, "`branches` must be an integer from 1 to 20, not 0", {}],
   ])("explains a mistake in its options: %o", (options, message, details) => {
@@ -52,6 +76,11 @@ describe("agent()", () => {
     await using actor = agent({ provider: "offline" });
     await expect(actor.run("Hi", options)).rejects.toThrow(message);
     await expect(actor.events("Hi", options).next()).rejects.toThrow(message);
+  });
+
+  it("passes on free-form options", () => {
+    const providerOptions = { openai: { anything: { goes: true } } };
+    expect(agent({ provider: "offline", settings: { providerOptions } }).kind).toBe("react");
   });
 
   it("accepts options that are undefined", () => {

@@ -1,0 +1,122 @@
+/** The rules of the options of agents and of their calls. Mistakes are refused when the agent or the call is created. */
+import { COMPRESSION_OPTIONS } from "../context/compression/compression-settings.ts";
+import { CALL_OPTIONS, MODEL_SETTINGS, OTHER_SETTINGS } from "../models/call-settings.ts";
+import { CALLBACK_OPTIONS } from "../observe/callbacks/callback-observer.ts";
+import { AGENT_KINDS } from "../protocol/agent-kinds.ts";
+import {
+  acceptInteger,
+  acceptListOf,
+  acceptMethods,
+  acceptNumber,
+  acceptObject,
+  acceptOneOf,
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  FUNCTION_OPTION,
+  type OptionRule,
+  type OptionTable,
+  orElse,
+  readOptions,
+  TEXT_OPTION,
+} from "../protocol/read-options.ts";
+import { REASONING_LEVELS } from "../protocol/reasoning-level.ts";
+import { isToolRules } from "../protocol/tool-rules.ts";
+import type { AgentCallOptions } from "./agent-call.ts";
+import type { AgentLifeOptions, AgentOptions, CommonOptions } from "./agent-options.ts";
+import { MEMORY_OPTIONS } from "./agent-sessions.ts";
+import { ATTACHMENT_OPTIONS } from "./attachments.ts";
+import { RECORD_PROMPTS_OPTIONS } from "./content-recorder.ts";
+import { HISTORY_OPTIONS } from "./conversation.ts";
+import { GOT_OPTIONS } from "./got/got.ts";
+import { REACT_OPTIONS } from "./react/react.ts";
+import { TOT_OPTIONS } from "./tot/tot-settings.ts";
+
+const MILLISECONDS: OptionRule = { ...acceptNumber(0), expected: "a number of milliseconds from 0" };
+const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+
+/** The options that every agent has. */
+export const LIFE_OPTIONS: OptionTable<AgentLifeOptions> = {
+  callbacks: acceptListOf("an array of objects with `onEvent`", "onEvent"),
+  callbackOptions: acceptObject(CALLBACK_OPTIONS),
+  callbackWaitMs: MILLISECONDS,
+  metrics: orElse(acceptMethods("a MetricsCollector", "openRun", "summary"), "false", (value) => value === false),
+  observers: acceptListOf("an array of objects with `openRun`", "openRun"),
+  log: acceptMethods("a Log", "append", "read"),
+  memory: acceptObject(MEMORY_OPTIONS),
+  approve: orElse(FUNCTION_OPTION, '"wait"', (value) => value === "wait"),
+  maxCalls: acceptInteger(1),
+  sessionWaitMs: MILLISECONDS,
+  maxContextBytes: acceptInteger(0),
+  onInterruption: acceptOneOf(["resume", "fail"]),
+  maxAttempts: acceptInteger(1),
+  onError: FUNCTION_OPTION,
+};
+
+const COMMON: OptionTable<CommonOptions & Pick<AgentOptions, "kind">> = {
+  ...LIFE_OPTIONS,
+  kind: acceptOneOf(AGENT_KINDS),
+  provider: ANY_OPTION,
+  model: ANY_OPTION,
+  baseURL: ANY_OPTION,
+  apiKey: ANY_OPTION,
+  tools: { expected: "an array of tools", accepts: Array.isArray },
+  toolRules: { expected: "an object with allow, ask or deny for each tool", accepts: isToolRules },
+  systemInstructions: TEXT_OPTION,
+  retriever: ANY_OPTION,
+  compression: orElse(acceptObject(COMPRESSION_OPTIONS), "true, false", isBoolean),
+  history: acceptObject(HISTORY_OPTIONS),
+  blobs: acceptMethods("an object with `read`", "read"),
+  attachments: acceptObject(ATTACHMENT_OPTIONS),
+  reasoning: acceptOneOf(REASONING_LEVELS),
+  caching: BOOLEAN_OPTION,
+  settings: acceptObject(MODEL_SETTINGS, OTHER_SETTINGS),
+  callOptions: acceptObject(CALL_OPTIONS),
+  recordPrompts: orElse(acceptObject(RECORD_PROMPTS_OPTIONS), "true, false", isBoolean),
+  exposeToolErrors: BOOLEAN_OPTION,
+};
+
+const OF_KINDS = { react: REACT_OPTIONS, tot: TOT_OPTIONS, got: GOT_OPTIONS } as const;
+
+/** Names that other frameworks have for an option. */
+const OTHER_NAMES = {
+  system: "systemInstructions",
+  systemPrompt: "systemInstructions",
+  instructions: "systemInstructions",
+  prompt: "systemInstructions",
+  maxSteps: "maxIterations",
+  maxTurns: "maxIterations",
+  stopWhen: "maxIterations",
+};
+
+const OF_CALLS: OptionTable<AgentCallOptions> = {
+  requestId: ANY_OPTION,
+  context: ANY_OPTION,
+  signal: ANY_OPTION,
+  sessionId: ANY_OPTION,
+  whenBusy: ANY_OPTION,
+  approve: ANY_OPTION,
+  clientTools: ANY_OPTION,
+  instructions: ANY_OPTION,
+  onInterruption: ANY_OPTION,
+  output: ANY_OPTION,
+  outputSchema: ANY_OPTION,
+  outputRetries: ANY_OPTION,
+};
+
+/** Throws `invalid_arguments` for an option that `run`, `stream` and `events` do not have. */
+export function checkCallOptionNames(options: AgentCallOptions): void {
+  readOptions(OF_CALLS, options, { otherNames: { abortSignal: "signal" } });
+}
+
+/** Throws `invalid_arguments` for a wrong value, and for an option that agents of this kind do not have. */
+export function checkAgentOptions(options: AgentOptions): void {
+  const what = "the agent options";
+  const chosen = readOptions<Pick<AgentOptions, "kind">>({ kind: COMMON.kind }, options, { what, isPart: true });
+  const { kind = "react" } = chosen;
+  const explain = (name: string): string | undefined => {
+    const owners = AGENT_KINDS.filter((other) => Object.hasOwn(OF_KINDS[other], name));
+    return owners.length === 0 ? undefined : `\`${name}\` needs the kind ${owners.join(" or ")}, not ${kind}`;
+  };
+  const own: OptionTable<CommonOptions> = { ...COMMON, ...OF_KINDS[kind] };
+  readOptions(own, options, { otherNames: OTHER_NAMES, explain });
+}
