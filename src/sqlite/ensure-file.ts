@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { LoomError } from "../protocol/loom-error.ts";
+import { removeCommitMark } from "./commit-mark.ts";
 import { makeFolder } from "./make-folder.ts";
 import { assertNoStrayWal, assertWalPresent, makeWalWritable } from "./write-ahead-log.ts";
 
@@ -27,6 +28,7 @@ export function ensureFile(path: string, { name, isPrivate = false, create }: En
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) {
     assertNoStrayWal(path, name);
+    removeCommitMark(path);
     createFile(path, isPrivate, create);
   }
   if (size === 0)

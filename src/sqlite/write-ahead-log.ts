@@ -12,7 +12,7 @@ const LOST_WAL = "The write-ahead log of the store was deleted or replaced";
 /**
  * Throws `store_corrupt` if the write-ahead log was deleted. After a crash, the latest commits are only in the log, and
  * SQLite treats a missing log as empty. SQLite creates the log before its index (`-shm`) and deletes it after, so an
- * index without a log means that the log was deleted. If both files are missing, the loss cannot be detected.
+ * index without a log means that the log was deleted. If both files are missing, `assertCommits` finds the loss.
  */
 export function assertWalPresent(path: string, name: string): void {
   const exists = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined;

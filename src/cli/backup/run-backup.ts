@@ -5,6 +5,7 @@ import { chmod, cp, mkdir, open, readdir, readFile, rename, rm, writeFile } from
 import { dirname, join, resolve } from "node:path";
 import { renewSessions, verifyStore } from "../../log/maintain-store.ts";
 import { isLoomError } from "../../protocol/index.ts";
+import { removeCommitMark } from "../../sqlite/commit-mark.ts";
 import { copyDatabase } from "../../sqlite/copy-database.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
@@ -125,6 +126,7 @@ async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
     await cp(join(folder, part.copy), unfinished, { recursive: true });
     if (part === store) {
       renewSessions(unfinished);
+      removeCommitMark(part.path);
       for (const end of ["-wal", "-shm"]) await rm(`${unfinished}${end}`, { force: true });
     }
     if (part.name !== "blobs") await chmod(unfinished, 0o600);

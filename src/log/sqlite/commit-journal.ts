@@ -56,17 +56,23 @@ export class CommitJournal {
     this.#changesBefore = -1;
   }
 
-  /** Adds the row of this transaction, if it changed anything. */
-  write(): void {
-    if (this.#countChanges() === this.#changesBefore) return;
+  /** Adds the row of this transaction and returns its number; undefined if the transaction changed nothing. */
+  write(): number | undefined {
+    if (this.#countChanges() === this.#changesBefore) return undefined;
     const { lastInsertRowid } = this.#sql.add.run(this.#writer, JSON.stringify([...this.#sessions]));
     const seq = Number(lastInsertRowid);
     if (seq % TRIM_INTERVAL === 0) this.#sql.trim.run(seq - KEPT_ROWS);
+    return seq;
   }
 
   #countChanges(): number {
     return this.#sql.changes.get()?.["count"] as number;
   }
+}
+
+/** Returns the number of the last commit. */
+export function readLastCommit(db: DatabaseSync): number {
+  return Number(db.prepare("SELECT coalesce(max(seq), 0) AS seq FROM commits").get()?.["seq"]);
 }
 
 const READ_STATEMENTS = {

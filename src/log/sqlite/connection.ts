@@ -2,10 +2,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { assertIntact, type ConnectionOptions, openDatabase, readPragma } from "../../sqlite/database.ts";
+import { assertCommits, readCommitMark } from "../../sqlite/commit-mark.ts";
 import { ensureFile } from "../../sqlite/ensure-file.ts";
 import { identifyFile } from "../../sqlite/file-identity.ts";
 import { migrate, migrateExisting } from "../../sqlite/migrate.ts";
 import { syncWal } from "../../sqlite/write-ahead-log.ts";
+import { readLastCommit } from "./commit-journal.ts";
 import { STORE_FORMAT } from "./schema.ts";
 
 export interface StoreConnectionOptions {
@@ -42,10 +44,12 @@ const MAX_WAL_BYTES = 64 * 1024 * 1024;
 export function prepareStore(path: string, options: StoreConnectionOptions): string {
   try {
     ensureFile(path, { name: STORE_FORMAT.name, create: createStore });
+    const mark = readCommitMark(path);
     const db = openConnection(path, options);
     try {
       migrateExisting(db, STORE_FORMAT);
       assertIntegrity(db, options.maxCheckBytes);
+      assertCommits(path, STORE_FORMAT.name, readLastCommit(db), mark);
       syncWal(path);
       return identifyFile(path) ?? "";
     } finally {

@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { clearCommitMark } from "../../sqlite/commit-mark.ts";
 import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { QueryThread } from "../../sqlite/query-thread.ts";
 import { assertBatch } from "../entry.ts";
@@ -110,6 +111,7 @@ export async function openSqliteLog(path: string, options: SqliteLogOptions = {}
 /** A log in a SQLite file, opened by `openSqliteLog`. */
 class SqliteLog implements Log {
   readonly limits: LogLimits;
+  readonly #path: string;
   readonly #now: () => number;
   readonly #writer: GroupWriter<StoreOperation>;
   readonly #reader: StoreReader;
@@ -129,6 +131,7 @@ class SqliteLog implements Log {
   constructor(path: string, file: string, connection: StoreConnectionOptions, options: SqliteLogOptions) {
     const { limits = {}, now = Date.now, pollMs = 20, meter } = options;
     this.limits = { ...LOG_LIMITS, ...limits };
+    this.#path = path;
     this.#now = now;
     // A random number of up to 48 bits, which SQLite and JavaScript both store exactly.
     const writerId = randomInt(2 ** 48 - 1);
@@ -433,6 +436,7 @@ class SqliteLog implements Log {
     this.#monitor.close();
     await Promise.all([this.#writer.close(), this.#searches.close()]);
     this.#reader.close();
+    clearCommitMark(this.#path);
   }
 
   async #write<T>(operation: StoreOperation): Promise<T> {

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { LoomError } from "../../protocol/loom-error.ts";
+import { CommitMark } from "../../sqlite/commit-mark.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
@@ -82,6 +83,7 @@ export class SqliteStore {
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
   readonly #journal: CommitJournal;
+  readonly #mark: CommitMark;
   readonly #drafts: Drafts;
   readonly #sql: Statements<typeof STATEMENTS>;
   #isScrubbed = false;
@@ -121,6 +123,7 @@ export class SqliteStore {
     });
     this.#compactor = new Compactor(db, maxRecentRows);
     this.#journal = new CommitJournal(db, writer);
+    this.#mark = new CommitMark(db.location() ?? "");
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
@@ -135,9 +138,10 @@ export class SqliteStore {
   }
 
   commit(): void {
-    this.#journal.write();
+    const seq = this.#journal.write();
     this.#usage.flush();
     this.#sql.commit.run();
+    if (seq !== undefined) this.#mark.set(seq);
     if (!this.#isScrubbed) return;
     this.#isScrubbed = false;
     // Overwrites pages of the file whose new versions are only in the write-ahead log. It waits for no other process.
@@ -174,6 +178,7 @@ export class SqliteStore {
 
   close(): void {
     this.#db.close();
+    this.#mark.close();
   }
 
   /** Applies one operation and returns its value. Throws a LoomError, without changes, if the operation is rejected. */

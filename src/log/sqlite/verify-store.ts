@@ -1,9 +1,11 @@
 /** Reads everything in a store and names what is damaged; one damaged session does not hide the others. */
 import type { DatabaseSync } from "node:sqlite";
+import { assertCommits, readCommitMark } from "../../sqlite/commit-mark.ts";
 import { assertIntact } from "../../sqlite/database.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { migrateExisting } from "../../sqlite/migrate.ts";
 import { Page } from "../page.ts";
+import { readLastCommit } from "./commit-journal.ts";
 import { MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { LineageRows } from "./lineage-rows.ts";
@@ -33,11 +35,12 @@ export interface VerifiedStore {
 /** Reads a store. Calls `onProgress` with the number of sessions read so far. */
 export function verifyStore(path: string, onProgress: (sessions: number) => void): VerifiedStore {
   try {
+    const mark = readCommitMark(path);
     const db = openConnection(path, MAINTENANCE_OPTIONS);
     try {
       migrateExisting(db, STORE_FORMAT);
       db.exec("PRAGMA query_only = ON");
-      return readAll(db, onProgress);
+      return readAll(db, mark, onProgress);
     } finally {
       db.close();
     }
@@ -46,7 +49,7 @@ export function verifyStore(path: string, onProgress: (sessions: number) => void
   }
 }
 
-function readAll(db: DatabaseSync, onProgress: (sessions: number) => void): VerifiedStore {
+function readAll(db: DatabaseSync, mark: number, onProgress: (sessions: number) => void): VerifiedStore {
   const sessions: string[] = [];
   const damage: StoreDamage[] = [];
   let records = 0;
@@ -58,6 +61,7 @@ function readAll(db: DatabaseSync, onProgress: (sessions: number) => void): Veri
     }
   };
   attempt("store", () => assertIntact(db, STORE_FORMAT.name, "integrity_check"));
+  attempt("store", () => assertCommits(db.location() ?? "", STORE_FORMAT.name, readLastCommit(db), mark));
   const rows = new SessionRows(db);
   const parts = { records: new Records(db), runs: new RunRows(db), commands: new CommandRows(db) };
   const landmarks = new LandmarkRows(db);
