@@ -1,4 +1,13 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -50,6 +59,29 @@ it("keeps a limited number of files of limited size", async () => {
   const kept = ["audit.2", "audit.1", "audit"].flatMap((name) => readTokens(join(folder, name)));
   expect(kept).toEqual([1, 2, 3, 4, 5, 6, 7, 8].slice(-kept.length));
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).size).toBeLessThanOrEqual(maxBytes);
+});
+
+it("keeps all lines if several processes write and rotate the file", async () => {
+  const folder = createFolder();
+  const file = join(folder, "audit");
+  const options = { maxBytes: 3 * JSON.stringify(createEntry(100)).length + 10, maxFiles: 100 };
+  // Each has its own queue, like the one of another process.
+  const writers = [1, 2, 3].map(() => createAuditFile(file, options));
+  const tokens = Array.from({ length: 90 }, (_, index) => 100 + index);
+  await Promise.all(
+    writers.map(async (write, index) => {
+      for (const token of tokens) if (token % writers.length === index) await write(createEntry(token));
+    }),
+  );
+  const kept = readdirSync(folder).flatMap((name) => readTokens(join(folder, name)));
+  expect(kept.toSorted((one, other) => one - other)).toEqual(tokens);
+  // A killed process has left its lock.
+  writeFileSync(`${file}.rotating`, "");
+  utimesSync(`${file}.rotating`, 0, 0);
+  const [write] = writers as [(typeof writers)[0]];
+  for (const token of tokens.slice(0, 9)) await write(createEntry(token));
+  expect(readdirSync(folder)).not.toContain("audit.rotating");
+  expect(statSync(file).size).toBeLessThanOrEqual(options.maxBytes);
 });
 
 it("rejects if the file cannot be written, and recovers", async () => {
