@@ -5,6 +5,8 @@ import { listModelCalls, readContent, readModelCall } from "../log/model-content
 import type { LanguageModel, ModelMessage } from "../models/model.ts";
 import { ScriptedModel } from "../models/testing.ts";
 import { DIALECT_NAMES } from "../dialects/index.ts";
+import { loom } from "../dialects/loom/index.ts";
+import { Verifier } from "../protocol/index.ts";
 import type { LlmContentEvent } from "../protocol/events.generated.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { z } from "zod";
@@ -186,4 +188,30 @@ test("a session that was pruned has no lost references", async () => {
   const [run] = await log.listRuns("s");
   for (const { requestId = 0 } of await listModelCalls(log, "s", run?.runId ?? ""))
     expect(await readContent(log, "s", requestId)).not.toContain(undefined);
+});
+
+test("the prompts of kept runs stay exact when earlier runs are pruned", async () => {
+  const log = new MemoryLog();
+  const { model } = await converse(log, 4);
+  const { bytes = 0 } = (await log.getSession("s")) ?? {};
+  for (const kept of [3, 2, 1]) {
+    for (let most = bytes; (await log.listRuns("s")).length > kept; most -= 500)
+      await log.prune({ maxSessionBytes: most });
+    const calls = [];
+    for (const { runId } of (await log.listRuns("s")).toReversed())
+      for (const { callId } of await listModelCalls(log, "s", runId))
+        calls.push(await readModelCall(log, "s", runId, callId));
+    expect(calls.map(({ messages }) => messages)).toEqual(model.prompts.slice(-2 * kept));
+    for (const { tools, parameters } of calls) {
+      expect(tools).toMatchObject([{ name: "look" }]);
+      expect(parameters).toMatchObject({ provider: "scripted" });
+    }
+    // An export begins with what the prompts refer to; as a stream, it has only the kept runs.
+    const decoder = loom.createDecoder();
+    const verifier = new Verifier();
+    for await (const lines of exportSession(log, "s"))
+      for (const line of lines.trim().split("\n"))
+        for (const record of decoder.decode(line).records) expect(verifier.check(record)).toEqual([]);
+    expect(verifier.totals).toMatchObject({ runs: kept });
+  }
 });

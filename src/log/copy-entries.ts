@@ -42,6 +42,16 @@ export async function* copyEntries(
     yield texts.map((text) => copyEntry(text, sessionId, options));
 }
 
+/** Copies the carried records of a session, see `Log.readCarried`. Another owner gets none. */
+export async function copyCarried(
+  log: Log,
+  { sessionId, firstId }: SessionInfo,
+  { to, lastId, hasOtherOwner = false }: Omit<CopyOptions, "moveImage">,
+): Promise<readonly LogEntry[]> {
+  if (hasOtherOwner || lastId < firstId) return [];
+  return (await log.readCarried(sessionId)).map(({ text }) => renameEntry(text, sessionId, to));
+}
+
 /** Copies one record of session `from`. */
 export function copyEntry(
   text: string,

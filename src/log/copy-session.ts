@@ -89,7 +89,8 @@ async function copyRecords(from: Log, to: Log, info: SessionInfo): Promise<boole
   if (known === undefined) {
     const named = { ...(title === undefined ? {} : { title }), ...(forkedFrom === undefined ? {} : { forkedFrom }) };
     const fresh = { ...named, isPinned, isArchived, owner, firstId, rootId };
-    await to.createSession(sessionId, { ...fresh, entries: readEntries(from, info) });
+    const carried = await from.readCarried(sessionId);
+    await to.createSession(sessionId, { ...fresh, carried, entries: readEntries(from, info) });
     return true;
   }
   if (known.owner !== owner) return false;

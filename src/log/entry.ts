@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { loom } from "../dialects/loom/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
-import type { Append, LogEntry } from "./log.ts";
+import type { Append, CreateOptions, LogEntry } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
 import { assertName } from "./rules.ts";
 
@@ -19,6 +19,11 @@ export function createEntry(record: StampedRecord): LogEntry {
   const [text] = encoder.encode(record);
   if (text === undefined) throw new TypeError("The loom dialect must encode a record as one frame");
   return { record, text };
+}
+
+/** Size of entries in bytes. */
+export function measureEntries(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
 }
 
 /**
@@ -53,7 +58,7 @@ export function assertBatch({ sessionId, expectedLastId, entries }: Append, limi
       });
   }
   if (characters * MAX_BYTES_PER_CHARACTER <= limits.maxBatchBytes) return;
-  const bytes = entries.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  const bytes = measureEntries(entries);
   if (bytes > limits.maxBatchBytes) throw tooLarge(`A batch has at most ${limits.maxBatchBytes} bytes, not ${bytes}`);
 }
 
@@ -81,6 +86,36 @@ export function createPieceCheck(
       { limit: maxForkBytes },
     );
   };
+}
+
+/**
+ * Checks the carried records of a new session: only they have gaps between their IDs. Throws `invalid_event`,
+ * `event_too_large` and `batch_too_large`.
+ */
+export function assertCarried(
+  sessionId: string,
+  { carried = [], firstId = 1 }: Pick<CreateOptions, "carried" | "firstId">,
+  limits: LogLimits,
+): void {
+  let before = 0;
+  for (const entry of carried) {
+    const { event_id: id } = entry.record.envelope;
+    if (!isCarried(entry.record) || id <= before || id >= firstId)
+      throw new LoomError(
+        "invalid_event",
+        `Record ${id} cannot be carried: it must be a prompt before the first record`,
+      );
+    assertBatch({ sessionId, epoch: 0, expectedLastId: id - 1, entries: [entry] }, limits);
+    before = id;
+  }
+  const bytes = measureEntries(carried);
+  if (bytes > limits.maxForkBytes)
+    throw tooLarge(`The carried prompts have at most ${limits.maxForkBytes} bytes, not ${bytes}`);
+}
+
+/** Whether a record was carried: any other record of a prompt belongs to a run. See `Log.readCarried`. */
+export function isCarried({ envelope, event }: StampedRecord): boolean {
+  return event.type === "llm_content" && envelope.run_id === undefined;
 }
 
 function tooLarge(message: string): LoomError {

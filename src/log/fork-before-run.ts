@@ -8,7 +8,7 @@
  * - No run of the new session is live.
  */
 import { LoomError } from "../protocol/index.ts";
-import { copyEntries } from "./copy-entries.ts";
+import { copyCarried, copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
 import type { Log, LogEntry, SessionChanges, SessionInfo } from "./log.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
@@ -49,7 +49,9 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const lastId = runId === undefined ? await findLastIdleRecord(log, info) : (await findRunStart(log, from, runId)) - 1;
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
   const { owner = info.owner } = options;
-  const copied = copyEntries(log, info, { to, lastId, moveImage, hasOtherOwner: owner !== info.owner });
+  const copy = { to, lastId, hasOtherOwner: owner !== info.owner };
+  const carried = await copyCarried(log, info, copy);
+  const copied = copyEntries(log, info, { ...copy, moveImage });
   const entries = runId === undefined ? copied : assertEnded(copied, runId);
   const inheritsTitle = options.title === undefined && lastId >= info.firstId;
   const title = inheritsTitle ? info.title : options.title;
@@ -64,7 +66,7 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
     marks: isVersion && rootId === info.rootId,
   };
   const fresh = { ...named, ...marks, inherits, owner, firstId: info.firstId, forkedFrom, rootId };
-  return log.createSession(to, { ...fresh, entries });
+  return log.createSession(to, { ...fresh, carried, entries });
 }
 
 /** Returns the root of a fork. The versions of a conversation have one owner; a fork with another begins a conversation. */

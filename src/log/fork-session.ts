@@ -12,7 +12,7 @@ import { isJsonObject, type JsonObject, LoomError, type StampedRecord } from "..
 import type { CheckpointEvent } from "../protocol/events.generated.ts";
 import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 import { type CheckpointRecord, findCheckpoint, readChannels } from "./checkpoints.ts";
-import { copyEntries, copyEntry } from "./copy-entries.ts";
+import { copyCarried, copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
 import { findRoot, marksOf } from "./fork-before-run.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
@@ -88,7 +88,9 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const rootId = findRoot(info, { to, owner });
   const inherits = { incarnation: info.incarnation, title: options.title === undefined, marks: rootId === info.rootId };
   const fresh = { ...named, ...marksOf(info, rootId), inherits, forkedFrom, rootId };
-  const made = await log.createSession(to, { ...fresh, owner, firstId: info.firstId, entries, graceMs });
+  const copy = { to, lastId: last.envelope.event_id, hasOtherOwner: owner !== info.owner };
+  const carried = await copyCarried(log, info, copy);
+  const made = await log.createSession(to, { ...fresh, owner, firstId: info.firstId, carried, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
 }
 

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { expect } from "vitest";
 import { sampleCases } from "../../test/sampling.ts";
 import { type AnyEvent, type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
+import type { LlmContentEvent } from "../protocol/events.generated.ts";
 import { createEntry } from "./entry.ts";
 import type { Lease, Log, LogEntry, Settlement } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
@@ -113,6 +114,8 @@ export const drafts = {
     draft({ type: "tool_approval", call_id: call, name: "write_file", arguments: { path: call } }, run),
   answer: (call: string, run: string) =>
     draft({ type: "tool_approval_result", call_id: call, decision: "approved" }, run),
+  prompt: (run: string, parts: LlmContentEvent["parts"], ts?: number) =>
+    draft({ type: "llm_content", llm_call_id: run, role: "request", parts } satisfies LlmContentEvent, run, ts),
   note: (value: string, run?: string) => draft({ type: "custom", value }, run),
 };
 

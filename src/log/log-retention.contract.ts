@@ -1,6 +1,12 @@
 /** Tests of retention: whole ended runs are pruned, oldest first, never past a live one. */
-import { describe, expect, test } from "vitest";
+import { Readable } from "node:stream";
+import { describe, expect, test, vi } from "vitest";
+import { copySession } from "./copy-session.ts";
+import { forkBeforeRun } from "./fork-before-run.ts";
 import type { Log } from "./log.ts";
+import { MemoryLog } from "./memory-log.ts";
+import { readContent } from "./model-content.ts";
+import { exportSession, importSession } from "./transfer.ts";
 import {
   type RecordDraft,
   drafts,
@@ -178,6 +184,59 @@ export function describeRetention(store: LogStore): void {
         expect(await log.listRuns("s", { limit: 1000 })).toHaveLength(100);
       }));
 
+    test("two processes that prune at once delete no more than the policy allows", () =>
+      withLog(store, async ({ log, other }) => {
+        const names = ["s", "t", "u", "v"];
+        const times = Array.from({ length: 75 }, (_, index) => index);
+        const entries = await Promise.all(
+          names.map(async (name) =>
+            fill(
+              log,
+              name,
+              times.flatMap((time) => draftRun(`${time}`, time)),
+            ),
+          ),
+        );
+        const all = sizeOf(entries.flat());
+        const largest = Math.max(...entries.map((list) => sizeOf(list.slice(-4))));
+        const maxBytes = Math.floor(all / 2);
+        // Both handles are ready to write, so that they prune side by side.
+        await other.prune({});
+        const reports = await Promise.all([log.prune({ maxBytes }), other.prune({ maxBytes }), log.prune({})]);
+        const infos = await Promise.all(names.map(async (name) => log.getSession(name)));
+        const left = infos.reduce((sum, info) => sum + (info?.bytes ?? 0), 0);
+        expect(left).toBeLessThanOrEqual(maxBytes);
+        expect(left).toBeGreaterThan(maxBytes - largest);
+        expect(reports.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(all - left);
+        expect(await log.prune({ maxBytes })).toEqual(NOTHING);
+      }));
+
+    test("another process prunes once the right of one that stopped has expired", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        await fill(log, "s", [...draftRun("a", 1), ...draftRun("b", 2)]);
+        await fill(log, "t", draftRun("c", 3));
+        const { promise: stopped, resolve: proceed } = Promise.withResolvers<undefined>();
+        const { promise: reached, resolve: reach } = Promise.withResolvers<undefined>();
+        const listRuns = vi.spyOn(log, "listRuns").mockImplementationOnce(async () => {
+          reach(undefined);
+          await stopped;
+          return [];
+        });
+        const first = log.prune({ maxAgeMs: 0, now: 3 });
+        await reached;
+        listRuns.mockRestore();
+        expect(await other.prune({ maxBytes: 0 })).toEqual({ ...NOTHING, isBusy: true });
+        expect(await runsOf(log, "s")).toEqual(["a", "b"]);
+        // Without limits, nothing is pruned and nothing has to wait.
+        expect(await other.prune({})).toEqual(NOTHING);
+        clock.now += 30_000;
+        expect(await other.prune({ maxAgeMs: 0, now: 2 })).toMatchObject({ runs: 1 });
+        proceed(undefined);
+        expect(await first).toMatchObject({ isBusy: true });
+        expect(await log.prune({ maxAgeMs: 0, now: 3 })).toMatchObject({ runs: 1 });
+        expect(await runsOf(log, "t")).toEqual(["c"]);
+      }));
+
     test("keeps pending commands and recent outcomes", () =>
       withLog(store, async ({ log, clock }) => {
         const writer = await openWriter(log, "s");
@@ -191,6 +250,101 @@ export function describeRetention(store: LogStore): void {
         await log.prune({ maxAgeMs: 0, maxSessionBytes: 0, maxBytes: 0 });
         expect(await log.getCommand("s", "waits")).toMatchObject({ outcome: undefined });
         expect(await log.getCommand("s", "answered")).toBeUndefined();
+      }));
+  });
+
+  describe("prompts of kept runs", () => {
+    const values = (...list: string[]) => list.map((value) => ({ value }));
+    const repeat = (event_id: number, start: number, count: number) => ({ event_id, start, count });
+    /** A run of four records; its prompt is the second. */
+    const promptRun = (run: string, ts: number, parts: Parameters<typeof drafts.prompt>[1]): readonly RecordDraft[] => {
+      const [start, , end, reply] = draftRun(run, ts) as [RecordDraft, RecordDraft, RecordDraft, RecordDraft];
+      return [start, drafts.prompt(run, parts, ts), end, reply];
+    };
+    const LIST = [
+      ...promptRun("a", 10, values("settings", "tools", "a1", "not used later")), // 2
+      ...promptRun("b", 20, [repeat(2, 0, 3), ...values("b1", "b2")]), // 6
+      ...promptRun("c", 30, [repeat(6, 0, 4), ...values("c1")]), // 10
+      ...promptRun("d", 40, [repeat(10, 0, 5), repeat(6, 4, 1), ...values("d1")]), // 14
+      ...promptRun("e", 50, [repeat(6, 0, 2), repeat(14, 2, 3)]), // 18
+    ];
+    const PROMPTS = {
+      d: ["settings", "tools", "a1", "b1", "c1", "b2", "d1"],
+      e: ["settings", "tools", "a1", "b1", "c1"],
+    };
+    const readPrompt = async (log: Log, sessionId: string, runId: string) => {
+      const run = await log.getRun(sessionId, runId);
+      return readContent(log, sessionId, (run?.firstId ?? 0) + 1);
+    };
+    const collect = async (source: AsyncIterable<string>) => {
+      const lines: string[] = [];
+      for await (const line of source) lines.push(line);
+      return lines;
+    };
+    const readPrompts = async (log: Log, sessionId = "s") => ({
+      d: await readPrompt(log, sessionId, "d"),
+      e: await readPrompt(log, sessionId, "e"),
+    });
+
+    test("stay complete however often earlier runs are pruned", () =>
+      withLog(store, async ({ log, other }) => {
+        const entries = await fill(log, "s", LIST);
+        for (const [count, now] of [11, 21, 31].entries()) {
+          expect(await log.prune({ maxAgeMs: 0, now })).toMatchObject({ runs: 1, records: 4 });
+          const carried = await other.readCarried("s");
+          expect(carried).toHaveLength(count + 1);
+          expect(JSON.stringify(carried)).not.toContain("not used later");
+          expect(await readPrompts(other)).toEqual(PROMPTS);
+          const bytes = sizeOf(entries.slice(4 * (count + 1))) + sizeOf(carried);
+          expect(await other.getSession("s")).toMatchObject({ bytes });
+        }
+        expect(await log.prune({ maxAgeMs: 0, now: 41 })).toMatchObject({ runs: 1 });
+        expect(await readPrompt(log, "s", "e")).toEqual(PROMPTS.e);
+        expect(JSON.stringify(await log.readCarried("s"))).not.toContain("d1");
+        expect(await log.prune({ maxAgeMs: 0, now: 51 })).toMatchObject({ runs: 1 });
+        expect(await log.readCarried("s")).toEqual([]);
+        expect(await log.getSession("s")).toMatchObject({ bytes: 0 });
+      }));
+
+    test("stay complete in forks, copies and imports", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        await fill(log, "s", LIST);
+        // The lease of the writer ends.
+        clock.now += 24 * HOUR;
+        await log.prune({ maxAgeMs: 0, now: 31 });
+        await forkBeforeRun(log, { from: "s", to: "fork" });
+        await forkBeforeRun(log, { from: "s", to: "foreign", owner: "someone" });
+        expect(await readPrompts(other, "fork")).toEqual(PROMPTS);
+        expect(await other.readCarried("foreign")).toEqual([]);
+        const lines = await collect(exportSession(log, "s"));
+        await importSession(other, Readable.from(lines), { sessionId: "imported" });
+        expect(await readPrompts(log, "imported")).toEqual(PROMPTS);
+        expect((await log.getSession("imported"))?.bytes).toBeGreaterThan((await log.getSession("s"))?.bytes ?? 0);
+        // Only with the same prompts it is the same session.
+        await importSession(log, Readable.from(lines), { sessionId: "s" });
+        const [, ...rest] = lines;
+        await expectRefusal(importSession(log, Readable.from(rest), { sessionId: "s" }), "session_exists");
+        const forOthers = await collect(exportSession(log, "s", { isForOwner: false }));
+        expect(forOthers.join("")).not.toContain("settings");
+        const before = (await log.getSession("fork"))?.bytes ?? 0;
+        expect(await log.prune({ maxSessionBytes: before - 1 })).toMatchObject({ runs: 2 });
+        expect(await readPrompt(log, "fork", "e")).toEqual(PROMPTS.e);
+        const target = new MemoryLog();
+        const info = await log.getSession("s");
+        expect(await copySession(log, target, info as NonNullable<typeof info>)).toMatchObject({ status: "copied" });
+        expect(await readPrompt(target, "s", "e")).toEqual(PROMPTS.e);
+      }));
+
+    test("stay complete if the run is live while others are pruned", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        await writer.write([...LIST.slice(0, 8), drafts.start("live", 60)]);
+        await log.prune({ maxAgeMs: 0, now: 60 });
+        await writer.write([drafts.prompt("live", [repeat(6, 0, 5)], 60)]);
+        expect(await readContent(log, "s", 10)).toEqual(["settings", "tools", "a1", "b1", "b2"]);
+        await writer.write([...draftRun("live", 70).slice(2), ...draftRun("next", 80)]);
+        await log.prune({ maxAgeMs: 0, now: 71 });
+        expect(await log.readCarried("s")).toEqual([]);
       }));
   });
 }

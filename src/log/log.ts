@@ -48,7 +48,7 @@ export interface SessionInfo {
   readonly firstId: number;
   /** Last stored record; `firstId - 1` if no record is stored, which is 0 in a new session. */
   readonly lastId: number;
-  /** Size of the stored records in bytes. */
+  /** Size of the stored records in bytes, with carried ones. */
   readonly bytes: number;
   /** Number of the latest lease; increases with every acquire and release. */
   readonly epoch: number;
@@ -318,9 +318,7 @@ export interface FoundSession extends SessionInfo {
 export interface WatchSessionOptions {
   /** The listener will not read pages, so none are kept in memory for it. Default: the value of `commandsOnly`. */
   readonly hintsOnly?: boolean;
-  /**
-   * Notify about commands only, not about records written by this process. For the writer of a session. Default: false.
-   */
+  /** Notify about commands, but not about records of this process. For the writer of a session. Default: false. */
   readonly commandsOnly?: boolean;
 }
 
@@ -345,9 +343,9 @@ export interface CreateOptions {
    * exists once the last one is durable. If the pieces throw, or the process ends, none of them remains.
    */
   readonly entries?: readonly LogEntry[] | AsyncIterable<readonly LogEntry[]>;
-  /**
-   * Milliseconds for which `listOrphans` does not list a new session, unless a writer acquires it earlier. Default: 0.
-   */
+  /** Carried records of a new session, oldest first; see `readCarried`. Default: none. */
+  readonly carried?: readonly LogEntry[];
+  /** Milliseconds for which `listOrphans` does not list a new session that no writer has acquired. Default: 0. */
   readonly graceMs?: number;
   /** Origin of a new session that is a fork. Default: none. The origin need not exist in this log. */
   readonly forkedFrom?: ForkOrigin;
@@ -450,6 +448,8 @@ export interface Log {
   append(batch: Append): Promise<AppendResult>;
   /** Reads the records after a position. The page is empty at the end of the session. */
   read(sessionId: string, options: ReadOptions): Promise<Page>;
+  /** Returns what later records refer to in pruned prompts (`llm_content`), oldest first. These records have no run. */
+  readCarried(sessionId: string): Promise<readonly LogEntry[]>;
   /** Returns the records after `after` if this process still has them in memory. Often undefined, never wrong. */
   peek(sessionId: string, after: number): Page | undefined;
   /**
@@ -490,7 +490,10 @@ export interface Log {
    */
   setBlobUsage(sessionId: string, usage: BlobUsage): Promise<void>;
 
-  /** Removes old runs according to the policy, and outcomes of old commands. */
+  /**
+   * Removes old runs according to the policy, and outcomes of old commands. Prompts of later runs stay complete. One call
+   * removes runs at a time, over all processes that share the store; another one reports `isBusy`.
+   */
   prune(policy: RetentionPolicy): Promise<PruneReport>;
   /** Finishes pending operations and frees all resources. Later calls throw `store_closed`. */
   close(): Promise<void>;

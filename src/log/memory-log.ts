@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { LoomError } from "../protocol/index.ts";
-import { assertBatch, createPieceCheck } from "./entry.ts";
+import { assertBatch, assertCarried, createPieceCheck, measureEntries } from "./entry.ts";
 import { Feed } from "./feed.ts";
 import { isHolderGone } from "./holder.ts";
 import type {
@@ -27,6 +27,7 @@ import type {
   PagingOptions,
   ListSessionsOptions,
   Log,
+  LogEntry,
   ReadOptions,
   ReleaseOptions,
   RunInfo,
@@ -58,7 +59,7 @@ import {
   selectSessions,
   type MemorySession,
 } from "./memory-session.ts";
-import { pruneSessions } from "./memory-prune.ts";
+import { MemoryPruner } from "./memory-prune.ts";
 import { addSnapshot, findLatestSnapshot } from "./memory-snapshots.ts";
 import { assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { Page } from "./page.ts";
@@ -100,6 +101,7 @@ export class MemoryLog implements Log {
   readonly limits: LogLimits;
   readonly #now: () => number;
   readonly #sessions = new Map<string, MemorySession>();
+  readonly #pruner = new MemoryPruner(this.#sessions, () => this.#now());
   readonly #feed: Feed;
   /** Highest epoch of any deleted session. New sessions start there, so that an epoch is never reused. */
   #lastEpoch = 0;
@@ -116,12 +118,10 @@ export class MemoryLog implements Log {
     assertDuration(graceMs);
     if (options.entries !== undefined) assertFirstId(firstId);
     const check = createPieceCheck(sessionId, firstId, this.limits);
-    const entries = options.entries === undefined ? undefined : await collectEntries(options.entries, check);
-    if (entries !== undefined) {
-      if (this.#sessions.has(sessionId)) throw sessionExists(sessionId);
-      const bytes = entries.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-      this.#assertRoom(options.owner, { bytes });
-    }
+    const entries = options.entries && (await collectEntries(options.entries, check));
+    if (entries !== undefined && this.#sessions.has(sessionId)) throw sessionExists(sessionId);
+    assertCarried(sessionId, options, this.limits);
+    this.#assertRoom(options.owner, { bytes: measureEntries(entries ?? []) + measureEntries(options.carried ?? []) });
     const { title: _given, ...rest } = options;
     const { title, ...marks } = inheritValues(options, this.#sessions.get(options.forkedFrom?.sessionId ?? ""));
     const session = this.#open(sessionId, { ...rest, ...marks, ...(title === undefined ? {} : { title }) });
@@ -132,7 +132,7 @@ export class MemoryLog implements Log {
   async getSession(sessionId: string): Promise<SessionInfo | undefined> {
     this.#assertOpen();
     const session = this.#sessions.get(sessionId);
-    return session === undefined ? undefined : this.#describe(session);
+    return session && this.#describe(session);
   }
 
   async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
@@ -238,9 +238,8 @@ export class MemoryLog implements Log {
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
     assertDuration(ttlMs);
     const session = this.#fence(sessionId, epoch);
-    const { lease } = session;
-    if (lease === undefined) throw fenced(sessionId, session.epoch);
-    session.lease = { holder: lease.holder, expiresAt: this.#now() + ttlMs };
+    if (session.lease === undefined) throw fenced(sessionId, session.epoch);
+    session.lease = { holder: session.lease.holder, expiresAt: this.#now() + ttlMs };
     return this.#lease(session);
   }
 
@@ -313,6 +312,10 @@ export class MemoryLog implements Log {
     return new Page(sessionId, after, after + (end - from), session.texts.slice(from, end));
   }
 
+  async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
+    return this.#get(sessionId).carried;
+  }
+
   peek(sessionId: string, after: number): Page | undefined {
     return this.#feed.peek(sessionId, after);
   }
@@ -351,8 +354,7 @@ export class MemoryLog implements Log {
 
   async saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void> {
     this.#assertOpen();
-    const session = this.#sessions.get(sessionId);
-    if (session !== undefined) addSnapshot(session.snapshots, snapshot, this.limits);
+    addSnapshot(this.#sessions.get(sessionId)?.snapshots ?? [], snapshot, this.limits);
   }
 
   async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
@@ -421,7 +423,7 @@ export class MemoryLog implements Log {
 
   async prune(policy: RetentionPolicy): Promise<PruneReport> {
     this.#assertOpen();
-    return pruneSessions([...this.#sessions.values()], policy, this.#now());
+    return this.#pruner.prune(this, policy);
   }
 
   async close(): Promise<void> {

@@ -1,46 +1,112 @@
-/** Deletes old runs of the in-memory log, as a retention policy says. */
+/** Retention of the in-memory log: lists, measures and cuts its sessions for `prune-runs.ts`. */
+import { Buffer } from "node:buffer";
+import type { Log } from "./log.ts";
+import { cutSession, type MemorySession } from "./memory-session.ts";
+import {
+  type CutOutcome,
+  type EndedRun,
+  ENDED_RUNS,
+  LARGE_SESSIONS,
+  PRUNING_MS,
+  type PrunableRun,
+  type PrunableSession,
+  type PrunableStore,
+  pruneRuns,
+  type SessionCut,
+} from "./prune-runs.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
-import { cutSession, findCut, type MemorySession, type SessionCut } from "./memory-session.ts";
 import { SETTLED_COMMANDS_MS } from "./rules.ts";
 
-export function pruneSessions(
-  sessions: readonly MemorySession[],
-  { maxAgeMs, maxSessionBytes, maxBytes, now: given }: RetentionPolicy,
-  clock: number,
-): PruneReport {
-  const now = given ?? clock;
-  let report: PruneReport = { runs: 0, records: 0, bytes: 0 };
-  const apply = (session: MemorySession, cut: SessionCut): void => {
-    const gone = cutSession(session, cut);
-    report = {
-      runs: report.runs + gone.runs,
-      records: report.records + gone.records,
-      bytes: report.bytes + gone.bytes,
-    };
-  };
-  for (const session of sessions) {
-    for (let cut = findCut(session); cut !== undefined; cut = findCut(session)) {
-      const isOld = maxAgeMs !== undefined && cut.endedAt < now - maxAgeMs;
-      if (!isOld && (maxSessionBytes === undefined || session.bytes <= maxSessionBytes)) break;
-      apply(session, cut);
-    }
-    const keepSince = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
-    for (const [commandId, settledAt] of session.settledAt) {
-      if (settledAt >= keepSince) continue;
-      session.commands.delete(commandId);
-      session.settledAt.delete(commandId);
-    }
+export class MemoryPruner implements PrunableStore {
+  /** In the order of creation. */
+  readonly #sessions: ReadonlyMap<string, MemorySession>;
+  readonly #now: () => number;
+  readonly #keys = new WeakMap<MemorySession, number>();
+  #lastKey = 0;
+  #right = { holder: "", expiresAt: 0 };
+
+  constructor(sessions: ReadonlyMap<string, MemorySession>, now: () => number) {
+    this.#sessions = sessions;
+    this.#now = now;
   }
-  const total = () => sessions.reduce((sum, { bytes }) => sum + bytes, 0);
-  const most = maxBytes ?? Number.POSITIVE_INFINITY;
-  while (total() > most) {
-    const candidates = sessions.flatMap((session) => {
-      const cut = findCut(session);
-      return cut === undefined ? [] : [{ session, cut }];
+
+  async prune(log: Log, policy: RetentionPolicy): Promise<PruneReport> {
+    const { now = this.#now(), maxAgeMs = SETTLED_COMMANDS_MS } = policy;
+    const report = await pruneRuns(log, this, policy, now);
+    for (const { commands, settledAt } of this.#sessions.values())
+      for (const [commandId, at] of settledAt) {
+        if (at >= now - maxAgeMs) continue;
+        commands.delete(commandId);
+        settledAt.delete(commandId);
+      }
+    return report;
+  }
+
+  async hold(holder: string): Promise<boolean> {
+    if (this.#right.holder !== holder && this.#right.expiresAt > this.#now()) return false;
+    this.#right = { holder, expiresAt: this.#now() + PRUNING_MS };
+    return true;
+  }
+
+  async release(holder: string): Promise<void> {
+    if (this.#right.holder === holder) this.#right = { holder: "", expiresAt: 0 };
+  }
+
+  async measure(): Promise<number> {
+    return this.#list().reduce((sum, { session }) => sum + session.bytes, 0);
+  }
+
+  async listEnded(before: number, after: EndedRun | undefined): Promise<readonly EndedRun[]> {
+    const ended = this.#list().flatMap(({ key, sessionId, session }) =>
+      [...session.runs.values()].flatMap(({ runId, endedAt }): EndedRun[] =>
+        endedAt === undefined || endedAt >= before ? [] : [{ key, sessionId, runId, endedAt }],
+      ),
+    );
+    const rest = after === undefined ? ended : ended.filter((run) => compareEnds(run, after) > 0);
+    return rest.toSorted(compareEnds).slice(0, ENDED_RUNS);
+  }
+
+  async listLarge(bytes: number, afterKey: number): Promise<readonly PrunableSession[]> {
+    return this.#list()
+      .filter(({ key, session }) => key > afterKey && session.bytes > bytes)
+      .slice(0, LARGE_SESSIONS);
+  }
+
+  async listRuns(key: number, limit: number): Promise<readonly PrunableRun[]> {
+    return [...(this.#find(key)?.runs.values() ?? [])]
+      .map(({ firstId, lastId = null, endedAt = null }) => ({ firstId, lastId, endedAt }))
+      .toSorted((a, b) => a.firstId - b.firstId)
+      .slice(0, limit);
+  }
+
+  async measureAfter(key: number, id: number): Promise<number> {
+    const { texts = [], firstId = 1 } = this.#find(key) ?? {};
+    return texts.slice(id + 1 - firstId).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  }
+
+  async cut(cut: SessionCut): Promise<CutOutcome> {
+    if (this.#right.holder !== cut.holder) return "lost";
+    this.#right = { ...this.#right, expiresAt: this.#now() + PRUNING_MS };
+    const session = this.#find(cut.key);
+    let newestRun = 0;
+    for (const { firstId } of session?.runs.values() ?? []) newestRun = Math.max(newestRun, firstId);
+    if (session?.firstId !== cut.firstId || newestRun !== cut.newestRun) return "changed";
+    return cutSession(session, cut);
+  }
+
+  #list(): readonly (PrunableSession & { readonly session: MemorySession })[] {
+    return [...this.#sessions.values()].map((session) => {
+      const key = this.#keys.get(session) ?? ++this.#lastKey;
+      this.#keys.set(session, key);
+      return { key, sessionId: session.sessionId, session };
     });
-    const [oldest] = candidates.sort((a, b) => a.cut.endedAt - b.cut.endedAt);
-    if (oldest === undefined) break;
-    apply(oldest.session, oldest.cut);
   }
-  return report;
+
+  #find(key: number): MemorySession | undefined {
+    return this.#list().find((each) => each.key === key)?.session;
+  }
+}
+
+function compareEnds(a: EndedRun, b: EndedRun): number {
+  return a.endedAt - b.endedAt || a.key - b.key || (a.runId < b.runId ? -1 : Number(a.runId > b.runId));
 }

@@ -4,6 +4,7 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
+import { measureEntries } from "./entry.ts";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import {
@@ -33,6 +34,7 @@ import {
   type SessionChanges,
   type SessionInfo,
 } from "./log.ts";
+import type { SessionCut } from "./prune-runs.ts";
 import type { PruneReport } from "./retention-policy.ts";
 import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { matchRecord } from "./conversation-text.ts";
@@ -55,6 +57,7 @@ export interface MemorySession {
   firstId: number;
   /** Text of record `firstId + index`. */
   readonly texts: string[];
+  carried: readonly LogEntry[];
   bytes: number;
   epoch: number;
   lease: { readonly holder: string; readonly expiresAt: number } | undefined;
@@ -74,12 +77,6 @@ export interface MemorySession {
   blobs: BlobUsage;
 }
 
-/** A position up to which a session can be pruned, and when the last run before it ended. */
-export interface SessionCut {
-  readonly lastId: number;
-  readonly endedAt: number;
-}
-
 /** What a new session has. */
 interface NewMemorySession extends Omit<CreateOptions, "entries"> {
   readonly sessionId: string;
@@ -89,6 +86,7 @@ interface NewMemorySession extends Omit<CreateOptions, "entries"> {
 
 export function createMemorySession(fresh: NewMemorySession): MemorySession {
   const { sessionId, now, epoch, title, owner = LOCAL_OWNER, firstId = 1, graceMs = 0, forkedFrom } = fresh;
+  const { carried = [] } = fresh;
   return {
     sessionId,
     incarnation: randomUUID(),
@@ -102,7 +100,8 @@ export function createMemorySession(fresh: NewMemorySession): MemorySession {
     updatedAt: now,
     firstId,
     texts: [],
-    bytes: 0,
+    carried: [...carried],
+    bytes: measureEntries(carried),
     epoch,
     lease: undefined,
     isHandedOver: false,
@@ -228,17 +227,19 @@ export function measureLoad(session: MemorySession | undefined): SessionLoad {
   return { pending: pending.length, messages, liveRun: live?.runId };
 }
 
-export function cutSession(session: MemorySession, { lastId }: SessionCut): PruneReport {
+export function cutSession(session: MemorySession, { lastId, carried }: SessionCut): PruneReport {
+  const before = session.bytes;
   const gone = session.texts.splice(0, lastId + 1 - session.firstId);
-  const bytes = gone.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   session.firstId = lastId + 1;
-  session.bytes -= bytes;
+  session.bytes -= gone.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  session.bytes += measureEntries(carried) - measureEntries(session.carried);
+  session.carried = carried;
   const runs = [...session.runs.values()].filter((run) => run.lastId !== undefined && run.lastId <= lastId);
   for (const { runId } of runs) session.runs.delete(runId);
   session.textIds = session.textIds.filter((eventId) => eventId > lastId);
   session.snapshots = session.snapshots.filter(({ eventId }) => eventId > lastId);
   for (const [key, { eventId }] of session.landmarks) if (eventId <= lastId) session.landmarks.delete(key);
-  return { runs: runs.length, records: gone.length, bytes };
+  return { runs: runs.length, records: gone.length, bytes: before - session.bytes };
 }
 
 /** Finds matching sessions in this order, and yields to the event loop from time to time. */
@@ -269,25 +270,6 @@ function findMatch(session: MemorySession, phrases: readonly SearchPhrase[]): Se
     if (match !== undefined) return match;
   }
   return undefined;
-}
-
-/** Finds the first position at the end of a run that no other run spans. */
-export function findCut({ runs }: MemorySession): SessionCut | undefined {
-  let lastId = Number.POSITIVE_INFINITY;
-  for (const run of runs.values()) lastId = Math.min(lastId, run.lastId ?? lastId);
-  for (;;) {
-    let reached = lastId;
-    let endedAt = 0;
-    for (const run of runs.values()) {
-      if (run.firstId > lastId) continue;
-      reached = Math.max(reached, run.lastId ?? Number.POSITIVE_INFINITY);
-      endedAt = Math.max(endedAt, run.endedAt ?? 0);
-    }
-    // A live run has no end, a session without ended runs has no such position, and no ID follows the highest.
-    if (reached >= Number.MAX_SAFE_INTEGER) return undefined;
-    if (reached === lastId) return { lastId, endedAt };
-    lastId = reached;
-  }
 }
 
 /** Reads the records a session is created with, and checks each piece. */

@@ -2,8 +2,9 @@
  * Reads what model calls sent and received. A record (`llm_content`) has only values that no earlier record has; the others
  * it refers to, so a session stores each message once, however often it is sent. This module follows the references.
  *
- * Invariant: a reference points to an earlier record. Values that were pruned, and references that make no sense, are
- * `undefined`; nothing here trusts an imported record.
+ * Invariant: a reference points to an earlier record, or to what was carried over from a pruned one (`carried-content.ts`).
+ * Values that are no longer stored, and references that make no sense, are `undefined`; nothing here trusts an imported
+ * record.
  */
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import { isLoomError, type Json, LoomError } from "../protocol/index.ts";
@@ -113,6 +114,7 @@ interface Range {
 export async function readContent(log: Log, sessionId: string, eventId: number): Promise<readonly StoredValue[]> {
   const info = await getSession(log, sessionId);
   const known = new Map<number, LlmContentEvent["parts"]>();
+  let carried: ReturnType<typeof readCarriedParts> | undefined;
   const values: StoredValue[] = [];
   const stack: (Range | { readonly value: StoredValue })[] = [{ id: eventId, start: 0, count: MAX_VALUES }];
   for (let steps = 0; stack.length > 0 && values.length < MAX_VALUES && steps < MAX_STEPS; steps++) {
@@ -122,7 +124,11 @@ export async function readContent(log: Log, sessionId: string, eventId: number):
       continue;
     }
     let parts = known.get(next.id);
-    if (parts === undefined) known.set(next.id, (parts = await readParts(log, info, next.id)));
+    if (parts === undefined) {
+      parts = await readParts(log, info, next.id);
+      parts ??= (await (carried ??= readCarriedParts(log, sessionId))).get(next.id) ?? [];
+      known.set(next.id, parts);
+    }
     const found = cutParts(parts, next);
     const missing = next.id === eventId ? 0 : Math.min(next.count - countValues(found), MAX_VALUES - values.length);
     for (let index = 0; index < missing; index++) stack.push({ value: undefined });
@@ -153,17 +159,23 @@ function countValues(parts: readonly (Range | { readonly value: StoredValue })[]
   return parts.reduce((sum, part) => sum + ("value" in part ? 1 : part.count), 0);
 }
 
-/** Empty if the record was pruned. */
-async function readParts(log: Log, info: SessionInfo, id: number): Promise<LlmContentEvent["parts"]> {
-  if (id < info.firstId || id > info.lastId) return [];
+/** Undefined if the record was pruned. */
+async function readParts(log: Log, info: SessionInfo, id: number): Promise<LlmContentEvent["parts"] | undefined> {
+  if (id < info.firstId) return undefined;
+  if (id > info.lastId) return [];
   try {
     const { records } = await log.read(info.sessionId, { after: id - 1, limit: 1 });
     const event = records[0]?.event;
     return event?.type === "llm_content" ? (event as LlmContentEvent).parts : [];
   } catch (error) {
-    if (isLoomError(error, "evicted")) return [];
+    if (isLoomError(error, "evicted")) return undefined;
     throw error;
   }
+}
+
+async function readCarriedParts(log: Log, sessionId: string): Promise<ReadonlyMap<number, LlmContentEvent["parts"]>> {
+  const carried = await log.readCarried(sessionId);
+  return new Map(carried.map(({ record }) => [record.envelope.event_id, (record.event as LlmContentEvent).parts]));
 }
 
 async function getSession(log: Log, sessionId: string): Promise<SessionInfo> {

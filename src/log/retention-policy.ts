@@ -19,7 +19,10 @@ export interface RetentionPolicy {
 export interface PruneReport {
   readonly runs: number;
   readonly records: number;
+  /** Size of the removed records, without the prompts that are kept because later runs refer to them. */
   readonly bytes: number;
+  /** True if another call, perhaps of another process, is pruning the store; absent otherwise. This call then stopped. */
+  readonly isBusy?: true;
   /** IDs of damaged sessions that were skipped; absent if there were none. */
   readonly damaged?: readonly string[];
 }

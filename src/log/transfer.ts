@@ -1,6 +1,6 @@
 /**
  * Exports a session as NDJSON, one stored text per line, and imports it. Texts are not changed: the export of an
- * imported session is identical to the imported file.
+ * imported session is identical to the imported file. Carried records (`Log.readCarried`) are the first lines.
  *
  * Invariants:
  * - An import writes a session only with its lease, and only continues records that equal the start of the import. It
@@ -8,10 +8,11 @@
  * - A failed import deletes the session if it created it and no other writer has taken it. Other sessions are kept.
  */
 import { Buffer } from "node:buffer";
+import { isDeepStrictEqual } from "node:util";
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import { createNdjsonDecoder, readFrames } from "../framing/index.ts";
 import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
-import { assertBatch, createEntry, STORED_DIALECT } from "./entry.ts";
+import { assertBatch, createEntry, isCarried, STORED_DIALECT } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { CreateOptions, Lease, Log, LogEntry, SessionInfo } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
@@ -42,6 +43,7 @@ export async function* exportSession(
   if (info === undefined) throw unknownSession(sessionId);
   const position = after ?? info.firstId - 1;
   assertPosition(sessionId, position, info.firstId, info.lastId);
+  if (after === undefined && isForOwner) for (const { text } of await log.readCarried(sessionId)) yield `${text}\n`;
   for await (const page of readPages(log, info, position))
     yield `${isForOwner || !page.text.includes(CONTENT_MARK) ? page.text : page.texts.map(hideText).join("\n")}\n`;
 }
@@ -96,13 +98,13 @@ export async function importSession(
   }
   let target: SessionTarget | undefined;
   try {
-    for await (const { entry, from } of readEntries(source, log.limits, sessionId)) {
-      target ??= await openTarget(log, entry.record.envelope.session_id, { ...fresh, firstId: from });
+    for await (const { entry, from, carried } of readEntries(source, log.limits, sessionId)) {
+      target ??= await openTarget(log, entry.record.envelope.session_id, { ...fresh, firstId: from, carried });
       await target.take(entry);
     }
     if (target === undefined && sessionId === undefined)
       throw invalid(1, "the file contains no record; give a session ID to import an empty session");
-    target ??= await openTarget(log, sessionId as string, { ...fresh, firstId: 1 });
+    target ??= await openTarget(log, sessionId as string, { ...fresh, firstId: 1, carried: [] });
     return await target.finish();
   } catch (error) {
     await target?.abandon();
@@ -112,8 +114,10 @@ export async function importSession(
 
 interface ImportedEntry {
   readonly entry: LogEntry;
-  /** ID of the first record of the file. */
+  /** ID of the first record of the session in the file. */
   readonly from: number;
+  /** Carried records before it. */
+  readonly carried: readonly LogEntry[];
 }
 
 async function* readEntries(
@@ -122,8 +126,10 @@ async function* readEntries(
   renamed: string | undefined,
 ): AsyncGenerator<ImportedEntry, void, undefined> {
   const decoder = createNdjsonDecoder({ maxLineBytes: limits.maxEventBytes });
+  const carried: LogEntry[] = [];
+  let carriedBytes = 0;
   let from: number | undefined;
-  let session = "";
+  let session: string | undefined;
   let nextId = 0;
   for await (const outcomes of readFrames(toBytes(source), decoder)) {
     for (const outcome of outcomes) {
@@ -134,22 +140,27 @@ async function* readEntries(
       if (record === undefined) throw invalid(line, describeFault(outcome.text));
       const { session_id: own, event_id: id } = record.envelope;
       if (own === undefined || id === undefined) throw invalid(line, "the record has no session_id or no event_id");
-      if (from === undefined) {
-        if (id < 1) throw invalid(line, `record IDs start at 1, not ${id}`);
-        from = id;
-        nextId = id;
-        session = own;
-      }
+      session ??= own;
       if (own !== session)
         throw invalid(line, `the record belongs to session "${own}", but the records before it to "${session}"`);
-      if (id !== nextId) throw invalid(line, `found record ${id} instead of ${nextId}`);
-      nextId++;
+      if (id < 1) throw invalid(line, `record IDs start at 1, not ${id}`);
+      // Only carried records have gaps between their IDs.
+      if (id < nextId || (from !== undefined && id > nextId))
+        throw invalid(line, `found record ${id} instead of ${nextId}`);
+      if (!isCarried(record as StampedRecord)) from ??= id;
+      nextId = id + 1;
       const entry =
         renamed === undefined || renamed === own
           ? { record: record as StampedRecord, text: outcome.text.trim() }
           : renameEntry(outcome.text.trim(), own, renamed);
       assertEntry(entry, line, limits);
-      yield { entry, from };
+      if (from !== undefined) yield { entry, from, carried };
+      else {
+        carried.push(entry);
+        carriedBytes += Buffer.byteLength(entry.text);
+        if (carriedBytes > limits.maxForkBytes)
+          throw invalid(line, `prompts of earlier runs have more than ${limits.maxForkBytes} bytes`, "batch_too_large");
+      }
     }
   }
 }
@@ -223,13 +234,21 @@ interface SessionTarget {
 async function openTarget(
   log: Log,
   sessionId: string,
-  fresh: CreateOptions & { readonly firstId: number },
+  fresh: CreateOptions & { readonly firstId: number; readonly carried: readonly LogEntry[] },
 ): Promise<SessionTarget> {
-  const { firstId, owner } = fresh;
+  const { firstId, owner, carried } = fresh;
   const known = await log.getSession(sessionId);
   const info = known ?? (await log.createSession(sessionId, fresh));
   assertImportable(info, owner);
   if (info.firstId !== firstId) throw sessionExists(sessionId, `it starts at record ${info.firstId}, not ${firstId}`);
+  const texts = (await log.readCarried(sessionId)).map(({ text }) => text);
+  if (
+    !isDeepStrictEqual(
+      texts,
+      carried.map(({ text }) => text),
+    )
+  )
+    throw sessionExists(sessionId, "it has other prompts of earlier runs");
   // Another process may have created and written it since the check.
   const isCreatedHere = known === undefined && info.lastId < firstId;
   const writer = createImportWriter(log, info);

@@ -188,7 +188,7 @@ describe("a corrupted file", () => {
   it.for([
     ["every result is correct or an error", ROUNDS, 32 * 1024 * 1024, 20_251_115],
     // Records, session ends, statuses and bodies are correct; index rows may be missing.
-    ["every result is correct or an error, without a full check", ROUNDS / 2, 0, 20_251_116],
+    ["every result is correct or an error, without a full check", ROUNDS / 2, 0, 20_251_118],
   ] as const)("%s (%i rounds)", { timeout: 900_000 }, async ([, rounds, maxCheckBytes, fixed], { annotate }) => {
     const options = { maxCheckBytes };
     const seed = LONG ? Date.now() : fixed;
@@ -341,7 +341,7 @@ describe("a changed value in a row", () => {
     await withLog(path, async (log) => {
       // Deleted sessions are still swept.
       expect(await log.deleteSession("pruned")).toBe(true);
-      expect(await log.prune({})).toMatchObject({ damaged: ["new"] });
+      expect(await log.prune({ maxAgeMs: 0 })).toMatchObject({ damaged: ["new"] });
     });
     const db = new DatabaseSync(path);
     expect(db.prepare("SELECT count(*) AS rows FROM sessions WHERE session_id IS NULL").get()).toEqual({ rows: 0 });

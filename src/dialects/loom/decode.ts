@@ -57,13 +57,18 @@ function createLoomDecoder(): Decoder {
       const frame = given ?? parseObject(text);
       // The slow path reports the syntax error.
       if (frame === undefined) return slow.decode(text);
-      if (closing.matches(frame)) return NOTHING;
+      if (closing.matches(frame) || isCarried(frame)) return NOTHING;
       const record = readFast(frame, readers, runs);
       const decoded = record === undefined ? readFrame(frame, runs) : { records: [record], issues: NO_ISSUES };
       closing.add(frame, decoded, frame["type"] === "custom");
       return decoded;
     },
   };
+}
+
+/** An export begins with what its prompts refer to in pruned runs: stored records without a run, which are not events. */
+function isCarried({ type, run_id, session_id, event_id }: JsonObject): boolean {
+  return type === "llm_content" && run_id === undefined && session_id !== undefined && event_id !== undefined;
 }
 
 /**

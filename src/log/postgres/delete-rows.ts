@@ -1,7 +1,7 @@
 /** Deletes a session with everything it has. */
 import type { Transaction } from "../../postgres/postgres-database.ts";
 
-const TABLES = ["records", "runs", "landmarks", "commands", "snapshots", "texts"] as const;
+const TABLES = ["records", "runs", "landmarks", "commands", "snapshots", "texts", "carried"] as const;
 
 /** Deletes the rows of a locked session. */
 export async function deleteRows({ query }: Transaction, key: number): Promise<void> {

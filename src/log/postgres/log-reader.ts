@@ -7,6 +7,7 @@ import type {
   LandmarkKind,
   ListBranchesOptions,
   ListSessionsOptions,
+  LogEntry,
   PagingOptions,
   ReadOptions,
   RunInfo,
@@ -24,6 +25,7 @@ import {
   unknownSession,
 } from "../rules.ts";
 import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
+import { listCarried } from "./carried-rows.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
 import { hashOf } from "./index-rows.ts";
@@ -149,6 +151,11 @@ export class LogReader {
     );
     const texts = takeTexts(stored, after, most, room);
     return new Page(sessionId, after, after + texts.length, texts, incarnation);
+  }
+
+  async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
+    const { key } = assertSession(await findSession(this.#db.reader, this.#now(), sessionId), sessionId);
+    return listCarried(this.#db.reader, key);
   }
 
   async findRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {

@@ -433,6 +433,31 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await db.close();
   });
 
+  test("retention waits for no session from which nothing is pruned", async () => {
+    schemas++;
+    const log = await open(server.port, { now: () => 1000 });
+    for (const [sessionId, ts] of [
+      ["old", 1],
+      ["new", 900],
+    ] as const) {
+      const { epoch } = await log.acquire(sessionId, { holder: "h", ttlMs: 60_000 });
+      const envelope = { session_id: sessionId, run_id: "r", ts };
+      const entries = [
+        createEntry({ envelope: { ...envelope, event_id: 1 }, event: { type: "run_start", run_id: "r" } }),
+        createEntry({ envelope: { ...envelope, event_id: 2 }, event: { type: "reply", reply: "done" } }),
+      ];
+      await log.append({ sessionId, epoch, expectedLastId: 0, entries });
+    }
+    const { bytes = 0 } = (await log.getSession("new")) ?? {};
+    const db = await openPostgres(server.url, { schema: `faults_${schemas}`, maxConnections: 1 });
+    const report = await db.transact(async ({ query }) => {
+      await query("SELECT 1 FROM @.sessions WHERE session_id = 'new' FOR UPDATE");
+      return log.prune({ maxAgeMs: 500, maxBytes: bytes, maxSessionBytes: bytes });
+    });
+    expect(report).toMatchObject({ runs: 1, records: 2 });
+    await db.close();
+  });
+
   test("a connection that ends between two statements repeats the transaction", async () => {
     const [db, other] = [await openPostgres(server.url), await openPostgres(server.url)];
     const attempts: number[] = [];

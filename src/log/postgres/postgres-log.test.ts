@@ -9,7 +9,7 @@ import { openPostgres } from "../../postgres/postgres-database.ts";
 import { openPostgresLog } from "./postgres-log.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
 
-const TABLES = ["sessions", "records", "runs", "landmarks", "commands", "snapshots", "texts"] as const;
+const TABLES = ["sessions", "records", "runs", "landmarks", "commands", "snapshots", "texts", "carried"] as const;
 
 describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
   let server: PostgresServer;

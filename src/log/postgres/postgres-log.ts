@@ -8,7 +8,7 @@ import { migratePostgres } from "../../postgres/migrate.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
-import { assertBatch } from "../entry.ts";
+import { assertBatch, assertCarried, measureEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges } from "../index-changes.ts";
 import { KnownRuns } from "../known-runs.ts";
@@ -32,6 +32,7 @@ import type {
   ListBranchesOptions,
   ListSessionsOptions,
   Log,
+  LogEntry,
   PagingOptions,
   ReadOptions,
   ReleaseOptions,
@@ -77,7 +78,7 @@ import { LeaseRenewer } from "./lease-renewer.ts";
 import { LogReader } from "./log-reader.ts";
 import { OwnerQuota } from "./owner-usage.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
-import { pruneSessions } from "./prune-sessions.ts";
+import { pruneLog } from "./retention-rows.ts";
 import { LOG_FORMAT } from "./schema.ts";
 import { SearchQueue } from "../../postgres/search-queue.ts";
 import { searchSessions } from "./search-sessions.ts";
@@ -170,32 +171,27 @@ class PostgresLog implements Log {
     assertChanges(options);
     assertOwner(owner);
     assertLineage(options);
+    assertCarried(sessionId, options, this.limits);
     return this.#write(async () => {
       if (entries === undefined)
         await this.#db.transact(async (transaction) => {
           const fresh = { ...rest, firstId, graceMs, sessionId, ...(title === undefined ? {} : { title }) };
           const owned = owner === undefined ? fresh : { ...fresh, owner };
           const { head, isNew } = await openSession(transaction, this.#now(), owned, async (payer) =>
-            this.#quota.assertRoom(transaction, payer, { sessions: 1 }),
+            this.#quota.assertRoom(transaction, payer, { sessions: 1, bytes: measureEntries(rest.carried ?? []) }),
           );
           if (!isNew || title === undefined) return;
           const session = { key: head.key, owner: fromColumn(head.owner) };
           await writeTexts(transaction, [{ session, eventId: 0, text: title }]);
         });
-      else await this.#createWith(sessionId, entries, options);
+      else {
+        if ((await this.#reader.findSession(sessionId)) !== undefined) throw sessionExists(sessionId);
+        const context = { db: this.#db, now: this.#now, limits: this.limits, quota: this.#quota };
+        await writeDraft(context, sessionId, entries, options);
+      }
       this.#changed(sessionId);
       return this.#describe(sessionId);
     });
-  }
-
-  async #createWith(
-    sessionId: string,
-    entries: NonNullable<CreateOptions["entries"]>,
-    options: CreateOptions,
-  ): Promise<void> {
-    if ((await this.#reader.findSession(sessionId)) !== undefined) throw sessionExists(sessionId);
-    const context = { db: this.#db, now: this.#now, limits: this.limits, quota: this.#quota };
-    await writeDraft(context, sessionId, entries, options);
   }
 
   async getSession(sessionId: string): Promise<SessionInfo | undefined> {
@@ -341,6 +337,10 @@ class PostgresLog implements Log {
     return this.#read(() => this.#reader.readPage(sessionId, options));
   }
 
+  async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
+    return this.#read(() => this.#reader.readCarried(sessionId));
+  }
+
   peek(sessionId: string, after: number): Page | undefined {
     return this.#feed.peek(sessionId, after);
   }
@@ -444,7 +444,7 @@ class PostgresLog implements Log {
   async prune(policy: RetentionPolicy): Promise<PruneReport> {
     return this.#write(async () => {
       await discardAbandoned(this.#db, this.#now());
-      return pruneSessions(this.#db, this.#now(), policy, (sessionId) => this.#notifier.note(sessionId));
+      return pruneLog(this, this.#db, this.#now, policy, (sessionId) => this.#notifier.note(sessionId));
     });
   }
 

@@ -119,7 +119,11 @@ export async function readTexts(
 }
 
 /** Returns the size of the session in bytes, up to and including record `id`. */
-export async function findPosition({ query }: Transaction, session: number, id: number): Promise<number> {
+export async function findPosition(
+  { query }: Pick<Transaction, "query">,
+  session: number,
+  id: number,
+): Promise<number> {
   const [row] = await query<RecordRow & { readonly pos: number }>(FIND_ROW, [session, id]);
   if (row === undefined || row.firstId > id) throw damaged(id);
   const rest = row.text.split("\n").slice(id - row.firstId + 1);

@@ -145,4 +145,21 @@ CREATE INDEX sessions_marked ON @.sessions (owner, key) WHERE is_pinned OR is_ar
 ALTER TABLE @.records SET (toast_tuple_target = 8160);
 `;
 
-export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1, VERSION_2] };
+/**
+ * - Finds the runs that ended first.
+ * - `carried` has what prompts refer to in pruned records, see `carried-content.ts`.
+ * - `pruning` says which call may prune, in one row.
+ */
+const VERSION_3 = `
+CREATE INDEX runs_by_end ON @.runs (ended_at, session, run_id) WHERE last_id IS NOT NULL;
+CREATE TABLE @.carried (
+  session bigint NOT NULL,
+  event_id bigint NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY (session, event_id)
+);
+CREATE TABLE @.pruning (holder text NOT NULL, expires_at double precision NOT NULL);
+INSERT INTO @.pruning VALUES ('', 0);
+`;
+
+export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1, VERSION_2, VERSION_3] };

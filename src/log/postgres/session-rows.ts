@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type { Transaction } from "../../postgres/postgres-database.ts";
 import type { CreateOptions, SessionInfo } from "../log.ts";
+import { measureEntries } from "../entry.ts";
+import { insertCarried } from "./carried-rows.ts";
 import { LOCAL_OWNER, sessionExists, unknownSession } from "../rules.ts";
 import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
@@ -49,9 +51,9 @@ const FIND_DRAFT = `SELECT ${HEAD} FROM @.sessions s WHERE s.key = $2 AND s.sess
 
 const INSERT = `INSERT INTO @.sessions AS s (session_id, incarnation, title, owner, created_at, updated_at, first_id,
     last_id, epoch, holder, expires_at, root_id, origin_id, origin_run_id, origin_event_id, is_pinned,
-    is_archived)
+    is_archived, base_pos)
   SELECT $2, $3, $4, $5, ${NOW}, ${NOW}, $6::bigint, $6::bigint - 1, nextval('@.epochs'), $7,
-    CASE WHEN $8::double precision = 0 THEN 0 ELSE ${NOW} + $8 END, $9, $10, $11, $12, $13, $14
+    CASE WHEN $8::double precision = 0 THEN 0 ELSE ${NOW} + $8 END, $9, $10, $11, $12, $13, $14, $15
   ON CONFLICT (session_id) DO NOTHING RETURNING ${HEAD}`;
 
 /** Reads a session and locks it until the end of the transaction. */
@@ -88,12 +90,12 @@ export interface NewSession extends Omit<CreateOptions, "entries"> {
 
 /** Returns undefined if the session exists. */
 async function insertSession(
-  { query }: Transaction,
+  transaction: Transaction,
   now: number | null,
   { sessionId, title, owner = LOCAL_OWNER, firstId = 1, graceMs = 0, holder, ...fresh }: NewSession,
 ): Promise<StoredHead | undefined> {
-  const { forkedFrom, rootId = sessionId } = fresh;
-  const [row] = await query<StoredHead>(INSERT, [
+  const { forkedFrom, rootId = sessionId, carried = [] } = fresh;
+  const [row] = await transaction.query<StoredHead>(INSERT, [
     now,
     toOptionalColumn(sessionId),
     randomUUID(),
@@ -108,7 +110,9 @@ async function insertSession(
     forkedFrom?.eventId ?? null,
     fresh.isPinned ?? false,
     fresh.isArchived ?? false,
+    -measureEntries(carried),
   ]);
+  if (row !== undefined) await insertCarried(transaction, row.key, carried);
   return row;
 }
 

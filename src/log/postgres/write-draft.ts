@@ -42,11 +42,12 @@ export async function writeDraft(
   options: Omit<CreateOptions, "entries">,
 ): Promise<void> {
   const { db, now, limits } = context;
-  const { firstId = 1, owner, forkedFrom } = options;
+  const { firstId = 1, owner, forkedFrom, carried = [] } = options;
   const check = createPieceCheck(sessionId, firstId, limits);
   const draft = {
     firstId,
     holder: "draft",
+    carried,
     graceMs: ABANDONED_MS,
     ...(owner === undefined ? {} : { owner }),
     ...(forkedFrom === undefined ? {} : { forkedFrom }),
@@ -82,7 +83,7 @@ async function extendDraft(
   const owner = fromColumn(head.owner);
   const bytes = piece.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   // Refused before the rest is copied; `publishDraft` decides.
-  await quota.assertRoom(transaction, owner, { bytes: head.pos + bytes });
+  await quota.assertRoom(transaction, owner, { bytes: head.pos - head.basePos + bytes });
   const end = await insertRecords(transaction, head, splitRows(piece.map(({ text }) => text)));
   await transaction.query(EXTEND, [now(), key, end.lastId, end.pos]);
   await writeIndexes(transaction, [{ session: { key, owner }, changes: findIndexChanges(piece) }]);
@@ -102,8 +103,8 @@ async function publishDraft(
   // Locked before the quota, as for an append.
   const origin = await lockOrigin(transaction, now(), options);
   const { title, isPinned, isArchived } = inheritValues(options, origin);
-  const { owner, pos } = assertDraft(await lockDraft(transaction, now(), key));
-  await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos });
+  const { owner, pos, basePos } = assertDraft(await lockDraft(transaction, now(), key));
+  await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos - basePos });
   const names = [toColumn(sessionId), toOptionalColumn(title), toColumn(rootId)];
   const values = [now(), key, ...names, graceMs, isPinned, isArchived];
   await transaction.query(PUBLISH, values);

@@ -8,10 +8,12 @@ import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import { inheritValues, LOCAL_OWNER, sessionExists } from "../rules.ts";
 import type { Lineage } from "../stored-rows.ts";
+import type { CarriedRows } from "./carried-rows.ts";
 import { type Head, type Heads, idAfter } from "./heads.ts";
 import type { LineageRows } from "./lineage-rows.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
+import { measureRows } from "./prune.ts";
 import type { Records } from "./records.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { SessionRows } from "./session-rows.ts";
@@ -28,6 +30,7 @@ interface DraftRows {
   readonly heads: Heads;
   readonly lineages: LineageRows;
   readonly usage: OwnerUsageRows;
+  readonly carried: CarriedRows;
   /** Writes records and their index changes. */
   readonly write: (head: Head, text: string, count: number, changes: IndexChanges) => void;
 }
@@ -39,11 +42,12 @@ export class Drafts {
     this.#rows = rows;
   }
 
-  create({ owner = LOCAL_OWNER, firstId, holder, now }: OperationOf<"create-draft">): number {
+  create({ owner = LOCAL_OWNER, firstId, holder, carried, now }: OperationOf<"create-draft">): number {
     const expiresAt = now + ABANDONED_MS;
-    const fresh = { sessionId: null, title: null, createdAt: now, updatedAt: now, basePos: 0, epoch: 0 };
+    const basePos = -measureRows(carried);
+    const fresh = { sessionId: null, title: null, createdAt: now, updatedAt: now, basePos, epoch: 0 };
     const marks = { isPinned: 0, isArchived: 0 };
-    return this.#rows.sessions.create({
+    const { key } = this.#rows.sessions.create({
       ...fresh,
       ...marks,
       incarnation: randomUUID(),
@@ -51,7 +55,9 @@ export class Drafts {
       firstId,
       holder,
       expiresAt,
-    }).key;
+    });
+    if (carried.length > 0) this.#rows.carried.replace(key, carried);
+    return key;
   }
 
   extend({ key, text, count, changes, now }: OperationOf<"extend-draft">): void {

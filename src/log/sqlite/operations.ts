@@ -4,6 +4,8 @@ import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionRoom } from "../rules.ts";
 import type { Lineage, NewCommand } from "../stored-rows.ts";
+import type { SessionCut } from "../prune-runs.ts";
+import type { CarriedRow } from "./carried-rows.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
 
 export type StoreOperation =
@@ -31,6 +33,7 @@ export type StoreOperation =
       readonly isArchived: boolean | undefined;
       readonly graceMs: number;
       readonly lineage: Lineage | undefined;
+      readonly carried: readonly CarriedRow[];
       readonly now: number;
     }
   /** Creates a draft: a session without an ID, which only its writer knows. Returns its key. */
@@ -39,6 +42,7 @@ export type StoreOperation =
       readonly owner: string | undefined;
       readonly firstId: number;
       readonly holder: string;
+      readonly carried: readonly CarriedRow[];
       readonly now: number;
     }
   | {
@@ -102,14 +106,14 @@ export type StoreOperation =
       /** Stored before the command. */
       readonly interrupt: NewCommand | undefined;
     } & NewCommand)
-  | {
-      readonly do: "prune";
-      /** Key of the last session already checked. */
-      readonly after: number;
-      readonly maxAgeMs: number | undefined;
-      readonly maxSessionBytes: number | undefined;
-      readonly now: number;
-    }
+  /** Takes or renews the right to prune, or gives it back if `expiresAt` is 0. Returns false if another call has it. */
+  | { readonly do: "hold-pruning"; readonly holder: string; readonly now: number; readonly expiresAt: number }
+  /** Prunes a session, and renews the right to prune. */
+  | (Omit<SessionCut, "carried"> & {
+      readonly do: "cut";
+      readonly carried: readonly CarriedRow[];
+      readonly expiresAt: number;
+    })
   | {
       readonly do: "save-snapshot";
       readonly sessionId: string;
@@ -117,7 +121,6 @@ export type StoreOperation =
       readonly maxBytes: number;
     }
   | { readonly do: "set-blob-usage"; readonly sessionId: string; readonly blobs: number; readonly bytes: number }
-  | { readonly do: "prune-oldest"; readonly excess: number }
   | { readonly do: "drop-commands"; readonly before: number }
   | { readonly do: "sweep"; readonly now: number }
   /** Removes what swept sessions left in the journal and in old pages of the file. */
@@ -147,6 +150,7 @@ export interface WriterData {
 /** Approximate size of an operation in bytes. */
 export function lengthOf(operation: StoreOperation): number {
   if (operation.do === "save-snapshot") return operation.snapshot.state.length;
+  if ("carried" in operation) return operation.carried.reduce((sum, { text }) => sum + text.length, 0);
   return operation.do === "append" || operation.do === "extend-draft" ? operation.text.length : 0;
 }
 

@@ -41,8 +41,9 @@ export class Records {
    */
   findLast({ key, firstId, basePos }: StoredSession): { readonly id: number; readonly pos: number } {
     const last = this.#findRecent(key) ?? this.#findExtent(key);
-    // Rows before the first ID are garbage: nothing was written since they were pruned.
-    return last !== undefined && last.id >= firstId ? last : { id: firstId - 1, pos: basePos };
+    // Rows before the first ID are garbage: nothing was written since they were pruned. The base of a new session with
+    // carried records is negative.
+    return last !== undefined && last.id >= firstId ? last : { id: firstId - 1, pos: Math.max(0, basePos) };
   }
 
   #findRecent(session: number): { readonly id: number; readonly pos: number } | undefined {

@@ -169,7 +169,7 @@ describe("a store of version 3", () => {
     await withLog(path, (log) => tell(log, "old", "late old", "late reply"));
     withDatabase(path, (db) => {
       db.exec(
-        "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_marked; DROP INDEX sessions_drafts; DROP INDEX commands_by_id; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner; ALTER TABLE sessions DROP COLUMN is_pinned; ALTER TABLE sessions DROP COLUMN is_archived",
+        "DROP TABLE carried; DROP TABLE pruning; DROP INDEX runs_by_end; DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_marked; DROP INDEX sessions_drafts; DROP INDEX commands_by_id; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner; ALTER TABLE sessions DROP COLUMN is_pinned; ALTER TABLE sessions DROP COLUMN is_archived",
       );
       db.exec("PRAGMA user_version = 3");
       // A damaged store must still open, so that the damage can be reported.

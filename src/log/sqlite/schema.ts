@@ -258,6 +258,25 @@ CREATE INDEX sessions_marked ON sessions (owner)
   WHERE session_id IS NOT NULL AND (is_pinned = 1 OR is_archived = 1);
 `;
 
+/**
+ * - Finds the runs that ended first.
+ * - `carried` has what prompts refer to in pruned records, see `carried-content.ts`.
+ * - `pruning` says which call may prune, in one row.
+ */
+const VERSION_16 = `
+CREATE INDEX runs_by_end ON runs (ended_at) WHERE last_id IS NOT NULL;
+CREATE TABLE carried (
+  pk INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  event_id INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  UNIQUE (session, event_id)
+) STRICT;
+CREATE TABLE pruning (holder TEXT NOT NULL, expires_at REAL NOT NULL) STRICT;
+INSERT INTO pruning VALUES ('', 0);
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -296,6 +315,7 @@ export const STORE_FORMAT: DatabaseFormat = {
     VERSION_13,
     VERSION_14,
     VERSION_15,
+    VERSION_16,
   ],
   addFunctions,
 };

@@ -15,7 +15,7 @@ export interface StoredSession {
   readonly owner: string;
   readonly updatedAt: number;
   readonly firstId: number;
-  /** Size in bytes of the pruned records before `firstId`. */
+  /** Size in bytes of the pruned records before `firstId`, less that of carried ones. */
   readonly basePos: number;
   readonly epoch: number;
   readonly holder: string | null;

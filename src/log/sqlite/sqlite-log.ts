@@ -11,7 +11,7 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { clearCommitMark } from "../../sqlite/commit-mark.ts";
 import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { QueryThread } from "../../sqlite/query-thread.ts";
-import { assertBatch } from "../entry.ts";
+import { assertBatch, assertCarried } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges } from "../index-changes.ts";
 import { KnownRuns } from "../known-runs.ts";
@@ -36,6 +36,7 @@ import type {
   PagingOptions,
   ListSessionsOptions,
   Log,
+  LogEntry,
   ReadOptions,
   ReleaseOptions,
   RunInfo,
@@ -50,6 +51,7 @@ import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
 import type { PruneReport, RetentionPolicy } from "../retention-policy.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import { Page } from "../page.ts";
+import { pruneRuns } from "../prune-runs.ts";
 import { releaseLease } from "../release-lease.ts";
 import {
   assertCommand,
@@ -68,9 +70,11 @@ import {
   SETTLED_COMMANDS_MS,
 } from "../rules.ts";
 import { type CommandRow, describeCommand, lineageOf, toNewCommand } from "../stored-rows.ts";
+import { toCarriedRows } from "./carried-rows.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
 import { isRepeatable, lengthOf, packGroup, type StoreOperation, type WriterData } from "./operations.ts";
+import { createPruner } from "./retention-rows.ts";
 import type { SearchData, SearchQuery } from "./search-thread.ts";
 import type { SqliteLogOptions } from "./sqlite-log-options.ts";
 import { StoreMonitor } from "./store-monitor.ts";
@@ -122,6 +126,11 @@ class SqliteLog implements Log {
   readonly #runs = new KnownRuns(MAX_SESSIONS);
   /** Latest lease of each session; its epoch belongs to one incarnation. */
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
+  readonly #pruner = createPruner({
+    reader: () => this.#openReader(),
+    write: async (operation) => this.#write(operation),
+    now: () => this.#now(),
+  });
   #isSavingSnapshot = false;
   /** The first sweep of this process, for rows that earlier processes left. */
   #firstSweep: NodeJS.Timeout | undefined;
@@ -175,7 +184,9 @@ class SqliteLog implements Log {
     assertOwner(owner);
     assertLineage(options);
     const lineage = lineageOf(sessionId, options);
-    const fresh = { sessionId, title, owner, isPinned, isArchived, firstId, graceMs, lineage };
+    assertCarried(sessionId, options, this.limits);
+    const carried = toCarriedRows(options.carried ?? []);
+    const fresh = { sessionId, title, owner, isPinned, isArchived, firstId, graceMs, lineage, carried };
     if (entries === undefined) await this.#write({ do: "create", ...fresh, now: this.#now() });
     else await this.#writeDraft(sessionId, entries, options);
     return this.#describe(sessionId);
@@ -304,6 +315,10 @@ class SqliteLog implements Log {
     return this.#openReader().readPage(sessionId, options);
   }
 
+  async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
+    return this.#openReader().readCarried(sessionId);
+  }
+
   peek(sessionId: string, after: number): Page | undefined {
     return this.#feed.peek(sessionId, after);
   }
@@ -397,35 +412,13 @@ class SqliteLog implements Log {
     await this.#write({ do: "set-blob-usage", sessionId, blobs, bytes });
   }
 
-  async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
-    const total = { runs: 0, records: 0, bytes: 0 };
-    const damaged: string[] = [];
-    const add = (part: PruneReport): void => {
-      total.runs += part.runs;
-      total.records += part.records;
-      total.bytes += part.bytes;
-      damaged.push(...(part.damaged ?? []));
-    };
-    let kept = 0;
-    for (let after: number | undefined = 0; after !== undefined;) {
-      const operation: StoreOperation = { do: "prune", after, maxAgeMs, maxSessionBytes, now };
-      const part: PruneReport & { kept: number; after?: number } = await this.#write(operation);
-      add(part);
-      kept += part.kept;
-      ({ after } = part);
-      if (after !== undefined) await pause(PAUSE_MS);
-    }
-    for (let excess = kept - (maxBytes ?? kept); excess > 0;) {
-      const part = await this.#write<PruneReport>({ do: "prune-oldest", excess });
-      add(part);
-      excess = part.runs === 0 ? 0 : excess - part.bytes;
-      if (excess > 0) await pause(PAUSE_MS);
-    }
-    const before = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
-    while (await this.#write<boolean>({ do: "drop-commands", before })) await pause(PAUSE_MS);
+  async prune(policy: RetentionPolicy): Promise<PruneReport> {
+    const { now = this.#now(), maxAgeMs = SETTLED_COMMANDS_MS } = policy;
+    const report = await pruneRuns(this, this.#pruner, policy, now);
+    while (await this.#write<boolean>({ do: "drop-commands", before: now - maxAgeMs })) await pause(PAUSE_MS);
     await this.#sweep();
     await this.#write({ do: "scrub" });
-    return damaged.length === 0 ? total : { ...total, damaged };
+    return report;
   }
 
   async close(): Promise<void> {

@@ -24,6 +24,7 @@ import {
   sessionExists,
   unknownSession,
 } from "../rules.ts";
+import { CarriedRows } from "./carried-rows.ts";
 import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
@@ -32,7 +33,7 @@ import type { CommandRow, NewCommand } from "../stored-rows.ts";
 import type { OperationOf, StoreOperation } from "./operations.ts";
 import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
-import { Pruner } from "./prune.ts";
+import { measureRows, Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { LineageRows } from "./lineage-rows.ts";
@@ -77,6 +78,7 @@ export class SqliteStore {
   readonly #commands: CommandRows;
   readonly #searchIndex: SearchIndex;
   readonly #snapshots: SnapshotRows;
+  readonly #carried: CarriedRows;
   readonly #heads: Heads;
   readonly #lineages: LineageRows;
   readonly #usage: OwnerUsageRows;
@@ -98,6 +100,7 @@ export class SqliteStore {
     this.#commands = new CommandRows(db);
     this.#searchIndex = new SearchIndex(db);
     this.#snapshots = new SnapshotRows(db);
+    this.#carried = new CarriedRows(db);
     this.#usage = new OwnerUsageRows(db, this.#sessions, this.#records, quotas);
     this.#heads = new Heads(db, this.#sessions, this.#records);
     this.#lineages = new LineageRows(db, this.#sessions);
@@ -108,6 +111,7 @@ export class SqliteStore {
       searchIndex: this.#searchIndex,
       snapshots: this.#snapshots,
       usage: this.#usage,
+      carried: this.#carried,
     });
     this.#drafts = new Drafts({
       sessions: this.#sessions,
@@ -116,6 +120,7 @@ export class SqliteStore {
       heads: this.#heads,
       lineages: this.#lineages,
       usage: this.#usage,
+      carried: this.#carried,
       write: (head, text, count, changes) => {
         this.#insertAll(head, text, count);
         this.#index(head, changes);
@@ -226,10 +231,10 @@ export class SqliteStore {
       case "set-blob-usage":
         this.#usage.setBlobs(this.#heads.get(operation.sessionId).row, operation);
         return undefined;
-      case "prune":
-        return this.#pruner.prune(operation);
-      case "prune-oldest":
-        return this.#pruner.pruneOldest(operation);
+      case "hold-pruning":
+        return this.#pruner.hold(operation);
+      case "cut":
+        return this.#pruner.cut(operation);
       case "drop-commands":
         return this.#pruner.dropCommands(operation);
       case "save-snapshot":
@@ -361,12 +366,13 @@ export class SqliteStore {
   }
 
   #open(sessionId: string, fresh: Partial<OperationOf<"create">> & { readonly now: number }): Head {
-    const { title, owner, firstId = 1, graceMs = 0, lineage, now } = fresh;
+    const { title, owner, firstId = 1, graceMs = 0, lineage, carried = [], now } = fresh;
     const known = this.#heads.find(sessionId);
     if (known !== undefined && owner !== undefined && owner !== known.row.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
-    this.#usage.assertRoom(owner ?? LOCAL_OWNER, { sessions: 1 });
-    this.#usage.add(owner ?? LOCAL_OWNER, { sessions: 1 });
+    const stored = { sessions: 1, bytes: measureRows(carried) };
+    this.#usage.assertRoom(owner ?? LOCAL_OWNER, stored);
+    this.#usage.add(owner ?? LOCAL_OWNER, stored);
     const created = this.#sessions.create({
       sessionId,
       incarnation: randomUUID(),
@@ -375,7 +381,7 @@ export class SqliteStore {
       owner: owner ?? LOCAL_OWNER,
       updatedAt: now,
       firstId,
-      basePos: 0,
+      basePos: -stored.bytes,
       // An old lease must not be valid in a new session with the same ID.
       epoch: this.#sessions.lastEpoch,
       // `expiresAt` without a holder is the end of the grace period.
@@ -384,6 +390,7 @@ export class SqliteStore {
       isPinned: Number(fresh.isPinned ?? false),
       isArchived: Number(fresh.isArchived ?? false),
     });
+    if (carried.length > 0) this.#carried.replace(created.key, carried);
     if (lineage !== undefined) this.#lineages.create(created, lineage);
     if (title !== undefined) this.#searchIndex.add(created, 0, title);
     return this.#heads.get(sessionId);

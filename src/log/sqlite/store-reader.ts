@@ -32,6 +32,7 @@ import type {
   ListBranchesOptions,
   PagingOptions,
   ListSessionsOptions,
+  LogEntry,
   ReadOptions,
   RunInfo,
   SearchSessionsOptions,
@@ -41,12 +42,15 @@ import type { LogLimits } from "../log-limits.ts";
 import { Page } from "../page.ts";
 import { readQuery } from "../search-text.ts";
 import { describeCommand } from "../stored-rows.ts";
+import { readCarriedTexts } from "../carried-content.ts";
+import { CarriedRows } from "./carried-rows.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { findMatches, MAX_KEY } from "./find-matches.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
+import { RetentionRows } from "./retention-rows.ts";
 import { CommandRows, RunRows } from "./run-rows.ts";
 import { SearchIndex } from "./search-index.ts";
 import { SnapshotRows } from "./snapshot-rows.ts";
@@ -86,6 +90,8 @@ interface ReaderConnection {
   readonly journal: CommitJournalReader;
   readonly assertWal: () => void;
   readonly snapshots: SnapshotRows;
+  readonly carried: CarriedRows;
+  readonly retention: RetentionRows;
 }
 
 export class StoreReader {
@@ -155,6 +161,8 @@ export class StoreReader {
       // Preparing a statement has opened the log.
       assertWal: createWalCheck(this.#path),
       snapshots: new SnapshotRows(db),
+      carried: new CarriedRows(db),
+      retention: new RetentionRows(db),
     };
     this.#connections++;
     return this.#open;
@@ -301,6 +309,25 @@ export class StoreReader {
       if (after === lastId) return new Page(sessionId, after, after, "", session.incarnation);
       const { text, count } = records.read(session.key, after, most, room);
       return new Page(sessionId, after, after + count, text, session.incarnation);
+    });
+  }
+
+  readCarried(sessionId: string): readonly LogEntry[] {
+    return this.#read(({ sessions, carried }) =>
+      readCarriedTexts(carried.list(getSession(sessions, sessionId).key).map(({ text }) => text)),
+    );
+  }
+
+  /** Reads what retention needs. */
+  readRetention<T>(read: (rows: RetentionRows) => T): T {
+    return this.#read(({ retention }) => read(retention));
+  }
+
+  /** Size in bytes of the records of a session after record `id`. */
+  measureAfter(key: number, id: number): number {
+    return this.#read(({ sessions, records }) => {
+      const row = sessions.findByKey(key);
+      return row === undefined ? 0 : records.findLast(row).pos - records.findPosition(key, id);
     });
   }
 

@@ -113,7 +113,7 @@ test("the migration from version 2 deletes rows that reappeared", async () => {
   db.exec("INSERT INTO chunks SELECT pk + 1000, 99, first_id, last_id, pos, crc, text FROM gone");
   db.exec("INSERT INTO extents VALUES (99, 100, 100, 0)");
   db.exec(
-    "DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_marked; DROP INDEX sessions_drafts; DROP INDEX commands_by_id; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner; ALTER TABLE sessions DROP COLUMN is_pinned; ALTER TABLE sessions DROP COLUMN is_archived",
+    "DROP TABLE carried; DROP TABLE pruning; DROP INDEX runs_by_end; DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_marked; DROP INDEX sessions_drafts; DROP INDEX commands_by_id; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner; ALTER TABLE sessions DROP COLUMN is_pinned; ALTER TABLE sessions DROP COLUMN is_archived",
   );
   db.exec("PRAGMA user_version = 2");
   db.close();

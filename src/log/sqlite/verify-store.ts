@@ -7,6 +7,7 @@ import { migrateExisting } from "../../sqlite/migrate.ts";
 import { Page } from "../page.ts";
 import { readLastCommit } from "./commit-journal.ts";
 import { MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
+import { CarriedRows } from "./carried-rows.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
@@ -65,6 +66,7 @@ function readAll(db: DatabaseSync, mark: number, onProgress: (sessions: number) 
   const rows = new SessionRows(db);
   const parts = { records: new Records(db), runs: new RunRows(db), commands: new CommandRows(db) };
   const landmarks = new LandmarkRows(db);
+  const carried = new CarriedRows(db);
   const lineages = new LineageRows(db, rows);
   const keys = db.prepare("SELECT key, session_id AS name FROM sessions WHERE session_id IS NOT NULL ORDER BY key");
   const commandIds = db.prepare("SELECT command_id AS id FROM commands WHERE session = ?");
@@ -78,6 +80,7 @@ function readAll(db: DatabaseSync, mark: number, onProgress: (sessions: number) 
         if (row?.sessionId == null) return;
         lineages.get(row);
         records += readRecords(row, parts.records);
+        carried.list(key);
         readRuns(key, parts.runs);
         for (const { id } of commandIds.iterate(key) as Iterable<unknown> as Iterable<{ id: string }>)
           parts.commands.find(key, id);

@@ -9,6 +9,7 @@ import { findIndexChanges } from "../index-changes.ts";
 import type { CreateOptions, LogEntry } from "../log.ts";
 import type { LogLimits } from "../log-limits.ts";
 import { lineageOf } from "../stored-rows.ts";
+import { toCarriedRows } from "./carried-rows.ts";
 import type { StoreOperation } from "./operations.ts";
 
 /** Pause between the transactions of a long operation, so that other processes can write. */
@@ -28,9 +29,10 @@ export async function writeDraft(
   options: Omit<CreateOptions, "entries">,
 ): Promise<void> {
   const { title, owner, isPinned, isArchived, inherits, firstId = 1, graceMs = 0 } = options;
+  const carried = toCarriedRows(options.carried ?? []);
   const check = createPieceCheck(sessionId, firstId, limits);
   const holder = describeHolder();
-  const key = await write<number>({ do: "create-draft", owner, firstId, holder, now: now() });
+  const key = await write<number>({ do: "create-draft", owner, firstId, holder, carried, now: now() });
   try {
     for await (const piece of Symbol.asyncIterator in entries ? entries : [entries]) {
       check(piece);
