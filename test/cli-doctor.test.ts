@@ -1,10 +1,15 @@
 // `loom doctor`: what it finds, what it advises, and that it prints no secret.
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { agent } from "../src/agents/index.ts";
+import { checkPort } from "../src/cli/doctor/check-port.ts";
 import { compareClocks } from "../src/cli/doctor/compare-clocks.ts";
 import type { DoctorFinding } from "../src/cli/doctor/doctor-finding.ts";
+import { MemoryLog } from "../src/log/index.ts";
+import { openCredentials, startLoomServer } from "../src/server/index.ts";
 import { folder, loom } from "./cli-run.ts";
 import { type ProviderServer, startProviderServer } from "./models/provider-server.ts";
 
@@ -52,6 +57,27 @@ it("asks providers for their models, and prints no key", async () => {
   expect(bad.code).toBe(1);
   expect(bad.find("models")[0]).toMatchObject({ status: "failed", advice: expect.stringContaining("key") as string });
   expect(bad.out).not.toContain("sk-wrong");
+});
+
+it("recognizes a Loom server, with and without authentication, and no other server", async () => {
+  const findPort = async (host: string, port: number) => (await checkPort(host, port)).message;
+  const credentials = openCredentials(":memory:");
+  for (const auth of [undefined, { credentials }]) {
+    const log = new MemoryLog();
+    const server = await startLoomServer({ log, agents: { helper: agent({ provider: "offline" }) }, port: 0, auth });
+    const port = Number(new URL(server.url).port);
+    expect(await findPort("127.0.0.1", port)).toBe(`a Loom server runs on 127.0.0.1:${port}`);
+    await server.close();
+    await log.close();
+  }
+  await credentials.close();
+  for (const body of ['{"status":"ok"}', "ok", '{"name":"other","version":"1"}']) {
+    const other = createHttpServer((_request, response) => response.end(body));
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as { port: number };
+    expect(await findPort("127.0.0.1", port)).toBe(`another program uses 127.0.0.1:${port}`);
+    other.close();
+  }
 });
 
 it("names a used port, a damaged store, a missing module and an invalid setting", async () => {

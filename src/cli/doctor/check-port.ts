@@ -1,5 +1,6 @@
 /** Checks whether the server can listen on its port, or already does. */
 import { createServer } from "node:net";
+import { isJsonObject } from "../../protocol/index.ts";
 import type { DoctorFinding } from "./doctor-finding.ts";
 
 const TIMEOUT_MS = 2000;
@@ -40,12 +41,15 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
   });
 }
 
+/** Whether a server of this package answers: with its name, or with a refusal in its form if it needs a token. */
 async function isLoom(where: string): Promise<boolean> {
   try {
     const address = where.replace(/^0\.0\.0\.0:|^\[::\]:/, "127.0.0.1:");
-    const response = await fetch(`http://${address}/healthz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const text = await response.text();
-    return response.ok && text.includes("ok");
+    const response = await fetch(`http://${address}/version`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const answer: unknown = await response.json();
+    if (!isJsonObject(answer)) return false;
+    const { name, type } = answer;
+    return response.ok ? name === "loom-agent" : typeof type === "string" && type.startsWith("urn:loom:problem:");
   } catch {
     return false;
   }
