@@ -152,6 +152,7 @@ export const RUN: CliCommand = {
     },
     session: { value: "ID", about: "session to continue (default: a new session)" },
     resume: { about: "continue the unfinished run of the session; takes no MESSAGE" },
+    "no-stdin": { about: "do not add standard input to MESSAGE" },
     ...SERVICE_OPTIONS,
     json: { about: "print the frames and the reply as NDJSON" },
     modes: {
@@ -166,7 +167,7 @@ export const RUN: CliCommand = {
   notes: [
     "Agents: react reasons and calls tools until it can answer. tot searches a tree of thoughts: it scores them, keeps the best and backtracks from dead ends. got plans a graph of tasks and runs independent tasks in parallel. agot also splits complex tasks into their own graphs.",
     AGENTS_NOTE,
-    "MESSAGE is read from standard input if it is `-`, or if it is absent and standard input is not a terminal. The answer goes to standard output. Progress goes to standard error if that is a terminal.",
+    "MESSAGE is read from standard input if it is `-`, or if it is absent and standard input is not a terminal. If standard input is a pipe or a file, its text is added to MESSAGE. A message has at most 1,000,000 bytes. The answer goes to standard output. Progress goes to standard error if that is a terminal.",
     "Every event is stored before it is shown. To continue a run that was killed or waits for approval, use --resume with the same options: model, tools and limits are not stored. Without a terminal, decide with `loom approve` first. If another process holds the session, that process runs the message if it has the agent, and this one shows it; otherwise this one runs it when the session is free.",
     "With --server or LOOM_SERVER, an agent of that server answers, with its own model and tools; only --agent, --reasoning, --system (added to its system prompt), --approve, --session, --resume and the output options apply. The token is read from --token-file, LOOM_TOKEN_FILE or LOOM_TOKEN. If the connection is cut, the run continues, and the command resumes where it was cut.",
     "Approval is requested on the terminal. Without a terminal, the run is left waiting. --approve always and --approve never apply to this run only: if an earlier run of the session waits for approval, the message waits too.",
@@ -180,6 +181,7 @@ export const RUN: CliCommand = {
     'loom run --agent agot "Write a report on solar power"',
     'loom run --agents agents.ts --agent helper "Hello"',
     'loom run "How do I deploy Loom?"',
+    'cat notes.txt | loom run "Summarize these notes"',
     'loom run --json "What is 6*7?" | loom check',
     "loom run --session ID --resume",
     'loom run --server https://agents.example.com --token-file token "What is 6*7?"',

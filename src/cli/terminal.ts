@@ -5,7 +5,7 @@ import { CliError } from "./command.ts";
 export type Style = Parameters<typeof styleText>[0];
 
 export interface Terminal {
-  readonly stdin: NodeJS.ReadStream;
+  readonly stdin: NodeJS.ReadStream & { readonly fd?: number };
   /** Resolves when more can be written. Throws `OutputClosed` if standard output was closed. */
   write(text: string): Promise<void>;
   /** Writes a line to standard error. */

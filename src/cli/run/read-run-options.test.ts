@@ -1,5 +1,9 @@
-import { Readable } from "node:stream";
-import { describe, expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseCommand } from "../command.ts";
 import { RUN } from "../commands.ts";
 import type { Terminal } from "../terminal.ts";
@@ -37,6 +41,57 @@ describe("readRunOptions", () => {
     expect((await read(["-"], { input: "x" })).message).toBe("x");
     expect((await read(["--session", "s", "--resume"], { input: "x" })).message).toBeUndefined();
     await expect(read([], { input: "x".repeat(MAX_MESSAGE_BYTES + 1) })).rejects.toThrow("longer than");
+  });
+
+  describe("with a message and", () => {
+    const warnings: string[] = [];
+    /** Reads a message. Standard input is of the kind of this file. */
+    const add = (file: string, input: Readable, ...args: readonly string[]) => {
+      const fd = openSync(file, "r+");
+      onTestFinished(() => closeSync(fd));
+      const warn = (text: string): void => void warnings.push(text);
+      const terminal = { stdin: Object.assign(input, { fd }), progress: () => undefined, warn };
+      return readRunOptions(parseCommand(RUN, ["Summarize", ...args]), terminal as unknown as Terminal, {});
+    };
+    const bytes = (...values: readonly (string | Buffer)[]): Readable =>
+      Readable.from(values.map((one) => Buffer.from(one)));
+    const folder = mkdtempSync(join(tmpdir(), "loom-stdin-"));
+    const [file, pipe] = [join(folder, "notes.txt"), join(folder, "pipe")];
+    beforeAll(() => {
+      writeFileSync(file, "");
+      expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+    });
+    afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+    test("a file or a pipe, adds the input to the message, unless `--no-stdin` is set", async () => {
+      for (const kind of [file, pipe]) {
+        expect((await add(kind, bytes("two\nli", "nes\n"))).message).toBe("Summarize\n\ntwo\nlines");
+        expect((await add(kind, bytes("two"), "--no-stdin")).message).toBe("Summarize");
+        expect((await add(kind, bytes())).message).toBe("Summarize");
+      }
+      await expect(read(["--no-stdin", "-"], { input: "x" })).rejects.toThrow("`--no-stdin` needs a message");
+      await expect(add(file, bytes("x".repeat(MAX_MESSAGE_BYTES - 5)))).rejects.toThrow("longer than");
+      await expect(add(file, bytes("x".repeat(MAX_MESSAGE_BYTES + 1)))).rejects.toThrow("longer than");
+      await expect(add(file, bytes(Buffer.from([0xff, 0xfe, 0])))).rejects.toThrow("standard input is not UTF-8 text");
+    });
+
+    test("a device or a socket, does not read it", async () => {
+      expect((await add("/dev/null", bytes("x"))).message).toBe("Summarize");
+      expect((await read(["Summarize"], { input: "x" })).message).toBe("Summarize");
+    });
+
+    test("a pipe that stays empty, says what it waits for", async () => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const input = new PassThrough();
+      const found = add(pipe, input);
+      vi.advanceTimersByTime(999);
+      expect(warnings).toEqual([]);
+      vi.advanceTimersByTime(1);
+      expect(warnings).toEqual([expect.stringMatching(/^waiting for standard input.*--no-stdin/)]);
+      input.end("late");
+      expect((await found).message).toBe("Summarize\n\nlate");
+    });
   });
 
   test("builds a shell-quoted command that resumes with the same options", async () => {

@@ -1,5 +1,7 @@
 /** Reads and validates the options of `loom run`, the environment and standard input before anything is opened. */
+import { isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
+import { fstatSync } from "node:fs";
 import { isLoomError, type StreamModes } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import { readStreamModes } from "../../protocol/stream-modes.ts";
@@ -99,7 +101,7 @@ export function readAssemblyOptions(parsed: ParsedCommand, env: Environment, own
 
 /** Options that apply to a run on a server. */
 const SERVER_OPTIONS: ReadonlySet<string> = new Set(
-  "server token-file agent reasoning system approve session resume json modes strict".split(" "),
+  "server token-file agent reasoning system approve session resume json modes strict no-stdin".split(" "),
 );
 
 /** Throws a CliError for an option of local agents. */
@@ -214,26 +216,57 @@ export function readModes(parsed: ParsedCommand): StreamModes | undefined {
   }
 }
 
-/** Returns undefined if a run is resumed. */
+/** Returns undefined if a run is resumed. Piped input is added to a message that is given as an argument. */
 async function readMessage({ argument, options }: ParsedCommand, terminal: Terminal): Promise<string | undefined> {
   if (options["resume"] === true) return undefined;
   const hint = 'pass one, for example: `loom run "What is 6*7?"`';
+  const isRead = argument === undefined || argument === "-";
+  if (isRead && options["no-stdin"] === true) throw new CliError("`--no-stdin` needs a message", hint);
   if (argument === undefined && terminal.stdin.isTTY) throw new CliError("no message", hint);
-  const message = argument === undefined || argument === "-" ? await readInput(terminal) : argument;
+  const isAdded = !isRead && options["no-stdin"] !== true && isPiped(terminal);
+  const added = isAdded ? await readInput(terminal, ADDED) : "";
+  const given = isRead ? await readInput(terminal, "waiting for the message on standard input") : argument;
+  const message = [given, added].filter((text) => text !== "").join("\n\n");
   if (message.trim() === "") throw new CliError("the message is empty", hint);
   if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) throw tooLong();
   return message;
 }
 
-async function readInput(terminal: Terminal): Promise<string> {
+const ADDED = "waiting for standard input, which is added to the message; --no-stdin sends the message without it";
+/** Time without input until it is said that the command waits, in milliseconds. */
+const SILENT_MS = 1000;
+
+/**
+ * Whether standard input is a pipe or a file. Programs that start this command often leave a socket or a device there
+ * that never ends.
+ */
+function isPiped({ stdin }: Terminal): boolean {
+  if (stdin.fd === undefined) return false;
+  try {
+    const kind = fstatSync(stdin.fd);
+    return kind.isFIFO() || kind.isFile();
+  } catch {
+    return false;
+  }
+}
+
+async function readInput(terminal: Terminal, waiting: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of readChunks("-", terminal)) {
-    bytes += chunk.length;
-    if (bytes > MAX_MESSAGE_BYTES) throw tooLong();
-    chunks.push(chunk);
+  const timer = terminal.stdin.isTTY ? undefined : setTimeout(() => terminal.warn(waiting), SILENT_MS);
+  try {
+    for await (const chunk of readChunks("-", terminal)) {
+      clearTimeout(timer);
+      bytes += chunk.length;
+      if (bytes > MAX_MESSAGE_BYTES) throw tooLong();
+      chunks.push(chunk);
+    }
+  } finally {
+    clearTimeout(timer);
   }
-  return Buffer.concat(chunks).toString("utf8").trimEnd();
+  const text = Buffer.concat(chunks);
+  if (!isUtf8(text)) throw new CliError("standard input is not UTF-8 text");
+  return text.toString("utf8").trimEnd();
 }
 
 function tooLong(): CliError {
