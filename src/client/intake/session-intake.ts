@@ -264,7 +264,9 @@ export class SessionIntake {
     for (const { sequence } of this.#gapped) count += sequence.skip();
     this.#gapped.clear();
     this.#setMissing(false);
-    this.#recordLoss(reason ?? { code: "frames_missing", message: `${plural(count, "frame")} missing` });
+    this.#recordLoss(
+      reason ?? { code: "frames_missing", message: `${count} ${count === 1 ? "frame" : "frames"} missing` },
+    );
     this.#onChange(this);
   }
 
@@ -331,21 +333,13 @@ export class SessionIntake {
     const isFirst = stream.sequence.last === undefined;
     const verdict = stream.sequence.insert(incoming);
     if (isFirst && stream.sequence.startsAfter > 0) this.#openStart();
-    switch (verdict) {
-      case "taken":
-      case "duplicate":
-      case "held":
-        break;
-      case "late":
-        this.#recordLoss({ code: "frames_missing", message: `Frame ${incoming.number} arrived too late to be shown` });
-        break;
-      case "conflict":
-        this.#resolveConflict(key, stream, incoming);
-        break;
-      case "full":
-        this.#overflow(key, stream, incoming);
-        return;
+    if (verdict === "full") {
+      this.#overflow(key, stream, incoming);
+      return;
     }
+    if (verdict === "late")
+      this.#recordLoss({ code: "frames_missing", message: `Frame ${incoming.number} arrived too late to be shown` });
+    else if (verdict === "conflict") this.#resolveConflict(key, stream, incoming);
     // A reordered stream may have discovered a gap too.
     const wasMissing = this.isMissing;
     if (stream.sequence.heldCount > 0) this.#gapped.add(stream);
@@ -503,8 +497,4 @@ export class SessionIntake {
 
 function proofReason(fault: string | undefined): StreamReason | undefined {
   return fault === undefined ? undefined : { code: "proof_failed", message: fault };
-}
-
-function plural(count: number, what: string): string {
-  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }
