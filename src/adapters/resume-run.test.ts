@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { openSession } from "../engine/index.ts";
 import { createSseDecoder } from "../framing/index.ts";
 import { MemoryLog, openSqliteLog } from "../log/index.ts";
@@ -41,6 +41,95 @@ function createSlowSource() {
   });
   return { source, finish: () => gate.resolve() };
 }
+
+/** A log that counts its calls, and the listeners that are registered. */
+function createCountedLog() {
+  const log = new MemoryLog();
+  const counted = { log, listeners: 0, calls: 0 };
+  for (const name of ["watch", "watchOrphans"] as const) {
+    const watch = log[name].bind(log) as (...args: unknown[]) => () => void;
+    vi.spyOn(log, name).mockImplementation((...args: unknown[]) => {
+      const unwatch = watch(...args);
+      counted.listeners++;
+      return () => {
+        unwatch();
+        counted.listeners--;
+      };
+    });
+  }
+  for (const name of ["getSession", "getRun", "read"] as const) {
+    const call = log[name].bind(log) as (...args: unknown[]) => unknown;
+    vi.spyOn(log, name).mockImplementation((...args: unknown[]) => {
+      counted.calls++;
+      return call(...args) as never;
+    });
+  }
+  return counted;
+}
+
+describe("a response that is not read", () => {
+  const HOUR_MS = 60 * 60 * 1000;
+  afterEach(() => void vi.useRealTimers());
+
+  /** A live run whose process does nothing while the clock is replaced. */
+  async function startRun() {
+    const counted = createCountedLog();
+    const { source, finish } = createSlowSource();
+    const run = await record(counted.log, REQUEST, source);
+    await readFrames(run.toResponse(), 1);
+    return { counted, run, finish, before: { ...counted } };
+  }
+
+  it("does not use the log before it is read, and not after it is cancelled", async () => {
+    const { counted, run, before, finish } = await startRun();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    const response = run.toResponse();
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    expect(counted).toEqual(before);
+    await response.body?.cancel();
+    expect(counted).toEqual(before);
+    vi.useRealTimers();
+    finish();
+    await run.ended;
+  });
+
+  it("releases the log after a minute, and continues when it is read again", async () => {
+    const { counted, run, before, finish } = await startRun();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    const reader = (run.toResponse().body as ReadableStream<Uint8Array>).getReader();
+    const first = await reader.read();
+    expect(counted.listeners).toBeGreaterThan(before.listeners);
+    const { calls } = counted;
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    expect(counted).toMatchObject({ listeners: before.listeners, calls });
+    vi.useRealTimers();
+    finish();
+    await run.ended;
+    let text = new TextDecoder().decode(first.value);
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      text += new TextDecoder().decode(part.value);
+    expect(text).toBe(await run.toResponse().text());
+    expect(counted.listeners).toBeLessThanOrEqual(before.listeners);
+  });
+
+  it("checks the process of the run less and less often while the reader waits", async () => {
+    const { counted, run, finish } = await startRun();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    const reader = (run.toResponse().body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    const next = reader.read();
+    await vi.advanceTimersByTimeAsync(1000);
+    const { calls } = counted;
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    // One every 10 s, and not every second.
+    expect(counted.calls - calls).toBeLessThan(370);
+    vi.useRealTimers();
+    finish();
+    await next;
+    await reader.cancel();
+    await run.ended;
+  });
+});
 
 describe("resumeRun", () => {
   it("streams the live run from its start, also in another process", async () => {
