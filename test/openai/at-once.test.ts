@@ -1,6 +1,7 @@
 // Several clients continue the same response at the same moment. Every message gets its answer, in a version of the
 // conversation without the messages of the others, and a repeated request starts nothing.
-import { describe, expect, it } from "vitest";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
 import type { ScriptedRequest } from "../../src/models/scripted-model.ts";
 import { createServerFixture, type ServerFixture } from "../server/server-fixture.ts";
 
@@ -75,5 +76,31 @@ describe("messages that continue a response at once", () => {
     );
     expect([third.status, await third.json()]).toMatchObject([409, { code: "run_live" }]);
     expect(await listStatuses(fixture)).toEqual(["live"]);
+  });
+
+  it("wait without polling, and only until the client disconnects, while other messages go on", async () => {
+    const isWait = ({ prompt }: ScriptedRequest) => JSON.stringify(prompt.at(-1)).includes("Wait");
+    const fixture = await createServerFixture({
+      script: (request) => (isWait(request) ? { calls: [{ name: "wait", input: {} }] } : respond(request)),
+    });
+    const { log } = fixture;
+    const hello = await ask(fixture, "Hello");
+    const body = { model: "main", background: true, previous_response_id: hello.id, input: "Wait" };
+    const waiting = (await (await fixture.fetch("/openai/v1/responses", post(body))).json()) as Answered;
+    const [{ sessionId: session = "" } = {}] = await log.listSessions({});
+    const queued = { model: "main", background: true, conversation: session, input: "later" };
+    await fixture.fetch("/openai/v1/responses", post(queued));
+    const watch = vi.spyOn(log, "watch");
+    const client = new AbortController();
+    const third = { model: "main", previous_response_id: waiting.id, input: "3" };
+    const left = fixture.fetch("/openai/v1/responses", { ...post(third), signal: client.signal });
+    await expect.poll(() => watch).toHaveBeenCalledWith(session, expect.anything(), { hintsOnly: true });
+    // Not behind the message that waits.
+    expect((await ask(fixture, "a", hello.id)).output[0]?.content?.[0]?.text).toBe("Hello a");
+    const calls = [vi.spyOn(log, "getCommand"), vi.spyOn(log, "listPending"), vi.spyOn(log, "listRuns")];
+    await pause(100);
+    expect(calls.flatMap(({ mock }) => mock.calls.filter(([name]) => name === session))).toEqual([]);
+    client.abort();
+    expect((await left).status).toBe(499);
   });
 });

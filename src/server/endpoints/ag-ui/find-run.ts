@@ -65,12 +65,12 @@ export async function listWaits(log: Log, session: string, run: string): Promise
   const { firstId, lastId = info.lastId } = await findRun(log, session, run);
   const read = createRecordReader();
   const waits: Wait[] = [];
-  for await (const { texts } of readPages(log, info, Math.max(firstId, info.firstId) - 1))
+  for await (const { texts } of readPages(log, info, Math.max(firstId, info.firstId) - 1, lastId))
     for (const text of texts) {
       if (!text.includes('"tool_approval"') && !text.includes('"executor"')) continue;
       const { event, envelope } = read(text) ?? {};
-      const eventId = envelope?.event_id ?? 0;
-      if (event === undefined || envelope?.run_id !== run || eventId > lastId) continue;
+      if (event === undefined || envelope?.run_id !== run) continue;
+      const eventId = envelope.event_id ?? 0;
       const { call_id: call = "", executor } = event as Partial<EventOf<"tool_start">>;
       if (event.type === "tool_approval") waits.push({ kind: "approval", call, eventId });
       else if (event.type === "tool_start" && executor === "client") waits.push({ kind: "result", call, eventId });

@@ -15,11 +15,11 @@ const READ = /"type":"(?:run_start|tool_start|tool_end|tool_approval_result|llm_
 /** Throws `unknown_session` and `unknown_run`. */
 export async function listInputItems(log: Log, part: RunPart): Promise<readonly JsonObject[]> {
   const info = await findSession(log, part.session);
-  const { firstId } = await findRun(log, part.session, part.run);
+  const { firstId, lastId } = await findRun(log, part.session, part.run);
   const read = createRecordReader();
   const items: JsonObject[] = [];
   const clientCalls = new Set<string>();
-  for await (const { texts } of readPages(log, info, firstId - 1))
+  for await (const { texts } of readPages(log, info, Math.max(firstId, info.firstId) - 1, lastId))
     for (const text of texts) {
       const record = READ.test(text) ? (read(text) as StampedRecord | undefined) : undefined;
       if (record?.envelope.run_id !== part.run) continue;

@@ -2,11 +2,11 @@
  * Starts what a request of the Responses API asks for: a run, or the rest of a run that waits for answers. HTTP requests
  * and messages on a WebSocket have the same fields.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
 import { noteRequest } from "../../../dialects/openai-responses/describe-request.ts";
 import { parseOpenaiId } from "../../../dialects/openai-id.ts";
-import type { Log } from "../../../log/index.ts";
+import type { CommandState, Log } from "../../../log/index.ts";
+import { createWakeup } from "../../../log/create-wakeup.ts";
 import { type JsonObject, LoomError } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { DisconnectOptions, OpenaiResponsesRequest } from "../../api/shapes.generated.ts";
@@ -35,8 +35,6 @@ import { type OpenaiInput, readResponseInput, refuse } from "./read-openai-input
 
 export const RESPONSES_FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
 const MAX_METADATA = 16;
-/** How often a request looks whether the message before it has started its run, in milliseconds. */
-const POLL_MS = 20;
 
 export interface ResponsesCall extends OpenaiCall {
   readonly body: OpenaiResponsesRequest;
@@ -108,42 +106,65 @@ async function startRun(
     return startOpenaiRun(core, call, input, about, { session, key, hasHistory });
   };
   if (before === undefined) return start(given);
-  return startInTurn(core.log, given, async () => start(await findBranch(core, call, before, key)));
+  for (const deadline = performance.now() + core.limits.commandTimeoutMs; ;) {
+    const next = await startInTurn(core.log, given, async () => {
+      const branch = await findBranch(core, call, before, key);
+      return typeof branch === "string" ? start(branch) : branch;
+    });
+    if (!("commandId" in next)) return next;
+    // Not in turn: other messages of the session do not wait.
+    await awaitStart(core.log, next, { deadline, signal: call.signal });
+  }
 }
 
 /**
- * The session that continues a response: its own, or a fork if the response has a successor in it. Waits for a successor
- * that has not started. Throws `run_live` if it does not start in time.
+ * The session that continues a response: its own, or a fork if the response has a successor in it. Returns the message
+ * that becomes the successor if it has not started its run.
  */
 async function findBranch(
   core: ServerCore,
   { caller, signal }: OpenaiCall,
   before: RunPart,
   key: string,
-): Promise<string> {
-  const { log, limits } = core;
+): Promise<string | CommandState> {
+  const { log } = core;
   const { session } = before;
   await findRun(log, session, before.run);
-  for (const deadline = performance.now() + limits.commandTimeoutMs; ;) {
-    // Read first: a message that is not pending any more has a run, or none.
-    const isFollowed = await hasPendingMessage(log, session);
-    const next = await findNextRun(core, before);
-    // A repeated request finds the run that it started. Read last: the run of another request has a command.
-    if ((await findCommand(log, session, key)) !== undefined) return session;
-    if (next !== undefined) return (await branchBeforeRun(core, caller, { session, run: next, key, signal })).sessionId;
-    if (!isFollowed) return session;
-    if (performance.now() > deadline)
-      throw new LoomError(
-        "run_live",
-        "Another message waits for the run of this response; try again when it has ended",
-      );
-    await sleep(POLL_MS);
-  }
+  // Read first: a message that is not pending any more has a run, or none.
+  const pending = await log.listPending(session, log.limits.maxPendingCommands);
+  const next = await findNextRun(core, before);
+  // A repeated request finds the run that it started. Read last: the run of another request has a command.
+  if ((await findCommand(log, session, key)) !== undefined) return session;
+  if (next !== undefined) return (await branchBeforeRun(core, caller, { session, run: next, key, signal })).sessionId;
+  return pending.find(({ kind }) => kind === "enqueue") ?? session;
 }
 
-async function hasPendingMessage(log: Log, session: string): Promise<boolean> {
-  const pending = await log.listPending(session, log.limits.maxPendingCommands);
-  return pending.some(({ kind }) => kind === "enqueue");
+/** Waits until the run of a message has started. Throws `run_live` after the deadline, and if the client disconnects. */
+async function awaitStart(
+  log: Log,
+  { sessionId, commandId }: CommandState,
+  { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const wakeup = createWakeup(signal);
+  const unwatch = log.watch(sessionId, wakeup.notify, { hintsOnly: true });
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      wakeup.reset();
+      const command = await log.getCommand(sessionId, commandId);
+      if (command?.outcome !== undefined || command === undefined) return;
+      const left = deadline - performance.now();
+      if (left <= 0)
+        throw new LoomError(
+          "run_live",
+          "Another message waits for the run of this response; try again when it has ended",
+        );
+      await wakeup.wait(left);
+    }
+  } finally {
+    unwatch();
+    wakeup.close();
+  }
 }
 
 /** The run after this one, if there is one. */
