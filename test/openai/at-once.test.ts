@@ -87,7 +87,7 @@ describe("messages that continue a response at once", () => {
     const hello = await ask(fixture, "Hello");
     const body = { model: "main", background: true, previous_response_id: hello.id, input: "Wait" };
     const waiting = (await (await fixture.fetch("/openai/v1/responses", post(body))).json()) as Answered;
-    const [{ sessionId: session = "" } = {}] = await log.listSessions({});
+    const session = (await log.listSessions({}))[0]?.sessionId ?? "";
     const queued = { model: "main", background: true, conversation: session, input: "later" };
     await fixture.fetch("/openai/v1/responses", post(queued));
     const watch = vi.spyOn(log, "watch");
