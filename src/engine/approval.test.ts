@@ -333,6 +333,26 @@ describe("a permission for all calls of a tool", () => {
     expect(records.filter(({ event }) => event.type === "tool_approval")).toHaveLength(2);
   });
 
+  it.each([1, 2, 3, 4, 5, 6])(
+    "is settled once if an approval expires with reading %i of the clock",
+    async (readings) => {
+      let clock = 1000;
+      let step = 0;
+      const { log, run, node } = await setUp({ now: () => (clock += step) });
+      const answer = run.requestApproval({ ...request, expiresInMs: 60_000 }, node);
+      await log.read(SESSION, { after: 0 });
+      clock += 60_000 - readings;
+      step = 1;
+      const command = permit("allow");
+      expect((await sendCommand(log, command)).outcome).toMatchObject({ code: "done" });
+      step = 0;
+      expect(["approved", "expired"]).toContain((await answer).decision);
+      void node.done();
+      await run.finish({ reply: "" });
+      await expectValid(log);
+    },
+  );
+
   it("is refused to a caller that may not use the tool, and without a name or a known rule", async () => {
     const { log } = await setUp();
     expect((await sendCommand(log, permit("allow", { tools: { rm: "deny" } }))).outcome?.code).toBe("forbidden");

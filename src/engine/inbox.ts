@@ -270,9 +270,15 @@ export class Inbox {
     const durable = this.#record(command, { type: "tool_permission", name, rule, ...readActor(body) });
     const run = rule === "allow" ? this.#host.liveRun() : undefined;
     run?.expireCalls();
-    for (const call of run?.work.waiting ?? [])
-      if (call.called && call.name === name && call.callId !== undefined)
-        run?.answerApproval({ callId: call.callId, decision: "approved", ...readActor(body) });
+    for (const { called, name: waiting, callId } of run?.work.waiting ?? []) {
+      if (!called || waiting !== name || callId === undefined) continue;
+      try {
+        run?.answerApproval({ callId, decision: "approved", ...readActor(body) });
+      } catch (error) {
+        // It has expired since. The command has its outcome already, with the permission.
+        if (!isLoomError(error, "already_answered")) throw error;
+      }
+    }
     await durable;
   }
 
