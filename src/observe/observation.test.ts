@@ -159,9 +159,9 @@ describe("an observation", () => {
     const errors: unknown[] = [];
     const observation = new Observation([observer], { maxSessions: 1, onError: (error) => errors.push(error) });
     const tap = observation.tap(log);
-    const sessions = ["s", "t"].map((sessionId) => makeRun(`of ${sessionId}`, { sessionId }));
+    const sessions = ["s", "t", "u"].map((sessionId) => makeRun(`of ${sessionId}`, { sessionId }));
     for (const records of sessions) await writeRecords(log, records);
-    const [one = [], other = []] = sessions.map((records) => records.map(createEntry));
+    const [one = [], other = [], third = []] = sessions.map((records) => records.map(createEntry));
     tap.onCommit(one.slice(0, 2));
     tap.onCommit(other.slice(0, 1));
     tap.onCommit(other.slice(1, 2));
@@ -172,7 +172,16 @@ describe("an observation", () => {
       { runId: "of s", ids: [1, 2, 3, 4], end: "over" },
       { runId: "of t", ids: [-1, -2, 3, 4], end: "over" },
     ]);
-    expect(errors).toMatchObject([{ code: "too_many_open", details: { limit: 1 } }]);
+    const error = { code: "too_many_open", details: { limit: 1 } };
+    expect(errors).toMatchObject([error]);
+    // There was room in between.
+    tap.onEnd("t");
+    tap.onCommit(one.slice(0, 2));
+    tap.onCommit(third.slice(0, 1));
+    tap.onCommit(third.slice(1, 2));
+    expect(errors).toMatchObject([error, error]);
+    tap.onEnd("s");
+    await observation.idle();
     expect(() => new Observation([], { maxSessions: 0 })).toThrow(/maxSessions/);
   });
 

@@ -12,7 +12,10 @@ import { SessionWatch, type SessionWatchHost } from "./session-watch.ts";
 
 /** Options of `Observation`. */
 export interface ObservationOptions {
-  /** Receives the first error of each observer, errors of reading the log, and one error for too many sessions. */
+  /**
+   * Receives the first error of each observer, errors of reading the log, and an error each time that there are too many
+   * sessions.
+   */
   readonly onError?: (error: unknown) => void;
   /**
    * Maximum sessions observed at once. Beyond that, a session without a live run is released; if there is none, the new
@@ -41,6 +44,8 @@ export interface WatchedSession {
 }
 
 const MAX_SESSIONS = 10_000;
+/** Part of `maxSessions` below which there is room again. Lower than 1, so that not every session is reported. */
+const ROOM = 0.9;
 const INERT_TAP: SessionTap = { onCommit: () => undefined, onEnd: () => undefined };
 
 /** Runs watched with `watchRun`, and the observation that does it. Removed when watching stops. */
@@ -58,6 +63,7 @@ export class Observation {
   /** Sessions without a live run. */
   readonly #idle = new Set<SessionWatch>();
   readonly #readings = new Set<Promise<void>>();
+  /** Too many sessions were reported, and there has been no room since. */
   #isFull = false;
 
   constructor(observers: readonly Observer[], { onError, maxSessions = MAX_SESSIONS }: ObservationOptions = {}) {
@@ -152,6 +158,7 @@ export class Observation {
       onEnd: () => {
         this.#watches.delete(watch);
         this.#idle.delete(watch);
+        if (this.#watches.size < this.#maxSessions * ROOM) this.#isFull = false;
         host.onEnd();
       },
     });
