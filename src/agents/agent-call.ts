@@ -125,7 +125,7 @@ export class AgentCall {
   #run: Run | undefined;
   #failure: unknown;
   #finished: Promise<RunEnd> | undefined;
-  /** Cancels the run when it aborts, at any point. Default: none. */
+  /** ID of the `run_start`; 0 until it is written. */
   #firstEventId = 0;
   #stopped: LoomError | undefined;
   /** Aborted when the call is stopped. */

@@ -57,7 +57,7 @@ export class Feed {
     return this.#feeds.size;
   }
 
-  /** Size of all pages in memory, in characters. */
+  /** Approximate size of all pages in memory, in bytes. */
   get bytes(): number {
     let bytes = 0;
     for (const feed of this.#feeds.values()) bytes += feed.bytes;

@@ -33,7 +33,7 @@ export interface LogSizes {
   readonly restarts: number;
   /** Size of the write-ahead log in bytes. */
   readonly walBytes: number;
-  /** Recent records in memory for readers, in characters. */
+  /** Approximate size in bytes of the recent records in memory for readers. */
   readonly feedBytes: number;
 }
 
