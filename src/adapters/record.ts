@@ -96,7 +96,9 @@ class Recorder {
       if (handler === undefined) showWarning(error);
       else handler(error, errorId);
     };
-    this.#agent = new Agent({ log, approve: "wait", metrics: false, onError }, () => createStrategy(answer));
+    // A source may be running already, and its output cannot wait for another process.
+    const options = { log, approve: "wait", metrics: false, sessionWaitMs: 0, onError } as const;
+    this.#agent = new Agent(options, () => createStrategy(answer));
   }
 
   async record(
