@@ -31,7 +31,7 @@ export const CALL_OPTIONS = {
 } as const satisfies OptionTable<CallSettings>;
 
 /** Fills in the defaults, also for options that are undefined. Throws `invalid_arguments` for an invalid option. */
-export function resolveCallSettings({ signal: _, ...given }: ModelCallOptions): CallSettings {
+export function resolveCallSettings({ signal: _signal, ...given }: ModelCallOptions): CallSettings {
   return readOptions<CallSettings>(CALL_OPTIONS, given);
 }
 
