@@ -6,10 +6,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { openSession } from "../src/engine/index.ts";
-import { openSqliteLog } from "../src/log/index.ts";
+import { exportSession, openSqliteLog } from "../src/log/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines, type CommandResult, writeInput } from "./cli-run.ts";
 import { sampleCases } from "./sampling.ts";
@@ -92,6 +92,21 @@ async function startScripted(script: ServerTurn[]): Promise<StoreContext & { rea
   server.script = script;
   const env = { OPENAI_API_KEY: server.key, OPENAI_BASE_URL: server.url, LOOM_MODEL: "openai/gpt-test" };
   return { ...newContext(), env, server };
+}
+
+/** Resolves when the session contains this text. A pipe gets the text of a step only when the step has ended. */
+async function waitForText({ store }: StoreContext, sessionId: string, text: string): Promise<void> {
+  const log = await openSqliteLog(store);
+  const read = async (): Promise<string> => {
+    let all = "";
+    for await (const line of exportSession(log, sessionId)) all += line;
+    return all;
+  };
+  try {
+    await vi.waitFor(async () => expect(await read()).toContain(text), 20_000);
+  } finally {
+    await log.close();
+  }
 }
 
 function findIssues(out: string): readonly unknown[] {
@@ -376,7 +391,7 @@ describe("loom run", () => {
       { text: "Yes." },
     ]);
     const running = start(context, ["--session", "s", "count"]);
-    await running.waitForOutput("One");
+    await waitForText(context, "s", "One");
     running.child.kill("SIGINT");
     const { code, out, err } = await running.ended;
     expect([code, err]).toEqual([130, "cancelling; press Ctrl-C again to exit immediately\n"]);
@@ -405,7 +420,7 @@ describe("loom run", () => {
   test("waits for an earlier run of another process", async () => {
     const context = await startScripted([{ text: "First", fault: { kind: "stall", after: 3 } }, { text: "Second." }]);
     const first = start(context, ["--session", "s", "one"]);
-    await first.waitForOutput("First");
+    await waitForText(context, "s", "Firs");
     const second = start(context, ["--session", "s", "two"]);
     const log = await openSqliteLog(context.store);
     while ((await log.listPending("s")).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));

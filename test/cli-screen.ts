@@ -6,7 +6,7 @@ import { createTerminal } from "../src/cli/terminal.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
 
 /** Captures both streams, together in order and separately. */
-export function createScreen({ out, err }: { readonly out?: number; readonly err?: number }, storedTo = 0) {
+export function createScreen({ out, err }: { readonly out?: number; readonly err?: number }) {
   const written = { all: "", out: "", err: "" };
   const open = (name: "out" | "err", columns: number | undefined) => {
     const sink = new Writable({
@@ -20,15 +20,15 @@ export function createScreen({ out, err }: { readonly out?: number; readonly err
     return Object.assign(sink, { isTTY: columns !== undefined, columns }) as unknown as NodeJS.WriteStream;
   };
   const stdin = Readable.from([]) as unknown as NodeJS.ReadStream;
-  return { written, screen: new RunScreen(createTerminal(stdin, open("out", out), open("err", err)), storedTo) };
+  return { written, screen: new RunScreen(createTerminal(stdin, open("out", out), open("err", err))) };
 }
 
 export async function show(
   screen: RunScreen,
-  ...events: readonly (AnyEvent & { readonly at?: string; readonly number?: number })[]
+  ...events: readonly (AnyEvent & { readonly at?: string })[]
 ): Promise<void> {
-  for (const { at, number: event_id = 9, ...event } of events) {
-    const envelope = { session_id: "s", run_id: "r", event_id, ts: 0, ...(at === undefined ? {} : { node_id: at }) };
+  for (const { at, ...event } of events) {
+    const envelope = { session_id: "s", run_id: "r", event_id: 9, ts: 0, ...(at === undefined ? {} : { node_id: at }) };
     await screen.show({ envelope, event });
   }
 }

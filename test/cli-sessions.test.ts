@@ -352,19 +352,21 @@ describe("sessions of a server", () => {
     };
     const tail = start("tail", "s", "--after", "0");
     const run = start("run", "--session", "s", "please wait");
-    await vi.waitFor(() => expect(tail.shown.out).toContain("› please wait\none"));
-    await vi.waitFor(() => expect(run.shown.out).toContain("one"));
+    const frames = start("tail", "s", "--after", "0", "--json");
+    // A pipe gets text when its step has ended, and frames at once.
+    await vi.waitFor(() => expect(tail.shown.out).toContain("› please wait\n"));
+    await vi.waitFor(() => expect(frames.shown.out).toContain('"one '));
     proxy.setUp(false);
     gate.resolve();
     await vi.waitFor(async () => expect((await log.listRuns("s"))[0]?.status).toBe("completed"));
     proxy.setUp(true);
     expect([await run.ended, run.shown.out]).toEqual([0, "one two three\n"]);
-    expect(run.shown.err).toContain("connection lost");
+    for (const { shown } of [tail, frames]) expect(shown.err).toContain("connection lost");
     await vi.waitFor(() =>
       expect(tail.shown.out).toMatch(/› Hello\nDone, 完成\.\n[^]*› please wait\none two three\n$/),
     );
-    tail.child.kill("SIGINT");
-    expect(await tail.ended).toBe(130);
+    for (const { child } of [tail, frames]) child.kill("SIGINT");
+    expect([await tail.ended, await frames.ended]).toEqual([130, 130]);
     const [, cursor = ""] = /to continue: loom tail s --after (\S+)\n$/.exec(tail.shown.err) ?? [];
     expect(cursor).toMatch(/^\d+\./);
   });

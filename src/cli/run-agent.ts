@@ -100,7 +100,7 @@ async function findUnfinishedRun(log: Log, sessionId: string): Promise<WatchTarg
   const info = await log.getSession(sessionId);
   if (info === undefined) throw new CliError(`no session \`${sessionId}\` in this store`);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  if (latest?.status === "live") return { runId: latest.runId, after: latest.firstId - 1, storedTo: info.lastId };
+  if (latest?.status === "live") return { runId: latest.runId, after: latest.firstId - 1 };
   for (const { kind, body, commandId } of await log.listPending(sessionId, log.limits.maxPendingCommands)) {
     const { run_id: runId } = body;
     if (kind === "enqueue" && typeof runId === "string") return { runId, after: info.lastId, commandId };

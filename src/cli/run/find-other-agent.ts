@@ -37,10 +37,11 @@ export async function findMissingTools(
   sessionId: string,
   { kind, toolNames }: Pick<Agent, "kind" | "toolNames">,
 ): Promise<readonly string[]> {
-  const [latest] = await log.listRuns(sessionId, { limit: 1 });
+  const info = await log.getSession(sessionId);
   // An agent of another framework need not name its tools.
-  if (kind === "foreign" || latest?.status !== "live") return [];
-  if ((await log.getSession(sessionId))?.holder !== undefined) return [];
+  if (info === undefined || info.holder !== undefined || kind === "foreign") return [];
+  const [latest] = await log.listRuns(sessionId, { limit: 1 });
+  if (latest?.status !== "live") return [];
   const approvals = new PendingApprovals();
   for await (const { records } of followRecords(log, sessionId, { after: latest.firstId - 1 }))
     for (const record of records) approvals.add(record);

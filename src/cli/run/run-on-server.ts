@@ -56,10 +56,9 @@ function findUnfinishedRun(sessionId: string, session: SessionDetails | undefine
   if (session === undefined)
     throw new CliError(`no session \`${sessionId}\` on the server`, "list them with `loom sessions list`");
   const [latest] = session.runs;
-  const { last_event_id: storedTo } = session;
-  if (latest?.status === "live") return { runId: latest.run_id, after: latest.first_event_id - 1, storedTo };
+  if (latest?.status === "live") return { runId: latest.run_id, after: latest.first_event_id - 1 };
   const [queued] = session.queued;
-  if (queued !== undefined) return { runId: queued.run_id, after: storedTo, commandId: queued.command_id };
+  if (queued !== undefined) return { runId: queued.run_id, after: session.last_event_id, commandId: queued.command_id };
   const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
   throw new CliError(`session \`${sessionId}\` has no run to resume (${how})`, "send a message instead");
 }

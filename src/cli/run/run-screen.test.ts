@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { createScreen, readVisibleLines, show } from "../../../test/cli-screen.ts";
 
 const say = (content: string, at = "think-1") => ({ type: "message_chunk", content, id: "think", at });
-const stored = (number: number, content: string, at?: string) => ({ ...say(content, at), number });
 const think = (content: string) => ({ type: "reasoning_chunk", content, id: "think" });
 const RUN = [
   think("Hm. "),
@@ -111,7 +110,7 @@ describe("RunScreen", () => {
   });
 
   test("says that a forked run continues from a checkpoint", async () => {
-    const { screen, written } = createScreen({}, 0);
+    const { screen, written } = createScreen({});
     const details = { forked: true };
     await show(
       screen,
@@ -123,20 +122,26 @@ describe("RunScreen", () => {
     expect(written).toMatchObject({ out: "It is 42.\n", err: "continues from a checkpoint\n" });
   });
 
-  test("leaves stored text that is written again out of a pipe", async () => {
-    const { screen, written } = createScreen({}, 3);
-    await show(screen, stored(1, "Let me see.", "a"), stored(2, "It"), stored(3, " i"), ...RESTART);
+  test("leaves text that is written again out of a pipe", async () => {
+    const { screen, written } = createScreen({});
+    await show(screen, say("Let me see.", "a"), { type: "node_exit", id: "think", result: "Ok", at: "a" });
+    expect(written.out).toBe("Let me see.");
+    await show(screen, say("It"), say(" i"), ...RESTART);
+    // A node run that failed is repeated only by a next attempt.
+    await show(screen, say("Hm", "b"), { type: "node_exit", id: "think", result: { Err: "overloaded" }, at: "b" });
+    await show(screen, { type: "node_enter", id: "think", supersedes: "b", at: "think-2" });
     await show(screen, say("It is 42.", "think-2"), ...END);
     await screen.end();
     expect(written.out).toBe("Let me see.\nIt is 42.\n");
     expect(written.err).toBe("interrupted; running the step again (attempt 2)\n");
   });
 
-  test("writes stored text to a pipe if it is the answer", async () => {
-    const { screen, written } = createScreen({}, 2);
-    await show(screen, stored(1, "It"), stored(2, " is"), say(" 42."));
-    await screen.end();
-    expect(written.out).toBe("It is 42.\n");
+  test("writes text to a pipe that no other replaces when the run ends", async () => {
+    const { screen, written } = createScreen({});
+    await show(screen, say("It"), { type: "node_exit", id: "think", result: { Err: "cancelled" }, at: "think-1" });
+    expect(written.out).toBe("");
+    await show(screen, { type: "run_end", status: "cancelled" });
+    expect(written.out).toBe("It");
   });
 
   test("keeps line breaks and tabs of the answer", async () => {
@@ -165,14 +170,18 @@ describe("RunScreen", () => {
     expect(written.out).toBe("Let me check.\nI have no answer.\n");
   });
 
-  test("recognizes a long streamed reply after text of another node run", async () => {
-    const { screen, written } = createScreen({});
-    const words = Array.from({ length: 500 }, (_, n) => `word ${n} `);
-    await show(screen, ...words.map((word) => say(word)), say("aside", "think-2"), say("end."));
-    await show(screen, { type: "reply", reply: `${words.join("")}end.`, at: "think-1" });
-    await screen.end();
-    expect(written.out).toBe(`${words.join("")}\naside\nend.\n`);
-  });
+  test.each([true, false])(
+    "recognizes a long streamed reply after other text, on a terminal: %s",
+    async (isTerminal) => {
+      const { screen, written } = createScreen(isTerminal ? { out: 80 } : {});
+      const words = Array.from({ length: 500 }, (_, n) => `word ${n} `);
+      await show(screen, ...words.map((word) => say(word)), say("aside", "think-2"), say("end."));
+      await show(screen, { type: "reply", reply: `${words.join("")}end.`, at: "think-1" });
+      await screen.end();
+      const text = words.join("");
+      expect(written.out).toBe(isTerminal ? `${text}\naside\nend.\n` : `aside\n${text}end.\n`);
+    },
+  );
 
   test.each([40, 60, 120])("fits %d columns and removes control characters", async (columns) => {
     const evil = "\u001B[2J\u009B31m\u202E京都的天气晴朗 and so on ".repeat(20);

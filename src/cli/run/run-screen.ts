@@ -1,8 +1,9 @@
 /**
  * Shows a run on a terminal: the answer on standard output, progress lines on standard error if that is a terminal.
- * Text from models and tools is cleaned before it is shown. A pipe gets no stored text that a crash cut off, if it is
- * written again.
+ * Text from models and tools is cleaned before it is shown. A pipe gets the text of a node run when that has ended: after
+ * a crash, the node runs again and the text does not count.
  */
+import { isInterrupted } from "../../engine/interrupted-nodes.ts";
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { isForkNotice, isNextAttempt } from "../../protocol/record.ts";
 import { cleanText, cutColumns, plural, wrapText } from "../fit-text.ts";
@@ -24,9 +25,8 @@ export const MAX_REASON = 4000;
 
 export class RunScreen {
   readonly #terminal: Terminal;
-  readonly #storedTo: number;
-  /** Stored text for a pipe whose node run may have been interrupted. */
-  #unsure = { nodeId: undefined as string | undefined, text: "" };
+  /** Text for a pipe by node run, while the node may run again. */
+  readonly #unsure = new Map<string | undefined, string>();
   readonly #thoughts: ThoughtScreen;
   readonly #steps = new StepLines();
   readonly #sources = new SourceLines();
@@ -40,10 +40,8 @@ export class RunScreen {
   #held: (EventRecord | string)[] | undefined;
   #omitted = 0;
 
-  /** `storedTo` is the last record of an unfinished run before it is resumed. */
-  constructor(terminal: Terminal, storedTo = 0) {
+  constructor(terminal: Terminal) {
     this.#terminal = terminal;
-    this.#storedTo = storedTo;
     const width = (): number => this.#width;
     this.#thoughts = new ThoughtScreen({
       get width() {
@@ -96,7 +94,7 @@ export class RunScreen {
   async end(): Promise<void> {
     this.#terminal.progress(undefined);
     if (this.#isThoughtOpen) this.#endThought();
-    await this.#settle();
+    await this.#settleAll();
     if (this.#isAnswerOpen) await this.#writeAnswer("\n");
   }
 
@@ -115,24 +113,24 @@ export class RunScreen {
       case "message_chunk": {
         const { content, channel } = event as EventOf<"message_chunk">;
         if (channel === "thought") this.#think(content);
-        else if (this.#terminal.columns === undefined && (envelope.event_id ?? Infinity) <= this.#storedTo) {
-          if (envelope.node_id !== this.#unsure.nodeId) await this.#settle();
-          this.#unsure = { nodeId: envelope.node_id, text: this.#unsure.text + content };
-        } else {
-          await this.#settle();
-          await this.#speak(content, envelope.node_id);
-        }
+        else if (this.#terminal.columns !== undefined) await this.#speak(content, envelope.node_id);
+        else this.#keep(content, envelope.node_id);
         return;
       }
       case "reasoning_chunk":
         return this.#think((event as EventOf<"reasoning_chunk">).content);
       case "reasoning_end":
         return this.#endThought();
+      case "node_enter": {
+        const { supersedes } = event as EventOf<"node_enter">;
+        if (supersedes !== undefined) this.#unsure.delete(supersedes);
+        break;
+      }
       case "node_exit": {
         const { result } = event as EventOf<"node_exit">;
-        if (envelope.node_id !== this.#unsure.nodeId) return;
-        if (result !== "Ok" && result.Err === "interrupted") this.#unsure.text = "";
-        return this.#settle();
+        if (isInterrupted(result)) this.#unsure.delete(envelope.node_id);
+        else if (result === "Ok") await this.#settle(envelope.node_id);
+        return;
       }
       case "error": {
         const error = event as EventOf<"error">;
@@ -142,7 +140,7 @@ export class RunScreen {
         return this.line(this.#dim(`interrupted; running the step again (attempt ${attempt})`));
       }
       case "reply": {
-        await this.#settle();
+        await this.#settleAll();
         const { reply } = event as EventOf<"reply">;
         const isSpoken =
           this.#lastText !== "" && this.#lastNodeId === envelope.node_id && reply.endsWith(this.#lastText);
@@ -154,7 +152,7 @@ export class RunScreen {
         this.#sources.add(event as EventOf<"retrieval_complete">);
         break;
       case "run_end":
-        await this.#settle();
+        await this.#settleAll();
         await this.#writeSources();
         break;
       default:
@@ -163,11 +161,22 @@ export class RunScreen {
     else await this.#writeContent(event);
   }
 
-  /** Writes stored text that was held back. */
-  async #settle(): Promise<void> {
-    const { nodeId, text } = this.#unsure;
-    this.#unsure = { nodeId: undefined, text: "" };
+  /** Keeps text for a pipe. The node run that spoke last is the last, so that its text is recognized in the reply. */
+  #keep(content: string, nodeId: string | undefined): void {
+    const text = this.#unsure.get(nodeId) ?? "";
+    this.#unsure.delete(nodeId);
+    this.#unsure.set(nodeId, text + content);
+  }
+
+  /** Writes the text of a node run that does not run again. */
+  async #settle(nodeId: string | undefined): Promise<void> {
+    const text = this.#unsure.get(nodeId) ?? "";
+    this.#unsure.delete(nodeId);
     await this.#speak(text, nodeId);
+  }
+
+  async #settleAll(): Promise<void> {
+    for (const nodeId of this.#unsure.keys()) await this.#settle(nodeId);
   }
 
   #describe(event: EventRecord["event"], position: StepPosition | undefined): void {

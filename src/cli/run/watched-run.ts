@@ -23,8 +23,6 @@ export interface WatchTarget {
   readonly runId: string;
   /** The record after which to start reading. */
   readonly after: number;
-  /** The last record of an unfinished run before it is resumed. */
-  readonly storedTo?: number;
   /** Id of the message's command, if the run has not started. */
   readonly commandId?: string;
 }
@@ -88,7 +86,7 @@ export class WatchedRun {
     this.#holder = holder;
     this.#terminal = terminal;
     this.#failed.promise.catch(() => undefined);
-    this.#screen = new RunScreen(terminal, target.storedTo);
+    this.#screen = new RunScreen(terminal);
     this.#promptTerminal = promptTerminal;
     this.#approver = new Approver({
       service,
