@@ -60,14 +60,14 @@ export function createRunResponse(
 }
 
 /** The run and the position after which a response continues. */
-interface RunPosition extends Pick<StreamOptions, "dialect" | "after" | "cursor"> {
+interface ResponseStart extends Pick<StreamOptions, "dialect" | "after" | "cursor"> {
   readonly sessionId: string;
   readonly runId: string;
 }
 
 function createRunBody(
   log: Log,
-  start: RunPosition,
+  start: ResponseStart,
   encode: (frame: StreamFrame) => string,
 ): UnderlyingDefaultSource<Uint8Array> {
   const { sessionId, runId, dialect } = start;
@@ -124,7 +124,7 @@ interface RunStream {
  * Reads the records of a run. While a record is awaited, checks whether the session has lost its holder, and opens it
  * then, once, which recovers the run.
  */
-function openRunStream(log: Log, { sessionId, runId, ...position }: RunPosition): RunStream {
+function openRunStream(log: Log, { sessionId, runId, ...position }: ResponseStart): RunStream {
   const left = new AbortController();
   let isTried = false;
   let isWaiting = false;
