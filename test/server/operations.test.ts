@@ -37,6 +37,12 @@ async function ask(
   return { status: response.status, text: await response.text() };
 }
 
+/** Follows the session, from its end if it is given. */
+async function follow({ url }: ServerProcess, session?: Promise<unknown>): Promise<Response> {
+  const { last_event_id: after = 0 } = ((await session) ?? {}) as { readonly last_event_id?: number };
+  return fetch(`${url}/v1/sessions/demo/events?follow=true&after=${after}`);
+}
+
 const stop = async (server: ServerProcess, signal: NodeJS.Signals = "SIGTERM") => {
   server.process.kill(signal);
   return server.ended;
@@ -181,6 +187,7 @@ describe.skipIf(!canMount).concurrent("a full disk (skipped if no disk can be mo
     const store = join(disk, "store", "loom.db");
     const server = await startServe(store, []);
     expect((await ask(server, "What is 6*7?")).text).toContain("42");
+    const live = await follow(server);
     const filler = join(disk, "filler");
     const kilobytes = Number(execFileSync("df", ["--output=avail", "-k", disk], { encoding: "utf8" }).split("\n")[1]);
     writeFileSync(filler, Buffer.alloc(kilobytes * 1024));
@@ -190,6 +197,10 @@ describe.skipIf(!canMount).concurrent("a full disk (skipped if no disk can be mo
     );
     await vi.waitFor(() => expect(server.readErrors()).toMatch(/error: .*disk is full.*store_full/i), PATIENCE);
     expect((await ask(server, "What is 6*8?")).status).toBeGreaterThanOrEqual(500);
+    // A live stream ends, and a client that resumes it learns why.
+    await expect(live.text()).rejects.toThrow("terminated");
+    const resumed = await follow(server, (await fetch(`${server.url}/v1/sessions/demo`)).json());
+    expect([resumed.status, await resumed.json()]).toMatchObject([507, { code: "store_full" }]);
     rmSync(filler);
     // Noticed without a request.
     await vi.waitFor(() => expect(server.readErrors()).toContain("the store can be written again"), PATIENCE);

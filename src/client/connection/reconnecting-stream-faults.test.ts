@@ -10,6 +10,7 @@ const FOREIGN: StreamOutcome = { kind: "refused", code: "connection_refused", me
 describe("a refusal", () => {
   it.each([
     "store_busy",
+    "store_full",
     "store_failed",
     "internal_error",
     "backlog_full",
@@ -24,6 +25,14 @@ describe("a refusal", () => {
     expect(await finished(it)).toMatchObject({ status: "failed", reason: { code: "reconnect_limit" } });
     expect(it.transport.opens).toHaveLength(4);
     expect(it.feed.restarts).toBe(0);
+  });
+
+  it("because the store is full is named until the server continues", async () => {
+    const it = begin();
+    it.transport.last.give(1);
+    await it.transport.last.end(refused("store_full"));
+    expect(it.reasons().at(-1)).toBe("store_full");
+    it.connection.close();
   });
 
   it("with a retry delay is retried after it", async () => {

@@ -242,7 +242,8 @@ export class ReconnectingStream {
     if (isTemporaryRefusal(refusal, this.#wasAnswered)) {
       const retryAfterMs = details?.["retry_after_ms"];
       const wait = typeof retryAfterMs === "number" ? { retryAfterMs } : {};
-      await this.#waitAfter({ code: "connection_lost", message }, wait);
+      // A person has to free space, so it is named.
+      await this.#waitAfter(code === "store_full" ? reason : { code: "connection_lost", message }, wait);
       return;
     }
     if (code === "unknown_session" && this.#events.expectsSession()) {

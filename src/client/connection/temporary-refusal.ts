@@ -5,6 +5,7 @@ import type { Refusal } from "../transport.ts";
 /** Codes that describe the state of the server or the request rate, not the request itself. */
 const TEMPORARY_CODES: readonly ErrorCode[] = [
   "store_busy",
+  "store_full",
   "store_unavailable",
   "store_timeout",
   "store_failed",

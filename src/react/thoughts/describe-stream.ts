@@ -5,7 +5,8 @@ import { findStage } from "./find-stage.ts";
 
 /**
  * `connecting`: nothing received yet. `reconnecting`: the connection is lost and retried. `repairing`: connected,
- * missing frames are requested. `gap`: frames are missing and are not requested.
+ * missing frames are requested. `gap`: frames are missing and are not requested. `full`: the server has no space left, and
+ * the connection is retried.
  */
 export type StreamPhase =
   | "connecting"
@@ -13,6 +14,7 @@ export type StreamPhase =
   | "reconnecting"
   | "repairing"
   | "gap"
+  | "full"
   | "truncated"
   | "complete"
   | "failed";
@@ -33,6 +35,7 @@ const DESCRIPTIONS: { readonly [W in StreamPhase]: Omit<StreamDescription, "phas
   reconnecting: { tone: "warn", isSound: false, isBusy: true, canRetry: true },
   repairing: { tone: "warn", isSound: false, isBusy: true, canRetry: false },
   gap: { tone: "warn", isSound: false, isBusy: false, canRetry: false },
+  full: { tone: "warn", isSound: false, isBusy: true, canRetry: true },
   truncated: { tone: "bad", isSound: false, isBusy: false, canRetry: true },
   complete: { tone: "plain", isSound: true, isBusy: false, canRetry: false },
   failed: { tone: "bad", isSound: false, isBusy: false, canRetry: true },
@@ -47,6 +50,7 @@ export function describeStream(state: StreamState | undefined): StreamDescriptio
 function choosePhase(state: StreamState | undefined): StreamPhase {
   if (state === undefined) return "connecting";
   if (state.status !== "repairing") return state.status;
+  if (state.reason?.code === "store_full") return "full";
   return state.reason?.code === "frames_missing" ? "repairing" : "reconnecting";
 }
 

@@ -11,8 +11,13 @@ import type { ServerCore } from "../api/server-core.ts";
 /** Tells Hono's Node adapter that the response was already sent. */
 const ALREADY_SENT = { "x-hono-already-sent": "true" };
 
-/** Expected ends: the client disconnected, its access ended, or the store is away, which its monitor reports once. */
-const EXPECTED: ReadonlySet<unknown> = new Set(["ERR_STREAM_PREMATURE_CLOSE", "unauthorized", "store_unavailable"]);
+/** Expected ends: the client disconnected, its access ended, or the store is away or full, which its monitor reports once. */
+const EXPECTED: ReadonlySet<unknown> = new Set([
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "unauthorized",
+  "store_unavailable",
+  "store_full",
+]);
 
 /** JSON responses are short and sent as a whole, with their length; other bodies are streamed. */
 export function shouldStream({ headers, body }: Response): boolean {

@@ -51,9 +51,20 @@ export function createStreams(options: StreamsOptions): Streams {
   let isClosed = false;
   let sweeper: NodeJS.Timeout | undefined;
 
+  /**
+   * A store without room ends the streams that wait: runs cannot continue, and their readers would wait without a sign.
+   * What is stored can still be read.
+   */
+  function findFault(): LoomError | undefined {
+    const fault = log.monitor?.fault;
+    return isLoomError(fault, "store_full") ? fault : undefined;
+  }
+
   function sweep(): void {
     const now = performance.now();
+    const fault = findFault();
     for (const reader of readers) {
+      if (fault !== undefined && reader.isWaiting) reader.finish("error", fault);
       if (!reader.isSlow(now, limits)) continue;
       meterSlowReader(options);
       reader.finish("slow");
@@ -109,6 +120,7 @@ export function createStreams(options: StreamsOptions): Streams {
       const start =
         runRange === undefined
           ? (follow &&
+              findFault() === undefined &&
               (await canShare(sessionId, format, request)) &&
               findShared(sessionId, format, selection.cursor, skip)) ||
             (await openWithSlot(slotHolder, sessionId, { ...rest, ...selection, skip, signal }))
@@ -127,6 +139,11 @@ export function createStreams(options: StreamsOptions): Streams {
         throw access.endedBy;
       }
       const { session, cursor, position, opened } = start;
+      const fault = follow && skip === 0 ? findFault() : undefined;
+      if (fault !== undefined && readPosition(cursor).eventId >= session.lastId) {
+        void opened?.close();
+        throw fault;
+      }
       const isSkipped = position !== undefined || opened === undefined;
       reader = new SessionReader(
         {

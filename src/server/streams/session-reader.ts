@@ -126,6 +126,12 @@ export class SessionReader implements StreamReader, Follower {
     this.#sink?.end(this.#end);
   }
 
+  /** Whether the reader has delivered everything and waits for more. */
+  get isWaiting(): boolean {
+    const { runRange } = this.#options;
+    return this.#isCaughtUp || (runRange !== undefined && runRange.first === undefined);
+  }
+
   /** Whether the sink is too slow. A lag must be seen twice in a row: the sink may not have had time to read yet. */
   isSlow(now: number, { maxLagBytes, maxStallMs }: Pick<StreamLimits, "maxLagBytes" | "maxStallMs">): boolean {
     if (!this.#isFull || this.#end !== undefined) return false;
