@@ -152,8 +152,7 @@ class PostgresLog implements Log {
     this.#notifier = new ChangeNotifier(db, writer, notifyMs);
     const measure = () => ({ ...this.#committer.load, feedBytes: this.#feed.bytes });
     this.#monitor = new DatabaseMonitor({ db, measure });
-    const { onDeaf } = this.#monitor;
-    this.#watcher = new ChangeWatcher({ db, feed: this.#feed, writer, pollMs, onDeaf });
+    this.#watcher = new ChangeWatcher({ db, feed: this.#feed, writer, pollMs, onDeaf: this.#monitor.onDeaf });
   }
 
   get monitor(): LogMonitor {

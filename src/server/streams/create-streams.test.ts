@@ -5,8 +5,7 @@ import { type Log, MemoryLog } from "../../log/index.ts";
 import { formatCursor } from "../../log/cursor.ts";
 import { createEntry } from "../../log/entry.ts";
 import { MetricsCollector } from "../../observe/index.ts";
-import type { LogMonitor } from "../../log/log-monitor.ts";
-import { LoomError, type StampedRecord } from "../../protocol/index.ts";
+import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS, type StreamLimits } from "../guard/server-limits.ts";
 import { createStreams } from "./create-streams.ts";
 import type { Chunk } from "./chunk.ts";
@@ -56,28 +55,6 @@ async function appendEvents(log: Log, count: number, bytes = 10): Promise<void> 
 }
 
 const until = (check: () => void): Promise<void> => vi.waitFor(check, { interval: 5 });
-
-it("ends streams that wait with `store_full` while the store is full, and sends what is stored", async () => {
-  const full = new LoomError("store_full", "The disk is full");
-  const monitor = { fault: undefined as LoomError | undefined };
-  const stored = await createLog();
-  const { streams } = create(overrideLog(stored, () => ({ monitor: monitor as LogMonitor })));
-  const live = await read(streams);
-  await until(() => expect(live.ids()).toEqual([1, 2, 3, 4]));
-  monitor.fault = full;
-  await until(() => expect(live.ends).toMatchObject([{ reason: "error", error: full }]));
-  // A client that resumes receives the reason, and another one what is stored before that.
-  await expect(read(streams, { after: live.ends[0]!.cursor })).rejects.toBe(full);
-  const late = await read(streams);
-  await until(() => expect(late.ends).toMatchObject([{ reason: "error", error: full }]));
-  expect(late.ids()).toEqual([1, 2, 3, 4]);
-  const past = await read(streams, { follow: false });
-  await until(() => expect(past.ends).toMatchObject([{ reason: "end" }]));
-  monitor.fault = undefined;
-  const again = await read(streams, { after: live.ends[0]!.cursor });
-  await appendEvents(stored, 1);
-  await until(() => expect(again.ids()).toEqual([5]));
-});
 
 describe("readers of one stream", () => {
   it("share the same encoded bytes", async () => {
