@@ -1,8 +1,9 @@
 // The application's own login (`auth.authenticate`) on a mounted handler, over real connections: every way to call the
 // server, what it may return, and what happens when it fails.
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, request as askHttp } from "node:http";
 import type { AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
 import express from "express";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -19,6 +20,7 @@ import {
   openCredentials,
   SERVER_LIMITS,
 } from "../../src/server/index.ts";
+import { sendOnNode } from "../../src/server/http/send-on-node.ts";
 
 const SCOPES = ["read", "write", "run", "approve"] as const;
 
@@ -86,7 +88,7 @@ async function mount(auth: Partial<AuthOptions> = {}, options: { readonly onErro
     );
     return { socket, status: await Promise.race([opened, refused]) };
   };
-  return { credentials, ask, codeOf, upgrade };
+  return { credentials, host, ask, codeOf, upgrade };
 }
 
 const as = (name: string) => ({ headers: { cookie: `theme=dark; sid=${name}` } });
@@ -195,6 +197,36 @@ describe("your own login", () => {
     expect((await upgrade("/v1/ws", as("unknown").headers)).status).toBe(429);
     expect(await codeOf("/v1/sessions", as("alice"))).toEqual([200]);
   });
+
+  it("counts refused requests for a ticket, but not the question who is signed in", async () => {
+    const { codeOf } = await mount({ maxFailures: 1 });
+    for (const status of [200, 200, 200]) expect((await codeOf("/v1/auth"))[0]).toBe(status);
+    const ask = { body: {}, ...as("unknown") };
+    expect(await codeOf("/v1/auth/tickets", ask)).toEqual([401, "unauthorized"]);
+    expect(await codeOf("/v1/auth/tickets", ask)).toEqual([429, "rate_limited"]);
+    expect(await codeOf("/v1/auth/tickets", { body: {}, ...as("alice") })).toEqual([201]);
+  });
+
+  it("is not called for a method that no endpoint has", async () => {
+    const onError = vi.fn();
+    const { host } = await mount({}, { onError });
+    const request = askHttp(`http://${host}/agents/v1/sessions`, { method: "TRACE" });
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    response.resume();
+    expect([response.statusCode, onError.mock.calls]).toEqual([405, []]);
+  });
+
+  it("has as much time as a timer can have", async () => {
+    const { codeOf } = await mount({
+      authenticate: async (request) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return byCookie(request);
+      },
+      authenticateMs: 2 ** 31,
+    });
+    expect(await codeOf("/v1/sessions", as("alice"))).toEqual([200]);
+  });
 });
 
 describe("a login that fails", () => {
@@ -215,9 +247,13 @@ describe("a login that fails", () => {
       },
     ],
     ["1 to 200 characters", () => ({ owner: "", scopes: ["read"] })],
+    ["without spaces", () => ({ owner: " ", scopes: ["read"] })],
+    ["without spaces", () => ({ owner: "local ", scopes: ["read"] })],
     ["reserved", () => ({ owner: "local", scopes: ["read"] })],
     ["reserved", () => ({ owner: "jwt:alice", scopes: ["read"] })],
     ["unknown scope", () => ({ owner: "alice", scopes: ["read", "root"] }) as never],
+    ["unknown scope", () => ({ owner: "alice", scopes: ["read", undefined] }) as never],
+    ["must be a string", () => ({ owner: 42 }) as never],
     ["must be a list", () => ({ owner: "alice", scopes: "admin" }) as never],
     ["unknown field `scope`", () => ({ owner: "alice", scope: ["read"] }) as never],
     ["must return an object", () => true as never],
@@ -274,6 +310,45 @@ describe("open connections", () => {
     expect([code, reason.toString()]).toEqual([1008, expect.stringContaining("unauthorized")]);
     await stream.text().catch(() => "cut");
     expect(stays.readyState).toBe(WebSocket.OPEN);
+  });
+
+  it.each(["unauthorized", "login_unavailable", "store_unavailable"] as const)(
+    "end without a report of each stream: %s",
+    async (code) => {
+      const report = vi.fn();
+      const body = new ReadableStream({ start: (stream) => stream.error(new LoomError(code, "away")) });
+      const outgoing = Object.assign(new PassThrough(), {
+        setHeaders: vi.fn(),
+        writeHead: vi.fn(),
+        flushHeaders: vi.fn(),
+      });
+      await sendOnNode({ report }, new Response(body), outgoing as never);
+      expect([outgoing.destroyed, report.mock.calls]).toEqual([true, []]);
+    },
+  );
+
+  it("do not store an upload if its user has left meanwhile", async () => {
+    let hasLeft = false;
+    const authenticate: Authenticate = (request) => (hasLeft ? undefined : byCookie(request));
+    const { ask, host } = await mount({ authenticate, recheckMs: 1 });
+    await (await ask("/v1/sessions/s1/runs", { body: { message: "Hello?" }, ...as("alice") })).text();
+    const upload = askHttp(`http://${host}/agents/v1/sessions/s1/blobs`, {
+      method: "POST",
+      headers: {
+        ...as("alice").headers,
+        origin: `http://${host}`,
+        "content-type": "text/plain",
+        expect: "100-continue",
+      },
+    });
+    upload.flushHeaders();
+    await once(upload, "continue");
+    upload.write("some ");
+    hasLeft = true;
+    upload.end("bytes");
+    const [response] = (await once(upload, "response")) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(401);
   });
 
   it("by a ticket end when the next check would be due", async () => {

@@ -252,6 +252,10 @@ describe("without authentication", () => {
     ["127.0.0.1", { forwarded: "for=127.0.0.1" }, "`forwarded`"],
     ["::1", { "x-real-ip": "127.0.0.1" }, "`x-real-ip`"],
     ["::1", { via: "1.1 proxy" }, "`via`"],
+    ["::1", { "cdn-loop": "example" }, "`cdn-loop`"],
+    ["::1", { "x-vercel-forwarded-for": "192.0.2.7" }, "`x-vercel-forwarded-for`"],
+    ["::1", { "do-connecting-ip": "192.0.2.7" }, "`do-connecting-ip`"],
+    ["::1", { "x-azure-clientip": "192.0.2.7" }, "`x-azure-clientip`"],
     ["127.0.0.1", { host: "evil.example" }, "option `hosts`"],
   ])("refuses a client at %s with %o", async (peer, headers, why) => {
     const [status, text, upgradeStatus, upgradeText] = await send(await mount(createMounted(quiet), peer), headers);

@@ -12,6 +12,8 @@ describe("a refusal", () => {
     "store_busy",
     "store_full",
     "store_failed",
+    "keys_unavailable",
+    "login_unavailable",
     "internal_error",
     "backlog_full",
     "rate_limited",

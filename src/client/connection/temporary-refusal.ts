@@ -9,6 +9,7 @@ const TEMPORARY_CODES: readonly ErrorCode[] = [
   "store_unavailable",
   "store_timeout",
   "store_failed",
+  "keys_unavailable",
   "login_unavailable",
   "internal_error",
   "backlog_full",

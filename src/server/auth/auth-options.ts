@@ -7,7 +7,10 @@ import type { Scope } from "./scopes.ts";
 
 /** A user that `authenticate` found. */
 export interface AuthenticatedUser {
-  /** Owner of the sessions the user reads and creates. `local` and names that begin with `jwt:` or `token:` are reserved. */
+  /**
+   * Owner of the sessions the user reads and creates: 1 to 200 characters without spaces at either end. `local` and names
+   * that begin with `jwt:`, `token:`, `share:` or `user:` are reserved.
+   */
   readonly owner: string;
   /** What the user may do. Default: nothing. */
   readonly scopes?: readonly Scope[] | undefined;
@@ -36,7 +39,8 @@ export interface AuthOptions {
   readonly authenticateMs?: number | undefined;
   /**
    * Time between two checks of an open stream or socket with `authenticate`, in milliseconds. It is called with the
-   * headers of the start again, and the connection ends if the user or the scopes changed. Default: 60,000.
+   * headers of the start again, and the connection ends if the user or the scopes changed. The first check may be due after
+   * half of it. Default: 60,000.
    */
   readonly recheckMs?: number | undefined;
   /** Limits for credentials that set none. Default: `DEFAULT_PRINCIPAL_LIMITS`. */

@@ -214,8 +214,10 @@ function readBearer({ headers }: RequestInfo): string | undefined {
  */
 async function revalidateCaller(caller: Caller, isValid: (principal: Principal) => Promise<boolean>): Promise<Caller> {
   const { principal, shares } = caller;
-  if (principal.kind !== "anonymous" && !(await isValid(principal)))
-    throw principal.login?.check() ?? unauthorized(true);
+  // The end of a long upload may be the first time that a check is due: wait for it.
+  const ended = await principal.login?.confirm();
+  if (ended !== undefined) throw ended;
+  if (principal.kind !== "anonymous" && !(await isValid(principal))) throw unauthorized(true);
   if (shares.length === 0) return caller;
   const verdicts = await Promise.all(shares.map(isValid));
   return { ...caller, shares: shares.filter((_, at) => verdicts[at]) };

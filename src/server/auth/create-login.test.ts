@@ -35,18 +35,29 @@ async function createFixture() {
     await new Promise((resolve) => setImmediate(resolve));
     return principal?.login?.check()?.code ?? "valid";
   };
-  return { asked, report, check, principal, setAnswer: (next: typeof answer) => (answer = next) };
+  return { asked, report, check, clock, principal, setAnswer: (next: typeof answer) => (answer = next) };
 }
 
 it("checks a connection at the interval, with the headers of its start", async () => {
   const { asked, check, principal } = await createFixture();
   expect(principal).toMatchObject({ kind: "user", id: "user:ann", owner: "ann", scopes: new Set(["read", "run"]) });
-  expect(await check(999)).toBe("valid");
+  // The first check is due between half the interval and the whole one.
+  expect(await check(499)).toBe("valid");
   expect(asked).toHaveLength(1);
-  expect(await check(1)).toBe("valid");
+  expect(await check(501)).toBe("valid");
   expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(2).fill(`GET ${ORIGIN}/v1/ws`));
   const sent = asked.map(({ headers }) => `${headers.get("cookie")} ${headers.get("x-key")}`);
   expect(sent).toEqual(["sid=1 k", "sid=1 k"]);
+});
+
+it("checks connections that opened together at different times", async () => {
+  const connections = await Promise.all(Array.from({ length: 100 }, () => createFixture()));
+  const countChecked = async (ms: number): Promise<number> => {
+    await Promise.all(connections.map(({ check }) => check(ms)));
+    return connections.filter(({ asked }) => asked.length === 2).length;
+  };
+  const early = await countChecked(750);
+  expect([early > 0, early < 100, await countChecked(250)]).toEqual([true, true, 100]);
 });
 
 it.each<[string, AuthenticatedUser | undefined, string]>([
@@ -60,6 +71,15 @@ it.each<[string, AuthenticatedUser | undefined, string]>([
   const { check, setAnswer } = await createFixture();
   setAnswer(async () => user);
   expect(await check()).toBe(state);
+});
+
+it("waits for a check that is due, for an action that must not use an old result", async () => {
+  const { asked, clock, principal, setAnswer } = await createFixture();
+  const confirm = async () => (await principal?.login?.confirm())?.code ?? "valid";
+  expect([await confirm(), asked.length]).toEqual(["valid", 1]);
+  setAnswer(async () => undefined);
+  clock.now += 1000;
+  expect([await confirm(), await confirm(), asked.length]).toEqual(["unauthorized", "unauthorized", 2]);
 });
 
 it("ends a connection that cannot be checked three times, and reports an outage once", async () => {

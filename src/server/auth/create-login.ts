@@ -10,6 +10,7 @@
 import { randomUUID } from "node:crypto";
 import { describeValue } from "../../protocol/fault.ts";
 import { LoomError } from "../../protocol/index.ts";
+import { limitTimer } from "../../protocol/limit-timer.ts";
 import { LOCAL_OWNER } from "../../log/rules.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Authenticate, AuthOptions } from "./auth-options.ts";
@@ -52,7 +53,7 @@ export function createLogin(options: LoginOptions): Login {
       const error = new LoomError("login_unavailable", `\`auth.authenticate\` took longer than ${authenticateMs} ms`);
       reject(error);
       stop.abort(error);
-    }, authenticateMs);
+    }, limitTimer(authenticateMs));
     const ask = async (): Promise<User | undefined> => readUser(await authenticate(toRequest(request, stop.signal)));
     try {
       return await Promise.race([tooLate, wrapErrors(ask)]);
@@ -62,9 +63,10 @@ export function createLogin(options: LoginOptions): Login {
   }
 
   function createLease(request: RequestInfo, user: User): LoginLease {
-    let dueAt = now() + recheckMs;
+    // Connections that opened together, after a restart for example, must not be checked together from then on.
+    let dueAt = now() + recheckMs * (0.5 + Math.random() / 2);
     let failures = 0;
-    let isChecking = false;
+    let checking: Promise<void> | undefined;
     let ended: LoomError | undefined;
     const check = async (): Promise<void> => {
       try {
@@ -80,16 +82,21 @@ export function createLogin(options: LoginOptions): Login {
         if (++failures >= MAX_FAILED_CHECKS)
           ended = new LoomError("login_unavailable", "The login cannot be checked at the moment; connect again");
       } finally {
-        isChecking = false;
+        checking = undefined;
       }
+    };
+    const checkIfDue = (): void => {
+      if (ended === undefined && now() >= dueAt) checking ??= check();
     };
     return {
       key: randomUUID(),
       check() {
-        if (ended === undefined && !isChecking && now() >= dueAt) {
-          isChecking = true;
-          void check();
-        }
+        checkIfDue();
+        return ended;
+      },
+      async confirm() {
+        checkIfDue();
+        await checking;
         return ended;
       },
     };
@@ -132,11 +139,14 @@ function readUser(given: unknown): User | undefined {
   const unknown = Object.keys(given).find((name) => !USER_FIELDS.has(name));
   if (unknown !== undefined) throw new TypeError(`unknown field \`${unknown}\`; return \`owner\` and \`scopes\``);
   const { owner, scopes = [] } = given as { readonly owner?: unknown; readonly scopes?: unknown };
-  if (!isOwnerName(owner)) throw new TypeError("`owner` must be one line of 1 to 200 characters");
+  if (!isOwnerName(owner) || owner.trim() !== owner)
+    throw new TypeError(
+      `\`owner\` must be a string, one line of 1 to 200 characters without spaces at either end, not ${describeValue(owner)}`,
+    );
   if (RESERVED_OWNER.test(owner)) throw new TypeError(`the owner ${JSON.stringify(owner)} is reserved`);
   if (!Array.isArray(scopes)) throw new TypeError(`\`scopes\` must be a list, not ${describeValue(scopes)}`);
-  const bad: unknown = scopes.find((scope) => !SCOPES.includes(scope as Scope));
-  if (bad !== undefined) throw new TypeError(`unknown scope ${describeValue(bad)}; use ${SCOPES.join(", ")}`);
+  const badAt = scopes.findIndex((scope) => !SCOPES.includes(scope as Scope));
+  if (badAt >= 0) throw new TypeError(`unknown scope ${describeValue(scopes[badAt])}; use ${SCOPES.join(", ")}`);
   return { owner, scopes: new Set(scopes as readonly Scope[]) };
 }
 

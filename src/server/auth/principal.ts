@@ -53,6 +53,8 @@ export interface LoginLease {
   readonly key: string;
   /** Returns why access has ended, undefined while it has not. Starts another check if one is due, and does not wait for it. */
   check(): LoomError | undefined;
+  /** The same, but waits for the check. */
+  confirm(): Promise<LoomError | undefined>;
 }
 
 /** Limits of one credential. Absent fields use the limits of the server. */

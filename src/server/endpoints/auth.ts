@@ -135,6 +135,8 @@ async function findTicketPrincipal(core: ServerCore, caller: Caller, session: st
   const { principal, shares } = caller;
   if (session === undefined) {
     if (principal.kind !== "anonymous") return principal;
+    // Records and counts the refusal as for every other endpoint.
+    await core.authorize({ caller, action: "sessions.read" });
     throw unauthorized(false);
   }
   await core.authorize({ caller, action: "sessions.read", session });

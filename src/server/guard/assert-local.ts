@@ -7,7 +7,7 @@ import { isLoopback } from "./read-proxies.ts";
 
 /** Headers that proxies add. */
 const FORWARDING_HEADER =
-  /^(?:forwarded|via|x-forwarded(?:-.+)?|x-original-(?:for|forwarded-for|host)|x-real-ip|(?:x-|x-cluster-|true-|fastly-|fly-)client-ip|cf-connecting-ip|x-envoy-external-address)$/;
+  /forwarded|^(?:via|cdn-loop|x-original-(?:for|host)|x-envoy-external-address)$|(?:client|real|connect(?:ing|ion)|originating|remote|user)-?(?:ip|addr)$/;
 
 /**
  * Throws `forbidden` if the peer is unknown or not a loopback address, or if a proxy forwarded the request. The message

@@ -29,6 +29,9 @@ export interface RequestPipeline {
 /** The page and its files, health and the API description: they work for everyone, also when a login does not. */
 const ANONYMOUS_PATH = /^\/(?:|assets\/.*|healthz|readyz|openapi\.json)$/;
 
+/** Methods of no endpoint. A `Request` for the login cannot have the method `TRACE`. */
+const ANONYMOUS_METHOD = /^(?:OPTIONS|TRACE|CONNECT)$/;
+
 export async function answerRequest(pipeline: RequestPipeline, request: Request, env: unknown): Promise<Response> {
   const node = readNodeBindings(env);
   const requestId = readRequestId(request.headers.get("x-request-id"));
@@ -41,7 +44,7 @@ export async function answerRequest(pipeline: RequestPipeline, request: Request,
     // From here on, only an allowed origin may read responses.
     headers = createResponseHeaders({ ...common, origin });
     setOnNode(node, headers);
-    const skipsLogin = request.method === "OPTIONS" || ANONYMOUS_PATH.test(path);
+    const skipsLogin = ANONYMOUS_METHOD.test(request.method) || ANONYMOUS_PATH.test(path);
     const caller = { ...info, ...(await pipeline.core.access.identify(info, { skipsLogin })) };
     const response = await adaptError(
       pipeline,

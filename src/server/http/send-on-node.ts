@@ -11,12 +11,13 @@ import type { ServerCore } from "../api/server-core.ts";
 /** Tells Hono's Node adapter that the response was already sent. */
 const ALREADY_SENT = { "x-hono-already-sent": "true" };
 
-/** Expected ends: the client disconnected, its access ended, or the store is away or full, which its monitor reports once. */
+/** Expected ends: the client disconnected, its access ended, or the store or login is away or full, which is reported once. */
 const EXPECTED: ReadonlySet<unknown> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
   "unauthorized",
   "store_unavailable",
   "store_full",
+  "login_unavailable",
 ]);
 
 /** JSON responses are short and sent as a whole, with their length; other bodies are streamed. */

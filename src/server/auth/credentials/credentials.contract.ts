@@ -280,7 +280,7 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
       scopes: new Set(["read"]),
       limits: {},
     };
-    const login = { key: "secret", check: () => undefined };
+    const login = { key: "secret", check: () => undefined, confirm: async () => undefined };
     const issue = () => writer.createTicket({ ...user, login }, { expiresAt: now + HOUR });
     expect((await reader.useTicket((await issue()).secret))?.principal).toEqual(user);
     const { secret } = await issue();

@@ -126,7 +126,7 @@ export const SQL = {
   findCookie: "SELECT * FROM @.cookies WHERE id = $1",
   sweepCookies: "DELETE FROM @.cookies WHERE expires_at <= $1",
   dropCookiesOf: `DELETE FROM @.cookies WHERE key IN
-    (SELECT key FROM @.cookies WHERE holder IN ($1, 'user:' || $1) ORDER BY key DESC OFFSET greatest(0, $2::bigint - 1))
+    (SELECT key FROM @.cookies WHERE holder = $1 ORDER BY key DESC OFFSET greatest(0, $2::bigint - 1))
     RETURNING 1`,
   dropCookies: `DELETE FROM @.cookies WHERE key IN
     (SELECT key FROM @.cookies ORDER BY key DESC OFFSET greatest(0, $1::bigint - 1)) RETURNING 1`,
