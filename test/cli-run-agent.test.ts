@@ -414,7 +414,7 @@ describe("loom run", () => {
     const context = await startScripted([{ fault: { kind: "status", status: 401, message: "no such key" } }]);
     const { code, out, err } = await run(context, "--session", "s", "hi");
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toMatch(/^loom: the run failed: .+ \(model_failed\)\n$/);
+    expect(err).toMatch(/^loom: the run failed: .+ \(model_unauthorized\)\n$/);
   });
 
   test("waits for an earlier run of another process", async () => {

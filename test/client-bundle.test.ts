@@ -21,7 +21,7 @@ import { packageRoot } from "./source-files.ts";
 const ENTRIES = [
   ["receiver for loom", join("test", "browser", "receiver-page.ts"), 26_600],
   ["receiver for all dialects", join("test", "browser", "any-receiver-page.ts"), 50_200],
-  ["whole client", join("src", "client", "index.ts"), 63_050],
+  ["whole client", join("src", "client", "index.ts"), 63_100],
 ] as const;
 
 /** Sizes that the guide states, in kB. */

@@ -9,6 +9,7 @@
 import { createHash } from "node:crypto";
 import type { PushResult } from "../engine/sequencer.ts";
 import type { Log, SessionInfo } from "../log/index.ts";
+import { type ContentPart, MAX_REFERRED } from "../log/carried-content.ts";
 import { readContent } from "../log/model-content.ts";
 import type { LanguageModel, ModelMessage, ModelRequest } from "../models/model.ts";
 import { translateReasoning } from "../models/request-reasoning.ts";
@@ -27,12 +28,8 @@ export const RECORD_PROMPTS_OPTIONS: OptionTable<RecordPromptsOptions> = { maxBy
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Bytes of one record and of one value. Records have at most 1 MiB by default. */
 const MAX_RECORD_BYTES = 256 * 1024;
-/** Records whose values can be referred to. Calls that run side by side have different prompts. */
-const MAX_REMEMBERED = 16;
 /** Values up to this length are their own hash. */
 const SHORT = 64;
-
-type ContentPart = LlmContentEvent["parts"][number];
 
 interface RememberedContent {
   readonly eventId: number;
@@ -159,7 +156,7 @@ export class ContentRecorder {
     this.#remembered.push(content);
     for (const [index, hash] of content.hashes.entries())
       if (hash !== undefined) this.#index.set(hash, { content, index });
-    if (this.#remembered.length <= MAX_REMEMBERED) return;
+    if (this.#remembered.length <= MAX_REFERRED) return;
     const dropped = this.#remembered.shift();
     for (const hash of dropped?.hashes ?? [])
       if (hash !== undefined && this.#index.get(hash)?.content === dropped) this.#index.delete(hash);

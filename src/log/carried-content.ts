@@ -16,12 +16,13 @@ import { readPages } from "./read-pages.ts";
 
 /** Mark of a text that may be a record of a prompt. */
 const CONTENT_MARK = '"llm_content"';
-/** Records before the cut that a live run may still refer to: those its recorder remembers. */
-const MAX_RECENT = 16;
+/** The latest records that a live run may refer to. Model calls that run side by side have different prompts. */
+export const MAX_REFERRED = 16;
 
 /** The stored record of a prompt. */
 type ContentRecord = StampedRecord & { readonly event: LlmContentEvent };
-type ContentPart = LlmContentEvent["parts"][number];
+/** A value of a prompt, or a reference to values of an earlier record. */
+export type ContentPart = LlmContentEvent["parts"][number];
 
 /** Part of the values of a record: from `start` to before `end`. */
 interface ValueRange {
@@ -63,7 +64,7 @@ export async function collectCarried(
   if (isLive) {
     const recent: number[] = [];
     for await (const { envelope } of readContents(log, info, info.firstId, firstId - 1))
-      if (recent.push(envelope.event_id) > MAX_RECENT) recent.shift();
+      if (recent.push(envelope.event_id) > MAX_REFERRED) recent.shift();
     for (const id of recent) needed.add(id, { start: 0, end: Infinity });
   }
   const earlier = new Map<number, ContentRecord>();

@@ -233,7 +233,7 @@ async function readMessage({ argument, options }: ParsedCommand, terminal: Termi
 }
 
 const ADDED = "waiting for standard input, which is added to the message; --no-stdin sends the message without it";
-/** Time without input until it is said that the command waits, in milliseconds. */
+/** Time without input until the command reports that it waits, in milliseconds. */
 const SILENT_MS = 1000;
 
 /**

@@ -17,7 +17,6 @@ import {
 } from "../prune-runs.ts";
 import { toCarriedRows } from "./carried-rows.ts";
 import type { StoreOperation } from "./operations.ts";
-import type { StoreReader } from "./store-reader.ts";
 import { PAUSE_MS } from "./write-draft.ts";
 
 /** Sessions measured at once: a few milliseconds. */
@@ -68,8 +67,14 @@ export class RetentionRows {
   }
 }
 
+/** The part of `StoreReader` that retention uses. */
+interface RetentionReader {
+  readRetention<T>(read: (rows: RetentionRows) => T): T;
+  measureAfter(key: number, id: number): number;
+}
+
 interface PrunerParts {
-  readonly reader: () => StoreReader;
+  readonly reader: () => RetentionReader;
   readonly write: <T>(operation: StoreOperation) => Promise<T>;
   readonly now: () => number;
 }
