@@ -168,6 +168,38 @@ describe("sessions of a store", () => {
     expect((await inStore("approve", "waiting")).code).toBe(1);
   });
 
+  test("a run that has not ended is live, or interrupted if its process ended", async () => {
+    const log = await openSqliteLog(store);
+    const session = await openSession(log, "unfinished");
+    const run = await session.startRun({ message: "Tell me", agent: "tot" });
+    await run.enter("think").write("Once upon");
+    const replay = ["replay", "unfinished", "--speed", "max"];
+    const live = "the run is live; to follow it: loom tail unfinished\n";
+    expect(await inStore(...replay)).toEqual({ code: 3, out: "› Tell me\nOnce upon\n", err: live });
+    expect((await inStore("runs", "--session", "unfinished")).out).toMatch(/^live /);
+    await session.close({ run: "leave" });
+    const resume = "to continue it: loom run --session unfinished --agent tot --resume";
+    const interrupted = `the run is interrupted, because its process ended; ${resume}\n`;
+    expect(await inStore(...replay)).toMatchObject({ code: 3, err: interrupted });
+    expect((await inStore("runs", "--session", "unfinished")).out).toMatch(/^interrupted /);
+    expect((await inStore("sessions", "show", "unfinished")).out).toMatch(/^interrupted /m);
+    const runs = await inStore("runs");
+    expect([runs.out, runs.err]).toEqual([expect.stringMatching(/^interrupted /), interrupted]);
+    expect(parseLines((await inStore("runs", "--json")).out)).toMatchObject([{ status: "interrupted" }]);
+    const tail = spawn(process.execPath, [...nodeArgs(), COMMAND, "tail", "unfinished"], {
+      cwd: folder,
+      env: environment({ LOOM_STORE: store }),
+    });
+    let shown = "";
+    tail.stderr.setEncoding("utf8").on("data", (text: string) => (shown += text));
+    await vi.waitFor(() => expect(shown).toBe(interrupted), 20_000);
+    tail.kill("SIGINT");
+    await new Promise((resolve) => tail.on("close", resolve));
+    expect((await inStore("cancel", "unfinished")).code).toBe(0);
+    expect((await inStore(...replay)).code).toBe(0);
+    await log.close();
+  });
+
   test("a run continues with the decisions of another process", async () => {
     const workspace = join(folder, "approved");
     mkdirSync(workspace);

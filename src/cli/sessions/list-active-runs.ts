@@ -6,7 +6,8 @@ export interface BusyRun {
   readonly session_id: string;
   readonly title?: string;
   readonly run_id: string;
-  readonly status: "live" | "queued";
+  /** `interrupted`: no process executes the run, and it does not wait for approval. */
+  readonly status: "live" | "interrupted" | "queued";
   readonly agent?: string;
   /** Start of the run, or time of the message, in milliseconds since 1970. */
   readonly since: number;
@@ -41,11 +42,12 @@ async function readActiveRuns(service: SessionService, session_id: string): Prom
   const about = { session_id, ...(session.title === undefined ? {} : { title: session.title }) };
   const live = session.runs.filter(({ status }) => status === "live");
   const approvals = live.length === 0 ? [] : await service.listApprovals(session_id);
+  const status = session.is_orphan === true && approvals.length === 0 ? "interrupted" : "live";
   return [
     ...live.map(({ run_id, started_at, agent }) => ({
       ...about,
       run_id,
-      status: "live" as const,
+      status: status as BusyRun["status"],
       ...(agent === undefined ? {} : { agent }),
       since: started_at,
       approvals: approvals.filter((call) => call.run_id === run_id),

@@ -11,7 +11,11 @@ export const RUNS: CliCommand = {
     ...SERVICE_OPTIONS,
     json: { about: "print NDJSON" },
   },
-  notes: [SERVICE_NOTE, "Exit codes: 0 listed, 2 could not be read."],
+  notes: [
+    "`waits`: for approval. `interrupted`: the process of the run ended, and no other has continued it.",
+    SERVICE_NOTE,
+    "Exit codes: 0 listed, 2 could not be read.",
+  ],
   examples: ["loom runs", "loom runs --session 3f2a9c81d4e0", "loom runs --json"],
 };
 

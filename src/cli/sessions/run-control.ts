@@ -16,7 +16,9 @@ import {
   describeLocalResume,
   describeNextCommand,
   describeStatus,
+  describeUnfinished,
   findSession,
+  nameLiveState,
   printJson,
   readLimit,
 } from "./run-sessions.ts";
@@ -61,6 +63,9 @@ async function showActive({ parsed, terminal, service, isJson }: ControlCall): P
       terminal.warn(
         terminal.styleError("dim", `runs that wait need a decision: ${describeNextCommand(parsed, "approve")}`),
       );
+    const [interrupted] = runs.filter(({ status }) => status === "interrupted");
+    if (interrupted !== undefined)
+      terminal.warn(terminal.styleError("dim", await describeUnfinished(service, parsed, interrupted.session_id)));
   }
   return 0;
 }
@@ -68,7 +73,9 @@ async function showActive({ parsed, terminal, service, isJson }: ControlCall): P
 async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
   const sessionId = textOption(parsed, "session") ?? "";
   const limit = readLimit(parsed);
-  const { queued } = await findSession(service, sessionId, parsed);
+  const details = await findSession(service, sessionId, parsed);
+  const { queued } = details;
+  const liveState = await nameLiveState(service, details);
   const items: Run[] = [];
   let next: string | undefined;
   do {
@@ -84,7 +91,7 @@ async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Pro
   }
   const rows = [
     ...queued.map(({ run_id, created_at, agent = "" }) => ["queued", formatAge(created_at), agent, run_id]),
-    ...items.map((run) => [describeStatus(run), formatAge(run.started_at), run.agent ?? "", run.run_id]),
+    ...items.map((run) => [describeStatus(run, liveState), formatAge(run.started_at), run.agent ?? "", run.run_id]),
   ];
   await terminal.write(formatTable(["STATUS", "AGE", "AGENT", "RUN"], rows, terminal));
   if (rows.length === 0) terminal.warn("the session has no runs");

@@ -9,7 +9,7 @@ import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { encodeFrame, readOutputDialect } from "./run-tail.ts";
-import { describeNextCommand } from "./run-sessions.ts";
+import { describeNextCommand, describeUnfinished } from "./run-sessions.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 
@@ -18,10 +18,14 @@ const MAX_PAUSE_MS = 3000;
 const MIN_SPEED = 0.01;
 const MAX_REPORTED = 20;
 
-/** A frame to show, or why it cannot be read. */
+/** Exit code of a replay that ends before its run. */
+const UNFINISHED = 3;
+
+/** A frame to show, or why it cannot be read; after the last frame of a session, what to say if its run has not ended. */
 type ReplayFrame =
   | { readonly text: string; readonly dialect: Dialect; readonly line?: number }
-  | { readonly text?: never; readonly line: number; readonly reason: string };
+  | { readonly text?: never; readonly line: number; readonly reason: string }
+  | { readonly text?: never; readonly line?: never; readonly describeUnfinished: () => Promise<string> };
 
 /** Resolves when the next frame may be shown; false if the user ended the replay. */
 type WaitForFrame = (time: number | undefined, signal: AbortSignal) => Promise<boolean>;
@@ -38,11 +42,18 @@ export async function runReplay(parsed: ParsedCommand, terminal: Terminal): Prom
   const wait: WaitForFrame = keys === undefined ? createPacer(speed ?? 1) : (_, signal) => keys.next(signal);
   let rejected = 0;
   let isEnded = false;
+  let isUnfinished = false;
   const isStopped = await explainErrors(async () =>
     untilStopped(async (signal) => {
       const player = new FramePlayer(output, terminal);
       for await (const frame of readFrames(parsed, terminal, signal)) {
         if (signal.aborted) break;
+        if ("describeUnfinished" in frame) {
+          isUnfinished = player.isRunOpen;
+          await player.end();
+          if (isUnfinished) terminal.warn(await frame.describeUnfinished());
+          continue;
+        }
         if (frame.text === undefined) {
           rejected++;
           if (rejected <= MAX_REPORTED) terminal.warn(`line ${frame.line}: ${cutColumns(frame.reason, 500)}`);
@@ -60,6 +71,7 @@ export async function runReplay(parsed: ParsedCommand, terminal: Terminal): Prom
   );
   if (rejected > MAX_REPORTED) terminal.warn(`${rejected - MAX_REPORTED} more frames rejected`);
   if (isStopped || isEnded) return STOPPED;
+  if (isUnfinished) return UNFINISHED;
   return rejected > 0 ? 1 : 0;
 }
 
@@ -96,6 +108,7 @@ async function* readFrames(
     );
   for await (const frames of service.openFrames(name, { dialect: "loom", follow: false, signal }))
     for (const { text } of frames) yield { text, dialect: DIALECTS.loom };
+  yield { describeUnfinished: () => describeUnfinished(service, parsed, name) };
 }
 
 async function* readRecorded(parsed: ParsedCommand, terminal: Terminal): AsyncGenerator<ReplayFrame> {
@@ -111,6 +124,7 @@ class FramePlayer {
   readonly #screen: SessionScreen;
   #decoder: ReturnType<Dialect["createDecoder"]> | undefined;
   #converter: StreamConverter | undefined;
+  #isRunOpen = false;
 
   constructor(output: Dialect | undefined, terminal: Terminal) {
     this.#output = output;
@@ -118,10 +132,17 @@ class FramePlayer {
     this.#screen = new SessionScreen(terminal);
   }
 
+  /** The last run has not ended. */
+  get isRunOpen(): boolean {
+    return this.#isRunOpen;
+  }
+
   /** Returns when the frame happened, and a function that shows it. */
   prepare(text: string, from: Dialect): { readonly time: number | undefined; readonly show: () => Promise<void> } {
     this.#decoder ??= from.createDecoder();
     const { records } = this.#decoder.decode(text);
+    for (const { event } of records)
+      if (event.type === "run_start" || event.type === "run_end") this.#isRunOpen = event.type === "run_start";
     const time = records[0]?.envelope.ts;
     const output = this.#output;
     return {

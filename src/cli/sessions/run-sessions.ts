@@ -4,7 +4,7 @@ import { finished } from "node:stream/promises";
 import { createInterface } from "node:readline/promises";
 import type { EventOf } from "../../protocol/index.ts";
 import type { ForkedSession, Run, Session, SessionDetails } from "../../server/api/shapes.generated.ts";
-import { CliError, type ParsedCommand, quoteGiven, quoteOption, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
 import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { readChunks } from "../read-chunks.ts";
@@ -125,13 +125,47 @@ async function showSession({ parsed, service, terminal, isJson, sessionId }: Ses
   const width = Math.max(...rows.map(([name]) => name.length));
   for (const [name, value] of rows) await terminal.write(`${name.padEnd(width)}  ${cleanText(value)}\n`);
   if (details.runs.length === 0) return 0;
-  const runs = details.runs.map((run) => [describeStatus(run), formatAge(run.started_at), run.agent ?? "", run.run_id]);
+  const liveState = await nameLiveState(service, details);
+  const runs = details.runs.map((run) => [
+    describeStatus(run, liveState),
+    formatAge(run.started_at),
+    run.agent ?? "",
+    run.run_id,
+  ]);
   await terminal.write(`\n${formatTable(["STATUS", "AGE", "AGENT", "RUN"], runs, terminal)}`);
   return 0;
 }
 
+/** What the live run of a session does. */
+type LiveState = "live" | "waits" | "interrupted";
+
+/** `interrupted`: the process of the run ended, and no other has continued it. */
+export async function nameLiveState(service: SessionService, details: SessionDetails): Promise<LiveState> {
+  const { session_id, is_busy, is_orphan = false } = details;
+  if (is_busy && (await service.listApprovals(session_id)).length > 0) return "waits";
+  return is_orphan ? "interrupted" : "live";
+}
+
+/** Says why the latest run of a session has not ended, and how to see or continue it. */
+export async function describeUnfinished(
+  service: SessionService,
+  parsed: ParsedCommand,
+  sessionId: string,
+): Promise<string> {
+  const word = quoteWord(sessionId);
+  const state = await nameLiveState(service, await findSession(service, sessionId, parsed));
+  if (state === "waits")
+    return `the run waits for approval; to decide: ${describeNextCommand(parsed, `approve ${word}`)}`;
+  if (state === "live") return `the run is live; to follow it: ${describeNextCommand(parsed, `tail ${word}`)}`;
+  const how = service.isRemote
+    ? "the server continues it if it has its agent"
+    : `to continue it: ${await describeLocalResume(service, parsed, sessionId)}`;
+  return `the run is interrupted, because its process ended; ${how}`;
+}
+
 /** The status of a run, with the cause if it failed: `error (stream_cut)`. */
-export function describeStatus({ status, code }: Pick<Run, "status" | "code">): string {
+export function describeStatus({ status, code }: Pick<Run, "status" | "code">, live: LiveState = "live"): string {
+  if (status === "live") return live;
   return code === undefined || code === status ? status : `${status} (${code})`;
 }
 

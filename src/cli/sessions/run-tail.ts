@@ -8,7 +8,7 @@ import { readModes } from "../run/read-run-options.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
-import { findSession } from "./run-sessions.ts";
+import { describeUnfinished, findSession } from "./run-sessions.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 
@@ -27,6 +27,7 @@ export async function runTail(parsed: ParsedCommand, terminal: Terminal): Promis
     const say = (text: string): void => (screen === undefined ? terminal.warn(text) : screen.line(text));
     const onInterruption = (message: string | undefined): void =>
       say(message === undefined ? "connected again" : `connection lost (${message}); connecting again`);
+    if (session.is_orphan === true) say(await describeUnfinished(service, parsed, sessionId));
     await untilStopped(async (signal) => {
       const decoder = LOOM_DECODING.createDecoder();
       const request = { dialect: dialect?.name ?? "loom", modes, after: cursor, follow: true, signal, onInterruption };

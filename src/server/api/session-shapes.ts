@@ -136,6 +136,11 @@ export const SESSION_SHAPES = {
       "最近的运行，最新的在前，最多 20 条",
     ),
     is_busy: required(boolean, "Whether a run is live or a message is queued", "是否有正在进行的运行或排队的消息"),
+    is_orphan: optional(
+      boolean,
+      "True if no process executes the live run: its process ended, or the run waits for an answer",
+      "没有进程在执行正在进行的运行时为 true：其进程已结束，或运行在等待答复",
+    ),
     queued: required(
       listOf(objectOf(QUEUED_FIELDS)),
       "Queued messages, next first, at most 20",

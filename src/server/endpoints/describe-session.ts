@@ -50,10 +50,14 @@ export async function readSessionDetails(log: Log, info: SessionInfo): Promise<S
     .filter(({ kind }) => kind === "enqueue")
     .map(describeQueued)
     .filter(({ run_id }) => !started.has(run_id));
+  const isLive = runs[0]?.status === "live";
+  // Read again: a process may have taken the session since.
+  const isOrphan = isLive && info.holder === undefined && (await log.getSession(sessionId))?.holder === undefined;
   return {
     ...describeSession(info),
     runs: runs.map(describeRun),
-    is_busy: runs[0]?.status === "live" || waiting.length > 0,
+    is_busy: isLive || waiting.length > 0,
+    ...(isOrphan ? { is_orphan: true } : {}),
     queued: waiting.slice(0, MAX_QUEUED),
   };
 }
