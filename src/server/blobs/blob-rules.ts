@@ -1,10 +1,12 @@
 /** Rules that every blob store follows: IDs, names, media types, limits and counting. */
 import { createHash } from "node:crypto";
 import { LoomError } from "../../protocol/index.ts";
+import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
 import type { BlobLimits, PutBlobOptions } from "./blob-store.ts";
 
 const DEFAULT_SESSION_BLOBS = 1000;
 const DEFAULT_UPLOADS = 16;
+const DEFAULT_WAIT_MS = 60_000;
 export const DEFAULT_MEMORY_BYTES = 256 * 1024 * 1024;
 
 const MAX_NAME = 255;
@@ -94,27 +96,34 @@ export class BlobCounter {
   }
 }
 
-/** Limits the concurrent uploads of all sessions. */
+/**
+ * Limits the concurrent uploads of all sessions; more wait. Clients may be slow, so files of tools and forks have separate
+ * slots.
+ */
 export class Uploads {
-  readonly #max: number;
-  #count = 0;
+  readonly #limits: Required<Pick<BlobLimits, "maxUploads" | "uploadWaitMs">>;
+  readonly #ofClients: ConcurrencyLimit;
+  readonly #ofServer: ConcurrencyLimit;
 
-  constructor({ maxUploads = DEFAULT_UPLOADS }: Pick<BlobLimits, "maxUploads">) {
-    this.#max = maxUploads;
+  constructor({ maxUploads = DEFAULT_UPLOADS, uploadWaitMs = DEFAULT_WAIT_MS }: BlobLimits) {
+    this.#limits = { maxUploads, uploadWaitMs };
+    this.#ofClients = new ConcurrencyLimit(maxUploads);
+    this.#ofServer = new ConcurrencyLimit(maxUploads);
   }
 
-  /** Throws `too_many_open`. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#count >= this.#max)
-      throw new LoomError("too_many_open", `${this.#count} uploads are already in progress; try again later`, {
-        limit: this.#max,
-      });
-    this.#count += 1;
-    try {
-      return await work();
-    } finally {
-      this.#count -= 1;
-    }
+  /** Throws `too_many_open` if no slot is free in time, and the reason of the signal. */
+  async run<T>({ signal, isFromClient = false }: PutBlobOptions, work: () => Promise<T>): Promise<T> {
+    const { maxUploads: limit, uploadWaitMs } = this.#limits;
+    const waiting = new AbortController();
+    const timer = setTimeout(() => {
+      const message = `${limit} uploads have been in progress for ${uploadWaitMs} ms; try again later`;
+      waiting.abort(new LoomError("too_many_open", message, { limit }));
+    }, uploadWaitMs);
+    const either = signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal]);
+    const release = await (isFromClient ? this.#ofClients : this.#ofServer)
+      .enter(either)
+      .finally(() => clearTimeout(timer));
+    return work().finally(release);
   }
 }
 

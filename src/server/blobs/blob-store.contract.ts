@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { isLoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { BlobLimits, BlobStore, ByteRange } from "./blob-store.ts";
 
 const PNG = { mediaType: "image/png" };
@@ -129,16 +129,36 @@ export function testBlobStore(open: (limits: BlobLimits) => Promise<BlobStore>):
     expect(await store.list("s")).toEqual([]);
   });
 
-  it("limits concurrent uploads", async () => {
-    const gate = Promise.withResolvers<void>();
-    const slow = async function* (): AsyncGenerator<Uint8Array> {
-      await gate.promise;
-      yield bytes(7);
+  it("lets uploads wait for others, but not the files of tools and forks for slow clients", async () => {
+    const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
+    const slow = async function* (index: number): AsyncGenerator<Uint8Array> {
+      await gates[index]?.promise;
+      yield bytes(7 + index);
     };
-    const going = [1, 2, 3].map(() => store.put("s", slow(), PNG));
-    expect(await codeOf(store.put("s", [bytes(1)], PNG))).toBe("too_many_open");
-    gate.resolve();
+    const going = gates.map((_, index) => store.put("s", slow(index), { ...PNG, isFromClient: true }));
+    expect(await codeOf(store.put("other", [bytes(1)], PNG))).toBe("none");
+    const aborting = new AbortController();
+    const aborted = codeOf(store.put("s", [bytes(2)], { ...PNG, isFromClient: true, signal: aborting.signal }));
+    aborting.abort(new LoomError("cancelled", "The upload was aborted"));
+    expect(await aborted).toBe("cancelled");
+    const waiting = codeOf(store.put("s", [bytes(1)], { ...PNG, isFromClient: true }));
+    gates[1]?.resolve();
+    expect(await waiting).toBe("none");
+    for (const gate of gates) gate.resolve();
     await Promise.all(going);
-    expect(await codeOf(store.put("s", [bytes(1)], PNG))).toBe("none");
+  });
+
+  it("limits how long an upload waits", async () => {
+    const impatient = await open({ ...limits, maxUploads: 1, uploadWaitMs: 20 });
+    const gate = Promise.withResolvers<Uint8Array>();
+    const slow = async function* (): AsyncGenerator<Uint8Array> {
+      yield await gate.promise;
+    };
+    const going = impatient.put("s", slow(), PNG);
+    expect(await codeOf(impatient.put("s", [bytes(1)], PNG))).toBe("too_many_open");
+    gate.resolve(bytes(7));
+    await going;
+    expect(await codeOf(impatient.put("s", [bytes(1)], PNG))).toBe("none");
+    await impatient.close();
   });
 }

@@ -31,6 +31,8 @@ export interface PutBlobOptions {
   readonly name?: string | undefined;
   /** Aborts the upload. */
   readonly signal?: AbortSignal | undefined;
+  /** The bytes arrive from a client, which may be slow; see `maxUploads`. Default: false. */
+  readonly isFromClient?: boolean | undefined;
   /** Called when all bytes have arrived, serialized with `deleteSession`; a rejection rejects the upload. */
   readonly confirm?: (() => Promise<void>) | undefined;
   /**
@@ -54,8 +56,10 @@ export interface BlobLimits {
   readonly maxSessionBlobBytes: number;
   /** Maximum blobs of one session. Default: 1,000. Code `blobs_full`. */
   readonly maxSessionBlobs?: number;
-  /** Maximum concurrent uploads. Default: 16. Code `too_many_open`. */
+  /** Maximum concurrent uploads of clients, and as many of tools and forks; more wait. Default: 16. */
   readonly maxUploads?: number;
+  /** How long an upload waits for others, in milliseconds. Default: 60,000. Code `too_many_open`. */
+  readonly uploadWaitMs?: number;
   /** Maximum bytes of all sessions in a memory store. Default: 256 MiB. Code `blobs_full`. */
   readonly maxMemoryBytes?: number;
 }

@@ -18,6 +18,12 @@ interface StoredBlob {
   readonly bytes: Uint8Array;
 }
 
+interface SessionBlobs {
+  readonly blobs: Map<string, StoredBlob>;
+  /** Size of all blobs. */
+  bytes: number;
+}
+
 /** Creates a blob store in memory; its content is lost when the process ends. `SERVER_LIMITS` has default limits. */
 export function createMemoryBlobStore(limits: BlobLimits): BlobStore {
   return new MemoryBlobStore(limits);
@@ -26,7 +32,7 @@ export function createMemoryBlobStore(limits: BlobLimits): BlobStore {
 class MemoryBlobStore implements BlobStore {
   readonly #limits: BlobLimits;
   readonly #uploads: Uploads;
-  readonly #sessions = new Map<string, Map<string, StoredBlob>>();
+  readonly #sessions = new Map<string, SessionBlobs>();
   #bytes = 0;
 
   constructor(limits: BlobLimits) {
@@ -41,7 +47,7 @@ class MemoryBlobStore implements BlobStore {
   ): Promise<BlobInfo> {
     const name = readBlobName(options.name);
     const mediaType = readMediaType(options.mediaType);
-    return this.#uploads.run(async () => {
+    return this.#uploads.run(options, async () => {
       const counter = new BlobCounter(this.#limits);
       const chunks: Uint8Array[] = [];
       for await (const chunk of readUntilAborted(bytes, options)) {
@@ -52,10 +58,10 @@ class MemoryBlobStore implements BlobStore {
       const blobId = counter.finish();
       const info = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
       await confirmPut(options);
-      const blobs = this.#sessions.get(sessionId) ?? new Map<string, StoredBlob>();
+      const { blobs, bytes: used } = this.#get(sessionId);
       if (!blobs.has(blobId)) {
-        assertRoom({ count: blobs.size, bytes: sumBytes(blobs) }, info.bytes, this.#limits);
-        await options.reserve?.({ blobs: blobs.size + 1, bytes: sumBytes(blobs) + info.bytes });
+        assertRoom({ count: blobs.size, bytes: used }, info.bytes, this.#limits);
+        await options.reserve?.({ blobs: blobs.size + 1, bytes: used + info.bytes });
       }
       return this.#add({ info, bytes: Buffer.concat(chunks) });
     });
@@ -63,10 +69,10 @@ class MemoryBlobStore implements BlobStore {
 
   #add(stored: StoredBlob): BlobInfo {
     const { sessionId, blobId, bytes } = stored.info;
-    const blobs = this.#sessions.get(sessionId) ?? new Map<string, StoredBlob>();
-    const existing = blobs.get(blobId);
+    const session = this.#get(sessionId);
+    const existing = session.blobs.get(blobId);
     if (existing !== undefined) return existing.info;
-    assertRoom({ count: blobs.size, bytes: sumBytes(blobs) }, bytes, this.#limits);
+    assertRoom({ count: session.blobs.size, bytes: session.bytes }, bytes, this.#limits);
     const { maxMemoryBytes = DEFAULT_MEMORY_BYTES } = this.#limits;
     if (this.#bytes + bytes > maxMemoryBytes)
       throw new LoomError(
@@ -77,12 +83,18 @@ class MemoryBlobStore implements BlobStore {
         },
       );
     this.#bytes += bytes;
-    this.#sessions.set(sessionId, blobs.set(blobId, stored));
+    session.bytes += bytes;
+    session.blobs.set(blobId, stored);
+    this.#sessions.set(sessionId, session);
     return stored.info;
   }
 
+  #get(sessionId: string): SessionBlobs {
+    return this.#sessions.get(sessionId) ?? { blobs: new Map(), bytes: 0 };
+  }
+
   async get(sessionId: string, blobId: string): Promise<BlobInfo | undefined> {
-    return this.#sessions.get(sessionId)?.get(blobId)?.info;
+    return this.#get(sessionId).blobs.get(blobId)?.info;
   }
 
   async read(
@@ -90,7 +102,7 @@ class MemoryBlobStore implements BlobStore {
     blobId: string,
     range?: ByteRange,
   ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
-    const stored = this.#sessions.get(sessionId)?.get(blobId);
+    const stored = this.#get(sessionId).blobs.get(blobId);
     if (stored === undefined) throw unknownBlob(sessionId, blobId);
     // Copied because the reader may change the bytes.
     const part = Uint8Array.from(range === undefined ? stored.bytes : stored.bytes.subarray(range.start, range.end));
@@ -104,11 +116,11 @@ class MemoryBlobStore implements BlobStore {
   }
 
   async list(sessionId: string): Promise<readonly BlobInfo[]> {
-    return [...(this.#sessions.get(sessionId)?.values() ?? [])].map(({ info }) => info);
+    return [...this.#get(sessionId).blobs.values()].map(({ info }) => info);
   }
 
   async deleteSession(sessionId: string): Promise<void> {
-    this.#bytes -= sumBytes(this.#sessions.get(sessionId) ?? new Map());
+    this.#bytes -= this.#get(sessionId).bytes;
     this.#sessions.delete(sessionId);
   }
 
@@ -116,10 +128,4 @@ class MemoryBlobStore implements BlobStore {
     this.#sessions.clear();
     this.#bytes = 0;
   }
-}
-
-function sumBytes(blobs: ReadonlyMap<string, StoredBlob>): number {
-  let sum = 0;
-  for (const { info } of blobs.values()) sum += info.bytes;
-  return sum;
 }

@@ -48,6 +48,19 @@ describe("folder blob store", () => {
     expect(await readdir(join(path, "unfinished"))).toEqual([]);
   });
 
+  it("does not measure the stored files again for each upload", async () => {
+    const path = nextFolder();
+    const store = await openBlobStore(path, { maxBlobBytes: 10, maxSessionBlobBytes: 20 });
+    const { blobId } = await store.put("s", [new Uint8Array(4)], { mediaType: "a/b" });
+    const [session = ""] = (await readdir(path)).filter((name) => name !== "unfinished");
+    // Only a store that reads the size of the file again notices it.
+    await writeFile(join(path, session, blobId, "bytes"), "x".repeat(100));
+    for (const size of [5, 6]) await store.put("s", [new Uint8Array(size)], { mediaType: "a/b" });
+    const more = store.put("s", [new Uint8Array(7)], { mediaType: "a/b" });
+    await expect(more).rejects.toMatchObject({ code: "blobs_full" });
+    await store.close();
+  });
+
   it("is shared between processes, including limits", async () => {
     const path = nextFolder();
     const limits = { maxBlobBytes: 10, maxSessionBlobBytes: 10 };

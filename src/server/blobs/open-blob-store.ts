@@ -44,6 +44,8 @@ const ABANDONED_MS = 24 * 60 * 60 * 1000;
  */
 const CHECK_VALID_MS = 60_000;
 const MAX_REMEMBERED_CHECKS = 10_000;
+/** How long counted blobs are trusted while this process adds others: another one may add a blob in the same moment. */
+const COUNT_VALID_MS = 60_000;
 /** Sessions whose usage is cached. */
 const MAX_CACHED_USAGES = 1000;
 
@@ -58,7 +60,9 @@ export async function openBlobStore(folder: string, limits: BlobLimits): Promise
 }
 
 interface SessionUsage {
+  /** Time of the folder's last change. */
   readonly changedAt: bigint;
+  readonly countedAt: number;
   readonly count: number;
   readonly bytes: number;
 }
@@ -96,7 +100,7 @@ class FolderBlobStore implements BlobStore {
   ): Promise<BlobInfo> {
     const name = readBlobName(options.name);
     const mediaType = readMediaType(options.mediaType);
-    return this.#uploads.run(async () => {
+    return this.#uploads.run(options, async () => {
       const unfinished = this.#nameUnfinished();
       try {
         await translateErrors(unfinished, () => mkdir(unfinished, PRIVATE));
@@ -132,7 +136,7 @@ class FolderBlobStore implements BlobStore {
     if (known !== undefined) return known;
     const folder = this.#folderOf(sessionId);
     await mkdir(folder, PRIVATE);
-    const { count, bytes } = await this.#measureUsage(sessionId);
+    const { count, bytes, countedAt } = await this.#measureUsage(sessionId);
     assertRoom({ count, bytes }, info.bytes, this.#limits);
     await reserve?.({ blobs: count + 1, bytes: bytes + info.bytes });
     try {
@@ -143,6 +147,9 @@ class FolderBlobStore implements BlobStore {
       if (other === undefined) throw error;
       return other;
     }
+    // Counting again after each upload would make many uploads quadratic.
+    const { mtimeNs: changedAt } = await stat(folder, { bigint: true });
+    this.#usages.set(sessionId, { changedAt, countedAt, count: count + 1, bytes: bytes + info.bytes });
     await syncFolder(folder);
     await syncFolder(this.#folder);
     return info;
@@ -260,16 +267,16 @@ class FolderBlobStore implements BlobStore {
     await this.#digests.close();
   }
 
-  /** Counts again only if the folder has changed, because other processes may write to it. */
+  /** Counts again only if another process has changed the folder, or after a minute. */
   async #measureUsage(sessionId: string): Promise<SessionUsage> {
     const folder = this.#folderOf(sessionId);
     const { mtimeNs: changedAt } = await stat(folder, { bigint: true });
     const known = this.#usages.get(sessionId);
-    if (known?.changedAt === changedAt) return known;
+    if (known?.changedAt === changedAt && performance.now() - known.countedAt < COUNT_VALID_MS) return known;
     const blobs = (await readdir(folder)).filter(isBlobId);
     let bytes = 0;
     for (const blobId of blobs) bytes += (await stat(join(folder, blobId, BYTES)).catch(ignoreMissing))?.size ?? 0;
-    const usage = { changedAt, count: blobs.length, bytes };
+    const usage = { changedAt, countedAt: performance.now(), count: blobs.length, bytes };
     this.#usages.set(sessionId, usage);
     return usage;
   }

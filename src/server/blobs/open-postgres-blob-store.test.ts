@@ -47,6 +47,22 @@ describe.skipIf(NO_POSTGRES !== undefined)("blobs in PostgreSQL", () => {
     expect(await db.read("SELECT 1 FROM @.blob_chunks")).toEqual([]);
   });
 
+  it("does not count the stored blobs again for each upload", async () => {
+    const db = await connect();
+    const store = await openPostgresBlobStore(db, { maxBlobBytes: 10, maxSessionBlobBytes: 20 });
+    const put = async (size: number) => store.put("s", [new Uint8Array(size)], { mediaType: "a/b" });
+    await put(4);
+    // Only a store that reads the row again notices it.
+    await db.write("UPDATE @.blobs SET bytes = 100", []);
+    for (const size of [5, 6]) await put(size);
+    await expect(put(7)).rejects.toThrow(expect.objectContaining({ code: "blobs_full" }));
+    // Sessions of older versions have no row.
+    await db.write("DELETE FROM @.blob_usage", []);
+    await expect(put(1)).rejects.toThrow(expect.objectContaining({ code: "blobs_full" }));
+    await store.deleteSession("s");
+    for (const size of [8, 9]) await put(size);
+  });
+
   it("returns no damaged blob, and replaces it by the same bytes", async () => {
     const db = await connect();
     const store = await openPostgresBlobStore(db, LIMITS);

@@ -50,7 +50,11 @@ CREATE TABLE @.blobs (
 -- Compressed images do not get smaller.
 ALTER TABLE @.blob_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 `;
-export const BLOBS_FORMAT: PostgresFormat = { name: "blobs", migrations: [VERSION_1] };
+/** What a session has, so that an upload need not count. A session without a row is counted once. */
+const VERSION_2 = `
+CREATE TABLE @.blob_usage (session text COLLATE "C" PRIMARY KEY, count bigint NOT NULL, bytes bigint NOT NULL);
+`;
+export const BLOBS_FORMAT: PostgresFormat = { name: "blobs", migrations: [VERSION_1, VERSION_2] };
 
 const CHUNK_BYTES = 256 * 1024;
 const CHECK_VALID_MS = 60_000;
@@ -58,6 +62,10 @@ const MAX_REMEMBERED_CHECKS = 10_000;
 
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('loom blobs ' || $1, 0))";
 const FIND = "SELECT * FROM @.blobs WHERE session = $1 AND blob_id = $2";
+const USAGE = "SELECT count, bytes FROM @.blob_usage WHERE session = $1";
+const COUNT = `INSERT INTO @.blob_usage (session, count, bytes)
+  SELECT $1, count(*), coalesce(sum(bytes), 0)::bigint FROM @.blobs WHERE session = $1 RETURNING count, bytes`;
+const ADD_USAGE = "UPDATE @.blob_usage SET count = count + $2, bytes = bytes + $3 WHERE session = $1";
 const DELETE_UPLOAD = "DELETE FROM @.blob_chunks WHERE upload = $1";
 const IS_UNUSED = "NOT EXISTS (SELECT 1 FROM @.blobs b WHERE b.upload = c.upload)";
 /** Keeps the chunks of a blob that was stored although the answer to the commit was lost. */
@@ -71,6 +79,11 @@ interface BlobRow {
   readonly name: string | null;
   readonly bytes: number;
   readonly created_at: number;
+}
+
+interface StoredUsage {
+  readonly count: number;
+  readonly bytes: number;
 }
 
 /** Creates the tables if they do not exist. The caller closes the database. */
@@ -103,7 +116,7 @@ class PostgresBlobStore implements BlobStore {
   ): Promise<BlobInfo> {
     const name = readBlobName(options.name);
     const mediaType = readMediaType(options.mediaType);
-    return this.#uploads.run(async () => {
+    return this.#uploads.run(options, async () => {
       const upload = randomUUID();
       try {
         const counter = new BlobCounter(this.#limits);
@@ -164,11 +177,10 @@ class PostgresBlobStore implements BlobStore {
         if (known.upload === upload || (await this.#isIntact(known))) return known;
         await query(DELETE_UPLOAD, [known.upload]);
         await query("DELETE FROM @.blobs WHERE upload = $1", [known.upload]);
+        await query(ADD_USAGE, [session, -1, -known.bytes]);
       }
-      const [used = { count: 0, bytes: 0 }] = await query<{ readonly count: number; readonly bytes: number }>(
-        "SELECT count(*) AS count, coalesce(sum(bytes), 0)::bigint AS bytes FROM @.blobs WHERE session = $1",
-        [session],
-      );
+      const [counted] = await query<StoredUsage>(USAGE, [session]);
+      const used = counted ?? (await query<StoredUsage>(COUNT, [session]))[0] ?? { count: 0, bytes: 0 };
       assertRoom(used, info.bytes, this.#limits);
       await options.reserve?.({ blobs: used.count + 1, bytes: used.bytes + info.bytes });
       const [added] = await query<BlobRow>(
@@ -176,6 +188,7 @@ class PostgresBlobStore implements BlobStore {
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *`,
         [session, blobId, upload, mediaType, name ?? null, info.bytes, createdAt],
       );
+      await query(ADD_USAGE, [session, 1, info.bytes]);
       return added as BlobRow;
     });
   }
@@ -232,6 +245,7 @@ class PostgresBlobStore implements BlobStore {
         DELETE FROM @.blob_chunks WHERE upload IN (SELECT upload FROM gone)`,
         [session],
       );
+      await query("DELETE FROM @.blob_usage WHERE session = $1", [session]);
     });
   }
 

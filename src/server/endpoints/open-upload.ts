@@ -30,5 +30,6 @@ export async function openUpload(core: ServerCore, caller: Caller, session: stri
     if ((await core.log.getSession(session))?.incarnation !== incarnation)
       throw new LoomError("unknown_session", `Session "${session}" was deleted`, { session_id: session });
   };
-  return (bytes, about) => blobs.put(session, bytes, { ...about, confirm, reserve: reserveIn(core.log, session) });
+  const reserve = reserveIn(core.log, session);
+  return (bytes, about) => blobs.put(session, bytes, { ...about, isFromClient: true, confirm, reserve });
 }
