@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openKnowledgeBase } from "../../src/context/index.ts";
+import { resolveLimits } from "../../src/context/knowledge-base/knowledge-base-options.ts";
+import { PdfReader } from "../../src/context/knowledge-base/read-pdf.ts";
 import { writePdf } from "./write-pdf.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-pdf-"));
@@ -64,4 +66,26 @@ it.each([
   const { failed } = await base.add(writeBomb());
   expect(failed).toMatchObject([{ code }]);
   expect(failed[0]?.message).toContain(message);
+});
+
+it.each(["intact", "damaged"] as const)("limits the size to which %s streams of a PDF expand", async (kind) => {
+  const bytes = writePdf("x", undefined, 100_000, kind);
+  expect(bytes.length).toBeLessThan(50_000);
+  await using base = await openKnowledgeBase(":memory:", { maxPdfExpandedBytes: 1_000_000 });
+  await expect(base.addBytes({ uri: "bomb.pdf", bytes })).rejects.toMatchObject({
+    code: "document_too_large",
+    details: { limit: 1_000_000 },
+  });
+  const small = writePdf("The turbine is oiled twice a year", undefined, 1, kind);
+  expect(await base.addBytes({ uri: "small.pdf", bytes: small })).toMatchObject({ outcome: "added" });
+});
+
+it("starts no thread for a PDF after it is closed", async () => {
+  const reader = new PdfReader(resolveLimits({ maxPdfCharacters: 1e9 }));
+  const bytes = writePdf("word and word again", undefined, 200_000);
+  const reads = Promise.allSettled([reader.read(bytes, undefined), reader.read(writePdf("text"), undefined)]);
+  await reader.close();
+  const closed = { code: "store_closed" };
+  expect(await reads).toMatchObject([{ reason: closed }, { reason: closed }]);
+  await expect(reader.read(writePdf("text"), undefined)).rejects.toMatchObject(closed);
 });

@@ -1,9 +1,10 @@
 /** Writes a minimal PDF with one line of text per page. */
+import { deflateSync } from "node:zlib";
 
 /**
  * Returns a PDF with Latin text, with Chinese text through a character map, or without text, on any number of pages.
  */
-export function writePdf(text: string, title?: string, times = 1): Buffer {
+export function writePdf(text: string, title?: string, times = 1, compress?: "intact" | "damaged"): Buffer {
   const isLatin = /^[\x20-\x7e]*$/.test(text);
   const shown = isLatin ? `(${text.replaceAll(/[()\\]/g, "\\$&")})` : `<${toHex(text)}>`;
   const content = text === "" ? "" : `BT /F1 24 Tf 50 700 Td ${shown} Tj ET\n`.repeat(times);
@@ -14,7 +15,7 @@ export function writePdf(text: string, title?: string, times = 1): Buffer {
     "<< /Type /Catalog /Pages 2 0 R >>",
     "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
     "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-    writeStream(content),
+    compress === undefined ? writeStream(content) : writeCompressed(content, compress),
     font,
     "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 1000 >>",
     writeStream(
@@ -38,6 +39,13 @@ export function writePdf(text: string, title?: string, times = 1): Buffer {
 
 function writeStream(content: string): string {
   return `<< /Length ${content.length} >>\nstream\n${content}\nendstream`;
+}
+
+/** The checksum at the end of a damaged stream is wrong; readers of PDFs do not mind. */
+function writeCompressed(content: string, kind: "intact" | "damaged"): string {
+  const bytes = deflateSync(content);
+  if (kind === "damaged") bytes.writeUInt32BE(0, bytes.length - 4);
+  return `<< /Filter /FlateDecode /Length ${bytes.length} >>\nstream\n${bytes.toString("latin1")}\nendstream`;
 }
 
 function toHex(text: string): string {

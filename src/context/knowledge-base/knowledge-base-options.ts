@@ -11,6 +11,8 @@ export interface KnowledgeBaseOptions {
   readonly maxPdfPages?: number;
   /** Maximum characters of text in a PDF; code `document_too_large`. Default: 10,000,000. */
   readonly maxPdfCharacters?: number;
+  /** Maximum bytes of the compressed streams of a PDF, expanded; without images. Code `document_too_large`. Default: 64 MiB. */
+  readonly maxPdfExpandedBytes?: number;
   /** Maximum memory for reading a PDF, in bytes; code `document_too_large`. Default: 512 MiB. */
   readonly maxPdfMemoryBytes?: number;
   /** Maximum time for reading a PDF, in milliseconds; code `unreadable_document`. Default: 30,000. */
@@ -52,6 +54,7 @@ const DEFAULTS: KnowledgeBaseLimits = {
   maxDocumentBytes: 10 * 1024 * 1024,
   maxPdfPages: 5000,
   maxPdfCharacters: 10_000_000,
+  maxPdfExpandedBytes: 64 * 1024 * 1024,
   maxPdfMemoryBytes: 512 * 1024 * 1024,
   maxPdfMs: 30_000,
   maxDocuments: 200_000,

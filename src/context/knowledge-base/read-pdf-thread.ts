@@ -2,14 +2,17 @@
  * The thread that reads PDFs. It may block, use much memory and be terminated at any time without affecting the
  * process. The package that parses PDFs is optional and loaded for the first PDF.
  */
+import { Buffer } from "node:buffer";
 import { parentPort } from "node:worker_threads";
+import { constants, createInflate } from "node:zlib";
 import { LoomError, toPlainError } from "../../protocol/loom-error.ts";
 import type { PdfResponse, PdfRequest, PdfText } from "./read-pdf.ts";
 
 const MAX_TITLE = 500;
 
-async function read({ bytes, maxPages, maxCharacters }: PdfRequest): Promise<PdfText> {
+async function read({ bytes, maxPages, maxCharacters, maxExpandedBytes }: PdfRequest): Promise<PdfText> {
   const { getDocumentProxy, getMeta } = await load();
+  await assertExpansion(bytes, maxExpandedBytes);
   // 0 disables console output.
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
   try {
@@ -46,6 +49,57 @@ async function read({ bytes, maxPages, maxCharacters }: PdfRequest): Promise<Pdf
     // Not awaited: it can take long for a long page, and the thread is terminated anyway.
     void pdf.loadingTask.destroy().catch(() => undefined);
   }
+}
+
+/**
+ * Throws `document_too_large` if the compressed streams expand to more than `limit` bytes. A small file can contain a text
+ * that takes minutes to parse. Images are not read, and streams with other filters are left to the limits of time and
+ * memory.
+ */
+async function assertExpansion(bytes: Uint8Array, limit: number): Promise<void> {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  let room = limit;
+  for (let at = file.indexOf(STREAM); at !== -1; at = file.indexOf(STREAM, at + STREAM.length)) {
+    let start = at + STREAM.length;
+    if (file[start] === CARRIAGE_RETURN) start++;
+    if (file[start] === LINE_FEED) start++;
+    if (!isDeflated(file, start) || isImage(file, at)) continue;
+    room -= await measureStream(file.subarray(start), room);
+    if (room < 0) throw new LoomError("document_too_large", `The PDF expands to more than ${limit} bytes`, { limit });
+  }
+}
+
+const STREAM = "stream";
+const CARRIAGE_RETURN = 13;
+const LINE_FEED = 10;
+const DEFLATE = 8;
+/** Bytes before a stream in which its dictionary is searched. */
+const MAX_DICTIONARY = 4096;
+
+/** Whether a zlib stream begins here. */
+function isDeflated(file: Buffer, at: number): boolean {
+  return at + 2 <= file.length && ((file[at] ?? 0) & 15) === DEFLATE && file.readUInt16BE(at) % 31 === 0;
+}
+
+function isImage(file: Buffer, at: number): boolean {
+  const before = file.toString("latin1", Math.max(0, at - MAX_DICTIONARY), at);
+  return /\/Subtype\s*\/Image\b/.test(before.slice(before.lastIndexOf(" obj") + 1));
+}
+
+/** Returns the expanded size of a stream; more than `room` if it does not fit. */
+async function measureStream(bytes: Uint8Array, room: number): Promise<number> {
+  const inflate = createInflate({ chunkSize: 64 * 1024, finishFlush: constants.Z_SYNC_FLUSH });
+  inflate.end(bytes);
+  let size = 0;
+  try {
+    for await (const chunk of inflate) {
+      size += (chunk as Uint8Array).length;
+      if (size > room) break;
+    }
+  } catch {
+    // Readers of PDFs take what is before the damage.
+  }
+  return size;
 }
 
 interface PdfTextChunk {

@@ -2,7 +2,7 @@
  * Extracts the text of PDFs page by page, one PDF at a time, in a separate thread. The thread is terminated when a PDF
  * exceeds its time or memory limit or the caller aborts; the next PDF gets a new thread.
  *
- * Invariant: no PDF blocks the event loop, and reading ends within its limits.
+ * Invariants: no PDF blocks the event loop, and reading ends within its limits. After `close`, no thread is started.
  */
 import { Worker } from "node:worker_threads";
 import { fromPlainError, LoomError, type PlainError } from "../../protocol/loom-error.ts";
@@ -19,6 +19,7 @@ export interface PdfRequest {
   readonly bytes: Uint8Array;
   readonly maxPages: number;
   readonly maxCharacters: number;
+  readonly maxExpandedBytes: number;
 }
 export type PdfResponse = { readonly text: PdfText } | { readonly error: PlainError };
 
@@ -32,15 +33,17 @@ export class PdfReader {
   readonly #limits: KnowledgeBaseLimits;
   #worker: Worker | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   constructor(limits: KnowledgeBaseLimits) {
     this.#limits = limits;
   }
 
-  /** Throws `missing_package`, `unreadable_document` or `document_too_large`. */
+  /** Throws `missing_package`, `unreadable_document`, `document_too_large` or `store_closed`. */
   read(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<PdfText> {
     const mine = this.#last.then(() => {
       signal?.throwIfAborted();
+      if (this.#isClosed) throw closed();
       return this.#read(bytes, signal);
     });
     this.#last = mine.catch(() => undefined);
@@ -48,13 +51,19 @@ export class PdfReader {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
   }
 
   async #read(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<PdfText> {
-    const { maxPdfPages, maxPdfCharacters, maxPdfMemoryBytes, maxPdfMs } = this.#limits;
+    const { maxPdfPages: maxPages, maxPdfCharacters: maxCharacters, maxPdfMemoryBytes, maxPdfMs } = this.#limits;
+    const { maxPdfExpandedBytes: maxExpandedBytes } = this.#limits;
     const worker = (this.#worker ??= this.#start());
     const { promise, resolve, reject } = Promise.withResolvers<PdfText>();
     const refuseMemory = (): void =>
@@ -78,7 +87,7 @@ export class PdfReader {
       if ((error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY") refuseMemory();
       else reject(new LoomError("unreadable_document", "The PDF cannot be read: the PDF reader crashed"));
     };
-    const onExit = (): void => reject(new LoomError("store_closed", "The knowledge base is closed"));
+    const onExit = (): void => reject(closed());
     const onAbort = (): void => reject(signal?.reason);
     const onTime = (): void =>
       reject(
@@ -101,7 +110,7 @@ export class PdfReader {
     try {
       // Transfer a copy, so that the caller keeps its bytes.
       const copy = new Uint8Array(bytes);
-      const request: PdfRequest = { bytes: copy, maxPages: maxPdfPages, maxCharacters: maxPdfCharacters };
+      const request: PdfRequest = { bytes: copy, maxPages, maxCharacters, maxExpandedBytes };
       worker.postMessage(request, [copy.buffer]);
       return await promise;
     } finally {
@@ -111,7 +120,7 @@ export class PdfReader {
       signal?.removeEventListener("abort", onAbort);
       // An idle thread must not keep the process alive.
       if (isFree) worker.unref();
-      else await this.close();
+      else await this.#stop();
     }
   }
 
@@ -126,4 +135,8 @@ export class PdfReader {
     });
     return worker;
   }
+}
+
+function closed(): LoomError {
+  return new LoomError("store_closed", "The knowledge base is closed");
 }
