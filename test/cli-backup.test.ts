@@ -177,14 +177,20 @@ it("refuses to restore next to the log of an earlier database", async () => {
   }
 });
 
+/** A name that would change the order of the text. */
+const HOSTILE = "\u202Ehostile";
+
 it("names each damaged part of the data", async () => {
   const hurt = nameData();
   cpSync(dirname(data.store), dirname(hurt.store), { recursive: true });
+  const log = await openSqliteLog(hurt.store);
+  await log.createSession(HOSTILE, { title: "x" });
+  await log.close();
   const db = new DatabaseSync(hurt.store);
   db.exec(
     "UPDATE recent SET text = replace(text, 'a', 'e') WHERE session = (SELECT key FROM sessions WHERE session_id = 'a')",
   );
-  db.exec("UPDATE sessions SET title = 'changed' WHERE session_id = 'b'");
+  db.exec("UPDATE sessions SET title = 'changed' WHERE session_id <> 'a'");
   db.close();
   const [session = ""] = readdirSync(`${hurt.store}-blobs`).filter((name) =>
     existsSync(join(`${hurt.store}-blobs`, name, blobId)),
@@ -197,7 +203,10 @@ it("names each damaged part of the data", async () => {
   expect(out).toContain('damaged: session "b": ');
   expect(out).toContain(`damaged: file ${blobId} of session "a": its bytes are damaged`);
   expect(out).toContain("damaged: credentials: ");
-  expect(out).toMatch(/; 4 damaged\n$/);
+  expect(out).toMatch(/; 5 damaged\n$/);
+  const { out: json } = await loom(["verify", ...hurt.options, "--json"]);
+  for (const text of [out, json]) expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202E]/u);
+  expect((JSON.parse(json) as { readonly damaged: readonly string[] }).damaged.join("")).toContain(HOSTILE);
 });
 
 it("names files with a damaged description, not files that are deleted meanwhile", async () => {

@@ -1,7 +1,7 @@
 // `loom store`: status and migration of files and databases, and copies between them, interrupted and repeated.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
@@ -130,6 +130,35 @@ it("shows a file, creates it, and names one that is missing, newer or not a stor
   expect(json(newer.out)).toMatchObject({ reachable: true, usable: false, problem: { code: "store_newer" } });
   const refused = await loom(["store", "migrate", "--store", file]);
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("version 999") as string });
+});
+
+it("escapes the name of a store", async () => {
+  const file = `${nameFile()}\u009B31m\u202E`;
+  for (const args of [["migrate"], ["migrate", "--json"], ["status"], ["status", "--json"], ["renew", "--json"]]) {
+    const { code, out } = await loom(["store", ...args, "--store", file]);
+    expect([code, out.replaceAll("\n", "")]).toEqual([0, expect.not.stringMatching(/[\p{Cc}\u202E]/u)]);
+  }
+});
+
+it("does not report a store that cannot be read as missing", async () => {
+  const file = nameFile();
+  // Root may read everything, except what leads nowhere.
+  symlinkSync(file, file);
+  const options = ["--store", file];
+  for (const args of [
+    ["sessions", "list"],
+    ["store", "status"],
+    ["store", "renew"],
+    ["store", "copy", "--from", file, "--to", nameFile()],
+    ["verify"],
+    ["backup", `${file}-copy`],
+    ["owner", "erase", "ann", "--yes"],
+    ["kb", "list", "--kb", file],
+    ["doctor"],
+  ]) {
+    const { code, out, err } = await loom([...args, ...(args.includes(file) ? [] : options)]);
+    expect([args, code === 0, out + err]).toEqual([args, false, expect.stringContaining("cannot be read (ELOOP)")]);
+  }
 });
 
 it("shows and updates a file of the oldest version", async () => {

@@ -73,6 +73,28 @@ describe("loom token", () => {
       expect(text).not.toContain(out.trim().slice(22));
   });
 
+  it("writes a token to a new file that only its owner can read", async () => {
+    const { store, file, run } = newStore();
+    const output = `${store}-token`;
+    const { code, out, err } = await run("create", "ci", "--output", output);
+    const secret = readFileSync(output, "utf8").trim();
+    expect([code, out, secret]).toEqual([0, "", expect.stringMatching(SECRET)]);
+    expect(err).toContain(`saved in \`${output}\``);
+    expect(err).not.toContain(secret);
+    if (process.platform !== "win32") expect(statSync(output).mode & 0o777).toBe(0o600);
+    const again = await run("create", "other", "--output", output);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists already; no token was created")]);
+    expect(readFileSync(output, "utf8").trim()).toBe(secret);
+    // A file whose token was not created is removed.
+    const taken = await run("create", "ci", "--output", `${output}-2`);
+    expect([taken.code, statSync(`${output}-2`, { throwIfNoEntry: false })]).toEqual([2, undefined]);
+    const json = await run("create", "third", "--json", "--output", `${output}-3`);
+    expect([parseLines(json.out), json.out.includes("secret")]).toMatchObject([[{ name: "third" }], false]);
+    const credentials = openCredentials(file);
+    expect((await credentials.listTokens()).map(({ name }) => name).toSorted()).toEqual(["ci", "third"]);
+    await credentials.close();
+  });
+
   it("revokes by name, by id and by the token itself, without printing a secret", async () => {
     const { file, run } = newStore();
     expect(await run("list")).toMatchObject({ code: 0, out: "" });

@@ -1,4 +1,5 @@
 /** Finds the default files for sessions and documents from the environment. */
+import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { isDatabaseUrl } from "../log/open-log.ts";
@@ -40,6 +41,22 @@ export function isDatabase(store: string): boolean {
   } catch (error) {
     if (!isLoomError(error)) throw error;
     throw new CliError(error.message, "choose another store with `--store` or LOOM_STORE");
+  }
+}
+
+/** Whether the store is a database or a file that exists. Throws the errors of `isDatabase` and `fileExists`. */
+export function storeExists(store: string): boolean {
+  return isDatabase(store) || fileExists(store);
+}
+
+/** Throws a CliError if it cannot be found out, for example without permission for the folder. */
+export function fileExists(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const reason = code === "EACCES" || code === "EPERM" ? "permission denied" : code;
+    throw new CliError(`\`${file}\` cannot be read (${reason})`, "check the path and the permissions of its folders");
   }
 }
 

@@ -6,6 +6,7 @@ import type { EventOf } from "../protocol/index.ts";
 import { ask, checkpoint, die } from "./dead-run.contract.ts";
 import type { Run } from "./run.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
+import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 
 const NEVER = new Promise<never>(() => undefined);
@@ -131,6 +132,33 @@ describe("the attempts of a run whose process died", () => {
       expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
     }
     expect(typesOf(await readRecords(log, SESSION))).not.toContain("error");
+  });
+
+  it("does not count the first attempt after a decision of the user", async () => {
+    const log = await createLog();
+    await die(log, async (run) => {
+      await run.emit(checkpoint);
+      await ask(run);
+    });
+    const body = { run_id: "dead", call_id: "c", decision: "approved" };
+    // A process that has no agent passes the decision on.
+    const passing = await openSession(log, SESSION, { deadRuns: "leave" });
+    await sendCommand(log, { commandId: "approve", sessionId: SESSION, kind: "approve", body });
+    await passing.close();
+    for (let restart = 0; restart < 3; restart++) {
+      const session = await openSession(log, SESSION, {
+        takeover: true,
+        resume: ({ run }) =>
+          run
+            .enter("act")
+            .think("hm")
+            .then(() => NEVER),
+      });
+      await session.liveRun?.settled();
+      expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
+    }
+    const errors = (await expectValid(log)).flatMap(({ event }) => (event.type === "error" ? [event] : []));
+    expect(errors).toMatchObject([{ attempt: 2 }, { attempt: 3 }]);
   });
 });
 

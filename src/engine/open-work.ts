@@ -138,6 +138,8 @@ export class OpenWork {
   handOvers = 0;
   /** Set if the run is where its session was forked, and has not continued since. */
   fork: RunFork | undefined;
+  /** Set if the last record of a dead run is the decision of the user. */
+  isDecided = false;
   /** True if nothing was sent, called or stored that a run from the beginning would repeat. */
   isFresh = true;
   /** True if the run is executed elsewhere and only stored here. */
@@ -166,10 +168,10 @@ export class OpenWork {
     return [...this.#calls.values()].some(({ state }) => state === "waiting" || state === "delegated");
   }
 
-  /** True if the run does nothing but wait for the user or the client. */
-  get isWaiting(): boolean {
+  /** True if no call of a model or a tool is running here. */
+  get isIdle(): boolean {
     const isIdle = ({ state }: OpenToolCall) => state !== "started" && state !== "streaming";
-    return this.#models.size === 0 && this.needsAnswer && [...this.#calls.values()].every(isIdle);
+    return this.#models.size === 0 && [...this.#calls.values()].every(isIdle);
   }
 
   /** Adds which interrupted node run a new one repeats, if it repeats one. */
@@ -438,8 +440,7 @@ export class OpenWork {
     const inside = (nodeId: string | undefined) =>
       nodeId !== undefined && this.#spans.has(nodeId) ? nodeId : undefined;
     const calls = [...this.#calls.values()].filter((call) => !keep(call));
-    for (const call of calls) {
-      if (call.state !== "waiting") continue;
+    for (const call of calls.filter(({ state }) => state === "waiting")) {
       const isExpired = call.expiresAt !== undefined && call.expiresAt <= now;
       closings.push({
         nodeId: inside(call.nodeId),

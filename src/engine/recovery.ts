@@ -9,7 +9,7 @@
  *   their text no longer counts.
  * - A run without a checkpoint is executed from the beginning by `restart`, if it has called no tool and sent no answer,
  *   or if `canRestart` accepts it.
- * - Both are attempts, unless the run only waited for the user. After `maxAttempts`, it ends as `too_many_attempts`. An
+ * - Both are attempts, unless the run only waited for the user, or ended with the decision of the user. After `maxAttempts`, it ends as `too_many_attempts`. An
  *   attempt that its process handed over when it stopped does not count, up to `maxHandOvers`.
  * - A run that cannot be continued here is left live for another process, if `mayLeave` allows that.
  * - A run that waits for an approval or for a result of the client keeps waiting, if `mayWait` allows it.
@@ -162,6 +162,7 @@ export async function restoreRun(
         }
       }
       work.add(record);
+      work.isDecided = record.event.type === "tool_approval_result";
       answer.add(record);
     }
   }
@@ -210,7 +211,8 @@ export function recoverRun(
   const { work } = run;
   if (work.isForeign) return endInterrupted(run);
   run.expireCalls();
-  const { isWaiting } = work;
+  // A process that ended after it stored the decision of the user interrupted nothing either.
+  const isWaiting = work.isIdle && (work.needsAnswer || work.isDecided);
   const { fork } = work;
   const canWait = fork !== undefined || (isWaiting && work.checkpoint !== undefined);
   if (!canWait && (run.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);

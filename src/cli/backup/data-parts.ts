@@ -1,7 +1,6 @@
 /** The parts of a server's data, where each is kept, and how it is named in a backup. */
-import { existsSync } from "node:fs";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { findKnowledgeBase, findStore, hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
+import { fileExists, findKnowledgeBase, findStore, hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
 import { cleanText } from "../fit-text.ts";
 
 export interface StoredPart {
@@ -36,5 +35,5 @@ function assertFile(part: string, { command }: ParsedCommand): void {
 }
 
 export function exists({ path }: StoredPart): boolean {
-  return existsSync(path);
+  return fileExists(path);
 }

@@ -5,7 +5,7 @@ import { openPostgres } from "../../postgres/postgres-database.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { adviseOnStore } from "../explain-error.ts";
-import { hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
+import { fileExists, hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
 import { plural } from "../fit-text.ts";
 import { readStatus } from "../store/show-status.ts";
 import { compareClocks } from "./compare-clocks.ts";
@@ -21,16 +21,17 @@ export async function checkStore(store: string, options: PostgresOptions): Promi
 }
 
 async function checkFile(file: string): Promise<DoctorFinding> {
+  const isThere = fileExists(file);
   const folder = findFolder(file);
   try {
-    accessSync(existsSync(file) ? file : folder, constants.W_OK);
+    accessSync(isThere ? file : folder, constants.W_OK);
   } catch {
-    const advice = `give this user write permission for ${existsSync(file) ? file : folder}, or choose another store with LOOM_STORE`;
+    const advice = `give this user write permission for ${isThere ? file : folder}, or choose another store with LOOM_STORE`;
     return { check: "store", status: "failed", message: `${file} cannot be written`, advice };
   }
   const { bavail, bsize } = statfsSync(folder);
   const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GiB free`;
-  const found: DoctorFinding = existsSync(file)
+  const found: DoctorFinding = isThere
     ? await checkContents(file, {}, file)
     : { check: "store", status: "ok", message: `${file} does not exist yet; the first run creates it` };
   const message = `${found.message}; ${free}`;

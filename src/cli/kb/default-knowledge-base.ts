@@ -2,7 +2,6 @@
  * Finds and opens the knowledge base of the command line, and keeps the handbook in the default one up to date.
  * Handbook pages that the user removed are not added again.
  */
-import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
@@ -13,7 +12,7 @@ import {
 } from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
-import { type Environment, findKnowledgeBase, isDatabase } from "../find-store.ts";
+import { type Environment, findKnowledgeBase, isDatabase, storeExists } from "../find-store.ts";
 import type { StoreParts } from "../store-parts.ts";
 
 export interface KnowledgeChoice {
@@ -61,7 +60,7 @@ export function assertKnowledgeBaseExists(choice: KnowledgeChoice): void {
 }
 
 export function isMissingFile({ file, isNamed }: KnowledgeChoice): boolean {
-  return isNamed && file !== ":memory:" && !isDatabase(file) && !existsSync(file);
+  return isNamed && file !== ":memory:" && !storeExists(file);
 }
 
 /** Opens the knowledge base for writing, and creates it if it is missing. Only its owner can read it. */

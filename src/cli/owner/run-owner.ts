@@ -1,12 +1,11 @@
 /** `loom owner erase`: erases everything of an owner in a store, its blobs and its credentials. */
-import { existsSync } from "node:fs";
 import { assertOwner } from "../../log/rules.ts";
 import { eraseOwner } from "../../server/commands/erase-owner.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
-import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
+import { findStore, hideCredentials, storeExists } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
@@ -21,7 +20,7 @@ export async function runOwner(parsed: ParsedCommand, terminal: Terminal): Promi
         `this deletes everything of owner \`${cleanText(owner)}\` in ${cleanText(hideCredentials(store))}`,
         "add --yes to erase it",
       );
-    if (!isDatabase(store) && !existsSync(store)) throw new CliError(`the store ${cleanText(store)} does not exist`);
+    if (!storeExists(store)) throw new CliError(`the store ${cleanText(store)} does not exist`);
     return erase(owner, store, parsed, terminal);
   });
 }

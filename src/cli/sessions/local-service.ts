@@ -1,6 +1,5 @@
 /** Sessions in a store on this machine, or in its database. */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { Readable } from "node:stream";
 import type { ClientCommand, CommandResult } from "../../client/index.ts";
 import { readCommandResult } from "../../client/transport/command-frames.ts";
@@ -38,7 +37,7 @@ import { listApprovals } from "../../server/endpoints/list-approvals.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { ingestStream } from "../../server/ingest/ingest-stream.ts";
 import { CliError } from "../command.ts";
-import { hideCredentials, isDatabase } from "../find-store.ts";
+import { hideCredentials, storeExists } from "../find-store.ts";
 import { openStore } from "../open-store.ts";
 import type { StoreParts } from "../store-parts.ts";
 import { readImportHead } from "./read-import-head.ts";
@@ -65,7 +64,7 @@ const HOLDER_WAIT_MS = 10_000;
 
 /** Opens the store. A file that does not exist is created only if `create` is set. */
 export async function openLocalService(store: string, { create }: { readonly create: boolean }): Promise<LocalService> {
-  if (!create && !isDatabase(store) && !existsSync(store))
+  if (!create && !storeExists(store))
     throw new CliError(
       `there is no store \`${hideCredentials(store)}\``,
       "run an agent first (`loom run`), or choose another store with --store, or a server with --server",

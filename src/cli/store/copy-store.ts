@@ -1,12 +1,11 @@
 /** `loom store copy`: copies sessions with their files, and tokens, to another store, and names what was not copied. */
-import { existsSync } from "node:fs";
 import { type CopiedSession, copySession, listOldestFirst } from "../../log/copy-session.ts";
 import type { StoreOptions } from "../../log/open-log.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import type { BlobLimits, BlobStore } from "../../server/blobs/blob-store.ts";
-import { hideCredentials, isDatabase } from "../find-store.ts";
+import { fileExists, hideCredentials, isDatabase } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
 import type { StoreParts } from "../store-parts.ts";
@@ -47,7 +46,7 @@ export async function copyStore(
     const [fromParts, toParts] = [await open(from), await open(to)];
     const [source, target] = [await fromParts.openLog(OPTIONS), await toParts.openLog(OPTIONS)];
     // Opening creates a folder, which a source that is only read must not get.
-    const hasBlobs = isDatabase(from.store) || existsSync(`${from.store}-blobs`);
+    const hasBlobs = isDatabase(from.store) || fileExists(`${from.store}-blobs`);
     const blobs = hasBlobs
       ? { source: await fromParts.openBlobs(BLOB_LIMITS), target: await toParts.openBlobs(BLOB_LIMITS) }
       : undefined;

@@ -1,5 +1,4 @@
 /** `loom store status`, `loom store migrate`, `loom store copy` and `loom store renew`. */
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { migrateStore, renewStore } from "../../log/maintain-store.ts";
 import { POSTGRES_DEFAULTS, type PostgresOptions } from "../../postgres/postgres-options.ts";
@@ -7,7 +6,7 @@ import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readDatabaseOptions, readSchema } from "../database-settings.ts";
 import { explainErrors } from "../explain-error.ts";
-import { findStore, hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
+import { findStore, hideCredentials, isDatabase, rejectMemory, storeExists } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CopiedStore, copyStore } from "./copy-store.ts";
@@ -35,7 +34,7 @@ async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
   const parts = await migrateStore(store, SERVER_FORMATS, readOptions(parsed, "schema"));
   if (parsed.options["json"] === true) {
     const changes = parts.map(({ name, stored, supported }) => ({ name, from: stored, to: supported }));
-    await terminal.write(`${JSON.stringify({ store: hideCredentials(store), parts: changes })}\n`);
+    await terminal.write(`${escapeJson(JSON.stringify({ store: hideCredentials(store), parts: changes }))}\n`);
     return 0;
   }
   for (const { name, stored, supported } of parts)
@@ -49,7 +48,7 @@ async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
 
 async function renew(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const store = readStore(parsed);
-  if (!isDatabase(store) && !existsSync(store)) throw new CliError(`there is no store \`${cleanText(store)}\``);
+  if (!storeExists(store)) throw new CliError(`there is no store \`${cleanText(store)}\``);
   const showCount = (count: number): void => terminal.progress(`session ${count}`);
   const sessions = await renewStore(store, showCount, readOptions(parsed, "schema"));
   terminal.progress(undefined);
@@ -69,8 +68,7 @@ async function copy(parsed: ParsedCommand, terminal: Terminal): Promise<number> 
   }) as [CopiedStore, CopiedStore];
   const isSame = hideCredentials(from.store) === hideCredentials(to.store);
   if (isSame && from.database.schema === to.database.schema) throw new CliError("--from and --to name the same store");
-  if (!isDatabase(from.store) && !existsSync(from.store))
-    throw new CliError(`there is no store \`${cleanText(from.store)}\``);
+  if (!storeExists(from.store)) throw new CliError(`there is no store \`${cleanText(from.store)}\``);
   return copyStore(from, to, parsed.options["json"] === true, terminal);
 }
 

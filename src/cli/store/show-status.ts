@@ -1,14 +1,13 @@
 /** `loom store status`: describes a store without changing it. */
-import { existsSync } from "node:fs";
 import { readStoreStatus } from "../../log/maintain-store.ts";
 import type { StoredPartVersion, StoreStatus } from "../../log/store-status.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { adviseOnStore, type StoreProblem } from "../explain-error.ts";
-import { hideCredentials, isDatabase } from "../find-store.ts";
+import { hideCredentials, isDatabase, storeExists } from "../find-store.ts";
 import { cleanText, escapeJson } from "../fit-text.ts";
-import type { ParsedCommand } from "../command.ts";
+import { CliError, type ParsedCommand } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 
 export async function showStatus(
@@ -62,8 +61,7 @@ export async function readStatus(
   database: PostgresOptions,
 ): Promise<{ readonly status?: StoreStatus; readonly problem: StoreProblem | undefined }> {
   try {
-    if (!isDatabase(store) && !existsSync(store))
-      return { problem: { code: "store_missing", message: "the file does not exist" } };
+    if (!storeExists(store)) return { problem: { code: "store_missing", message: "the file does not exist" } };
     const status = await readStoreStatus(store, SERVER_FORMATS, database);
     // A server creates the tables of a part when it first uses it: one without authentication needs none for tokens.
     const isUnused = status.counts === undefined ? () => false : ({ stored }: StoredPartVersion) => stored === 0;
@@ -76,6 +74,7 @@ export async function readStatus(
       problem: { code: "store_outdated", message: `tables of an older version or none: ${old.join(", ")}` },
     };
   } catch (error) {
+    if (error instanceof CliError) return { problem: { code: "store_failed", message: error.message } };
     if (!isLoomError(error)) throw error;
     return { problem: { code: error.code, message: error.message } };
   }

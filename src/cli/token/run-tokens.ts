@@ -1,8 +1,10 @@
 /**
  * `loom token`: creates, lists and revokes tokens of a store. Running servers see changes immediately.
  */
+import { type FileHandle, open, rm } from "node:fs/promises";
+import type { Credentials } from "../../server/auth/credentials/credentials.ts";
 import { auditCommand } from "../audit-command.ts";
-import { type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
@@ -26,18 +28,22 @@ async function create(parsed: ParsedCommand, store: StoreParts, terminal: Termin
   const wanted = readNewToken(parsed, now);
   const credentials = await store.openCredentials();
   const isFirst = !(await credentials.hasTokens());
-  const { secret, info } = await auditCommand({ parsed, terminal }, { action: "token.create" }, async (note) => {
-    const created = await credentials.createToken(wanted);
-    const { tokenId: token, name, owner, scopes } = created.info;
-    note({ target: { token, name, owner, scopes: scopes.join(",") } });
-    return created;
-  });
+  const output = textOption(parsed, "output");
+  const createToken = async (): ReturnType<Credentials["createToken"]> =>
+    auditCommand({ parsed, terminal }, { action: "token.create" }, async (note) => {
+      const created = await credentials.createToken(wanted);
+      const { tokenId: token, name, owner, scopes } = created.info;
+      note({ target: { token, name, owner, scopes: scopes.join(",") } });
+      return created;
+    });
+  const { secret, info } = output === undefined ? await createToken() : await saveToken(output, createToken);
+  const shown = output === undefined ? { secret } : {};
   const address = hideCredentials(store.address);
   if (parsed.options["json"] === true) {
-    await terminal.write(writeLine({ ...toTokenJson(info), store: address, secret }));
+    await terminal.write(writeLine({ ...toTokenJson(info), store: address, ...shown }));
     return 0;
   }
-  await terminal.write(`${secret}\n`);
+  if (output === undefined) await terminal.write(`${secret}\n`);
   terminal.warn(describeToken(info, now));
   terminal.warn(
     `it is valid for the store ${cleanText(address)}: servers with authentication accept it now, a server that runs without authentication needs a restart`,
@@ -49,14 +55,40 @@ async function create(parsed: ParsedCommand, store: StoreParts, terminal: Termin
     terminal.warn(
       `it can access the same sessions as the other tokens of owner \`${info.owner}\`; use --owner NAME to separate users`,
     );
+  if (output !== undefined) terminal.warn(`saved in \`${cleanText(output)}\`, which only its owner can read`);
   terminal.warn(
-    "save it now, it is not shown again; send it as `Authorization: Bearer TOKEN`, or use it to sign in on the page",
+    `${output === undefined ? "save it now, it is" : "it is"} not shown again; send it as \`Authorization: Bearer TOKEN\`, or use it to sign in on the page`,
   );
   if (isFirst)
     terminal.warn(
       "this is the first token of the store: `loom serve` requires authentication from its next start, unless --auth is off",
     );
   return 0;
+}
+
+/** Saves a token in a new file that only its owner can read. The file is created first: a token must not be lost. */
+async function saveToken(
+  file: string,
+  createToken: () => ReturnType<Credentials["createToken"]>,
+): ReturnType<Credentials["createToken"]> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, "wx", 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === "EEXIST" ? "exists already" : `cannot be written (${code})`;
+    throw new CliError(`\`${file}\` ${why}; no token was created`, "name a new file with --output FILE");
+  }
+  try {
+    const created = await createToken();
+    await handle.writeFile(`${created.secret}\n`);
+    return created;
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
 }
 
 async function list(parsed: ParsedCommand, store: StoreParts, terminal: Terminal): Promise<number> {
