@@ -18,7 +18,7 @@ import {
   describeStatus,
   describeUnfinished,
   findSession,
-  nameLiveState,
+  nameLiveRunState,
   printJson,
   readLimit,
 } from "./run-sessions.ts";
@@ -75,7 +75,7 @@ async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Pro
   const limit = readLimit(parsed);
   const details = await findSession(service, sessionId, parsed);
   const { queued } = details;
-  const liveState = await nameLiveState(service, details);
+  const liveState = await nameLiveRunState(service, details);
   const items: Run[] = [];
   let next: string | undefined;
   do {

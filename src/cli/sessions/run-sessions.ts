@@ -125,7 +125,7 @@ async function showSession({ parsed, service, terminal, isJson, sessionId }: Ses
   const width = Math.max(...rows.map(([name]) => name.length));
   for (const [name, value] of rows) await terminal.write(`${name.padEnd(width)}  ${cleanText(value)}\n`);
   if (details.runs.length === 0) return 0;
-  const liveState = await nameLiveState(service, details);
+  const liveState = await nameLiveRunState(service, details);
   const runs = details.runs.map((run) => [
     describeStatus(run, liveState),
     formatAge(run.started_at),
@@ -137,10 +137,10 @@ async function showSession({ parsed, service, terminal, isJson, sessionId }: Ses
 }
 
 /** What the live run of a session does. */
-type LiveState = "live" | "waits" | "interrupted";
+type LiveRunState = "live" | "waits" | "interrupted";
 
 /** `interrupted`: the process of the run ended, and no other has continued it. */
-export async function nameLiveState(service: SessionService, details: SessionDetails): Promise<LiveState> {
+export async function nameLiveRunState(service: SessionService, details: SessionDetails): Promise<LiveRunState> {
   const { session_id, is_busy, is_orphan = false } = details;
   if (is_busy && (await service.listApprovals(session_id)).length > 0) return "waits";
   return is_orphan ? "interrupted" : "live";
@@ -153,7 +153,7 @@ export async function describeUnfinished(
   sessionId: string,
 ): Promise<string> {
   const word = quoteWord(sessionId);
-  const state = await nameLiveState(service, await findSession(service, sessionId, parsed));
+  const state = await nameLiveRunState(service, await findSession(service, sessionId, parsed));
   if (state === "waits")
     return `the run waits for approval; to decide: ${describeNextCommand(parsed, `approve ${word}`)}`;
   if (state === "live") return `the run is live; to follow it: ${describeNextCommand(parsed, `tail ${word}`)}`;
@@ -164,7 +164,7 @@ export async function describeUnfinished(
 }
 
 /** The status of a run, with the cause if it failed: `error (stream_cut)`. */
-export function describeStatus({ status, code }: Pick<Run, "status" | "code">, live: LiveState = "live"): string {
+export function describeStatus({ status, code }: Pick<Run, "status" | "code">, live: LiveRunState = "live"): string {
   if (status === "live") return live;
   return code === undefined || code === status ? status : `${status} (${code})`;
 }
