@@ -14,7 +14,7 @@ interface InputCell {
   readonly label?: string;
 }
 
-/** Position in the rows of the input. */
+/** Position in the rows of the input. The column is that of a terminal that shows the parts of an emoji apart. */
 export interface CursorPosition {
   readonly row: number;
   readonly column: number;

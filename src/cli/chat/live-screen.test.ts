@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LiveScreen } from "./live-screen.ts";
-import { measureText, splitGraphemes } from "./text-rows.ts";
+import stringWidth from "string-width";
+import { measureColumns } from "../fit-text.ts";
+import { InputEditor } from "./input-editor.ts";
+import { measureText, paintRow, splitGraphemes, wrapRows } from "./text-rows.ts";
 
 /** A terminal that understands the sequences which the screen writes, and rejects others. */
 class TestTerminal {
@@ -13,9 +16,12 @@ class TestTerminal {
   column = 0;
   writes = 0;
 
-  constructor(columns: number, rows: number) {
+  readonly #measure: (character: string) => number;
+
+  constructor(columns: number, rows: number, measure: (character: string) => number = measureText) {
     this.columns = columns;
     this.rows = rows;
+    this.#measure = measure;
   }
 
   write = (text: string): boolean => {
@@ -57,7 +63,7 @@ class TestTerminal {
 
   #put(text: string): void {
     for (const character of splitGraphemes(text)) {
-      const columns = measureText(character);
+      const columns = this.#measure(character);
       if (this.column + columns > this.columns) this.#newLine();
       const line = (this.lines[this.row] ??= []);
       while (line.length < this.column) line.push(" ");
@@ -90,6 +96,27 @@ describe("LiveScreen", () => {
         expect(terminal.shown.join("\n").trimEnd()).toBe(kept.join("\n").trimEnd());
       }),
     );
+  });
+
+  it.each([
+    ["one character", stringWidth],
+    ["several", measureColumns],
+  ])("leaves no row behind in a terminal that shows an emoji with a skin tone as %s", (_how, measure) => {
+    const terminal = new TestTerminal(20, 10, measure);
+    const screen = new LiveScreen(terminal);
+    const words = "👍🏽👍🏽 ☝🏽 👨‍👩‍👧 क्षि ".repeat(3).trim();
+    const editor = new InputEditor();
+    editor.insert("ab👍🏽👍🏽c");
+    for (let drawn = 0; drawn < 3; drawn++) {
+      const rows = wrapRows([{ text: words }], { width: screen.width }).map((row) => paintRow(row, (_s, text) => text));
+      const { rows: input, cursor } = editor.layOut(screen.width - 2);
+      const live = [...rows, ...input.map((row) => `› ${row}`)];
+      screen.draw(live, { row: rows.length + cursor.row, column: cursor.column + 2 });
+      expect(terminal.shown.slice(0, live.length)).toEqual(live.map((row) => row.trimEnd()));
+      expect([terminal.row, terminal.column]).toEqual([live.length - 1, measure("› ab👍🏽👍🏽c")]);
+    }
+    screen[Symbol.dispose]();
+    expect(terminal.shown.join("")).toBe("");
   });
 
   it("leaves no row of the narrower window behind when the width changes", () => {

@@ -7,7 +7,7 @@
 import { createLogUpdate } from "log-update";
 import type { CursorPosition } from "./input-editor.ts";
 import { ENTER_INPUT, LEAVE_INPUT } from "./input-keys.ts";
-import { measureText } from "./text-rows.ts";
+import { measureText, splitAtColumn } from "./text-rows.ts";
 import { stripVTControlCharacters } from "node:util";
 
 export type ScreenOutput = Pick<NodeJS.WriteStream, "write" | "columns" | "rows">;
@@ -123,7 +123,9 @@ export class LiveScreen implements Disposable {
     this.#rows = live;
     this.#update(live.join("\n"));
     const up = live.length - cursor.row;
-    this.#buffer += `${up <= 0 ? "" : `\u001B[${up}A`}\u001B[${cursor.column + 1}G`;
+    // The terminal finds the column after characters whose width is not certain, if they are written again.
+    const { start, rest } = splitAtColumn(stripVTControlCharacters(live[cursor.row] ?? ""), cursor.column);
+    this.#buffer += `${up <= 0 ? "" : `\u001B[${up}A`}\u001B[${start + 1}G${rest}`;
     this.#cursor = cursor;
     this.#flush();
   }

@@ -2,10 +2,10 @@
  * Rows of styled text for a terminal. Text is cleaned here, and styles are added last, so that no text of a model or a
  * tool can contain an escape sequence.
  *
- * Invariant: no row is wider than the requested width, as `string-width` measures it.
+ * Invariant: no row is wider than the requested width, also in a terminal that shows the parts of an emoji apart.
  */
 import stringWidth from "string-width";
-import { cleanText } from "../fit-text.ts";
+import { cleanText, measureColumns } from "../fit-text.ts";
 import type { Style } from "../terminal.ts";
 
 /** A piece of text in one style. */
@@ -29,9 +29,25 @@ export function splitGraphemes(text: string): readonly string[] {
   return Array.from(SEGMENTER.segment(text), ({ segment }) => segment);
 }
 
-/** Columns that plain text takes. */
+/**
+ * The most columns that plain text takes: terminals show a sequence, such as an emoji with a skin tone, as one character
+ * or as several.
+ */
 export function measureText(text: string): number {
-  return SIMPLE.test(text) ? text.length : stringWidth(text);
+  return SIMPLE.test(text) ? text.length : Math.max(stringWidth(text), measureColumns(text));
+}
+
+/** Splits a row at a column into its start, in whose width all terminals agree, and the rest up to the column. */
+export function splitAtColumn(row: string, column: number): { readonly start: number; readonly rest: string } {
+  let [start, used, rest] = [0, 0, ""];
+  for (const character of splitGraphemes(row)) {
+    if (used >= column) break;
+    const columns = measureText(character);
+    used += columns;
+    if (rest === "" && stringWidth(character) === columns && [...character].length === 1) start = used;
+    else rest += character;
+  }
+  return rest === "" ? { start: column, rest } : { start, rest };
 }
 
 export function paintRow(row: TextRow, paint: PaintText): string {
