@@ -44,7 +44,7 @@ export function splitAtColumn(row: string, column: number): { readonly start: nu
     if (used >= column) break;
     const columns = measureText(character);
     used += columns;
-    if (rest === "" && stringWidth(character) === columns && [...character].length === 1) start = used;
+    if (rest === "" && stringWidth(character) === columns && /^.$/su.test(character)) start = used;
     else rest += character;
   }
   return rest === "" ? { start: column, rest } : { start, rest };
