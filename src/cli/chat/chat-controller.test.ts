@@ -83,6 +83,20 @@ async function openChat(kind: "store" | "server") {
   return { chat, rows, listRuns };
 }
 
+test("cancels on Ctrl-C only the first of the messages that are not sent yet", async () => {
+  const { chat, rows, listRuns } = await openChat("store");
+  const opened = Promise.withResolvers<void>();
+  const { hold } = chat.backend;
+  chat.backend.hold = async (sessionId) => opened.promise.then(() => hold(sessionId));
+  const sending = ["One", "Two", "Three"].map((text) => chat.submit(text));
+  chat.interrupt();
+  expect(rows).toEqual(["cancelling; 2 messages to run next, or /stop"]);
+  opened.resolve();
+  await Promise.all(sending);
+  await vi.waitFor(async () => expect(await listRuns()).toEqual(["live"]));
+  await vi.waitFor(() => expect(chat.waitingMessages).toMatchObject([{ text: "Three" }]));
+});
+
 describe.each(["store", "server"] as const)("a chat with the agents of a %s", (kind) => {
   test("cancels the run on Ctrl-C, and runs the messages that wait next", async () => {
     const { chat, rows, listRuns } = await openChat(kind);

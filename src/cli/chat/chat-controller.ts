@@ -171,7 +171,8 @@ export class ChatController {
   interrupt(): void {
     const { liveTurn, waitingMessages } = this.#conversation;
     const runId = liveTurn?.runId ?? waitingMessages[0]?.runId;
-    void (runId === undefined ? this.stop() : this.#cancel([runId]));
+    if (runId === undefined) this.#unsent = this.#unsent.slice(1);
+    void this.#cancel([runId]);
   }
 
   async #cancel(runIds: readonly (string | undefined)[]): Promise<void> {
