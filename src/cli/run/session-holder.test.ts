@@ -34,6 +34,20 @@ async function send(log: Log, runId: string, agentName?: string): Promise<void> 
 
 const statusOf = async (log: Log, runId: string) => (await log.getRun("s", runId))?.status;
 
+/** Leaves the run `r`, whose call of `write_file` waits for approval. */
+async function leaveCall(log: Log) {
+  await send(log, "r", "react");
+  const tool = { name: "write_file", description: "Writes.", input: z.object({}), approval: "always" } as const;
+  const model = new ScriptedModel([{ calls: [{ name: "write_file", input: {} }] }]);
+  const other = await agent({ model, tools: [defineTool({ ...tool, execute: () => "" })] }).openSession(log, "s");
+  const [call] = await vi.waitUntil(async () => {
+    const calls = await listApprovals(log, "s");
+    return calls.length > 0 && calls;
+  });
+  await other.close({ run: "leave" });
+  return call;
+}
+
 describe("SessionHolder", () => {
   test("runs queued messages, then becomes idle", async () => {
     const log = new MemoryLog();
@@ -110,15 +124,7 @@ describe("SessionHolder", () => {
 
   test.each([false, true])("leaves a run that needs a missing tool, also if it was allowed: %s", async (isAllowed) => {
     const log = new MemoryLog();
-    await send(log, "r", "react");
-    const tool = { name: "write_file", description: "Writes.", input: z.object({}), approval: "always" } as const;
-    const model = new ScriptedModel([{ calls: [{ name: "write_file", input: {} }] }]);
-    const other = await agent({ model, tools: [defineTool({ ...tool, execute: () => "" })] }).openSession(log, "s");
-    const [call] = await vi.waitUntil(async () => {
-      const calls = await listApprovals(log, "s");
-      return calls.length > 0 && calls;
-    });
-    await other.close({ run: "leave" });
+    const call = await leaveCall(log);
     const body = { run_id: "r", call_id: call?.call_id ?? "", digest: call?.digest ?? "", decision: "approved" };
     const decide = async () => sendCommand(log, { commandId: "d", sessionId: "s", kind: "approve", body });
     if (isAllowed) await decide();
@@ -131,6 +137,20 @@ describe("SessionHolder", () => {
     await sendCommand(log, { commandId: "x", sessionId: "s", kind: "cancel", body: { run_id: "r" } });
     await vi.waitFor(() => expect(holder.isHolding).toBe(true), { timeout: 5000 });
     expect(holder.missingTools).toEqual([]);
+  });
+
+  test("leaves such a run also if its process leaves just before the session is opened", async () => {
+    const log = new MemoryLog();
+    await leaveCall(log);
+    const getSession = log.getSession.bind(log);
+    let held = 3;
+    log.getSession = async (sessionId) => {
+      const info = await getSession(sessionId);
+      return info === undefined || held-- <= 0 ? info : { ...info, holder: "other" };
+    };
+    await using holder = hold(log, []);
+    await vi.waitFor(() => expect(holder.missingTools).toEqual(["write_file"]), { timeout: 5000 });
+    expect(await statusOf(log, "r")).toBe("live");
   });
 
   test("rejects if the store failed", async () => {

@@ -105,10 +105,12 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   async #open(): Promise<Session | undefined> {
-    const { log, sessionId, agent, agentName, blobs, onError, onHeld } = this.#options;
+    const { log, sessionId, agent, agentName, blobs, onError } = this.#options;
+    const { lastId, holder } = (await log.getSession(sessionId)) ?? {};
+    // If that process leaves now, the agent and the tools for what it leaves are not checked yet.
+    if (holder !== undefined) return this.#reportHeld();
     const other = await findOtherAgent(log, sessionId, agentName);
     if (other?.kind === "run") throw describeOtherAgent(other, agentName, this.#options.cancelCommand);
-    const { lastId } = (await log.getSession(sessionId)) ?? {};
     // The records of a long run are not read again before there are new ones.
     const isKnown = this.#missingTools.length > 0 && this.#checkedAt === lastId;
     if (!isKnown) this.#missingTools = await findMissingTools(log, sessionId, agent);
@@ -120,10 +122,14 @@ export class SessionHolder implements AsyncDisposable {
       return await openSession(log, sessionId, { ...agent.sessionOptions(log, { blobs, onError }), ...options });
     } catch (error) {
       if (!isLoomError(error, "lease_held", "fenced")) throw error;
-      if (!this.#isHeldReported) onHeld();
-      this.#isHeldReported = true;
-      return undefined;
+      return this.#reportHeld();
     }
+  }
+
+  #reportHeld(): undefined {
+    if (!this.#isHeldReported) this.#options.onHeld();
+    this.#isHeldReported = true;
+    this.#missingTools = [];
   }
 
   #accepts(name: string): boolean {
