@@ -1,7 +1,7 @@
 /** Declares commands, parses their arguments and builds their help text. */
 import { parseArgs } from "node:util";
 import { findNearest } from "../protocol/find-nearest.ts";
-import { wrapText } from "./fit-text.ts";
+import { cleanText, wrapText } from "./fit-text.ts";
 
 /** An error the user can fix. It is printed without a stack trace, and the exit code is 2. */
 export class CliError extends Error {
@@ -220,7 +220,11 @@ export function quoteGiven({ options }: ParsedCommand, names: readonly string[])
   });
 }
 
-/** Quotes a word for a shell. */
+/** Quotes a word for a shell. Characters that `cleanText` replaces are escaped, so that the command can be shown and copied. */
 export function quoteWord(value: string): string {
-  return /^[\w@%+:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+:,./-]+$/.test(value)) return value;
+  if (cleanText(value) === value) return `'${value.replaceAll("'", `'\\''`)}'`;
+  const escape = (text: string): string => Buffer.from(text).toString("hex").replaceAll(/../g, "\\x$&");
+  const characters = Array.from(value.replaceAll(/[\\']/g, "\\$&").replaceAll("\n", "\\n"));
+  return `$'${characters.map((text) => (cleanText(text) === text ? text : escape(text))).join("")}'`;
 }

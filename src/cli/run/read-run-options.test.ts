@@ -6,6 +6,7 @@ import { PassThrough, Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseCommand } from "../command.ts";
 import { RUN } from "../commands.ts";
+import { cleanText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { toFlagNames } from "./read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions } from "./read-run-options.ts";
@@ -104,6 +105,16 @@ describe("readRunOptions", () => {
     expect((await read(["--session=-1", "--store", "a=b", "hi"])).describeResume()).toBe(
       "loom run --session=-1 --store 'a=b' --resume",
     );
+  });
+
+  test("builds a command from which a shell reads back every character", async () => {
+    const system = "It's\tone\nC:\\new \u009B31m\u202E $HOME `x` 京都 👍🏽";
+    const resume = (await read(["--session", "s", "--system", system, "hi"])).describeResume();
+    expect(cleanText(resume)).toBe(resume);
+    const { stdout } = spawnSync("bash", ["-c", `loom() { printf '%s|' "$@"; }; ${resume}`], {
+      env: { ...process.env, LC_ALL: "C.UTF-8" },
+    });
+    expect(String(stdout)).toBe(`run|--session|s|--system|${system}|--resume|`);
   });
 
   test("adds options for missing tools, each once", async () => {

@@ -24,7 +24,7 @@ const tool = defineTool({
 });
 
 /** Starts a process with an agent and a user at its terminal. */
-async function startShell(log: Log, tools: readonly (typeof tool)[], message?: string) {
+async function startShell(log: Log, tools: readonly (typeof tool)[], message?: string, args: readonly string[] = []) {
   const written = { out: "", err: "" };
   const open = (name: "out" | "err") =>
     new Writable({
@@ -39,7 +39,7 @@ async function startShell(log: Log, tools: readonly (typeof tool)[], message?: s
   screen.setEncoding("utf8").on("data", (chunk: string) => (shown += stripVTControlCharacters(chunk)));
   const promptTerminal = { input: keys, output: screen, close: () => undefined } as unknown as PromptTerminal;
   const options = await readRunOptions(
-    parseCommand(RUN, ["--session", "s", message ?? "--resume"]),
+    parseCommand(RUN, ["--session", "s", ...args, message ?? "--resume"]),
     { stdin: { isTTY: true } } as unknown as typeof terminal,
     {},
   );
@@ -101,12 +101,13 @@ describe("WatchedRun", () => {
     const log = new MemoryLog();
     const first = await startShell(log, [tool], "r");
     await first.asked();
-    const second = await startShell(log, []);
+    const system = "word ".repeat(1000);
+    const second = await startShell(log, [], undefined, ["--system", system]);
     await second.asked();
     await first.holder[Symbol.asyncDispose]();
     expect(await second.code).toBe(3);
     expect(second.written.err).toContain("it needs tools that are not available here: write_file\n");
-    expect(second.written.err).toContain("loom run --session s --workspace DIR --resume\n");
+    expect(second.written.err).toContain(`loom run --session s --system '${system}' --workspace DIR --resume\n`);
     await second.holder[Symbol.asyncDispose]();
     expect(await statusOf(log)).toBe("live");
     process.emit("SIGTERM");

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { CliError } from "../command.ts";
-import { cutColumns, plural, wrapText } from "../fit-text.ts";
+import { cleanText, cutColumns, plural, wrapText } from "../fit-text.ts";
 import type { SessionService } from "../sessions/session-service.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
@@ -190,7 +190,7 @@ export class WatchedRun {
     const own = items.findIndex(({ run_id }) => run_id === this.#target.runId);
     const count = items.slice(0, own === -1 ? undefined : own).filter(({ status }) => status !== "live").length;
     if (count === 0) return;
-    const replay = cutColumns(this.#options.describeCommand("replay"), 2000);
+    const replay = cleanText(this.#options.describeCommand("replay"));
     this.#say(`${plural(count, "queued message")} ran after it; to read the session:\n  ${replay} --speed max`);
   }
 
@@ -303,10 +303,10 @@ export class WatchedRun {
       );
     if (this.#promptTerminal === undefined && calls.length > 0) {
       const all = calls.length > 1 ? " --all" : "";
-      const decide = cutColumns(this.#options.describeCommand("approve"), 2000);
+      const decide = cleanText(this.#options.describeCommand("approve"));
       this.#say(`to decide:\n  ${decide} --allow${all}\n  ${decide} --deny${all}`);
     }
-    this.#say(`the run is left waiting; to continue it:\n  ${cutColumns(this.#options.describeResume(missing), 2000)}`);
+    this.#say(`the run is left waiting; to continue it:\n  ${cleanText(this.#options.describeResume(missing))}`);
   }
 
   #say(text: string): void {
