@@ -40,7 +40,7 @@ export const CHAT: CliCommand = {
     "Ctrl-C cancels the run, or clears the input; pressed twice, it leaves the chat. Ctrl-D leaves the chat if the input is empty. A local run that has not ended then continues when the session is opened again. Ctrl-Z suspends the chat until `fg`.",
     "With --server or LOOM_SERVER, the agents of that server answer, with their own models and tools; only --agent, --reasoning, --system and the options of the chat apply. If the connection is cut, the chat connects again and continues.",
     "With --plain, lines are edited by the terminal: Alt+Enter, Up, Down and Tab do not work. With a pipe, each line of standard input is a message.",
-    "Exit codes: 0 left by the user, also with Ctrl-C, 2 could not start, 3 a run was left waiting for approval at the end of standard input, 130 stopped by a signal, 141 standard output closed.",
+    "Exit codes: 0 left by the user, also with Ctrl-C, 2 could not start, 3 a run was left waiting at the end of standard input, 130 stopped by a signal, 141 standard output closed.",
   ],
   examples: [
     "loom chat",

@@ -123,10 +123,15 @@ export class PlainChat implements ChatSurface {
     });
   }
 
+  /** The unfinished run needs tools that are missing here, so nothing is under way. */
+  get #isBlocked(): boolean {
+    return this.#controller.backend.missingTools.length > 0;
+  }
+
   /** A run or a message is under way, and no question is open. */
   get #isWorking(): boolean {
     const { conversation, isBusy } = this.#controller;
-    return this.#question === undefined && (isBusy || conversation.openTurns.length > 0);
+    return this.#question === undefined && !this.#isBlocked && (isBusy || conversation.openTurns.length > 0);
   }
 
   async #chat(sessionId: string | undefined): Promise<number> {
@@ -165,15 +170,15 @@ export class PlainChat implements ChatSurface {
       this.#question.resolve(this.#question.answerAtEnd);
       await this.#settle();
     }
-    if (this.#question === undefined) return 0;
-    this.#question.reject(WITHDRAWN);
+    if (this.#question === undefined && !this.#isBlocked) return 0;
+    this.#question?.reject(WITHDRAWN);
     return LEFT_WAITING;
   }
 
   #sayHowToContinue(code: number): void {
     const { conversation, isNewSession } = this.#controller;
     if (isNewSession || code === OUTPUT_CLOSED) return;
-    const state = code === LEFT_WAITING ? "the run is left waiting for approval; " : "";
+    const state = code === LEFT_WAITING ? "the run is left waiting; " : "";
     this.#say(`${state}continue with: ${this.#describeChat(conversation.sessionId)}`);
   }
 
