@@ -291,6 +291,15 @@ describe("in plain mode", () => {
     expect(waiting.code).toBe(3);
     const [, sessionId = ""] = /continue with: loom chat (\w+)/.exec(waiting.out) ?? [];
     expect(waiting.out).toContain(`loom chat ${sessionId} --no-kb --workspace ${workspace}\n`);
+    // Without its tools, the run keeps waiting, and the command says what is missing.
+    const lacking = await loom(["chat", "--no-kb", sessionId], { env, input: "" });
+    expect([lacking.code, lacking.out.trim().split("\n").slice(-2)]).toEqual([
+      3,
+      [
+        "the run waits: it needs tools that are not available here: write_file",
+        `the run is left waiting; continue with: loom chat ${sessionId} --no-kb --workspace DIR`,
+      ],
+    ]);
     const answered = await chat("n not now\n", sessionId);
     expect([answered.code, answered.out]).toEqual([0, expect.stringMatching(/\? Allow write_file\?.*completed/s)]);
     const denied = await chat("Write hi to denied.txt\nn\n", sessionId);
@@ -363,8 +372,9 @@ describe("in plain mode", () => {
   });
 
   test("rejects unknown sessions and options that do not apply", async () => {
-    const unknown = await chat("", "nothing");
-    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining("there is no session `nothing`")]);
+    const unknown = await chat("", "nothing", "--store", env.LOOM_STORE);
+    const hint = `list the sessions with \`loom sessions list --store ${env.LOOM_STORE}\``;
+    expect([unknown.code, unknown.err]).toEqual([2, `loom: no session \`nothing\` in this store\n      ${hint}\n`]);
     const both = await chat("", "nothing", "--continue");
     expect([both.code, both.err]).toEqual([2, expect.stringContaining("cannot be used together")]);
     const server = await loom(["chat", "--server", "http://127.0.0.1:9", "--model", "x"], { env });

@@ -416,6 +416,9 @@ describe("sessions of a server", () => {
     const agents = await onServer("run", "--agent", "none", "x");
     expect([agents.code, agents.err]).toEqual([2, expect.stringContaining("the message was not accepted")]);
     expect((await onServer("tail", "none")).err).toContain("no session `none` on the server");
+    const url = env["LOOM_SERVER"] ?? "";
+    const resumed = await loom(["run", "--session", "none", "--resume", "--server", url], { env });
+    expect([resumed.code, resumed.err]).toEqual([2, expect.stringContaining(`loom sessions list --server ${url}\``)]);
   });
 });
 

@@ -96,10 +96,11 @@ describe("loom token", () => {
   });
 
   it("revokes by name, by id and by the token itself, without printing a secret", async () => {
-    const { file, run } = newStore();
+    const { store, file, run } = newStore();
     expect(await run("list")).toMatchObject({ code: 0, out: "" });
-    const missing = await run("revoke", "a");
-    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("no token `a` to revoke") as string]);
+    const missing = await run("revoke", "a", "--store", store);
+    const hint = `run \`loom token list --store ${store}\` for a list`;
+    expect([missing.code, missing.err]).toEqual([2, `no token \`a\` to revoke; ${hint}\n`]);
     // Listing and revoking create no file.
     expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
     const credentials = openCredentials(file);

@@ -33,7 +33,7 @@ const OTHER_STORE = "check the path, or choose another store with --store or LOO
 /** What to do about a database that cannot be used. `store_missing` and `store_outdated` come from `loom store status`. */
 const DATABASE_ADVICE: { readonly [code: string]: string } = {
   store_missing: "create it with `loom store migrate`, or choose another store with --store or LOOM_STORE",
-  store_outdated: "run `loom store migrate`",
+  store_outdated: "run `loom store migrate` for this store",
 };
 
 /** What to do about `store_failed` of a database, by the start of the message. Other messages say it themselves. */

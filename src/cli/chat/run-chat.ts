@@ -4,7 +4,9 @@ import { styleText } from "node:util";
 import { CliError, type ParsedCommand, quoteGiven, quoteWord } from "../command.ts";
 import { findDataFolder } from "../find-store.ts";
 import { explainErrors } from "../explain-error.ts";
+import { describeToolOptions } from "../run/read-run-options.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
+import { describeNextCommand, findSession } from "../sessions/run-sessions.ts";
 import { readServiceAddress, type ServiceAddress } from "../sessions/server-settings.ts";
 import type { SessionService } from "../sessions/session-service.ts";
 import type { Terminal } from "../terminal.ts";
@@ -28,12 +30,12 @@ export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promis
   return explainErrors(async () => {
     let report: ReportNote = (text) => terminal.warn(text);
     await using backend = await openBackend(parsed, address, terminal, (text) => report(text));
-    const sessionId = options["continue"] === true ? await findLatest(backend.service) : argument;
-    if (sessionId !== undefined) await assertSession(backend.service, sessionId);
+    const sessionId = options["continue"] === true ? await findLatest(backend.service, parsed) : argument;
+    if (sessionId !== undefined) await findSession(backend.service, sessionId, parsed);
     const onReady = (next: ReportNote): void => {
       report = next;
     };
-    const describeChat = (id: string): string => describeCommand(parsed, id);
+    const describeChat = (id: string): string => describeCommand(parsed, id, backend.missingTools);
     if (isPlain(parsed, terminal)) {
       const { PlainChat } = await import("./plain-chat.ts");
       return await new PlainChat({ backend, terminal, describeChat, onReady }).run(sessionId);
@@ -48,9 +50,10 @@ export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promis
   });
 }
 
-function describeCommand(parsed: ParsedCommand, sessionId: string): string {
+function describeCommand(parsed: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
   const kept = Object.keys(parsed.options).filter((name) => name !== "continue");
-  return ["loom chat", quoteWord(sessionId), ...quoteGiven(parsed, kept)].join(" ");
+  const added = describeToolOptions(missingTools, parsed.options);
+  return ["loom chat", quoteWord(sessionId), ...quoteGiven(parsed, kept), ...added].join(" ");
 }
 
 async function openBackend(
@@ -76,16 +79,12 @@ async function openBackend(
 }
 
 /** Sessions are listed by creation; among the newest, the one that changed last is meant. */
-async function findLatest(service: SessionService): Promise<string> {
+async function findLatest(service: SessionService, parsed: ParsedCommand): Promise<string> {
   const { items } = await service.listSessions({ limit: LATEST_AMONG });
   const [latest] = items.toSorted((one, other) => other.updated_at - one.updated_at);
-  if (latest === undefined) throw new CliError("there is no session to continue", "start one with `loom chat`");
+  if (latest === undefined)
+    throw new CliError("there is no session to continue", `start one with \`${describeNextCommand(parsed, "chat")}\``);
   return latest.session_id;
-}
-
-async function assertSession(service: SessionService, sessionId: string): Promise<void> {
-  if ((await service.getSession(sessionId)) !== undefined) return;
-  throw new CliError(`there is no session \`${sessionId}\``, "list them with `loom sessions list`");
 }
 
 function isPlain(parsed: ParsedCommand, { stdin, columns }: Terminal): boolean {

@@ -136,8 +136,12 @@ describe("the default knowledge base", () => {
   });
 
   it("rejects a missing file that was named", () => {
-    expect(() => assertKnowledgeBaseExists({ file: join(folder, "missing"), isNamed: true })).toThrow(
-      /no knowledge base/,
+    const file = join(folder, "is missing");
+    expect(() => assertKnowledgeBaseExists({ file, isNamed: true })).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining("no knowledge base") as string,
+        hint: `create it with \`loom kb add --kb '${file}' PATH\``,
+      }),
     );
     expect(() => assertKnowledgeBaseExists({ file: join(folder, "missing"), isNamed: false })).not.toThrow();
     expect(() =>

@@ -11,7 +11,7 @@ import {
   openPostgresKnowledgeBase,
 } from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { CliError } from "../command.ts";
+import { CliError, quoteOption } from "../command.ts";
 import { type Environment, findKnowledgeBase, isDatabase, storeExists } from "../find-store.ts";
 import type { StoreParts } from "../store-parts.ts";
 
@@ -56,7 +56,10 @@ export async function openForReading(choice: KnowledgeChoice, options?: OpenChoi
 export function assertKnowledgeBaseExists(choice: KnowledgeChoice): void {
   const { file, mayBeMissing = false } = choice;
   if (isMissingFile(choice) && !mayBeMissing)
-    throw new CliError(`no knowledge base \`${file}\``, `create it with \`loom kb add --kb ${file} PATH\``);
+    throw new CliError(
+      `no knowledge base \`${file}\``,
+      `create it with \`loom kb add ${quoteOption("kb", file)} PATH\``,
+    );
 }
 
 export function isMissingFile({ file, isNamed }: KnowledgeChoice): boolean {

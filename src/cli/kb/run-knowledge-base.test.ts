@@ -45,7 +45,7 @@ const readLines = (text: string): readonly unknown[] =>
 
 describe("loom kb", () => {
   it("adds changes, lists, searches and removes", async () => {
-    const { docs, run } = newPlace();
+    const { docs, own, run } = newPlace();
     const added = { code: 0, out: "2 added, 0 updated, 0 unchanged, 0 removed\n", err: "" };
     expect(await run("add", docs)).toEqual(added);
     writeFileSync(join(docs, "tides.md"), "# Tides\n\nThe moon pulls the sea, twice a day, and so does the sun.\n");
@@ -61,7 +61,7 @@ describe("loom kb", () => {
     expect(await run("search", "moon")).toEqual({ code: 1, out: "", err: "no matches\n" });
     const gone = await run("remove", docs);
     expect([gone.code, gone.out]).toEqual([2, ""]);
-    expect(gone.err).toContain("no document");
+    expect(gone.err).toBe(`no document \`${docs}\`; run \`loom kb list --kb ${own}\` for a list\n`);
   });
 
   it("prints JSON and finds Chinese text", async () => {

@@ -2,7 +2,7 @@
 import { resolve, sep } from "node:path";
 import type { AddOptions, AddReport, KnowledgeBase } from "../../context/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, textOption } from "../command.ts";
 import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, openForReading, openForWriting } from "./default-knowledge-base.ts";
@@ -173,8 +173,10 @@ async function remove(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
     if (ambiguity !== undefined) terminal.warn(ambiguity);
     if (isJson) await terminal.write(writeLine({ path, removed }));
     else if (removed > 0) await terminal.write(`removed ${plural(removed, "document")}: ${cleanText(path)}\n`);
-    else if (ambiguity === undefined)
-      terminal.warn(`no document \`${cleanText(path)}\`; run \`loom kb list\` for a list`);
+    else if (ambiguity === undefined) {
+      const list = ["loom kb list", ...quoteGiven(parsed, ["kb"])].join(" ");
+      terminal.warn(cleanText(`no document \`${path}\`; run \`${list}\` for a list`));
+    }
   }
   return chooseExitCode(isSomeDone, hasFailed);
 }

@@ -4,6 +4,7 @@ import type { SessionDetails } from "../../server/api/shapes.generated.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
+import { findSession } from "../sessions/run-sessions.ts";
 import type { SessionService } from "../sessions/session-service.ts";
 import type { ServiceAddress } from "../sessions/server-settings.ts";
 import type { Terminal } from "../terminal.ts";
@@ -18,17 +19,21 @@ export async function runOnServer(
   const options = await readServerRunOptions(parsed, terminal);
   await using service = openRemoteService(address, terminal);
   return await explainErrors(async () => {
-    const target = await findTarget(service, options);
+    const target = await findTarget(service, options, parsed);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${options.sessionId}`));
     return new WatchedRun(service, options, target, SERVER_HOLDER, terminal).watch();
   });
 }
 
 /** Sends the message, or finds the run to continue watching. */
-async function findTarget(service: SessionService, options: ServerRunOptions): Promise<WatchTarget> {
+async function findTarget(
+  service: SessionService,
+  options: ServerRunOptions,
+  parsed: ParsedCommand,
+): Promise<WatchTarget> {
   const { sessionId, message, agent, reasoning, instructions } = options;
+  if (message === undefined) return findUnfinishedRun(await findSession(service, sessionId, parsed));
   const before = await service.getSession(sessionId);
-  if (message === undefined) return findUnfinishedRun(sessionId, before);
   const [runId, commandId] = [randomUUID(), randomUUID()];
   const sent = await service.send({
     type: "run",
@@ -52,13 +57,11 @@ async function findTarget(service: SessionService, options: ServerRunOptions): P
   return { runId, after, commandId };
 }
 
-function findUnfinishedRun(sessionId: string, session: SessionDetails | undefined): WatchTarget {
-  if (session === undefined)
-    throw new CliError(`no session \`${sessionId}\` on the server`, "list them with `loom sessions list`");
+function findUnfinishedRun(session: SessionDetails): WatchTarget {
   const [latest] = session.runs;
   if (latest?.status === "live") return { runId: latest.run_id, after: latest.first_event_id - 1 };
   const [queued] = session.queued;
   if (queued !== undefined) return { runId: queued.run_id, after: session.last_event_id, commandId: queued.command_id };
   const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
-  throw new CliError(`session \`${sessionId}\` has no run to resume (${how})`, "send a message instead");
+  throw new CliError(`session \`${session.session_id}\` has no run to resume (${how})`, "send a message instead");
 }

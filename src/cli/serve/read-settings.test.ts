@@ -1,7 +1,7 @@
 // Settings: sources, precedence and errors.
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { CliError, parseCommand, usageOf } from "../command.ts";
 import { collectDatabaseOptions, findUnusedSettings, readDatabaseOptions } from "../database-settings.ts";
@@ -223,7 +223,10 @@ describe("readSettings", () => {
     expect(address.values["base-url"]).toContain("sk-secret");
     expect(describeSettings(address, 100)).toContain("https://hidden@models.example/v1");
     chmodSync(file, 0o644);
-    expect(read(["--config", file]).warnings).toEqual([expect.stringContaining(`chmod 600 ${file}`)]);
+    const quoted = join(dirname(file), "it's.json");
+    renameSync(file, quoted);
+    const words = `chmod 600 '${quoted.replace("'", String.raw`'\''`)}'`;
+    expect(read(["--config", quoted]).warnings).toEqual([expect.stringContaining(words)]);
   });
 
   it("warns about unknown variables with a suggestion", () => {

@@ -8,7 +8,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isJsonObject } from "../../protocol/index.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { CLIENT_VARIABLES } from "../sessions/server-settings.ts";
@@ -156,5 +156,5 @@ function findUnknownVariables(env: Environment): readonly string[] {
 function findReadableSecrets(file: string, written: { readonly [key: string]: unknown }): readonly string[] {
   const secrets = SETTING_KEYS.filter((key) => (SETTINGS[key] as Setting<unknown>).isSecret === true && key in written);
   if (secrets.length === 0 || process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return [];
-  return [`${file} contains ${secrets.join(", ")} and is readable by other users; run chmod 600 ${file}`];
+  return [`${file} contains ${secrets.join(", ")} and is readable by other users; run chmod 600 ${quoteWord(file)}`];
 }

@@ -47,10 +47,11 @@ test("warns if a token can be read by others", () => {
   expect(["http://localhost:1", "http://[::1]:1", "https://a.example"].flatMap((server) => warningsOf(server))).toEqual(
     [],
   );
-  writeFileSync(file, "t");
-  chmodSync(file, 0o644);
-  const shown = warningsOf("https://a.example", { LOOM_TOKEN_FILE: file });
+  const open = join(folder, "my token");
+  writeFileSync(open, "t");
+  chmodSync(open, 0o644);
+  const shown = warningsOf("https://a.example", { LOOM_TOKEN_FILE: open });
   expect(shown).toEqual(
-    process.platform === "win32" ? [] : [`${file} is readable by other users; run chmod 600 ${file}`],
+    process.platform === "win32" ? [] : [`${open} is readable by other users; run chmod 600 '${open}'`],
   );
 });

@@ -1,7 +1,8 @@
 /** The settings of commands that use a server instead of a local store. */
 import { readFileSync, statSync } from "node:fs";
-import { CliError, type CliOption, type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type CliOption, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
+import { cleanText } from "../fit-text.ts";
 import { defineOptional, describeGivenValue, path, type Setting, text, url } from "../serve/setting.ts";
 
 const GROUP = "Commands that use a server";
@@ -88,7 +89,10 @@ function readTokenFile(file: string): string {
     content = readFileSync(file, "utf8").trim();
   } catch (error) {
     const { code = "?" } = error as NodeJS.ErrnoException;
-    throw new CliError(`cannot read the token in \`${file}\` (${code})`, "save the output of `loom token create NAME`");
+    throw new CliError(
+      `cannot read the token in \`${file}\` (${code})`,
+      "create the file on the machine of the server with `loom token create NAME --output FILE`",
+    );
   }
   if (content !== "") return content;
   throw new CliError(`the token file \`${file}\` is empty`, "save the output of `loom token create NAME` in it");
@@ -96,7 +100,7 @@ function readTokenFile(file: string): string {
 
 function findOpenPermissions(file: string | undefined): readonly string[] {
   if (file === undefined || process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return [];
-  return [`${file} is readable by other users; run chmod 600 ${file}`];
+  return [`${cleanText(file)} is readable by other users; run chmod 600 ${quoteWord(file)}`];
 }
 
 function findOpenConnection({ protocol, hostname }: URL, hasToken: boolean): readonly string[] {

@@ -4,7 +4,7 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 import type { Credentials } from "../../server/auth/credentials/credentials.ts";
 import { auditCommand } from "../audit-command.ts";
-import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteGiven, textOption } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
@@ -125,7 +125,10 @@ async function revoke(parsed: ParsedCommand, store: StoreParts, terminal: Termin
     if (isRevoked) done += 1;
     if (isJson) await terminal.write(writeLine({ token: word, revoked: isRevoked }));
     else if (isRevoked) await terminal.write(`revoked: ${cleanText(word)}\n`);
-    else terminal.warn(`no token \`${cleanText(word)}\` to revoke; run \`loom token list\` for a list`);
+    else {
+      const command = ["loom token list", ...quoteGiven(parsed, ["store"])].join(" ");
+      terminal.warn(cleanText(`no token \`${word}\` to revoke; run \`${command}\` for a list`));
+    }
   }
   if (done === parsed.arguments.length) return 0;
   return done > 0 ? 1 : 2;
