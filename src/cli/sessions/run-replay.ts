@@ -21,7 +21,7 @@ const MAX_REPORTED = 20;
 /** Exit code of a replay that ends before its run. */
 const UNFINISHED = 3;
 
-/** A frame to show, or why it cannot be read; after the last frame of a session, what to say if its run has not ended. */
+/** A frame to show, or why it cannot be read; after the last frame, what to say if its run has not ended. */
 type ReplayFrame =
   | { readonly text: string; readonly dialect: Dialect; readonly line?: number }
   | { readonly text?: never; readonly line: number; readonly reason: string }
@@ -71,8 +71,8 @@ export async function runReplay(parsed: ParsedCommand, terminal: Terminal): Prom
   );
   if (rejected > MAX_REPORTED) terminal.warn(`${rejected - MAX_REPORTED} more frames rejected`);
   if (isStopped || isEnded) return STOPPED;
-  if (isUnfinished) return UNFINISHED;
-  return rejected > 0 ? 1 : 0;
+  if (rejected > 0) return 1;
+  return isUnfinished ? UNFINISHED : 0;
 }
 
 /** Returns undefined if it is not given, and Infinity for `max`. */
@@ -115,6 +115,7 @@ async function* readRecorded(parsed: ParsedCommand, terminal: Terminal): AsyncGe
   for await (const { dialect, frames } of readInput(parsed, "from", terminal))
     for (const frame of frames)
       yield frame.ok ? { text: frame.text, dialect, line: frame.line } : { line: frame.line, reason: frame.detail };
+  yield { describeUnfinished: async () => "the recording ends before its run has ended" };
 }
 
 /** Turns frames into text or into frames of another dialect. */

@@ -73,7 +73,7 @@ export const REPLAY: CliCommand = {
     "An argument that names a file is read as a file, `-` is standard input, and everything else is a session. Pauses are at most 3 s long. Frames without times are shown without pauses.",
     FAILED_NOTE,
     STREAM_NOTE,
-    "Exit codes: 0 shown, 1 some frames of FILE rejected, 2 could not be read, 3 the last run of the session has not ended, 130 stopped, 141 standard output closed.",
+    "Exit codes: 0 shown, 1 some frames of FILE rejected, 2 could not be read, 3 the last run has not ended, 130 stopped, 141 standard output closed.",
   ],
   examples: [
     "loom replay 3f2a9c81d4e0",
