@@ -177,6 +177,18 @@ describe("sessions of a store", () => {
     const live = "the run is live; to follow it: loom tail unfinished\n";
     expect(await inStore(...replay)).toEqual({ code: 3, out: "› Tell me\nOnce upon\n", err: live });
     expect((await inStore("runs", "--session", "unfinished")).out).toMatch(/^live /);
+    const cut = writeInput("cut.ndjson", (await inStore("sessions", "export", "unfinished")).out);
+    const recorded = await inStore("replay", cut, "--speed", "max");
+    const short = "the recording ends before its run has ended\n";
+    expect(recorded).toEqual({ code: 3, out: "› Tell me\nOnce upon\n", err: short });
+    const tail = spawn(process.execPath, [...nodeArgs(), COMMAND, "tail", "unfinished"], {
+      cwd: folder,
+      env: environment({ LOOM_STORE: store }),
+    });
+    const shown = { out: "", err: "" };
+    tail.stdout.setEncoding("utf8").on("data", (text: string) => (shown.out += text));
+    tail.stderr.setEncoding("utf8").on("data", (text: string) => (shown.err += text));
+    await vi.waitFor(() => expect(shown.out).toBe("› Tell me\n"), 20_000);
     await session.close({ run: "leave" });
     const resume = "to continue it: loom run --session unfinished --agent tot --resume";
     const interrupted = `the run is interrupted, because its process ended; ${resume}\n`;
@@ -186,13 +198,7 @@ describe("sessions of a store", () => {
     const runs = await inStore("runs");
     expect([runs.out, runs.err]).toEqual([expect.stringMatching(/^interrupted /), interrupted]);
     expect(parseLines((await inStore("runs", "--json")).out)).toMatchObject([{ status: "interrupted" }]);
-    const tail = spawn(process.execPath, [...nodeArgs(), COMMAND, "tail", "unfinished"], {
-      cwd: folder,
-      env: environment({ LOOM_STORE: store }),
-    });
-    let shown = "";
-    tail.stderr.setEncoding("utf8").on("data", (text: string) => (shown += text));
-    await vi.waitFor(() => expect(shown).toBe(interrupted), 20_000);
+    await vi.waitFor(() => expect(shown.err).toBe(interrupted), 20_000);
     tail.kill("SIGINT");
     await new Promise((resolve) => tail.on("close", resolve));
     expect((await inStore("cancel", "unfinished")).code).toBe(0);

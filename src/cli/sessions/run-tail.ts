@@ -12,6 +12,10 @@ import { describeUnfinished, findSession } from "./run-sessions.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 
+/** Time without frames after which the command checks whether a process executes the run, in milliseconds. */
+const CHECK_MS = 1000;
+const REMOTE_CHECK_MS = 5000;
+
 export async function runTail(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const sessionId = parsed.argument ?? "";
   const dialect = readOutputDialect(parsed);
@@ -27,7 +31,19 @@ export async function runTail(parsed: ParsedCommand, terminal: Terminal): Promis
     const say = (text: string): void => (screen === undefined ? terminal.warn(text) : screen.line(text));
     const onInterruption = (message: string | undefined): void =>
       say(message === undefined ? "connected again" : `connection lost (${message}); connecting again`);
-    if (session.is_orphan === true) say(await describeUnfinished(service, parsed, sessionId));
+    // A process that ends writes nothing.
+    let timer: NodeJS.Timeout | undefined;
+    const checkLater = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void check().catch(() => undefined), service.isRemote ? REMOTE_CHECK_MS : CHECK_MS);
+    };
+    const check = async (): Promise<void> => {
+      const { is_busy: isBusy = false, is_orphan: isOrphan = false } = (await service.getSession(sessionId)) ?? {};
+      if (isOrphan) say(await describeUnfinished(service, parsed, sessionId));
+      else if (isBusy) checkLater();
+    };
+    using _timer = { [Symbol.dispose]: () => clearTimeout(timer) };
+    await check();
     await untilStopped(async (signal) => {
       const decoder = LOOM_DECODING.createDecoder();
       const request = { dialect: dialect?.name ?? "loom", modes, after: cursor, follow: true, signal, onInterruption };
@@ -36,6 +52,7 @@ export async function runTail(parsed: ParsedCommand, terminal: Terminal): Promis
         else
           for (const { text } of frames) for (const record of decoder.decode(text).records) await screen.show(record);
         cursor = frames.at(-1)?.cursor ?? cursor;
+        checkLater();
       }
     });
     await screen?.end();
