@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly env?: { readonly [name: string]: string };
   /** Standard error is a terminal of 80 columns. The command then runs in this process. */
   readonly isTerminal?: boolean;
+  /** Standard output is such a terminal, too. */
+  readonly isScreen?: boolean;
   /** The command runs as a child process, with its own umask. */
   readonly isChild?: boolean;
 }
@@ -137,9 +139,11 @@ function setEnvironment(env: NodeJS.ProcessEnv): void {
   Object.assign(process.env, env);
 }
 
+const TERMINAL = { isTTY: true, columns: 80 };
+
 async function callMain(
   args: readonly string[],
-  { input = "", isTerminal = false }: RunOptions,
+  { input = "", isTerminal = false, isScreen = false }: RunOptions,
 ): Promise<CommandResult> {
   const chunks: { out: Buffer[]; err: Buffer[] } = { out: [], err: [] };
   const collect = (into: Buffer[]) =>
@@ -151,8 +155,8 @@ async function callMain(
     });
   const code = await main(args, {
     stdin: Readable.from(input.length === 0 ? [] : [Buffer.from(input)]),
-    stdout: collect(chunks.out),
-    stderr: Object.assign(collect(chunks.err), isTerminal ? { isTTY: true, columns: 80 } : {}),
+    stdout: Object.assign(collect(chunks.out), isScreen ? TERMINAL : {}),
+    stderr: Object.assign(collect(chunks.err), isTerminal ? TERMINAL : {}),
   } as unknown as NodeJS.Process);
   return { code, out: Buffer.concat(chunks.out).toString(), err: Buffer.concat(chunks.err).toString() };
 }

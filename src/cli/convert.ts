@@ -6,7 +6,7 @@ import type { Issue } from "../protocol/index.ts";
 import { FRAME_RULES } from "../protocol/frame-rules.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
-import { cutColumns, plural, wrapText } from "./fit-text.ts";
+import { cutColumns, escapeJson, plural, wrapText } from "./fit-text.ts";
 import { explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -23,7 +23,10 @@ const ENCODER_FLAGS = [
 export async function runConvert(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const to = targetOption(parsed);
   const settings = readSettings(parsed, to);
-  const encodeFrame = parsed.options["sse"] === true ? (data: string) => encodeSse({ data }) : encodeNdjson;
+  const encodeFrame = (text: string): string => {
+    const data = terminal.columns === undefined ? text : escapeJson(text);
+    return parsed.options["sse"] === true ? encodeSse({ data }) : encodeNdjson(data);
+  };
   const warn = createWarningWriter(terminal);
   let converter: StreamConverter | undefined;
   let rejected = 0;

@@ -8,7 +8,7 @@ import { redactLogger } from "../../observe/logs/redact-logger.ts";
 import { createSecretNames } from "../../observe/logs/secret-names.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import type { Environment } from "../find-store.ts";
-import { cleanText } from "../fit-text.ts";
+import { cleanText, escapeJson } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Settings } from "./settings.ts";
 import { shorten } from "../../protocol/cut-text.ts";
@@ -61,7 +61,7 @@ async function openLogger(
   const stream = new Writable({
     decodeStrings: false,
     write(line: string | Buffer, _encoding, done) {
-      terminal.writeError(String(line));
+      terminal.writeError(`${escapeJson(String(line).trimEnd())}\n`);
       done();
     },
   });

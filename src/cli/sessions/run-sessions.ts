@@ -201,7 +201,10 @@ async function exportSession({ parsed, service, terminal, sessionId }: SessionsC
   const { signal } = new AbortController();
   await findSession(service, sessionId, parsed);
   if (file === undefined) {
-    for await (const chunk of service.exportSession(sessionId, signal)) await terminal.write(toText(chunk));
+    for await (const chunk of service.exportSession(sessionId, signal)) {
+      const text = toText(chunk);
+      await terminal.write(terminal.columns === undefined ? text : text.split("\n").map(escapeJson).join("\n"));
+    }
     return 0;
   }
   const output = createWriteStream(file, { flags: "wx", mode: 0o600 });
