@@ -1,6 +1,10 @@
+import { accessSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { findKnowledgeBase, hideCredentials, isDatabase } from "./find-store.ts";
+import { expect, test, vi } from "vitest";
+import { fileExists, findKnowledgeBase, hideCredentials, isDatabase } from "./find-store.ts";
+
+// Root may read every file.
+vi.mock(import("node:fs"), async (load) => ({ ...(await load()), accessSync: vi.fn<typeof accessSync>() }));
 
 const URL_WITH_SECRET = "postgres://me:secret@db.example.com:5433/loom?sslmode=require";
 
@@ -19,4 +23,12 @@ test("refuses a URL of another kind", () => {
   expect(() => isDatabase(url)).toThrow("A store is a file or a URL such as postgres://user@host/database");
   // `--print-config` shows it.
   expect(hideCredentials(url)).toBe("mysql://db/loom");
+});
+
+test("says that a file cannot be read, instead of reading it as a damaged one", () => {
+  expect([fileExists(import.meta.filename), fileExists(`${import.meta.filename}-missing`)]).toEqual([true, false]);
+  vi.mocked(accessSync).mockImplementationOnce(() => {
+    throw Object.assign(new Error("denied"), { code: "EACCES" });
+  });
+  expect(() => fileExists(import.meta.filename)).toThrow("cannot be read (permission denied)");
 });

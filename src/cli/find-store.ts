@@ -1,5 +1,5 @@
 /** Finds the default files for sessions and documents from the environment. */
-import { statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { isDatabaseUrl } from "../log/open-log.ts";
@@ -49,14 +49,19 @@ export function storeExists(store: string): boolean {
   return isDatabase(store) || fileExists(store);
 }
 
-/** Throws a CliError if it cannot be found out, for example without permission for the folder. */
+/** Throws a CliError if the file cannot be read, or if it cannot be found out, for example without permission for the folder. */
 export function fileExists(file: string): boolean {
   try {
-    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return false;
+    accessSync(file, constants.R_OK);
+    return true;
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     const reason = code === "EACCES" || code === "EPERM" ? "permission denied" : code;
-    throw new CliError(`\`${file}\` cannot be read (${reason})`, "check the path and the permissions of its folders");
+    throw new CliError(
+      `\`${file}\` cannot be read (${reason})`,
+      "check the path, its permissions and those of its folders",
+    );
   }
 }
 
