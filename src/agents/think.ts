@@ -131,17 +131,17 @@ export async function think(
   const calls: ModelToolCall[] = [];
   let attempts = 0;
   let hasOutput = false;
-  let sent: { readonly model: LanguageModel; readonly request: ModelRequest } = { model, request };
+  /** The model that is called at present. */
+  let current = model;
   const { refusalMs } = resolveCallSettings(options);
   /** Without it, users would not know why reasoning, structured output or files have no effect. */
   const warn = (feature: string, error: LoomError, ms?: number): void =>
-    void write(describeRefusal(sent.model, feature, error, stage, ms));
+    void write(describeRefusal(current, feature, error, stage, ms));
   const listener: ModelListener = {
     onRefusal: ({ feature, error }) => warn(feature, error, refusalMs),
-    onStart: async () => {
+    onStart: async ({ request: sent }) => {
       if (run.isBehind) await waitForRoom();
-      const { model: asked, request: asking } = sent;
-      await call.start(attempts++, (callId) => recorder?.request(write, callId, asked, asking));
+      await call.start(attempts++, (callId) => recorder?.request(write, callId, current, sent));
     },
     onText: (delta) => {
       hasOutput = true;
@@ -179,10 +179,8 @@ export async function think(
     const joined = asked.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
     // With another model to call, it is not worth waiting for this one.
     const own = next === undefined ? options : { maxRetries: 0, ...options };
-    const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> => {
-      sent = { model: asked, request: { ...unformatted, ...format, messages } };
-      return callModel(asked, sent.request, listener, own);
-    };
+    const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
+      callModel(asked, { ...unformatted, ...format, messages }, listener, own);
     const resolved = files?.resolve(joined) ?? joined;
     // Awaiting only a real promise keeps the order of parallel node runs the same with and without files.
     const attached = resolved instanceof Promise ? await resolved : resolved;
@@ -207,18 +205,17 @@ export async function think(
   };
   /** Calls the models in turn until one answers. */
   const askInTurn = async (fitted: readonly ModelMessage[]): Promise<ModelResult> => {
-    let asked = model;
     for (const next of [...fallbacks, undefined]) {
       try {
-        const result = await ask(asked, fitted, next);
+        const result = await ask(current, fitted, next);
         if (next === undefined || hasOutput || result.finishReason !== "content_filter") return result;
-        throw new LoomError("model_failed", `${formatModel(asked)} refused to answer`);
+        throw new LoomError("model_failed", `${formatModel(current)} refused to answer`);
       } catch (error) {
         if (next === undefined || hasOutput || !isLoomError(error, ...PROVIDER_FAILURES)) throw error;
         call.fail(error);
         write(describeSwitch(error, next, stage));
         call.model = formatModel(next);
-        asked = next;
+        current = next;
       }
     }
     throw new LoomError("internal_error", "There is no model to call");

@@ -15,7 +15,8 @@ import { createCallOptions } from "./call-options.ts";
 import { AttemptMonitor, createCancelled } from "./attempt-monitor.ts";
 import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, ModelResult } from "./model.ts";
 import { classifyFault, type ModelFault } from "./model-fault.ts";
-import { learnRefusal } from "./request-reasoning.ts";
+import { recordRefusal } from "./refused-features.ts";
+import { findRefusedReasoning, leaveOutRefused } from "./request-reasoning.ts";
 import type { StreamPart } from "./stream-part.ts";
 import { splitPart, ThinkTags } from "./think-tags.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
@@ -40,30 +41,35 @@ export async function callModel(
   checkVersion(model);
   const { signal } = options;
   const settings = resolveCallSettings(options);
-  let isReasoningRefused = false;
+  let refusal: { readonly feature: string; readonly error: LoomError } | undefined;
   for (let attempt = 0; ; attempt++) {
     assertNotAborted(signal);
-    const pending = listener.onStart?.({ attempt });
+    // Chosen for this attempt: the provider may refuse a parallel call in the meantime.
+    const sent = refusal === undefined ? leaveOutRefused(model, request) : { ...request, isReasoningRefused: true };
+    const pending = listener.onStart?.({ attempt, request: sent });
     if (pending !== undefined) {
       await pending;
       assertNotAborted(signal);
     }
-    const answer = new ModelAnswer(model, request, listener, settings);
+    const answer = new ModelAnswer(model, sent, listener, settings);
     try {
-      return await runAttempt(model, request, answer, new AttemptMonitor(model, settings, signal));
+      const result = await runAttempt(model, sent, answer, new AttemptMonitor(model, settings, signal));
+      if (refusal !== undefined) {
+        // Only now: the request may have been refused for another reason.
+        recordRefusal(model, refusal.feature, settings.refusalMs);
+        listener.onRefusal?.(refusal);
+      }
+      return result;
     } catch (error) {
       if (!(error instanceof AnswerFault)) throw error;
-      const feature =
-        answer.hasNotified || isReasoningRefused
-          ? undefined
-          : learnRefusal(model, request, error.fault, settings.refusalMs);
+      const { fault } = error;
+      const feature = answer.hasNotified ? undefined : findRefusedReasoning(model, sent, fault);
       if (feature !== undefined) {
-        isReasoningRefused = true;
-        listener.onRefusal?.({ feature, error: error.fault.error });
+        refusal = { feature, error: fault.error };
         continue;
       }
-      const pause = answer.hasNotified ? undefined : computeRetryDelay(error.fault, attempt, settings);
-      if (pause === undefined) throw withAttempts(error.fault.error, attempt);
+      const pause = answer.hasNotified ? undefined : computeRetryDelay(fault, attempt, settings);
+      if (pause === undefined) throw withAttempts(fault.error, attempt);
       await sleep(pause, signal);
     }
   }

@@ -94,6 +94,8 @@ export interface ModelRequest {
   /** Requests JSON output, matching the schema if there is one. */
   readonly responseFormat?: { readonly schema?: JsonObject; readonly name?: string };
   readonly settings?: ModelSettings;
+  /** True if the provider refuses the reasoning level at present, so that it is left out. @internal */
+  readonly isReasoningRefused?: boolean;
 }
 
 /** Sampling settings. Except for the levels of `reasoning` and for `caching`, they are passed to the provider unchanged. */
@@ -150,11 +152,14 @@ export interface ModelTraits {
  * it settles (back-pressure). If a method throws, the call ends with that error.
  */
 export interface ModelListener {
-  /** Called before each attempt; `attempt` is 0 for the first. There are no retries once another method was called. */
-  onStart?(info: { readonly attempt: number }): void | Promise<void>;
   /**
-   * Called if the provider refused a feature, such as a reasoning level. The call is repeated without it, and later
-   * calls leave it out for `refusalMs`.
+   * Called before each attempt with the request that is sent; `attempt` is 0 for the first. There are no retries once
+   * another method was called.
+   */
+  onStart?(info: { readonly attempt: number; readonly request: ModelRequest }): void | Promise<void>;
+  /**
+   * Called after an answer without a feature that the provider refused, such as a reasoning level. Later calls leave it
+   * out for `refusalMs`.
    */
   onRefusal?(refusal: { readonly feature: string; readonly error: LoomError }): void;
   onText(delta: string): void | Promise<void>;

@@ -7,7 +7,7 @@
 import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import type { LanguageModel, ModelRequest, ModelSettings } from "./model.ts";
 import type { ModelFault } from "./model-fault.ts";
-import { isRefused, recordRefusal } from "./refused-features.ts";
+import { isRefused } from "./refused-features.ts";
 
 const REFUSAL_STATUS: ReadonlySet<unknown> = new Set([400, 403, 404, 422]);
 
@@ -19,7 +19,7 @@ export function translateReasoning(model: LanguageModel, request: ModelRequest):
   const { settings = {} } = request;
   const { reasoning: level, ...others } = settings;
   if (level === undefined || !isReasoningLevel(level)) return settings;
-  const isOff = isRefused(model, nameLevel(level));
+  const isOff = request.isReasoningRefused === true;
   const effort = isOff ? undefined : findEffort(model, request, level);
   const given = effort === undefined ? others : { ...others, reasoning: effort };
   if (!model.provider.endsWith(".responses")) return given;
@@ -44,22 +44,24 @@ function findEffort(model: LanguageModel, request: ModelRequest, level: Reasonin
   return level === "off" ? "none" : level;
 }
 
-/**
- * Returns the reasoning of this request if the provider refused it, as a name for users. Requests leave it out for
- * `refusalMs`.
- */
-export function learnRefusal(
+/** Returns the request without its reasoning level while the provider refuses it. */
+export function leaveOutRefused(model: LanguageModel, request: ModelRequest): ModelRequest {
+  const level = request.settings?.reasoning;
+  const isOff = isReasoningLevel(level) && isRefused(model, nameLevel(level));
+  return isOff ? { ...request, isReasoningRefused: true } : request;
+}
+
+/** Returns the reasoning that the provider probably refused in this request, as a name for users. */
+export function findRefusedReasoning(
   model: LanguageModel,
-  { settings }: ModelRequest,
+  request: ModelRequest,
   { error }: ModelFault,
-  refusalMs: number,
 ): string | undefined {
-  const level = settings?.reasoning;
-  if (!isReasoningLevel(level) || isRefused(model, nameLevel(level))) return undefined;
-  if (!REFUSAL_STATUS.has(error.details["status"]) || !/reasoning|thinking|effort/i.test(error.message))
-    return undefined;
-  recordRefusal(model, nameLevel(level), refusalMs);
-  return nameLevel(level);
+  const level = request.settings?.reasoning;
+  if (!isReasoningLevel(level) || request.isReasoningRefused === true) return undefined;
+  const isSent = model.provider.endsWith(".responses") || findEffort(model, request, level) !== undefined;
+  if (!isSent || !REFUSAL_STATUS.has(error.details["status"])) return undefined;
+  return /reasoning|thinking|effort/i.test(error.message) ? nameLevel(level) : undefined;
 }
 
 function nameLevel(level: ReasoningLevel): string {

@@ -132,8 +132,32 @@ describe("a provider that refuses", () => {
     expect(server.requests.map(({ body }) => askedFor(body) !== undefined)).toEqual([true, false, false, true]);
   });
 
-  it("is not asked again if it refuses something else", async () => {
-    const model = await open(ANTHROPIC, [refusal("tools.0.name: too long")]);
+  it("is asked again by each of the calls that it refuses at the same time", async () => {
+    const model = await open(ANTHROPIC, []);
+    server.script = ({ body }) =>
+      askedFor(body) === undefined ? { text: "Hello" } : refusal("thinking is not supported");
+    await using helper = agent({ model, callOptions: { maxRetries: 0 } });
+    const results = await Promise.all(["a", "b", "c"].map((message) => helper.run(message)));
+    expect(results.map(({ errors }) => errors.map(({ code }) => code))).toEqual(
+      Array.from({ length: 3 }, () => ["model_feature_refused"]),
+    );
+    expect(server.requests).toHaveLength(6);
+  });
+
+  it("is asked for reasoning again if it refuses the request without it, too", async () => {
+    const refused = refusal("messages.1: a signature of thinking is invalid");
+    const model = await open(ANTHROPIC, [refused, refused, { text: "Hello" }]);
+    await using helper = agent({ model, callOptions: { maxRetries: 0 } });
+    await expect(helper.run("Hello")).rejects.toMatchObject({ code: "model_failed" });
+    expect((await helper.run("Hello")).errors).toEqual([]);
+    expect(server.requests.map(({ body }) => askedFor(body) !== undefined)).toEqual([true, false, true]);
+  });
+
+  it.each([
+    [ANTHROPIC, "tools.0.name: too long"],
+    [LOCAL, "reasoning_content is not allowed in messages"],
+  ])("is not asked again if it refuses something else: %j", async (name, message) => {
+    const model = await open(name, [refusal(message)]);
     const helper = agent({ model, callOptions: { maxRetries: 0 } });
     await expect(helper.run("Hello")).rejects.toMatchObject({ code: "model_failed" });
     expect(server.requests).toHaveLength(1);
