@@ -361,20 +361,22 @@ describe("a call whose log fails", () => {
     expect(await run).toMatchObject({ code: "cancelled" });
   });
 
-  it("does not wait for the run around it, which another agent executes", async () => {
-    const inner = await createFacadeFixture([]);
-    const nested: unknown[] = [];
-    const tool = defineTool({
-      name: "nest",
-      description: "Calls the other agent",
-      input: z.object({}),
-      execute: async () => {
+  it.each([1, 2])(
+    "does not wait for a run around it, which another agent executes %i level(s) above",
+    async (levels) => {
+      const inner = await createFacadeFixture([]);
+      const nested: unknown[] = [];
+      const nest = (execute: () => Promise<unknown>) =>
+        defineTool({ name: "nest", description: "Calls the next agent", input: z.object({}), execute });
+      const last = nest(async () => {
         nested.push(await failureOf(inner.agent.run("x", { sessionId: SESSION })));
         return "done";
-      },
-    });
-    const outer = await createFacadeFixture(calls("nest"), { log: inner.log, tools: [tool] });
-    await outer.agent.run("x", { sessionId: SESSION });
-    expect(nested).toMatchObject([{ code: "lease_held" }]);
-  });
+      });
+      const middle = await createFacadeFixture(calls("nest"), { tools: [last] });
+      const first = levels === 1 ? last : nest(async () => (await middle.agent.run("x")).reply);
+      const outer = await createFacadeFixture(calls("nest"), { log: inner.log, tools: [first] });
+      await outer.agent.run("x", { sessionId: SESSION });
+      expect(nested).toMatchObject([{ code: "lease_held" }]);
+    },
+  );
 });

@@ -23,7 +23,7 @@ import { AttachmentLoader, type FileStorage } from "./load-attachments.ts";
 import type { OutputFormat, OutputOptions } from "./output-format.ts";
 import { describeIds, findCause, type RunIds, RunResultFold, type RunResult } from "./run-result.ts";
 import type { HeldSession } from "./session-pool.ts";
-import { findParentCall } from "./parent-call.ts";
+import { isInsideSession } from "./parent-call.ts";
 import { writeHistory } from "./write-history.ts";
 
 /** Options of one call of `run`, `stream` or `events`. */
@@ -177,8 +177,8 @@ export class AgentCall {
   async #acquire(queued: QueuedCall): Promise<HeldSession> {
     const { sessionId: given, whenBusy = "enqueue" } = this.#request;
     const { sessionId } = this.ids;
-    // The run around a call cannot end before the call, so that waiting for it would not help.
-    const mayWait = whenBusy === "enqueue" && findParentCall()?.run.sessionId !== sessionId;
+    // A run around a call cannot end before the call, so that waiting for it would not help.
+    const mayWait = whenBusy === "enqueue" && !isInsideSession(sessionId);
     let since: number | undefined;
     let isReported = false;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {

@@ -20,20 +20,32 @@ export interface ParentCall {
   readonly callClient: AgentRun["callClient"];
 }
 
-const storage = new AsyncLocalStorage<ParentCall>();
+interface CallFrame {
+  readonly call: ParentCall;
+  readonly outer: CallFrame | undefined;
+}
+
+const storage = new AsyncLocalStorage<CallFrame>();
 
 /** Runs a tool call of an agent. */
 export function runInCall<T>(call: ParentCall, work: () => T): T {
-  return storage.run(call, work);
+  return storage.run({ call, outer: storage.getStore() }, work);
 }
 
 /** Returns the tool call in which the caller executes; undefined if there is none. */
 export function findParentCall(): ParentCall | undefined {
-  return storage.getStore();
+  return storage.getStore()?.call;
+}
+
+/** Whether the caller executes in a tool call of a live run of this session, or in a run that such a call started. */
+export function isInsideSession(sessionId: string): boolean {
+  for (let frame = storage.getStore(); frame !== undefined; frame = frame.outer)
+    if (frame.call.run.sessionId === sessionId && frame.call.run.status === "live") return true;
+  return false;
 }
 
 /** The rules of a new run: its own, combined with those of the run it is started in. */
 export function inheritRules(own?: ToolRules): { readonly toolRules?: ToolRules } {
-  const toolRules = joinToolRules(own, storage.getStore()?.run.toolRules);
+  const toolRules = joinToolRules(own, findParentCall()?.run.toolRules);
   return toolRules === undefined ? {} : { toolRules };
 }
