@@ -349,6 +349,17 @@ describe("a call whose log fails", () => {
     await expectNothingLeft(one.log);
   });
 
+  it("reports a long wait for another process once, and is rejected at the end of it", async () => {
+    const onError = vi.fn();
+    const { agent: actor, log } = await createFacadeFixture([], { onError, sessionWaitMs: 30_000 });
+    await using _held = await openSession(log, SESSION);
+    let ms = 0;
+    const now = vi.spyOn(performance, "now").mockImplementation(() => (ms += 6000));
+    onTestFinished(() => now.mockRestore());
+    expect(await failureOf(actor.run("x", { sessionId: SESSION }))).toMatchObject({ code: "lease_held" });
+    expect(onError.mock.calls.map(([error]) => error as unknown)).toMatchObject([{ code: "lease_held" }]);
+  });
+
   it("can be cancelled while it waits for another process", async () => {
     const { agent: actor, log } = await createFacadeFixture([]);
     await using _held = await openSession(log, SESSION);
