@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { MemoryLog } from "../log/index.ts";
 import { foreignAgent } from "./foreign-agent.ts";
 import { fromAsyncIterable } from "./from-async-iterable.ts";
+import { record } from "./record.ts";
 
 describe("foreignAgent", () => {
   it("yields the events of its runs", async () => {
@@ -44,6 +45,17 @@ describe("foreignAgent", () => {
     expect(make).toThrow(expect.objectContaining({ code: "invalid_arguments" }));
     expect(make).toThrow("did you mean `maxIdleMs`?");
   });
+
+  it.each([{ maxIdleMs: 0 }, { maxIdleMs: "1" }, { approvalMs: Infinity }])(
+    "refuses %j, like `record`",
+    async (wrong) => {
+      const source = fromAsyncIterable([] as never);
+      const error = expect.objectContaining({ code: "invalid_arguments", details: { option: Object.keys(wrong)[0] } });
+      expect(() => foreignAgent(() => source, wrong as object)).toThrow(error as Error);
+      const request = { sessionId: "s", message: "Hi", ...(wrong as object) };
+      await expect(record(new MemoryLog(), request, source)).rejects.toThrow(error as Error);
+    },
+  );
 
   it("does not read the answer of an attempt that was interrupted, also from a slow log", async () => {
     const log = new MemoryLog();

@@ -13,8 +13,8 @@ import { type ClientTool, LoomError, type ReasoningLevel } from "../protocol/ind
 import { describeValue } from "../protocol/fault.ts";
 import { conversation, ConversationHistory } from "./conversation.ts";
 import { createSourceContext, type ForeignSource, type SourceContext } from "./source.ts";
-import { recordSource, type ForeignSourceOptions } from "./source-recorder.ts";
-import { ANY_OPTION, type OptionTable, readOptions, TEXTS_OPTION } from "../protocol/read-options.ts";
+import { recordSource, type ForeignSourceOptions, SOURCE_OPTIONS } from "./source-recorder.ts";
+import { type OptionTable, readOptions, TEXTS_OPTION } from "../protocol/read-options.ts";
 
 /** What a foreign agent knows about the run it answers. */
 export interface ForeignContext extends SourceContext {
@@ -67,8 +67,7 @@ export function foreignAgent(create: CreateSource, options: ForeignAgentOptions 
 const OPTIONS: OptionTable<ForeignAgentOptions> = {
   ...LIFE_OPTIONS,
   toolNames: TEXTS_OPTION,
-  maxIdleMs: ANY_OPTION,
-  approvalMs: ANY_OPTION,
+  ...SOURCE_OPTIONS,
 };
 
 class ForeignStrategy implements AgentStrategy {

@@ -11,9 +11,10 @@ import { showWarning } from "../engine/show-warning.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
+import { readOptions } from "../protocol/read-options.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
 import { assertSource, type ForeignSource } from "./source.ts";
-import { recordSource, type ForeignSourceOptions } from "./source-recorder.ts";
+import { recordSource, type ForeignSourceOptions, SOURCE_OPTIONS } from "./source-recorder.ts";
 
 /** The message that a recorded run answers. Only `sessionId` and `message` are required. */
 export interface RecordRequest extends Omit<AgentCallOptions, "sessionId" | "onInterruption">, ForeignSourceOptions {
@@ -107,13 +108,10 @@ class Recorder {
   ): Promise<ForeignRecording> {
     assertSource(source);
     const { maxIdleMs, approvalMs, ...options } = request;
+    const limits = readOptions(SOURCE_OPTIONS, { maxIdleMs, approvalMs });
     const requestId = options.requestId ?? crypto.randomUUID();
     if (this.#expected.has(requestId))
       throw new LoomError("run_exists", `A run with the request ID "${requestId}" is being recorded`);
-    const limits = {
-      ...(maxIdleMs === undefined ? {} : { maxIdleMs }),
-      ...(approvalMs === undefined ? {} : { approvalMs }),
-    };
     this.#expected.set(requestId, { source, options: limits, onError });
     try {
       const call = await this.#agent.begin(

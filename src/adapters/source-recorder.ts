@@ -12,7 +12,8 @@ import type { FinishOptions, NodeRun } from "../engine/index.ts";
 import { type AnyEvent, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import { keepFields } from "../protocol/json.ts";
 import type { NodeExitEvent, ToolApprovalEvent, ToolEndEvent, ToolStartEvent } from "../protocol/events.generated.ts";
-import { limitTimer } from "../protocol/limit-timer.ts";
+import { limitTimer, MAX_TIMER_MS } from "../protocol/limit-timer.ts";
+import { acceptInteger, acceptNumberAbove, type OptionTable } from "../protocol/read-options.ts";
 import {
   assertIterable,
   assertSource,
@@ -33,6 +34,11 @@ export interface ForeignSourceOptions {
   /** Milliseconds until an approval of the source expires. Default: one hour. */
   readonly approvalMs?: number;
 }
+
+export const SOURCE_OPTIONS: OptionTable<ForeignSourceOptions> = {
+  maxIdleMs: acceptNumberAbove(0),
+  approvalMs: acceptInteger(1, MAX_TIMER_MS),
+};
 
 const MAX_IDLE_MS = 10 * 60 * 1000;
 /** Longer texts are written in pieces. A character has at most 6 bytes in JSON. */

@@ -17,7 +17,7 @@ import { checkCallOptionNames } from "./check-agent-options.ts";
 import { inheritRules } from "./parent-call.ts";
 import { OutputFormat } from "./output-format.ts";
 import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
-import { ANY_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
+import { ANY_OPTION, OBJECT_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
 
 export interface AgentCallsOptions {
   /** Whether other processes can read the log. */
@@ -144,6 +144,7 @@ export class AgentCalls {
 
   /** Returns a copy, because the caller may change the object while the call waits for its turn. */
   #checkContext(context: unknown): JsonObject {
+    if (!OBJECT_OPTION.accepts(context)) throw invalid(`\`context\` must be an object, not ${describeValue(context)}`);
     const { maxContextBytes = MAX_CONTEXT_BYTES } = this.#options;
     let text: string;
     try {

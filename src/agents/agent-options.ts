@@ -4,7 +4,7 @@ import type { CompressionOptions } from "../context/compression/compression-opti
 import type { Retriever } from "../context/retriever.ts";
 import type { Log } from "../log/index.ts";
 import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
-import { parseModelName } from "../models/resolve-model.ts";
+import { checkModelName, isModel, parseModelName } from "../models/resolve-model.ts";
 import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
 import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
@@ -188,6 +188,7 @@ function chooseModel({ provider, model, baseURL, apiKey }: OneModel): ModelChoic
         "unknown_model",
         "A model object has its own provider, base URL and key; remove `provider`, `baseURL` and `apiKey`",
       );
+    if (!isModel(model)) checkModelName(model);
     return model;
   }
   if (provider !== undefined) return { provider, ...(model == null ? {} : { model }), ...where };

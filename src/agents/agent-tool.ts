@@ -4,7 +4,7 @@
  */
 import type { ErrorReporter } from "../engine/error-reporter.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
-import { describeValue } from "../protocol/fault.ts";
+import { acceptInteger, ANY_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
 import { defineTool, type ToolDefinition } from "../tools/define-tool.ts";
 import { describeInput } from "../tools/describe-input.ts";
 import type { StandardSchema } from "../tools/standard-schema.ts";
@@ -35,6 +35,21 @@ export interface AgentToolOptions
   readonly maxDepth?: number;
 }
 
+/** `defineTool` and `OutputFormat` check the other values. */
+const OPTIONS: OptionTable<AgentToolOptions> = {
+  name: ANY_OPTION,
+  title: ANY_OPTION,
+  description: ANY_OPTION,
+  approval: ANY_OPTION,
+  timeoutMs: ANY_OPTION,
+  concurrency: ANY_OPTION,
+  maxResultCharacters: ANY_OPTION,
+  maxDepth: acceptInteger(1),
+  output: ANY_OPTION,
+  outputSchema: ANY_OPTION,
+  outputRetries: ANY_OPTION,
+};
+
 const MAX_DEPTH = 5;
 /** Time limit of one call. It includes the time in which the user does not answer. */
 const TIMEOUT_MS = 24 * 60 * 60 * 1000;
@@ -49,9 +64,8 @@ export interface AgentToolHost {
 }
 
 export function createAgentTool(host: AgentToolHost, options: AgentToolOptions): Tool {
+  readOptions(OPTIONS, options);
   const { maxDepth = MAX_DEPTH, output, outputSchema, outputRetries, ...definition } = options;
-  if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
-    throw new LoomError("invalid_arguments", `\`maxDepth\` must be an integer from 1, not ${describeValue(maxDepth)}`);
   const createFormat = (): OutputFormat | undefined =>
     OutputFormat.create({
       ...(output === undefined ? {} : { output }),

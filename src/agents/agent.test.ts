@@ -95,8 +95,8 @@ describe("agents of several kinds", () => {
   });
 
   it.each<[unknown, string]>([
-    [null, "the agent options"],
-    ["openai", "the agent options"],
+    [null, "The options"],
+    ["openai", "The options"],
     [{ callbacks: {} }, "`callbacks`"],
     [{ callbacks: [{}] }, "`callbacks`"],
     [{ callbackWaitMs: -1 }, "`callbackWaitMs`"],

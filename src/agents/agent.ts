@@ -30,6 +30,7 @@ import { waitFor } from "../observe/wait-for.ts";
 import { ADAPTIVE } from "../protocol/agent-kinds.ts";
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
+import { MILLISECONDS_OPTION, readOptions } from "../protocol/read-options.ts";
 import type { OutputOf, StandardSchema } from "../tools/standard-schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AgentKindName } from "./agent-kind.ts";
@@ -292,8 +293,9 @@ export class Agent {
    * Cancels all calls of `run` and `stream`, delivers pending events to callbacks, and refuses new calls. `flushMs`
    * limits the delivery, in milliseconds. Default: 5,000.
    */
-  async close({ flushMs }: { readonly flushMs?: number } = {}): Promise<void> {
-    const time = checkTime("flushMs", flushMs);
+  async close(options: { readonly flushMs?: number } = {}): Promise<void> {
+    const { flushMs } = readOptions({ flushMs: MILLISECONDS_OPTION }, options);
+    const time = flushMs === undefined ? undefined : limitTimer(flushMs);
     // A callback that awaits `close` would otherwise wait for itself.
     if (this.#closing !== undefined && this.#callbacks?.isInsideCallback === true) return;
     await (this.#closing ??= this.#close(time));

@@ -7,13 +7,15 @@ import {
   acceptInteger,
   acceptListOf,
   acceptMethods,
-  acceptNumber,
   acceptObject,
   acceptOneOf,
   ANY_OPTION,
   BOOLEAN_OPTION,
   FUNCTION_OPTION,
-  type OptionRule,
+  hasMethods,
+  isBoolean,
+  MILLISECONDS_OPTION,
+  OBJECT_OPTION,
   type OptionTable,
   orElse,
   readOptions,
@@ -31,21 +33,20 @@ import { GOT_OPTIONS } from "./got/got.ts";
 import { REACT_OPTIONS } from "./react/react.ts";
 import { TOT_OPTIONS } from "./tot/tot-settings.ts";
 
-const MILLISECONDS: OptionRule = { ...acceptNumber(0), expected: "a number of milliseconds from 0" };
-const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+const isObject = (value: unknown): boolean => OBJECT_OPTION.accepts(value);
 
 /** The options that every agent has. */
 export const LIFE_OPTIONS: OptionTable<AgentLifeOptions> = {
-  callbacks: acceptListOf("an array of objects with `onEvent`", "onEvent"),
+  callbacks: acceptListOf("an array of objects with `onEvent`", (item) => hasMethods(item, "onEvent")),
   callbackOptions: acceptObject(CALLBACK_OPTIONS),
-  callbackWaitMs: MILLISECONDS,
+  callbackWaitMs: MILLISECONDS_OPTION,
   metrics: orElse(acceptMethods("a MetricsCollector", "openRun", "summary"), "false", (value) => value === false),
-  observers: acceptListOf("an array of objects with `openRun`", "openRun"),
+  observers: acceptListOf("an array of objects with `openRun`", (item) => hasMethods(item, "openRun")),
   log: acceptMethods("a Log", "append", "read"),
   memory: acceptObject(MEMORY_OPTIONS),
   approve: orElse(FUNCTION_OPTION, '"wait"', (value) => value === "wait"),
   maxCalls: acceptInteger(1),
-  sessionWaitMs: MILLISECONDS,
+  sessionWaitMs: MILLISECONDS_OPTION,
   maxContextBytes: acceptInteger(0),
   onInterruption: acceptOneOf(["resume", "fail"]),
   maxAttempts: acceptInteger(1),
@@ -55,12 +56,15 @@ export const LIFE_OPTIONS: OptionTable<AgentLifeOptions> = {
 const COMMON: OptionTable<CommonOptions & Pick<AgentOptions, "kind">> = {
   ...LIFE_OPTIONS,
   kind: acceptOneOf(AGENT_KINDS),
-  provider: ANY_OPTION,
+  provider: TEXT_OPTION,
   model: ANY_OPTION,
-  baseURL: ANY_OPTION,
+  baseURL: TEXT_OPTION,
   apiKey: ANY_OPTION,
-  tools: { expected: "an array of tools", accepts: Array.isArray },
-  toolRules: { expected: "an object with allow, ask or deny for each tool", accepts: isToolRules },
+  tools: acceptListOf("an array of tools", isObject),
+  toolRules: {
+    expected: "an object with allow, ask or deny for each tool",
+    accepts: (value) => isObject(value) && isToolRules(value),
+  },
   systemInstructions: TEXT_OPTION,
   retriever: ANY_OPTION,
   compression: orElse(acceptObject(COMPRESSION_OPTIONS), "true, false", isBoolean),
@@ -110,9 +114,7 @@ export function checkCallOptionNames(options: AgentCallOptions): void {
 
 /** Throws `invalid_arguments` for a wrong value, and for an option that agents of this kind do not have. */
 export function checkAgentOptions(options: AgentOptions): void {
-  const what = "the agent options";
-  const chosen = readOptions<Pick<AgentOptions, "kind">>({ kind: COMMON.kind }, options, { what, isPart: true });
-  const { kind = "react" } = chosen;
+  const { kind = "react" } = readOptions({ kind: COMMON.kind }, options, { isPart: true });
   const explain = (name: string): string | undefined => {
     const owners = AGENT_KINDS.filter((other) => Object.hasOwn(OF_KINDS[other], name));
     return owners.length === 0 ? undefined : `\`${name}\` needs the kind ${owners.join(" or ")}, not ${kind}`;

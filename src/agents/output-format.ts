@@ -65,7 +65,10 @@ export class OutputFormat {
 
   /** Undefined if the options ask for no structured output. Throws `invalid_arguments`. */
   static create({ output, outputSchema, outputRetries = DEFAULT_RETRIES }: OutputOptions): OutputFormat | undefined {
-    if (output === undefined) return undefined;
+    if (output === undefined) {
+      if (outputSchema !== undefined) throw invalid("outputSchema", "has no effect without `output`");
+      return undefined;
+    }
     if (!isStandardSchema(output)) throw invalid("output", "must be a Standard Schema, such as a zod object");
     if (!Number.isSafeInteger(outputRetries) || outputRetries < 0 || outputRetries > MAX_RETRIES)
       throw invalid("outputRetries", `must be an integer from 0 to ${MAX_RETRIES}`);

@@ -20,12 +20,12 @@ export interface ParentCall {
   readonly callClient: AgentRun["callClient"];
 }
 
-interface CallFrame {
+interface EnclosingCall {
   readonly call: ParentCall;
-  readonly outer: CallFrame | undefined;
+  readonly outer: EnclosingCall | undefined;
 }
 
-const storage = new AsyncLocalStorage<CallFrame>();
+const storage = new AsyncLocalStorage<EnclosingCall>();
 
 /** Runs a tool call of an agent. */
 export function runInCall<T>(call: ParentCall, work: () => T): T {

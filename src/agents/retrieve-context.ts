@@ -18,8 +18,9 @@ import { shorten } from "../protocol/cut-text.ts";
 import type { AgentRun } from "./agent-run.ts";
 import {
   acceptInteger,
+  acceptMethods,
   acceptNumber,
-  ANY_OPTION,
+  hasMethods,
   type OptionTable,
   orElse,
   readOptions,
@@ -53,25 +54,21 @@ const MAX_REASON = 1000;
 const MIN_PASSAGE = 80;
 const NODE = "retrieve";
 
-const LIMIT = orElse(acceptInteger(1), "Infinity", (value) => value === Infinity);
+const LIMIT = orElse(acceptInteger(1), "Infinity", (value): value is number => value === Infinity);
 const RETRIEVAL_OPTIONS: OptionTable<RetrievalOptions> = {
-  retriever: ANY_OPTION,
+  retriever: acceptMethods("an object with the method `retrieve`", "retrieve"),
   limit: LIMIT,
   timeoutMs: LIMIT,
   maxCharacters: LIMIT,
-  minScore: acceptNumber(-Infinity),
+  minScore: acceptNumber(),
 };
 
 /** Throws `invalid_arguments` for an invalid retriever or an invalid option. */
 export function readRetrievalOptions(given: Retriever | RetrievalOptions): RetrievalOptions {
-  const options = isRetriever(given) ? { retriever: given } : given;
-  if (!isRetriever((options as Partial<RetrievalOptions> | null | undefined)?.retriever))
-    throw new LoomError("invalid_arguments", "`retriever` must have a method `retrieve`");
-  return readOptions(RETRIEVAL_OPTIONS, options, { path: "retriever" });
-}
-
-function isRetriever(value: unknown): value is Retriever {
-  return typeof (value as Partial<Retriever> | null | undefined)?.retrieve === "function";
+  const options = hasMethods(given, "retrieve") ? { retriever: given } : given;
+  const { retriever, ...others } = readOptions(RETRIEVAL_OPTIONS, options, { path: "retriever" });
+  if (retriever === undefined) throw new LoomError("invalid_arguments", "`retriever` must have the method `retrieve`");
+  return { retriever, ...others };
 }
 
 /** Undefined if a resumed run began without a search. Throws only if the run has ended. */

@@ -3,8 +3,8 @@ import {
   acceptInteger,
   acceptNumber,
   acceptNumberAbove,
-  ANY_OPTION,
   BOOLEAN_OPTION,
+  OBJECT_OPTION,
   type OptionTable,
   type OtherNames,
   readOptions,
@@ -32,7 +32,7 @@ export const CALL_OPTIONS = {
 
 /** Fills in the defaults, also for options that are undefined. Throws `invalid_arguments` for an invalid option. */
 export function resolveCallSettings({ signal: _signal, ...given }: ModelCallOptions): CallSettings {
-  return readOptions<CallSettings>(CALL_OPTIONS, given);
+  return readOptions(CALL_OPTIONS, given);
 }
 
 /** The values are limited by the provider. */
@@ -42,10 +42,11 @@ export const MODEL_SETTINGS: OptionTable<ModelSettings> = {
   topP: acceptNumber(0, 1),
   topK: acceptNumber(0),
   stopSequences: TEXTS_OPTION,
-  seed: acceptInteger(Number.MIN_SAFE_INTEGER),
+  seed: acceptInteger(),
   reasoning: TEXT_OPTION,
   caching: BOOLEAN_OPTION,
-  providerOptions: ANY_OPTION,
+  // Passed on to the package of the provider.
+  providerOptions: OBJECT_OPTION,
 };
 
 /** Names of settings in other libraries. */
@@ -53,4 +54,6 @@ export const OTHER_SETTINGS: OtherNames = {
   maxTokens: "maxOutputTokens",
   max_tokens: "maxOutputTokens",
   stop: "stopSequences",
+  reasoningEffort: "reasoning",
+  reasoning_effort: "reasoning",
 };

@@ -108,6 +108,11 @@ describe("resolveModel", () => {
     [7, {}, { code: "unknown_model" }],
     [{}, {}, { code: "unknown_model" }],
     [{ provider: "" }, {}, { code: "unknown_model" }],
+    [
+      { provider: "openai", baseUrl: "http://h" },
+      { OPENAI_API_KEY: "k" },
+      { code: "invalid_arguments", details: { option: "model.baseUrl", suggestion: "model.baseURL" } },
+    ],
     [{ provider: "x", model: 7, baseURL: "http://h" }, {}, { code: "unknown_model" }],
   ])("rejects %j", async (choice, env: Record<string, string>, error) => {
     await expect(resolveModel(choice as ModelChoice, { env })).rejects.toMatchObject(error);

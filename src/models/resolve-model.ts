@@ -1,5 +1,6 @@
 /** Resolves a model name to a model. Keys come from the choice or the environment and are never part of an error. */
 import { LoomError } from "../protocol/index.ts";
+import { ANY_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
 import type { LanguageModel, ModelChoice, ModelName } from "./model.ts";
 import { describeCompatible, type Provider, type ProviderConnection, PROVIDERS } from "./providers.ts";
 import { registerSecrets } from "./redact-secrets.ts";
@@ -23,7 +24,7 @@ export interface ResolveOptions {
 export async function resolveModel(choice: ModelChoice, options: ResolveOptions = {}): Promise<LanguageModel> {
   if (isModel(choice)) return choice;
   const name = typeof choice === "string" ? parseModelName(choice) : choice;
-  checkName(name);
+  checkModelName(name);
   const { entry, apiKey, baseURL, headers, api } = resolveProvider(name, options);
   const model = name.model ?? entry.model ?? "";
   if (model === "")
@@ -84,12 +85,24 @@ export function listKeyedModels(env: Required<ResolveOptions>["env"] = process.e
   });
 }
 
-function isModel(choice: ModelChoice): choice is LanguageModel {
+export function isModel(choice: ModelChoice): choice is LanguageModel {
   return typeof choice === "object" && choice !== null && "doStream" in choice;
 }
 
-/** The choice may come from a configuration file. */
-function checkName(name: Partial<Record<keyof ModelName, unknown>> | null | undefined): void {
+/** The names only: messages must not contain a key or a header. */
+const NAME_OPTIONS: OptionTable<ModelName> = {
+  provider: ANY_OPTION,
+  model: ANY_OPTION,
+  baseURL: ANY_OPTION,
+  apiKey: ANY_OPTION,
+  api: ANY_OPTION,
+  headers: ANY_OPTION,
+};
+
+/** Throws `unknown_model` or, for an unknown field, `invalid_arguments`. The name may come from a configuration file. */
+export function checkModelName(name: Partial<Record<keyof ModelName, unknown>> | null | undefined): void {
+  // With a misspelled `baseURL`, requests would go to another server.
+  if (typeof name === "object" && name !== null) readOptions(NAME_OPTIONS, name, { path: "model" });
   const { provider = null, model = "", baseURL = "", apiKey = "" } = name ?? {};
   if ([provider, model, baseURL, apiKey].every((text) => typeof text === "string") && provider !== "") return;
   const form = '{ provider: "openai", model: "gpt-5" }';

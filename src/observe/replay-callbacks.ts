@@ -2,9 +2,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log } from "../log/log.ts";
 import type { Callback } from "./callbacks/callback.ts";
-import { type CallbackOptions, createCallbackQueues } from "./callbacks/callback-observer.ts";
+import { CALLBACK_OPTIONS, type CallbackOptions, createCallbackQueues } from "./callbacks/callback-observer.ts";
 import { createPayloadProjection, type ProjectPayloads } from "./callbacks/project-payloads.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { readOptions } from "../protocol/read-options.ts";
 import { isTerminal } from "../protocol/record.ts";
 import { replayRecords, type ReplayOptions } from "./replay-records.ts";
 
@@ -24,7 +25,8 @@ export async function replayCallbacks(
   options: CallbackReplayOptions = {},
 ): Promise<void> {
   const { signal } = options;
-  const queues = createCallbackQueues(callbacks, options, { isAwaited: true });
+  const own = readOptions(CALLBACK_OPTIONS, options, { isPart: true });
+  const queues = createCallbackQueues(callbacks, own, { isAwaited: true });
   const text = queues.some(({ wantsText }) => wantsText);
   const runs = new BoundedMap<ProjectPayloads>(MAX_LIVE_RUNS);
   const inContext = AsyncLocalStorage.snapshot();

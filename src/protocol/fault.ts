@@ -47,7 +47,7 @@ export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 40)) + (value.length > 40 ? "…" : "");
   if (value === undefined) return "missing";
   if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
-  if (typeof value === "function") return "a function";
+  if (typeof value !== "object") return `a ${typeof value}`;
   if (typeof (value as { readonly then?: unknown }).then === "function") return "a promise; did you forget `await`?";
   return Array.isArray(value) ? "an array" : "an object";
 }

@@ -1,9 +1,11 @@
 /**
- * Finds the name most similar to a misspelled word (edit distance), or else one that contains the word, such as
- * `idleTimeoutMs` for `timeoutMs`. Returns undefined if there is none.
+ * Finds the name that was probably meant by a word: one that differs in one character, one that starts with the word
+ * (`temperature` for `temp`), the most similar one (edit distance), or one that contains the word (`idleTimeoutMs` for
+ * `timeoutMs`). Returns undefined if there is none.
  */
 const MAX_CHANGES = 3;
-/** Shorter words are part of many names by chance. */
+/** Shorter words are the start or a part of many names by chance. */
+const MIN_START = 4;
 const MIN_PART = 6;
 
 export function findNearest(word: string, names: readonly string[]): string | undefined {
@@ -16,8 +18,11 @@ export function findNearest(word: string, names: readonly string[]): string | un
     fewest = changes;
     nearest = name;
   }
+  const byLength = names.toSorted((a, b) => a.length - b.length);
+  const longer = plain.length < MIN_START ? undefined : byLength.find((name) => normalize(name).startsWith(plain));
+  if (longer !== undefined && fewest > 1) return longer;
   if (nearest !== undefined || plain.length < MIN_PART) return nearest;
-  return names.filter((name) => normalize(name).includes(plain)).toSorted((a, b) => a.length - b.length)[0];
+  return byLength.find((name) => normalize(name).includes(plain));
 }
 
 /** Ignores case and separators: `maxBody`, `max_body` and `MAX-BODY` are equal. */

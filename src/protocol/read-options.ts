@@ -2,6 +2,12 @@
  * Reads an object of options by a table that declares each option once: its name, what it accepts and its default.
  * Options inside options have a table too. Knows no particular option.
  *
+ * ```ts
+ * const TABLE = { retries: withDefault(acceptInteger(0), 3), mode: acceptOneOf(["slow", "fast"]) };
+ * readOptions(TABLE, { mode: "fast" }); // { retries: 3, mode: "fast" }
+ * readOptions(TABLE, { retrys: 5 }); // throws: Unknown option `retrys`; did you mean `retries`?
+ * ```
+ *
  * Invariant: an unknown name or a wrong value is never ignored. The error has the path of the option, what is wrong
  * with it and, for a misspelled name, a suggestion.
  */
@@ -10,23 +16,37 @@ import { findNearest } from "./find-nearest.ts";
 import type { JsonObject } from "./json.ts";
 import { LoomError } from "./loom-error.ts";
 
-/** What an option accepts. */
-export interface OptionRule {
+/** What an option accepts. `Value` is the type of its values; `never` for a rule that does not know their type. */
+export interface OptionRule<Value = unknown> {
   /** Completes the sentence "The option must be …". */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
   /** The value of an option that is not given. */
-  readonly defaultValue?: unknown;
+  readonly defaultValue?: Value;
   /** The words that the option accepts, to suggest one of them. */
   readonly words?: readonly string[];
-  /** The options inside the option, if its value is an object. */
+  /** What a list accepts as an item, to name the item that is wrong. */
+  readonly acceptsItem?: (item: unknown) => boolean;
+  /** The options inside the option, if its value is an object. Their defaults apply only if the object is given. */
   readonly inner?: { readonly table: AnyOptionTable; readonly otherNames: OtherNames };
 }
 
-/** The rules of all options of a type. A missing name does not compile. */
-export type OptionTable<Options> = { readonly [name in keyof Options]-?: OptionRule };
+/** The rules of all options of a type. A missing name and a rule for values of another type do not compile. */
+export type OptionTable<Options> = {
+  readonly [name in keyof Options]-?: OptionRule<Exclude<Options[name], undefined>>;
+};
 
 type AnyOptionTable = { readonly [name: string]: OptionRule };
+
+/** The options that a table reads. Those with a default are always there. */
+export type OptionsOf<Table extends AnyOptionTable> = {
+  readonly [name in keyof Table as HasDefault<Table[name]> extends true ? name : never]: OptionValue<Table[name]>;
+} & {
+  readonly [name in keyof Table as HasDefault<Table[name]> extends true ? never : name]?: OptionValue<Table[name]>;
+};
+
+type HasDefault<Rule> = Rule extends { readonly defaultValue: unknown } ? true : false;
+type OptionValue<Rule> = Rule extends OptionRule<infer Value> ? Value : never;
 
 /** Names that users of other libraries may expect, and the name here. */
 export type OtherNames = { readonly [name: string]: string };
@@ -35,8 +55,6 @@ export type OtherNames = { readonly [name: string]: string };
 export interface ReadOptionsContext {
   /** Where the options are, such as `callOptions`. Default: they are the options of the call itself. */
   readonly path?: string;
-  /** What the object is called in messages. Default: its path, or `the options`. */
-  readonly what?: string;
   /** Default: none. */
   readonly otherNames?: OtherNames;
   /** Explains an unknown name. Default: the nearest known name is suggested. */
@@ -49,29 +67,14 @@ export interface ReadOptionsContext {
  * Returns the given options with the defaults of the table. An option that is undefined counts as missing. Throws
  * `invalid_arguments` with the path of the option in `details.option`.
  */
-export function readOptions<Options extends object>(
-  table: { readonly [name in keyof Options]-?: OptionRule & { readonly defaultValue: unknown } },
+export function readOptions<Table extends AnyOptionTable>(
+  table: Table,
   given: unknown,
-  context?: ReadOptionsContext,
-): Required<Options>;
-export function readOptions<Options extends object>(
-  table: OptionTable<Options>,
-  given: unknown,
-  context?: ReadOptionsContext,
-): Options;
-export function readOptions(
-  table: AnyOptionTable,
-  given: unknown,
-  {
-    path = "",
-    what = path === "" ? "the options" : `\`${path}\``,
-    otherNames = {},
-    explain,
-    isPart = false,
-  }: ReadOptionsContext = {},
-): object {
-  if (!isObject(given) || Array.isArray(given))
-    throw refuse(path, `${what} must be an object, not ${describeValue(given)}`);
+  context: ReadOptionsContext = {},
+): OptionsOf<Table> {
+  const { path = "", otherNames = {}, explain, isPart = false } = context;
+  if (!isOptionsObject(given))
+    throw refuse(path, `${path === "" ? "The options" : `\`${path}\``} must be an object, not ${describe(given)}`);
   const read: { [name: string]: unknown } = {};
   for (const [name, { defaultValue }] of Object.entries(table))
     if (defaultValue !== undefined) read[name] = defaultValue;
@@ -82,16 +85,18 @@ export function readOptions(
     if (rule !== undefined) read[name] = readValue(option, rule, value);
     else if (!isPart) throw describeUnknown(name, path, table, otherNames, explain?.(name));
   }
-  return read;
+  return read as OptionsOf<Table>;
 }
 
-function readValue(option: string, { accepts, expected, words, inner }: OptionRule, value: unknown): unknown {
+function readValue(option: string, rule: OptionRule, value: unknown): unknown {
+  const { accepts, acceptsItem, expected, words, inner } = rule;
   if (!accepts(value)) {
+    const isList = acceptsItem !== undefined && Array.isArray(value);
+    const found = isList ? `an array with ${describe(value.find((item) => !acceptsItem(item)))}` : describe(value);
     const nearest = typeof value === "string" && words !== undefined ? findNearest(value, words) : undefined;
-    const message = `\`${option}\` must be ${expected}, not ${describeValue(value)}`;
-    throw refuse(option, message, nearest, JSON.stringify(nearest));
+    throw refuse(option, `\`${option}\` must be ${expected}, not ${found}`, nearest, JSON.stringify(nearest));
   }
-  if (inner === undefined || !isObject(value)) return value;
+  if (inner === undefined || !isOptionsObject(value)) return value;
   return readOptions(inner.table, value, { path: option, otherNames: inner.otherNames });
 }
 
@@ -125,38 +130,45 @@ function refuse(option: string, message: string, suggestion?: string, quoted = "
   return new LoomError("invalid_arguments", message + hint, details);
 }
 
-function isObject(value: unknown): value is object {
+function describe(value: unknown): string {
+  return value === undefined ? "undefined" : describeValue(value);
+}
+
+function isObject(value: unknown): value is { readonly [name: string]: unknown } {
   return typeof value === "object" && value !== null;
 }
 
-/** Accepts every value: the code that uses the option checks it. */
-export const ANY_OPTION: OptionRule = { expected: "a value", accepts: () => true };
-export const BOOLEAN_OPTION: OptionRule = {
-  expected: "true or false",
-  accepts: (value) => typeof value === "boolean",
-};
-export const TEXT_OPTION: OptionRule = { expected: "a string", accepts: (value) => typeof value === "string" };
-export const FUNCTION_OPTION: OptionRule = {
-  expected: "a function",
-  accepts: (value) => typeof value === "function",
-};
-export const TEXTS_OPTION: OptionRule = {
-  expected: "an array of strings",
-  accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
-};
+/** A promise has no options, so that one without `await` would count as an object without mistakes. */
+function isOptionsObject(value: unknown): value is object {
+  return isObject(value) && !Array.isArray(value) && typeof value["then"] !== "function";
+}
 
-export function acceptInteger(from: number, to: number = Infinity): OptionRule {
+/** Accepts every value: the code that uses the option checks it. */
+export const ANY_OPTION: OptionRule<never> = { expected: "a value", accepts: () => true };
+export const BOOLEAN_OPTION: OptionRule<boolean> = { expected: "true or false", accepts: isBoolean };
+export const TEXT_OPTION: OptionRule<string> = { expected: "a string", accepts: isText };
+export const TEXTS_OPTION: OptionRule<readonly string[]> = acceptListOf("an array of strings", isText);
+/** Accepts a time. `Infinity` means no limit. */
+export const MILLISECONDS_OPTION: OptionRule<number> = {
+  ...acceptNumber(0),
+  expected: "a number of milliseconds from 0",
+};
+export const FUNCTION_OPTION: OptionRule<never> = { expected: "a function", accepts: isFunction };
+/** Accepts an object with any names, such as HTTP headers. */
+export const OBJECT_OPTION: OptionRule<never> = { expected: "an object", accepts: isOptionsObject };
+
+export function acceptInteger(from: number = -Infinity, to: number = Infinity): OptionRule<number> {
   const accepts = (value: unknown): boolean => Number.isSafeInteger(value) && isWithin(value, from, to);
   return { expected: `an integer${describeRange(from, to)}`, accepts };
 }
 
 /** Without an upper limit, `Infinity` is accepted. */
-export function acceptNumber(from: number, to: number = Infinity): OptionRule {
+export function acceptNumber(from: number = -Infinity, to: number = Infinity): OptionRule<number> {
   return { expected: `a number${describeRange(from, to)}`, accepts: (value) => isWithin(value, from, to) };
 }
 
 /** Like `acceptNumber`, without the lower limit itself. */
-export function acceptNumberAbove(limit: number, to: number = Infinity): OptionRule {
+export function acceptNumberAbove(limit: number, to: number = Infinity): OptionRule<number> {
   const end = to === Infinity ? "" : ` and at most ${to}`;
   return {
     expected: `a number above ${limit}${end}`,
@@ -164,42 +176,49 @@ export function acceptNumberAbove(limit: number, to: number = Infinity): OptionR
   };
 }
 
-export function acceptOneOf(words: readonly string[]): OptionRule {
+export function acceptOneOf<const Word extends string>(words: readonly Word[]): OptionRule<Word> {
   const last = words.at(-1) ?? "";
   const isShort = words.length < 4;
   const expected = isShort ? `${words.slice(0, -1).join(", ")} or ${last}` : `one of ${words.join(", ")}`;
-  return { expected, words, accepts: (value) => typeof value === "string" && words.includes(value) };
+  return { expected, words, accepts: (value) => words.some((word) => word === value) };
 }
 
 /** Accepts an object with these methods. */
-export function acceptMethods(expected: string, ...methods: readonly string[]): OptionRule {
-  return { expected, accepts: (value) => hasMethods(value, methods) };
+export function acceptMethods(expected: string, ...methods: readonly string[]): OptionRule<never> {
+  return { expected, accepts: (value) => hasMethods(value, ...methods) };
 }
 
-/** Accepts a list of objects with these methods. */
-export function acceptListOf(expected: string, ...methods: readonly string[]): OptionRule {
-  return { expected, accepts: (value) => Array.isArray(value) && value.every((item) => hasMethods(item, methods)) };
+/** Accepts a list of such items. */
+export function acceptListOf(expected: string, acceptsItem: (item: unknown) => boolean): OptionRule<never> {
+  return {
+    expected,
+    acceptsItem,
+    accepts: (value) => Array.isArray(value) && value.every((item) => acceptsItem(item)),
+  };
 }
 
 /** Accepts an object with the options of a table. */
 export function acceptObject<Options extends object>(
   table: OptionTable<Options>,
   otherNames: OtherNames = {},
-): OptionRule {
-  const accepts = (value: unknown): boolean => isObject(value) && !Array.isArray(value);
-  return { expected: "an object", accepts, inner: { table, otherNames } };
+): OptionRule<Options> {
+  return { expected: "an object", accepts: isOptionsObject, inner: { table, otherNames } };
 }
 
 /** Also accepts other values. `others` describes them, such as `true, false`. */
-export function orElse(rule: OptionRule, others: string, isOther: (value: unknown) => boolean): OptionRule {
-  return {
-    ...rule,
-    expected: `${others} or ${rule.expected}`,
-    accepts: (value) => isOther(value) || rule.accepts(value),
-  };
+export function orElse<Value, Other>(
+  rule: OptionRule<Value>,
+  others: string,
+  isOther: (value: unknown) => value is Other,
+): OptionRule<Value | Other> {
+  const accepts = (value: unknown): boolean => isOther(value) || rule.accepts(value);
+  return { ...rule, expected: `${others} or ${rule.expected}`, accepts };
 }
 
-export function withDefault<T>(rule: OptionRule, defaultValue: T): OptionRule & { readonly defaultValue: T } {
+export function withDefault<Value>(
+  rule: OptionRule<Value>,
+  defaultValue: NoInfer<Value>,
+): OptionRule<Value> & { readonly defaultValue: Value } {
   return { ...rule, defaultValue };
 }
 
@@ -212,9 +231,18 @@ function describeRange(from: number, to: number): string {
   return to === Infinity ? ` from ${from}` : ` from ${from} to ${to}`;
 }
 
-function hasMethods(value: unknown, methods: readonly string[]): boolean {
-  return (
-    isObject(value) &&
-    methods.every((name) => typeof (value as { readonly [name: string]: unknown })[name] === "function")
-  );
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => isFunction(value[name]));
+}
+
+export function isBoolean(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
 }

@@ -68,7 +68,7 @@ export const GOT_OPTIONS = {
 } as const satisfies OptionTable<GotOptions>;
 
 export function createGot(options: GotOptions): AgentKind {
-  const limits: GotLimits = readOptions<GotOptions>(GOT_OPTIONS, options, { isPart: true });
+  const limits: GotLimits = readOptions(GOT_OPTIONS, options, { isPart: true });
   return {
     name: "got",
     async answer(agentContext) {

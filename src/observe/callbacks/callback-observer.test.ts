@@ -386,7 +386,7 @@ it.each([
   { timeoutMs: -5 },
   { timeoutMs: 2 ** 31 },
 ])("rejects %j", (options) => {
-  expect(() => createCallbackObserver([], options)).toThrow(RangeError);
+  expect(() => createCallbackObserver([], options)).toThrow(expect.objectContaining({ code: "invalid_arguments" }));
 });
 
 it("waits for a callback without a timeout", async () => {

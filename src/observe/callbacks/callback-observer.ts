@@ -8,13 +8,23 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { LoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { assertLimit, assertTime } from "../assert-limit.ts";
+import { assertTime } from "../assert-limit.ts";
 import { keyOfRun, type Observer } from "../observer.ts";
 import { waitFor } from "../wait-for.ts";
 import type { Callback } from "./callback.ts";
 import { CallbackQueue, type InContext } from "./callback-queue.ts";
 import { createPayloadProjection } from "./project-payloads.ts";
-import { ANY_OPTION, BOOLEAN_OPTION, FUNCTION_OPTION, type OptionTable } from "../../protocol/read-options.ts";
+import { MAX_TIMER_MS } from "../../protocol/limit-timer.ts";
+import {
+  acceptInteger,
+  acceptNumber,
+  BOOLEAN_OPTION,
+  FUNCTION_OPTION,
+  type OptionTable,
+  orElse,
+  readOptions,
+  withDefault,
+} from "../../protocol/read-options.ts";
 
 /** Options of `createCallbackObserver`. */
 export interface CallbackOptions {
@@ -40,14 +50,16 @@ export interface CallbackOptions {
   readonly onError?: (error: LoomError) => void;
 }
 
-/** The names; `createCallbackQueues` checks the values. */
-export const CALLBACK_OPTIONS: OptionTable<CallbackOptions> = {
-  maxBacklog: ANY_OPTION,
-  maxBacklogBytes: ANY_OPTION,
-  timeoutMs: ANY_OPTION,
-  textDelta: BOOLEAN_OPTION,
+export const CALLBACK_OPTIONS = {
+  maxBacklog: withDefault(acceptInteger(1), 1000),
+  maxBacklogBytes: withDefault(acceptInteger(1), 8 * 1024 * 1024),
+  timeoutMs: withDefault(
+    orElse(acceptNumber(1, MAX_TIMER_MS), "Infinity", (value): value is number => value === Infinity),
+    30_000,
+  ),
+  textDelta: withDefault(BOOLEAN_OPTION, false),
   onError: FUNCTION_OPTION,
-};
+} as const satisfies OptionTable<CallbackOptions>;
 
 /** An observer that delivers events to callbacks. */
 export interface CallbackObserver extends Observer {
@@ -64,7 +76,6 @@ export interface CallbackObserver extends Observer {
   close(): void;
 }
 
-const CALLBACK_DEFAULTS = { maxBacklog: 1000, maxBacklogBytes: 8 * 1024 * 1024, timeoutMs: 30_000 };
 export const DEFAULT_FLUSH_MS = 5000;
 
 /** Expected runs that have not started. If there are more, the oldest loses its asynchronous context. */
@@ -72,8 +83,8 @@ const MAX_EXPECTED_RUNS = 10_000;
 
 /**
  * Creates an observer that delivers the events of runs to callbacks, in order and outside the commit. Agents and servers
- * create one from their option `callbacks`. Throws a TypeError for an invalid callback and a RangeError for an invalid
- * limit.
+ * create one from their option `callbacks`. Throws a TypeError for an invalid callback and `invalid_arguments` for an
+ * invalid option.
  */
 export function createCallbackObserver(
   callbacks: readonly Callback[],
@@ -121,24 +132,17 @@ export function createCallbackObserver(
 /** Creates one queue per callback. Duplicates are ignored. */
 export function createCallbackQueues(
   callbacks: readonly Callback[],
-  {
-    maxBacklog = CALLBACK_DEFAULTS.maxBacklog,
-    maxBacklogBytes = CALLBACK_DEFAULTS.maxBacklogBytes,
-    timeoutMs = CALLBACK_DEFAULTS.timeoutMs,
-    textDelta = false,
-    onError,
-  }: CallbackOptions,
+  options: CallbackOptions,
   { isAwaited = false } = {},
 ): readonly CallbackQueue[] {
-  const limits = {
-    maxBacklog: assertLimit("maxBacklog", maxBacklog, 1),
-    maxBacklogBytes: assertLimit("maxBacklogBytes", maxBacklogBytes, 1),
-    timeoutMs: assertTime("timeoutMs", timeoutMs, 1),
-  };
+  const { onError, ...limits }: CallbackOptions & Required<Omit<CallbackOptions, "onError">> = readOptions(
+    CALLBACK_OPTIONS,
+    options,
+  );
   return [...new Set(callbacks)].map((callback) => {
     if (typeof (callback as Partial<Callback> | undefined)?.onEvent !== "function")
       throw new TypeError("A callback must be an object with a method `onEvent`");
-    return new CallbackQueue(callback, { ...limits, textDelta, isAwaited, report: onError ?? createWarningReporter() });
+    return new CallbackQueue(callback, { ...limits, isAwaited, report: onError ?? createWarningReporter() });
   });
 }
 
