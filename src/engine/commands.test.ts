@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Command, CommandKind } from "../log/log.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { createFaultyLog, createLog, expectValid, SESSION, typesOf, waitUntil, wrapLog } from "./sender.contract.ts";
+import { openStream } from "../log/stream.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 
@@ -435,4 +436,16 @@ describe("feedback", () => {
     ] as const)
       expect((await sendCommand(log, command("feedback", body))).outcome?.code).toBe(code);
   });
+});
+
+it("needs a log, not the promise of one, like sessions and streams", async () => {
+  const promise = createLog() as unknown as Awaited<ReturnType<typeof createLog>>;
+  const error = {
+    code: "invalid_arguments",
+    message: "`log` must be a Log, not a promise; did you forget `await`?",
+    details: { option: "log" },
+  };
+  await expect(sendCommand(promise, command("cancel", {}))).rejects.toMatchObject(error);
+  await expect(openSession(promise, SESSION)).rejects.toMatchObject(error);
+  await expect(openStream(promise, SESSION, { dialect: "loom" }).next()).rejects.toMatchObject(error);
 });

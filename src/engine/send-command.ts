@@ -3,6 +3,7 @@
  * session has no holder, the caller opens the session for that purpose.
  */
 import type { Command, CommandState, Log } from "../log/log.ts";
+import { assertLog } from "../log/rules.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -35,6 +36,7 @@ export interface SendCommandOptions {
  * ```
  */
 export async function sendCommand(log: Log, command: Command, options: SendCommandOptions = {}): Promise<CommandState> {
+  assertLog(log);
   const maxQueued = options.session?.maxQueuedRuns;
   return awaitOutcome(log, await log.submit(command, { maxQueued }), options);
 }

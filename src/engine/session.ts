@@ -9,7 +9,7 @@ import { BackOff } from "../log/back-off.ts";
 import { describeHolder } from "../log/holder.ts";
 import type { AcquiredLease, CommandState, PagingOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
 import { releaseLease } from "../log/release-lease.ts";
-import { assertName } from "../log/rules.ts";
+import { assertLog, assertName } from "../log/rules.ts";
 import { waitLonger } from "../log/wait-longer.ts";
 import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
@@ -164,6 +164,7 @@ export class Session implements AsyncDisposable {
 
   /** See `openSession`. @internal */
   static async open(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
+    assertLog(log);
     return waitLonger(log, () => Session.#acquire(log, sessionId, options));
   }
 

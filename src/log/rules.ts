@@ -4,12 +4,15 @@
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
+import { describeValue } from "../protocol/fault.ts";
 import { isDeeperThan, isJsonObject, copyJson } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
+import { hasMethods } from "../protocol/read-options.ts";
 import {
   type Command,
   type CommandOutcome,
   type CreateOptions,
+  type Log,
   MAX_NAME_LENGTH,
   MAX_QUEUED_MESSAGES,
   type SessionChanges,
@@ -140,6 +143,13 @@ export function unknownListCursor(after: string): LoomError {
 
 export function fenced(sessionId: string, epoch: number): LoomError {
   return new LoomError("fenced", `Session "${sessionId}" was taken over by another writer or released`, { epoch });
+}
+
+/** Throws `invalid_arguments` unless `log` is a log. A promise of one is a common mistake. */
+export function assertLog(log: unknown): asserts log is Log {
+  if (hasMethods(log, "append", "read")) return;
+  const message = `\`log\` must be a Log, not ${describeValue(log)}`;
+  throw new LoomError("invalid_arguments", message, { option: "log" });
 }
 
 /** Throws `invalid_name` unless `name` is a valid ID of a session, run or command. */

@@ -36,7 +36,7 @@ import {
   type SavedPageEncoder,
 } from "./encode-page.ts";
 import { readMissingText } from "./read-missing-text.ts";
-import { assertPosition, unknownSession } from "./rules.ts";
+import { assertLog, assertPosition, unknownSession } from "./rules.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 import { assertIncarnation, createLoopYield, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
@@ -155,6 +155,7 @@ export async function* openStreamSteps(
     onStart,
     ...waiting
   } = options;
+  assertLog(log);
   if (!isDialectName(name)) throw new LoomError("invalid_name", `Unknown dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
