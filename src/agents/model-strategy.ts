@@ -127,7 +127,7 @@ export class ModelStrategy implements AgentStrategy {
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
     const { settings = {}, reasoning = "auto", caching = true, callOptions = {} } = this.#options;
-    const { exposeToolErrors, onError } = this.#options;
+    const { exposeToolErrors } = this.#options;
     const { sessionId, message: question = "" } = run;
     const language = detectLanguage(question);
     const conversation = isNested ? undefined : await this.#conversations.recall(log, sessionId);
@@ -186,7 +186,7 @@ export class ModelStrategy implements AgentStrategy {
       },
       stage,
       exposeToolErrors,
-      onError,
+      onError: this.#reporter.onError,
       saveBlob: bindSaveBlob(blobs, sessionId),
       executeGraph,
     };

@@ -6,7 +6,11 @@ import { randomUUID } from "node:crypto";
 import { showWarning } from "./show-warning.ts";
 
 /** Receives an error and the ID under which users see it. */
-export type OnError = (error: unknown, errorId: string) => unknown;
+export interface OnError {
+  (error: unknown, errorId: string): unknown;
+  /** Returns the ID of an earlier report that stands for this error; undefined if the error has to be reported. */
+  readonly findReport?: (error: unknown) => string | undefined;
+}
 
 /** Reports errors to an `onError` callback, each error object once. */
 export class ErrorReporter {
@@ -19,6 +23,10 @@ export class ErrorReporter {
     this.#onError = onError;
   }
 
+  get onError(): OnError | undefined {
+    return this.#onError;
+  }
+
   /** Sets `onError` if there is none. */
   adopt(onError: OnError | undefined): void {
     this.#onError ??= onError;
@@ -27,7 +35,7 @@ export class ErrorReporter {
   /** Calls `onError` and returns the ID of the report. */
   report(error: unknown): string {
     const isObject = typeof error === "object" && error !== null;
-    const known = isObject ? this.#ids.get(error) : undefined;
+    const known = (isObject ? this.#ids.get(error) : undefined) ?? this.#onError?.findReport?.(error);
     if (known !== undefined) return known;
     const errorId = randomUUID();
     if (isObject) this.#ids.set(error, errorId);

@@ -1,6 +1,7 @@
 // Models to choose in addition to the first, and the agents created with them.
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { MemoryLog } from "../../log/index.ts";
 import { type ModelName, OfflineModel } from "../../models/index.ts";
 import { ScriptedModel } from "../../models/scripted-model.ts";
 import { LoomError } from "../../protocol/index.ts";
@@ -102,7 +103,8 @@ describe("createAgents", () => {
     const model = new ScriptedModel([{ calls: [{ name: "look" }] }, { text: "Done" }]);
     const logged: unknown[] = [];
     const settings = { ...AGENT_SETTINGS, "expose-tool-errors": isExposed };
-    const agents = createAgents({ tools: [look] }, [{ name: "m", model }], settings, (error) => logged.push(error));
+    const agents = createAgents({ tools: [look] }, [{ name: "m", model }], settings);
+    agents["react"]?.agent.sessionOptions(new MemoryLog(), { onError: (error) => logged.push(error) });
     await agents["react"]?.agent.run("Look");
     expect(JSON.stringify(model.prompts[1]).includes("10.0.0.5")).toBe(isShown);
     expect(logged).toMatchObject([{ message: "db at 10.0.0.5 refused" }]);
@@ -116,7 +118,6 @@ describe("createAgents", () => {
       { tools: [] },
       [named("offline"), named("openai/gpt-5")],
       AGENT_SETTINGS,
-      () => undefined,
     );
     expect(Object.keys(agents)).toEqual([
       "react",
@@ -145,7 +146,7 @@ describe("createAgents", () => {
       "tot-samples": 2,
       "tot-max-depth": 1,
     } as const;
-    const { tot } = createAgents({ tools: [] }, [{ name: "scripted", model }], settings, () => undefined);
+    const { tot } = createAgents({ tools: [] }, [{ name: "scripted", model }], settings);
     expect((await tot?.agent.run("Which way?"))?.reply).toBe("Done.");
     // One level: a list, two votes and the answer.
     expect(model.requests).toHaveLength(4);

@@ -48,7 +48,6 @@ export function createAgents(
   { tools }: Pick<AgentResources, "tools">,
   models: readonly [first: NamedModel, ...further: readonly NamedModel[]],
   settings: AgentSettings,
-  onError: (error: unknown, errorId: string) => void,
 ): { readonly [name: string]: ServedAgent } {
   const { system, reasoning, compression, "tool-rules": toolRuleItems } = settings;
   const totOptions = readTotOptions(settings);
@@ -61,7 +60,6 @@ export function createAgents(
     exposeToolErrors: settings["expose-tool-errors"],
     // The server measures the runs of all agents.
     metrics: false,
-    onError,
     ...(system === undefined ? {} : { systemInstructions: system }),
   };
   const agents = models.flatMap(({ name: model, model: own }, index) =>

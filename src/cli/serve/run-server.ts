@@ -97,11 +97,10 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   stack.defer(async () => void (await Promise.all(Object.values(own).map(({ agent }) => agent.close()))));
   if (signal.isStopping) return 0;
   const blobs = await parts.openBlobs(limits);
-  const onError = createReporter(logger, values.debug);
   const server = await startLoomServer({
     log,
     // The agents of the user come first in lists, and replace built-in ones of the same name.
-    agents: { ...own, ...createAgents(resources, [first, ...additional], values, onError), ...own },
+    agents: { ...own, ...createAgents(resources, [first, ...additional], values), ...own },
     defaultAgent,
     host: values.host,
     port: values.port,
@@ -118,7 +117,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     ...(audit === undefined ? {} : { audit: audit.write, auditRequired: values["audit-required"] }),
     observers: [await createLogObserver({ logger }), ...(prometheus === undefined ? [] : [prometheus])],
     ...(prometheus === undefined ? {} : { meter: prometheus, register: prometheus.register }),
-    onError,
+    onError: createReporter(logger, values.debug),
     notify: createNotifier(logger, values),
     debug: values.debug,
     images: values.images,
@@ -137,7 +136,10 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   stack.use(startRetention(log, values, logger, (deleted) => audit?.recordPruned(deleted)));
   const { promise: writerFailed, resolve: failWriter } = Promise.withResolvers<"writer_failed">();
   let failedAt: number | undefined;
-  const unwatch = log.monitor.watch((fault) => {
+  let wasDegraded = false;
+  const unwatch = log.monitor.watch((fault, warning) => {
+    if (wasDegraded && warning === undefined) logger.info({}, "the database sends notifications again");
+    wasDegraded = warning !== undefined;
     if (fault !== undefined) failedAt ??= performance.now();
     else if (failedAt !== undefined) {
       logger.info({}, `the store can be written again after ${formatDuration(performance.now() - failedAt)}`);

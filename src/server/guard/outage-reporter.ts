@@ -16,13 +16,16 @@ export class OutageReporter {
 
   constructor(monitor: LogMonitor | undefined, onError: OnError | undefined) {
     this.#monitor = monitor;
-    this.onError = onError && ((error, errorId) => (this.#isRepeated(error) ? undefined : onError(error, errorId)));
+    const handle: OnError = (error, errorId) => (this.#isRepeated(error) ? undefined : onError?.(error, errorId));
+    const findReport: OnError["findReport"] = (error) =>
+      this.#isRepeated(error) ? this.#reporter.report(this.#outage) : undefined;
+    this.onError = onError && Object.assign(handle, { findReport });
     this.#reporter = new ErrorReporter(this.onError);
   }
 
   /** Returns the ID of the report. */
   report(error: unknown): string {
-    return this.#reporter.report(this.#isRepeated(error) ? this.#outage : error);
+    return this.#reporter.report(error);
   }
 
   /** Like `report`. Without `onError`, the error is shown as a process warning. */
