@@ -68,6 +68,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 export class PostgresDatabase {
   /** Host, port and database, without credentials. */
   readonly where: string;
+  /** The same of the connection that listens. */
+  readonly whereListens: string;
   readonly settings: PostgresSettings;
   /** Duration of the leases of this process, in milliseconds. Other processes should have the same. */
   leaseMs = LEASE_MS;
@@ -89,8 +91,8 @@ export class PostgresDatabase {
 
   /** @internal */
   constructor(url: string, settings: PostgresSettings, driver: Driver) {
-    const { host, pathname } = new URL(url);
-    this.where = `${host}${pathname}`;
+    this.where = describeAddress(url);
+    this.whereListens = describeAddress(settings.listenUrl);
     this.settings = settings;
     this.#url = url;
     this.#driver = driver;
@@ -319,4 +321,9 @@ export class PostgresDatabase {
       },
     };
   }
+}
+
+function describeAddress(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
 }

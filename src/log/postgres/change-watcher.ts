@@ -14,7 +14,7 @@ const POLL = `SELECT session_id AS "sessionId", key, changes FROM @.sessions WHE
 /** Intervals of polls for changes and for released sessions while nothing listens. */
 const DEAF_POLL_MS = 100;
 const DEAF_SWEEP_MS = 1000;
-/** Pause after the first failed attempt to listen, which doubles with each further one, and the longest pause. */
+/** Time between two attempts to listen, which doubles with each one that fails, and the longest time. */
 const RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
 
@@ -137,6 +137,8 @@ export class ChangeWatcher {
     }
     if (this.#isConnecting || now < this.#retryAt) return;
     this.#isConnecting = true;
+    // Also after a success: a connection may be lost as soon as it listens.
+    this.#delayRetry();
     this.#connect()
       .then(
         () => this.#options.onDeaf?.(undefined),
@@ -146,11 +148,16 @@ export class ChangeWatcher {
   }
 
   #onDeaf(error: unknown): void {
-    const { retryMs = RETRY_MS, db, onDeaf } = this.#options;
-    this.#retryAt = performance.now() + Math.min(retryMs * 2 ** this.#failures, MAX_RETRY_MS);
+    const { db, onDeaf } = this.#options;
+    this.#delayRetry();
     this.#failures++;
     // A database that is away is reported as such, and by then other requests have noticed it.
     if (this.#failures > 1 && this.#isRunning && db.fault === undefined) onDeaf?.(error);
+  }
+
+  #delayRetry(): void {
+    const { retryMs = RETRY_MS } = this.#options;
+    this.#retryAt = performance.now() + Math.min(retryMs * 2 ** this.#failures, MAX_RETRY_MS);
   }
 
   async #connect(): Promise<void> {

@@ -52,7 +52,7 @@ export class DatabaseMonitor implements LogMonitor {
         ? undefined
         : new LoomError(
             "store_degraded",
-            `The database sends no notifications, so changes of other processes are found later, by polls: ${asPostgresError(reason, db.where).message}`,
+            `The database sends no notifications, so changes of other processes are found later, by polls: ${asPostgresError(reason, db.whereListens).message}`,
             {},
             { cause: reason },
           );

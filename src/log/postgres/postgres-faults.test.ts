@@ -163,7 +163,9 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
       await expect.poll(() => attempts.mock.calls.length, { timeout: 20_000 }).toBeGreaterThan(3);
       // Only the one that counts, between two attempts.
       await expect.poll(countConnections, { timeout: 20_000 }).toBe(1);
-      expect(reports).toEqual([expect.stringContaining("cannot execute LISTEN during recovery")]);
+      // Names the database that refuses, which is not the one of the store.
+      const reason = `${new URL(standby.url).host}/postgres is not available: cannot execute LISTEN during recovery`;
+      expect(reports).toEqual([expect.stringContaining(reason)]);
       expect([monitor.fault, monitor.warning?.code]).toEqual([undefined, "store_degraded"]);
       await other.read("SELECT pg_promote()", [], 60_000);
       await expect.poll(() => monitor.warning, { timeout: 20_000 }).toBeUndefined();

@@ -1,0 +1,29 @@
+import { EventEmitter } from "node:events";
+import { afterEach, expect, test, vi } from "vitest";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import { Feed } from "../feed.ts";
+import { LOG_LIMITS } from "../log-limits.ts";
+import { ChangeWatcher } from "./change-watcher.ts";
+
+afterEach(() => vi.useRealTimers());
+
+test("connects once per interval while each connection is lost as soon as it listens", async () => {
+  vi.useFakeTimers();
+  let connections = 0;
+  const connectListener = async () => {
+    connections++;
+    const client = Object.assign(new EventEmitter(), { query: async () => setTimeout(() => client.emit("end"), 1) });
+    return Object.assign(client, { unref: () => undefined, end: async () => undefined });
+  };
+  const db = { connectListener, escape: (name: string) => name, settings: { schema: "loom" } };
+  const watcher = new ChangeWatcher({
+    db: db as unknown as PostgresDatabase,
+    feed: new Feed(1000, LOG_LIMITS),
+    writer: "w",
+    pollMs: 1000,
+  });
+  watcher.start();
+  await vi.advanceTimersByTimeAsync(5500);
+  watcher.stop();
+  expect(connections).toBe(6);
+});
