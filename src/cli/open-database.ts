@@ -19,7 +19,8 @@ export async function openDatabase(url: string, options: PostgresOptions): Promi
     async waitForDatabase({ waitMs, onChange }) {
       const unwatch = db.onChange(onChange);
       try {
-        await db.read("SELECT 1", [], waitMs);
+        // Also refused by a standby.
+        await db.read("SELECT txid_current()", [], waitMs);
       } finally {
         unwatch();
       }

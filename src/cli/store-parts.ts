@@ -18,7 +18,7 @@ export interface DatabaseWait {
 export interface StoreParts extends AsyncDisposable {
   /** The file or the URL. A URL may contain a password. */
   readonly address: string;
-  /** Waits until the database can be reached. Absent for files. */
+  /** Waits until the database can be reached and is not a standby. Absent for files. */
   readonly waitForDatabase?: (options: DatabaseWait) => Promise<void>;
   openLog(options: StoreOptions): Promise<StoredLog>;
   openCredentials(): Promise<Credentials>;

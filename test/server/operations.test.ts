@@ -4,6 +4,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { openDatabase } from "../../src/cli/open-database.ts";
+import { openPostgres } from "../../src/postgres/postgres-database.ts";
 import type { Readiness } from "../../src/server/api/shapes.generated.ts";
 import { folder } from "../cli-run.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
@@ -152,6 +154,21 @@ describe.skipIf(NO_POSTGRES !== undefined)("a database that is away", () => {
     expect(new Set(ids).size).toBe(1);
     expect((await ask(server, "What is 6*8?")).text).toContain("48");
     expect((await stop(server)).code).toBe(0);
+  });
+
+  it("is waited for while it is a standby, which cannot be written", async () => {
+    const standby = await startPostgres({ files: { "standby.signal": "" } });
+    const other = await openPostgres(standby.url);
+    await using parts = await openDatabase(standby.url, {});
+    const changes: unknown[] = [];
+    const onChange = (fault: unknown): void => {
+      changes.push(fault);
+      if (changes.length === 1) void other.read("SELECT pg_promote()");
+    };
+    await parts.waitForDatabase?.({ waitMs: 30_000, onChange });
+    expect(changes).toMatchObject([{ code: "store_unavailable" }, undefined]);
+    await other.close();
+    await standby.stop();
   });
 
   it("is not waited for if the name is wrong, or longer than the limit", async () => {

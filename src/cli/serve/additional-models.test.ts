@@ -114,11 +114,7 @@ describe("createAgents", () => {
   it("creates an agent of each kind for each model", () => {
     const model = new OfflineModel();
     const named = (name: string) => ({ name, model });
-    const agents = createAgents(
-      { tools: [] },
-      [named("offline"), named("openai/gpt-5")],
-      AGENT_SETTINGS,
-    );
+    const agents = createAgents({ tools: [] }, [named("offline"), named("openai/gpt-5")], AGENT_SETTINGS);
     expect(Object.keys(agents)).toEqual([
       "react",
       "tot",
