@@ -54,15 +54,15 @@ export class SessionFeed implements FrameSource {
   }
 
   /**
-   * Defined while frames are held because earlier ones are missing, and until it is known whether the session has frames
-   * before the first one received; `count` is then undefined.
+   * Defined while frames are held because earlier ones are missing, and until it is known whether the start of the
+   * session, or of its first run, is lost; `count` is then undefined.
    */
   get missing(): { readonly count: number | undefined } | undefined {
     if (this.#intake.isMissing) return { count: this.#intake.missingCount };
     return this.#intake.isStartOpen ? { count: undefined } : undefined;
   }
 
-  /** Takes the first frame that the server has. Returns false if it comes before the first one received, so it was lost. */
+  /** Takes the first frame that the server has. Returns false if a frame was lost before or after it. */
   confirmStart(text: string): boolean {
     return this.#intake.confirmStart(text);
   }
@@ -70,6 +70,11 @@ export class SessionFeed implements FrameSource {
   /** True if a received run has not ended. */
   get hasLiveRun(): boolean {
     return this.#intake.hasLiveRun;
+  }
+
+  /** True if no frame can be lost unnoticed, so that a run without an end is live. */
+  get detectsLoss(): boolean {
+    return this.#intake.detectsLoss;
   }
 
   /** Number of runs received so far. */
@@ -120,7 +125,6 @@ export class SessionFeed implements FrameSource {
 
   /** Skips input that will never be readable as a frame. The state then reports a missing frame. */
   refuse(message: string): void {
-    this.#intake.skipUnreadable();
     this.#intake.refuse(message);
   }
 

@@ -239,6 +239,27 @@ describe("a stream that loses a frame", () => {
     expect(frames.length).toBeGreaterThan(whole.frames.length);
   });
 
+  it("receives the start of the first run again if records of no run precede it", async () => {
+    const log = await writeLog(recordsOf("todo-between-turns"));
+    const { bytes = 0 } = (await log.getSession(SESSION)) ?? {};
+    expect(await log.prune({ maxSessionBytes: bytes - 1 })).toMatchObject({ runs: 1 });
+    const whole = await receiveOver(createTransport(log, "sse"), "loom");
+    const at = whole.frames.findIndex((text) => text.includes('"run_start"'));
+    expect(at).toBeGreaterThan(0);
+    const { transport, opens } = countOpens(createTransport(log, "sse"));
+    const { frames: _frames, ...found } = await receiveOver(transport, "loom", at);
+    expect(found).toEqual({ state: whole.state, content: whole.content });
+    expect(opens()).toBeLessThan(6);
+  });
+
+  it.each(TRANSPORTS)("reads a session with a live run once over %s, since no loss can hide its end", async (kind) => {
+    const records = recordsOf("approval");
+    const log = await writeLog(records.slice(0, 1 + records.findIndex(({ event }) => event.type === "tool_approval")));
+    const { frames, state } = await receiveOver(createTransport(log, kind), "loom");
+    expect(state.status).toBe("truncated");
+    expect(new Set(frames).size).toBe(frames.length);
+  });
+
   it("asks once for the first frame of a log that does not start with record 1", async () => {
     const log = await writeLog(recordsOf("three-turns"));
     const { bytes = 0 } = (await log.getSession(SESSION)) ?? {};

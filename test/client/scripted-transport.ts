@@ -96,6 +96,10 @@ export class CountingFeed implements StreamFeed {
     return this.taken.length === 0 ? 0 : 1;
   }
 
+  get detectsLoss(): boolean {
+    return true;
+  }
+
   get hasLiveRun(): boolean {
     const last = this.taken.at(-1) ?? 0;
     return last > 0 && last < this.endsAt;

@@ -78,6 +78,7 @@ class FrameFeed implements StreamFeed {
   readonly sessionId: string;
   readonly missing = undefined;
   readonly hasLiveRun = false;
+  readonly detectsLoss = true;
   readonly runCount = 0;
   readonly state = STATE;
   onMissing: (() => void) | undefined;

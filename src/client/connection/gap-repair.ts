@@ -6,8 +6,8 @@
  *                       ├── still missing ──▶ pause ──▶ requesting, up to MAX_ATTEMPTS times without progress
  *                       └── refused, or too many attempts ──▶ `onUnfilled`, idle
  *
- * If the first frame received is not the first of the log, it requests the first frame that the server has. An earlier
- * frame was lost, and `onUnfilled` is called; otherwise the log starts there.
+ * If the first frame received is not the first of the log, or the first run has no start, it requests the first frame
+ * that the server has. If a frame was lost, `onUnfilled` is called; otherwise the log starts there.
  *
  * Invariants:
  * - One request at a time, with a pause between two requests.
@@ -53,7 +53,7 @@ export class GapRepair {
   #generation = 0;
   /** The last repair failed, so the next one waits before its first request. */
   #lastFailed = false;
-  /** The server has a frame before the first one received. */
+  /** The server has a frame that was lost at the start. */
   #isStartLost = false;
 
   constructor(options: GapRepairOptions) {

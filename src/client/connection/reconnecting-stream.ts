@@ -6,7 +6,8 @@
  *    │ ├── position rejected ──▶ open from the start; a second rejection without an answer in between fails
  *    │ ├── gap cannot be filled ──▶ open from the start; if the gap remains, continue without the missing frames
  *    │ ├── ended, no live run, nothing missing ──▶ finished (only without `follow`)
- *    │ ├── ended again without a frame, a run is live ──▶ open from the start, once per number of runs
+ *    │ ├── ended again without a frame, a run has no end, and loss may go unnoticed ──▶ open from the start, once per
+ *    │ │   number of runs
  *    │ └── refused, or too many attempts ──▶ failed
  *    └── close() ──▶ finished
  *
@@ -31,6 +32,7 @@ export type StreamFeed = Pick<
   | "missing"
   | "confirmStart"
   | "hasLiveRun"
+  | "detectsLoss"
   | "runCount"
   | "frameCount"
   | "state"
@@ -216,7 +218,8 @@ export class ReconnectingStream {
           }
           // Frames after the lost end of a run move the position past it, so only the whole stream has it. The run may
           // also be live, and then only waiting helps.
-          if (feed.missing === undefined && this.#attempts > 0 && feed.runCount !== this.#runCountAtReload) {
+          const mayLackEnd = feed.missing === undefined && !feed.detectsLoss;
+          if (mayLackEnd && this.#attempts > 0 && feed.runCount !== this.#runCountAtReload) {
             this.#runCountAtReload = feed.runCount;
             this.#reload(RUN_END);
             return;

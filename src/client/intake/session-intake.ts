@@ -67,7 +67,7 @@ export class SessionIntake {
   #missingRunStart: StreamReason | undefined;
   /** Streams that hold frames because earlier ones are missing. */
   readonly #gapped = new Set<NumberedStream>();
-  /** The first frame is not the first of the log, and a source can find out whether the session has earlier ones. */
+  /** The start of the session or of its first run may be lost, and a source can find that out. */
   #isStartOpen = false;
   #tracker: PositionTracker;
   #isAbandoned = false;
@@ -119,20 +119,25 @@ export class SessionIntake {
 
   /** Number of frames missing before the first held one, if known. */
   get missingCount(): number | undefined {
-    const [first] = this.#gapped;
-    return first?.sequence.missing;
+    return [...this.#gapped][0]?.sequence.missing;
   }
 
   /** True until it is known whether the session has frames before the first one received. */
   get isStartOpen(): boolean {
-    return this.#isStartOpen && this.#streamOf("").sequence.startsAfter > 0;
+    return this.#isStartOpen && (this.#missingRunStart !== undefined || this.#streamOf("").sequence.startsAfter > 0);
   }
 
-  /** Takes the first frame that the server has. Returns false if it comes before the first one received, so it was lost. */
+  /** True if no frame can be lost unnoticed, so that a run without an end is live. */
+  get detectsLoss(): boolean {
+    return this.#hasEventIds && this.#streamOf("").sequence.contiguous;
+  }
+
+  /** Takes the first frame that the server has. Returns false if a frame was lost before or after it. */
   confirmStart(text: string): boolean {
     const frame = parseObject(text);
     const found = frame === undefined ? undefined : this.traits.numbering?.readNumber(frame);
-    if (found === undefined || found.number <= this.#streamOf("").sequence.startsAfter) return false;
+    const isBefore = (found?.number ?? 0) <= this.#streamOf("").sequence.startsAfter;
+    if (isBefore || this.#missingRunStart !== undefined) return false;
     this.#isStartOpen = false;
     return true;
   }
@@ -257,11 +262,10 @@ export class SessionIntake {
   giveUp(reason?: StreamReason): void {
     if (this.isStartOpen) {
       this.#isStartOpen = false;
-      this.#recordLoss({ code: "frames_missing", message: "The start of the session is missing" });
+      this.#recordLoss(this.#missingRunStart ?? { code: "frames_missing", message: "The session's start is missing" });
     }
     if (!this.isMissing) return;
-    let count = 0;
-    for (const { sequence } of this.#gapped) count += sequence.skip();
+    const count = [...this.#gapped].reduce((sum, { sequence }) => sum + sequence.skip(), 0);
     this.#gapped.clear();
     this.#setMissing(false);
     this.#recordLoss(
@@ -347,7 +351,7 @@ export class SessionIntake {
     if (wasMissing !== this.isMissing) this.#setMissing(this.isMissing);
   }
 
-  /** Asks the sources whether the session has earlier frames: a log may start anywhere, and its first frame may be lost. */
+  /** Asks the sources for the start: a log may start anywhere, and its first frame may be lost. */
   #openStart(): void {
     const asked = [...this.sources].filter(({ onMissing }) => onMissing !== undefined);
     this.#isStartOpen = this.#hasEventIds && asked.length > 0;
@@ -409,11 +413,9 @@ export class SessionIntake {
       reset: () => {
         // Unnumbered frames are not kept and could not be replayed.
         if (this.#undetectable === "all") return false;
-        if (this.#keepsFrames) {
-          // Only the frames of this stream can be replayed.
-          if (this.#streams.size > 1) return false;
-          this.#loss = undefined;
-        }
+        // Only the frames of this stream can be replayed.
+        if (this.#keepsFrames && this.#streams.size > 1) return false;
+        if (this.#keepsFrames) this.#loss = undefined;
         this.#reset();
         return true;
       },
@@ -453,17 +455,15 @@ export class SessionIntake {
   }
 
   #noteMissingRunStart(): void {
-    this.#missingRunStart ??= { code: "frames_missing", message: "The start of a run is missing" };
+    if (this.#missingRunStart !== undefined) return;
+    this.#missingRunStart = { code: "frames_missing", message: "The start of a run is missing" };
     this.#isStateStale = true;
+    if (!this.detectsLoss) this.#openStart();
   }
 
-  /** Counts an unreadable frame, so that the position remains correct. */
-  skipUnreadable(): void {
-    this.#tracker.advance(undefined);
-  }
-
-  /** Records a frame that will never be readable. */
+  /** Records a frame that will never be readable, and counts it, so that the position remains correct. */
   refuse(message: string): void {
+    this.#tracker.advance(undefined);
     this.#recordLoss({ code: "frame_refused", message });
     this.#onChange(this);
   }
