@@ -246,7 +246,7 @@ export class RemoteService implements SessionService {
 
   async #hasRun(sessionId: string, runId: string): Promise<boolean> {
     try {
-      await this.#api.send({ path: `${pathOf(sessionId)}/runs/${encodeURIComponent(runId)}` });
+      await this.#api.getJson<Run>({ path: `${pathOf(sessionId)}/runs/${encodeURIComponent(runId)}` });
       return true;
     } catch (error) {
       if (isLoomError(error, "unknown_run", "unknown_session")) return false;
