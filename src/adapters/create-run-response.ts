@@ -145,7 +145,7 @@ function openRunStream(log: Log, { sessionId, runId, ...position }: ResponseStar
     holder.reset();
     if (isWaiting) holder.plan();
   };
-  const unwatch = log.watchOrphans?.(() => isWaiting && expect(true));
+  const unwatch = log.watchOrphans?.(() => isWaiting && holder.hasten());
   const steps = openStreamSteps(log, sessionId, {
     ...position,
     follow: true,

@@ -24,6 +24,13 @@ export class BackOff {
     this.#timer.unref();
   }
 
+  /** Schedules the next attempt with the shortest pause, unless that is its pause already. */
+  hasten(): void {
+    if (this.#tries === 1) return;
+    this.#tries = 0;
+    this.plan();
+  }
+
   /** Starts over with the shortest pause. Call it after a success. */
   reset(): void {
     clearTimeout(this.#timer);

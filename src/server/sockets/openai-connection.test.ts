@@ -1,12 +1,23 @@
 // What a client of the Responses API on a WebSocket receives while it reads slowly.
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import { Chunk } from "../streams/chunk.ts";
 import type { Sink, StreamReader } from "../streams/stream-reader.ts";
 import { OpenaiConnection } from "./openai-connection.ts";
 
 const ORIGIN = { session: "s", dialect: "openai-responses" } as const;
 const CREATE = JSON.stringify({ type: "response.create", model: "main", input: "Hi", stream_id: "a" });
+
+const CONNECTION = {
+  describe: () => ({ status: 400, error: {} }),
+  send: () => undefined,
+  sendBytes: () => undefined,
+  hasRoom: () => true,
+  whenRoom: () => undefined,
+  onClose: () => undefined,
+  maxMessageBytes: 1000,
+  maxLanes: 10,
+};
 
 /** A connection with one reader, and a socket that has room when the test says so. */
 async function createConnection() {
@@ -22,15 +33,12 @@ async function createConnection() {
     close: () => undefined,
   } as unknown as StreamReader;
   const connection = new OpenaiConnection({
+    ...CONNECTION,
     open: async () => reader,
-    describe: () => ({ status: 400, error: {} }),
     send: (text) => void sent.push(JSON.parse(text) as JsonObject),
-    sendBytes: () => undefined,
     hasRoom: () => hasRoom,
     whenRoom: (act) => void waiting.push(act),
     onClose: (why) => void closed.push(why),
-    maxMessageBytes: 1000,
-    maxLanes: 10,
   });
   connection.receive(CREATE);
   await expect.poll(() => sink).toBeDefined();
@@ -77,4 +85,29 @@ describe("a client that reads slowly", () => {
     for (let count = 0; count < 101; count++) connection.receive(CREATE);
     expect(sent).toMatchObject([{ type: "error", stream_id: "a" }]);
   });
+});
+
+it("does not report that a client left while its message waited, but reports what failed meanwhile", async () => {
+  const away = new LoomError("store_unavailable", "The database is away");
+  for (const [failure, reports] of [
+    [undefined, []],
+    [away, [away]],
+  ] as const) {
+    const described: unknown[] = [];
+    const ended = Promise.withResolvers<void>();
+    const connection = new OpenaiConnection({
+      ...CONNECTION,
+      async open(_message, signal) {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        setImmediate(ended.resolve);
+        throw failure ?? signal.reason;
+      },
+      describe: (error) => ({ count: described.push(error) }),
+    });
+    connection.receive(CREATE);
+    await Promise.resolve();
+    connection.close();
+    await ended.promise;
+    expect(described).toEqual(reports);
+  }
 });

@@ -200,6 +200,8 @@ export class OpenaiConnection {
   }
 
   #refuse(lane: string | undefined, error: unknown): void {
+    // The client has left, and so the message was given up.
+    if (this.#closed.signal.aborted && !isLoomError(error)) return;
     this.#reply({
       type: "error",
       ...this.#options.describe(error),

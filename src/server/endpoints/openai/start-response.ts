@@ -2,6 +2,7 @@
  * Starts what a request of the Responses API asks for: a run, or the rest of a run that waits for answers. HTTP requests
  * and messages on a WebSocket have the same fields.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
 import { noteRequest } from "../../../dialects/openai-responses/describe-request.ts";
 import { parseOpenaiId } from "../../../dialects/openai-id.ts";
@@ -35,6 +36,8 @@ import { type OpenaiInput, readResponseInput, refuse } from "./read-openai-input
 
 export const RESPONSES_FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
 const MAX_METADATA = 16;
+/** Least time between two checks whether a message has started its run, in milliseconds. */
+const PAUSE_MS = 50;
 
 export interface ResponsesCall extends OpenaiCall {
   readonly body: OpenaiResponsesRequest;
@@ -160,6 +163,8 @@ async function awaitStart(
           "Another message waits for the run of this response; try again when it has ended",
         );
       await wakeup.wait(left);
+      // The live run writes many records.
+      await pause(PAUSE_MS);
     }
   } finally {
     unwatch();
