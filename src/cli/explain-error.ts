@@ -23,6 +23,7 @@ const ADVICE: { readonly [C in ErrorCode]?: string } = {
   lease_held: "another process writes the session; wait until it ends, or use another session",
   store_newer: "upgrade Loom",
   store_unavailable: "start the database, and check host and port of the URL",
+  store_timeout: "run the command again; LOOM_STORE_TIMEOUT is the time that a statement may take",
   store_corrupt: "`loom verify` names what is damaged; restore a backup",
   import_invalid: "import a file that `loom sessions export` wrote; other streams can be recorded with `loom ingest`",
   ingest_invalid: "`loom check` lists everything that is wrong with the stream",

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { agent } from "../agents/index.ts";
 import { DIALECT_NAMES } from "../dialects/index.ts";
 import { MemoryLog } from "../log/index.ts";
+import type { LogMonitor } from "../log/log-monitor.ts";
 import { ScriptedModel } from "../models/testing.ts";
 import { createPrometheusObserver } from "../observe/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
@@ -70,6 +71,32 @@ describe("server endpoints", () => {
     await handler.close({ graceMs: 0 });
     const closing = await ask(handler, "/readyz");
     expect([closing.status, await closing.json()]).toMatchObject([503, { reasons: ["the server is shutting down"] }]);
+  });
+
+  it("report what works only in part, with one ID, to clients that need not know the address of the database", async () => {
+    const warning = new LoomError("store_degraded", "The database db.internal sends no notifications");
+    let listener: Parameters<LogMonitor["watch"]>[0] = () => undefined;
+    const monitor = {
+      fault: undefined,
+      warning,
+      check: async () => undefined,
+      watch: (given: typeof listener) => ((listener = given), () => undefined),
+    };
+    const onError = vi.fn();
+    const handler = createHandler({ log: Object.assign(new MemoryLog(), { monitor: monitor as never }), onError });
+    await handler.ready;
+    listener(undefined, warning);
+    const away = new LoomError("store_unavailable", "away");
+    // The warning lasts while the database is away for a moment.
+    listener(away, warning);
+    listener(undefined, warning);
+    const [, errorId] = onError.mock.calls[0] ?? [];
+    for (let checks = 0; checks < 2; checks++) {
+      const ready = await ask(handler, "/readyz");
+      const reasons = [`the store works, but changes of other servers arrive late (error ${errorId})`];
+      expect([ready.status, await ready.json()]).toEqual([200, { status: "ready", reasons }]);
+    }
+    expect(onError.mock.calls.map(([error]) => error as unknown)).toEqual([warning, away]);
   });
 
   it("retry the search for abandoned runs when the store cannot be read at first", async () => {
