@@ -2,7 +2,7 @@
  * Agents of the user in the command line: `--agents FILE` of `loom run` and `loom serve`, as processes. The modules
  * import the sources of this package in place of `loom-agent`, and a second copy of them.
  */
-import { cpSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -95,6 +95,20 @@ describe("--agents", () => {
     expect(wrong.err).toContain("(wrong.ts:2)");
     expect([gone.code, gone.err]).toMatchObject([2, expect.stringContaining("Cannot find package 'loom-agent-2'")]);
     expect(gone.err).toContain("npm install loom-agent-2");
+  });
+
+  test("says how to name the file in a folder of `npm init`", async () => {
+    mkdirSync(join(folder, "plain"), { recursive: true });
+    writeFileSync(join(folder, "plain", "package.json"), JSON.stringify({ type: "commonjs" }));
+    const results = await Promise.all(
+      ["import 'node:fs';", "export default {};"].map((text, index) => {
+        const file = join("plain", `agents-${index}.ts`);
+        writeFileSync(join(folder, file), text);
+        return run("--agents", file, "hi");
+      }),
+    );
+    for (const { code, err } of results)
+      expect([code, err]).toMatchObject([2, expect.stringMatching(/cannot parse[^]*\.mts[^]*"type": "module"/)]);
   });
 
   test("loom serve lists and runs agents of the user, also of another copy of the package", async () => {

@@ -179,7 +179,7 @@ export const RUN: CliCommand = {
     'loom run --model anthropic/claude-sonnet-4-5 --workspace . "Write a poem to poem.txt"',
     'loom run --agent tot "Game of 24: 4 9 10 13"',
     'loom run --agent agot "Write a report on solar power"',
-    'loom run --agents agents.ts --agent helper "Hello"',
+    'loom run --agents agents.mts --agent helper "Hello"',
     'loom run "How do I deploy Loom?"',
     'cat notes.txt | loom run "Summarize these notes"',
     'loom run --json "What is 6*7?" | loom check',

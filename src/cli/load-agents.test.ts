@@ -43,7 +43,7 @@ describe("loadAgents", () => {
 
   test("loads the module of the guide", async () => {
     const guide = readFileSync(new URL("../../docs/guides/command-line.md", import.meta.url), "utf8");
-    const program = /^```ts\n(\/\/ agents\.ts\n.*?)^```$/ms.exec(guide)?.[1] ?? "";
+    const program = /^```ts\n(\/\/ agents\.mts\n.*?)^```$/ms.exec(guide)?.[1] ?? "";
     const text = program.replaceAll(
       /"loom-agent\/(\w+)"/g,
       (_, name: string) => `"${new URL(`../${name}/index.ts`, import.meta.url).href}"`,

@@ -20,6 +20,8 @@ export type LoadedAgents = { readonly [name: string]: ServedAgent };
 /** Time for a module to load, in milliseconds. */
 const LOAD_MS = 30_000;
 const FORM = "write `export default { NAME: AGENT }`, with agents of `agent` or `foreignAgent`";
+/** What Node says of an ES module in a file that it takes for CommonJS, as `.ts` and `.js` files after `npm init`. */
+const NOT_A_MODULE = /outside a module|^Unexpected token 'export'|top level bodies of modules/;
 const AGENT_NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.:/@-]{0,63}$/u;
 
 /** True for a name that can be given to `--agent`. */
@@ -59,7 +61,11 @@ function describeFailedImport(error: unknown, file: string, url: string): CliErr
     return new CliError(`agents: cannot load \`${file}\`: ${message.split("\n", 1).join("")}`, hint);
   }
   if (name !== "SyntaxError") return new CliError(`agents: \`${file}\` failed while loading: ${message}${where}`);
-  const hint = place === undefined ? `run \`node --check ${file}\` to see the line` : undefined;
+  const hint = NOT_A_MODULE.test(message)
+    ? 'give it the extension .mts or .mjs, or set "type": "module" in its package.json'
+    : place === undefined
+      ? `run \`node --check ${file}\` to see the line`
+      : undefined;
   return new CliError(`agents: cannot parse \`${file}\`: ${message}${where}`, hint);
 }
 

@@ -62,7 +62,7 @@ export const SERVE: CliCommand = {
   examples: [
     "loom serve",
     "loom serve --port 8080 --model anthropic/claude-sonnet-4-5 --workspace .",
-    "loom serve --agents agents.ts",
+    "loom serve --agents agents.mts",
     "loom token create me && loom serve --host 0.0.0.0 --hosts agents.example.com",
     "LOOM_STORE=/var/lib/loom/loom.db loom serve --retention-age 30d",
     "loom serve --config loom.json --print-config",
