@@ -82,6 +82,20 @@ it("waits for a check that is due, for an action that must not use an old result
   expect([await confirm(), await confirm(), asked.length]).toEqual(["unauthorized", "unauthorized", 2]);
 });
 
+it("refuses actions while the user cannot be checked, before the connection ends", async () => {
+  const { clock, principal, setAnswer, check } = await createFixture();
+  const confirm = async () => (await principal?.login?.confirm())?.code ?? "valid";
+  setAnswer(() => Promise.reject(new Error("no database")));
+  clock.now = 1000;
+  expect([await confirm(), await confirm(), principal?.login?.check()]).toEqual([
+    "login_unavailable",
+    "login_unavailable",
+    undefined,
+  ]);
+  setAnswer(async () => ({ owner: "ann", scopes: ["read", "run"] }));
+  expect([await check(), await confirm()]).toEqual(["valid", "valid"]);
+});
+
 it("ends a connection that cannot be checked three times, and reports an outage once", async () => {
   const { check, report, setAnswer } = await createFixture();
   const fail = () => Promise.reject(new Error("down"));

@@ -4,8 +4,8 @@
  *
  * Invariants:
  * - A failure is never an anonymous user: the request is refused, and the error reported.
- * - A check of an open connection never blocks the others. A connection that cannot be checked three times in a row ends,
- *   with a code that tells clients to connect again.
+ * - A check of an open connection never blocks the others. While it cannot be checked, its actions are refused; after three
+ *   failed checks in a row it ends, with a code that tells clients to connect again.
  */
 import { randomUUID } from "node:crypto";
 import { describeValue } from "../../protocol/fault.ts";
@@ -79,8 +79,7 @@ export function createLogin(options: LoginOptions): Login {
         if (!isFailing) report(error);
         isFailing = true;
         dueAt = now() + Math.min(recheckMs, RETRY_MS);
-        if (++failures >= MAX_FAILED_CHECKS)
-          ended = new LoomError("login_unavailable", "The login cannot be checked at the moment; connect again");
+        if (++failures >= MAX_FAILED_CHECKS) ended = loginUnavailable();
       } finally {
         checking = undefined;
       }
@@ -97,7 +96,7 @@ export function createLogin(options: LoginOptions): Login {
       async confirm() {
         checkIfDue();
         await checking;
-        return ended;
+        return ended ?? (failures > 0 ? loginUnavailable() : undefined);
       },
     };
   }
@@ -113,6 +112,10 @@ export function createLogin(options: LoginOptions): Login {
       throw error;
     }
   };
+}
+
+function loginUnavailable(): LoomError {
+  return new LoomError("login_unavailable", "The login cannot be checked at the moment; connect again");
 }
 
 /** Errors of the application are internal, also if it throws one of ours. */

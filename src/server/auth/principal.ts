@@ -53,7 +53,7 @@ export interface LoginLease {
   readonly key: string;
   /** Returns why access has ended, undefined while it has not. Starts another check if one is due, and does not wait for it. */
   check(): LoomError | undefined;
-  /** The same, but waits for the check. */
+  /** For an action: waits for the check. Also returns an error if the latest check failed. */
   confirm(): Promise<LoomError | undefined>;
 }
 
