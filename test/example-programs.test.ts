@@ -14,6 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -22,6 +23,7 @@ import { MemoryLog } from "../src/log/index.ts";
 import { startLoomServer } from "../src/server/index.ts";
 import { buildPackage } from "./build-package.ts";
 import { nodeArgs } from "./bundle-source.ts";
+import { findBlocks } from "./guide-pages.ts";
 import { startProviderServer } from "./models/provider-server.ts";
 import { LONG, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
@@ -29,6 +31,7 @@ import { SOURCE_HOOK } from "./source-hook.ts";
 
 const project = realpathSync(mkdtempSync(join(tmpdir(), "loom-example-programs-")));
 const modules = join(project, "node_modules");
+const command = join(LONG ? join(modules, "loom-agent") : packageRoot, "bin", "loom.js");
 const nodeOptions = LONG ? [] : [...nodeArgs(), "--import", SOURCE_HOOK];
 
 beforeAll(async () => {
@@ -46,8 +49,14 @@ afterAll(() => {
 });
 
 /** Runs a program with this standard input. Returns what it printed; throws if it fails. */
-function run(program: string, args: readonly string[] = [], input = "", variables = {}): Promise<string> {
-  const options = { cwd: project, env: { ...process.env, ...variables } };
+function run(
+  program: string,
+  args: readonly string[] = [],
+  input = "",
+  variables = {},
+  cwd = project,
+): Promise<string> {
+  const options = { cwd, env: { ...process.env, ...variables } };
   return new Promise((resolve, reject) => {
     const child = execFile(process.execPath, [...nodeOptions, program, ...args], options, (error, stdout, stderr) => {
       if (error) reject(new Error(stderr, { cause: error }));
@@ -107,9 +116,44 @@ describe("examples", { timeout: 120_000 }, () => {
   });
 });
 
-describe("loom init", { timeout: 120_000 }, () => {
-  const command = join(LONG ? join(modules, "loom-agent") : packageRoot, "bin", "loom.js");
+describe("the server of the README", { timeout: 120_000 }, () => {
+  it.each(sampleCases(["README.md", "README.zh-CN.md"]))(
+    "answers only with a token that was created: %s",
+    async (page) => {
+      const blocks = findBlocks(page, readFileSync(join(packageRoot, page), "utf8"));
+      const at = blocks.findIndex(({ text }) => text.includes("createLoomHandler("));
+      const [, , ...args] = (blocks[at + 1]?.text ?? "").trim().split(" ");
+      const folder = join(project, `${page}-server`);
+      const program = blocks[at]?.text.replace("listen(3000)", 'listen(0, "127.0.0.1")') ?? "";
+      mkdirSync(folder);
+      const file = join(folder, "server.mts");
+      writeFileSync(file, `${program}server.on("listening", () => console.log(server.address().port));\n`);
+      const server = spawn(process.execPath, [...nodeOptions, file], {
+        cwd: folder,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      try {
+        const [printed] = (await once(server.stdout, "data")) as [Buffer];
+        const url = `http://127.0.0.1:${printed.toString().trim()}/agents`;
+        const getStatus = async (headers = {}): Promise<number | undefined> => {
+          const request = get(`${url}/v1/sessions`, { headers });
+          const [response] = (await once(request, "response")) as [IncomingMessage];
+          response.resume();
+          return response.statusCode;
+        };
+        expect([await getStatus(), await getStatus({ host: "evil.example" })]).toEqual([401, 401]);
+        const created = await run(command, args, "", {}, folder);
+        const headers = { authorization: `Bearer ${created.split("\n", 1).join("")}` };
+        expect([await getStatus(headers), await getStatus()]).toEqual([200, 401]);
+      } finally {
+        server.kill();
+        await once(server, "exit");
+      }
+    },
+  );
+});
 
+describe("loom init", { timeout: 120_000 }, () => {
   it("creates a project whose agent answers with its tool", async () => {
     const created = await run(command, ["init", "my-agent"]);
     expect(created).toMatch(
