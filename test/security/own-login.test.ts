@@ -172,6 +172,11 @@ describe("your own login", () => {
     const bad = { headers: { ...as("alice").headers, authorization: `Bearer ${secret}x` } };
     expect(await codeOf("/v1/sessions", bad)).toEqual([401, "unauthorized"]);
     expect(authenticate).not.toHaveBeenCalled();
+    const signedIn = await ask("/v1/auth/sign-in", { body: { credential: secret }, ...as("alice") });
+    authenticate.mockClear();
+    const cookie = `${as("alice").headers.cookie}; ${signedIn.headers.getSetCookie()[0]?.split(";", 1)[0] ?? ""}`;
+    expect(await (await ask("/v1/auth", { headers: { cookie } })).json()).toMatchObject({ owner: "tokens" });
+    expect(authenticate).not.toHaveBeenCalled();
     // Without `jwt`, other bearer tokens belong to the login.
     expect(await ownerOf("theirs")).toBe("carol");
   });
@@ -327,10 +332,13 @@ describe("open connections", () => {
     },
   );
 
-  it("do not store an upload if its user has left meanwhile", async () => {
-    let hasLeft = false;
-    const authenticate: Authenticate = (request) => (hasLeft ? undefined : byCookie(request));
-    const { ask, host } = await mount({ authenticate, recheckMs: 1 });
+  it.each<[string, number, Authenticate]>([
+    ["its user has left", 401, () => undefined],
+    ["the login fails", 503, () => Promise.reject(new Error("no database"))],
+  ])("do not store an upload if meanwhile %s", async (_, status, later) => {
+    let current: Authenticate = byCookie;
+    const onError = vi.fn();
+    const { ask, host } = await mount({ authenticate: (request) => current(request), recheckMs: 1 }, { onError });
     await (await ask("/v1/sessions/s1/runs", { body: { message: "Hello?" }, ...as("alice") })).text();
     const upload = askHttp(`http://${host}/agents/v1/sessions/s1/blobs`, {
       method: "POST",
@@ -344,11 +352,11 @@ describe("open connections", () => {
     upload.flushHeaders();
     await once(upload, "continue");
     upload.write("some ");
-    hasLeft = true;
+    current = later;
     upload.end("bytes");
     const [response] = (await once(upload, "response")) as [IncomingMessage];
     response.resume();
-    expect(response.statusCode).toBe(401);
+    expect(response.statusCode).toBe(status);
   });
 
   it("by a ticket end when the next check would be due", async () => {
