@@ -18,7 +18,7 @@ export interface GuardOptions {
   readonly origins: ReadonlySet<string>;
   /** Whether pages of this machine, on any port, may call the server under its loopback names. For development. */
   readonly devOrigins?: boolean | undefined;
-  /** Whether only requests from this machine are admitted, under its loopback names and `hosts`. */
+  /** Whether only requests from this machine are admitted, under one of `hosts`, by default its loopback names. */
   readonly isLocalOnly?: boolean | undefined;
   /** Receives a notice for each rejected name, at most once per minute. */
   readonly notify?: Notify | undefined;
