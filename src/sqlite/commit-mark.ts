@@ -46,27 +46,39 @@ export class CommitMark {
 }
 
 /**
- * Returns 0 if nothing is known: there is no mark, it is damaged, or it belongs to another file. Call it before the
- * database is read, because other processes may write meanwhile.
+ * Throws `store_corrupt` if the database has fewer commits than the mark says. `countCommits` opens and closes it. Call it
+ * before anything else opens the database: closing one can change its file.
  */
-export function readCommitMark(path: string): number {
+export function assertCommits(path: string, name: string, countCommits: () => number): void {
+  const known = readMark(path);
+  if (known === 0) return;
+  const commits = countCommits();
+  if (commits >= known) return;
+  // The file may have been changed when it was closed; the next start must find the loss as well.
+  const mark = new CommitMark(path);
+  mark.set(known);
+  mark.close();
+  throw new LoomError(
+    "store_corrupt",
+    `The latest ${known - commits} changes of the ${name} are missing: its write-ahead log was deleted or damaged;` +
+      ` restore ${path}-wal, or delete ${markOf(path)} to continue without them`,
+    { path, missing: known - commits },
+  );
+}
+
+/**
+ * Returns 0 if nothing is known: there is no mark, it is damaged, it belongs to another file, or the database was changed
+ * after it, because a backup was copied over it or the log into it.
+ */
+function readMark(path: string): number {
   try {
-    const [file, commits, seal] = JSON.parse(readFileSync(markOf(path), "utf8")) as [string, number, number];
+    const mark = markOf(path);
+    if (statSync(path, { bigint: true }).ctimeNs > statSync(mark, { bigint: true }).mtimeNs) return 0;
+    const [file, commits, seal] = JSON.parse(readFileSync(mark, "utf8")) as [string, number, number];
     return file === inodeOf(path) && seal === sealOf([file, commits]) ? commits : 0;
   } catch {
     return 0;
   }
-}
-
-/** Throws `store_corrupt` if the database has fewer commits than `mark`. */
-export function assertCommits(path: string, name: string, commits: number, mark: number): void {
-  if (commits >= mark) return;
-  throw new LoomError(
-    "store_corrupt",
-    `The latest ${mark - commits} changes of the ${name} are missing: its write-ahead log was deleted or damaged;` +
-      ` restore ${path}-wal, or delete ${markOf(path)} to continue without them`,
-    { path, missing: mark - commits },
-  );
 }
 
 /** Deletes the mark if the last process has closed the database, which then has all commits. */

@@ -1,7 +1,7 @@
 // The store of a killed process whose write-ahead log is gone: lost commits are reported, and a log that was copied into
 // the file by another program is not.
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -69,6 +69,16 @@ it.each([
   await log.close();
 });
 
+it("reports lost commits again after the rest of a damaged log was copied into the file", async () => {
+  const { path } = await killWriter();
+  truncateSync(`${path}-wal`, statSync(`${path}-wal`).size / 2);
+  rmSync(`${path}-shm`);
+  expect(verifyStore(path, () => undefined).damage).toHaveLength(1);
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  for (let start = 0; start < 2; start++)
+    await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_corrupt" });
+});
+
 it.each([
   ["`loom sessions list`", async (path: string) => loom(["sessions", "list", "--store", path])],
   ["another program with SQLite", async (path: string) => runSql(path, "SELECT count(*) FROM sessions")],
@@ -83,4 +93,12 @@ it.each([
   await log.close();
   // The file has everything, so a copy or a restored file is not compared with it.
   expect(existsSync(`${path}-commits`)).toBe(false);
+});
+
+it("opens an older backup that was copied over the store after a kill", async () => {
+  const { path } = await killWriter((store) => runSql(store, `VACUUM INTO '${store}.backup'`));
+  for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix);
+  // The file keeps its inode, which a new file in its place often gets as well.
+  copyFileSync(`${path}.backup`, path);
+  await (await openSqliteLog(path)).close();
 });

@@ -2,7 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { assertIntact, type ConnectionOptions, openDatabase, readPragma } from "../../sqlite/database.ts";
-import { assertCommits, readCommitMark } from "../../sqlite/commit-mark.ts";
+import { assertCommits } from "../../sqlite/commit-mark.ts";
 import { ensureFile } from "../../sqlite/ensure-file.ts";
 import { identifyFile } from "../../sqlite/file-identity.ts";
 import { migrate, migrateExisting } from "../../sqlite/migrate.ts";
@@ -44,12 +44,11 @@ const MAX_WAL_BYTES = 64 * 1024 * 1024;
 export function prepareStore(path: string, options: StoreConnectionOptions): string {
   try {
     ensureFile(path, { name: STORE_FORMAT.name, create: createStore });
-    const mark = readCommitMark(path);
+    assertNoLoss(path, options);
     const db = openConnection(path, options);
     try {
       migrateExisting(db, STORE_FORMAT);
       assertIntegrity(db, options.maxCheckBytes);
-      assertCommits(path, STORE_FORMAT.name, readLastCommit(db), mark);
       syncWal(path);
       return identifyFile(path) ?? "";
     } finally {
@@ -58,6 +57,18 @@ export function prepareStore(path: string, options: StoreConnectionOptions): str
   } catch (error) {
     throw asStoreError(error, path);
   }
+}
+
+/** Throws `store_corrupt` if commits are missing. */
+export function assertNoLoss(path: string, options: StoreConnectionOptions): void {
+  assertCommits(path, STORE_FORMAT.name, () => {
+    const db = openConnection(path, options);
+    try {
+      return readLastCommit(db);
+    } finally {
+      db.close();
+    }
+  });
 }
 
 /**

@@ -146,11 +146,13 @@ export class SqliteStore {
     const seq = this.#journal.write();
     this.#usage.flush();
     this.#sql.commit.run();
+    if (this.#isScrubbed) {
+      this.#isScrubbed = false;
+      // Overwrites pages of the file whose new versions are only in the write-ahead log. It waits for no other process.
+      this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    }
+    // After the checkpoint, which changes the file.
     if (seq !== undefined) this.#mark.set(seq);
-    if (!this.#isScrubbed) return;
-    this.#isScrubbed = false;
-    // Overwrites pages of the file whose new versions are only in the write-ahead log. It waits for no other process.
-    this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
   checkpoint(): void {

@@ -1,12 +1,10 @@
 /** Reads everything in a store and names what is damaged; one damaged session does not hide the others. */
 import type { DatabaseSync } from "node:sqlite";
-import { assertCommits, readCommitMark } from "../../sqlite/commit-mark.ts";
 import { assertIntact } from "../../sqlite/database.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { migrateExisting } from "../../sqlite/migrate.ts";
 import { Page } from "../page.ts";
-import { readLastCommit } from "./commit-journal.ts";
-import { MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
+import { assertNoLoss, MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
 import { CarriedRows } from "./carried-rows.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { LineageRows } from "./lineage-rows.ts";
@@ -36,12 +34,13 @@ export interface VerifiedStore {
 /** Reads a store. Calls `onProgress` with the number of sessions read so far. */
 export function verifyStore(path: string, onProgress: (sessions: number) => void): VerifiedStore {
   try {
-    const mark = readCommitMark(path);
+    const damage: StoreDamage[] = [];
+    attempt(damage, "store", () => assertNoLoss(path, MAINTENANCE_OPTIONS));
     const db = openConnection(path, MAINTENANCE_OPTIONS);
     try {
       migrateExisting(db, STORE_FORMAT);
       db.exec("PRAGMA query_only = ON");
-      return readAll(db, mark, onProgress);
+      return readAll(db, damage, onProgress);
     } finally {
       db.close();
     }
@@ -50,19 +49,19 @@ export function verifyStore(path: string, onProgress: (sessions: number) => void
   }
 }
 
-function readAll(db: DatabaseSync, mark: number, onProgress: (sessions: number) => void): VerifiedStore {
+/** Runs a check. Adds what it finds to `damage`. */
+function attempt(damage: StoreDamage[], what: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    damage.push({ what, message: asStoreError(error, "").message });
+  }
+}
+
+function readAll(db: DatabaseSync, damage: StoreDamage[], onProgress: (sessions: number) => void): VerifiedStore {
   const sessions: string[] = [];
-  const damage: StoreDamage[] = [];
   let records = 0;
-  const attempt = (what: string, read: () => void): void => {
-    try {
-      read();
-    } catch (error) {
-      damage.push({ what, message: asStoreError(error, "").message });
-    }
-  };
-  attempt("store", () => assertIntact(db, STORE_FORMAT.name, "integrity_check"));
-  attempt("store", () => assertCommits(db.location() ?? "", STORE_FORMAT.name, readLastCommit(db), mark));
+  attempt(damage, "store", () => assertIntact(db, STORE_FORMAT.name, "integrity_check"));
   const rows = new SessionRows(db);
   const parts = { records: new Records(db), runs: new RunRows(db), commands: new CommandRows(db) };
   const landmarks = new LandmarkRows(db);
@@ -72,7 +71,7 @@ function readAll(db: DatabaseSync, mark: number, onProgress: (sessions: number) 
   const commandIds = db.prepare("SELECT command_id AS id FROM commands WHERE session = ?");
   for (const { key, name } of keys.all() as { key: number; name: string }[]) {
     sessions.push(name);
-    attempt(name, () => {
+    attempt(damage, name, () => {
       // One snapshot per session: it may be written meanwhile.
       db.exec("BEGIN");
       try {
