@@ -22,12 +22,12 @@ export class PlainTurns {
 
   /** Returns the new lines of a turn that may still run. */
   describe(turn: TurnView, todoLists: ChatTodoLists): readonly string[] {
-    return turn.messages.flatMap((message) => this.#describeMessage(turn, message, todoLists, false));
+    return this.#describe(turn, todoLists, false);
   }
 
   /** Returns the remaining lines of a turn that ended, and how it ended. */
   finish(turn: TurnView, todoLists: ChatTodoLists): readonly string[] {
-    const lines = turn.messages.flatMap((message) => this.#describeMessage(turn, message, todoLists, true));
+    const lines = this.#describe(turn, todoLists, true);
     for (const key of this.#shown.keys()) if (key.startsWith(`${turn.key} `)) this.#shown.delete(key);
     const { status, durationMs, reason, code } = turn;
     const thoughts = summarizeThoughts(turn);
@@ -35,6 +35,14 @@ export class PlainTurns {
     const isKnown = status === "completed" || reason === undefined || hasErrorOfEnd(turn);
     const why = isKnown ? "" : `: ${reason}${formatCode(code)}`;
     return [...lines, ...(thoughts === undefined ? [] : [clean(thoughts)]), clean(`${status}${time}${why}`)];
+  }
+
+  #describe(turn: TurnView, todoLists: ChatTodoLists, isOver: boolean): readonly string[] {
+    const { key, attempt } = turn;
+    const isShown = [...this.#shown.keys()].some((shown) => shown.startsWith(`${key} `));
+    const isNew = attempt !== undefined && this.#change(`${key} attempt`, String(attempt));
+    const lines = turn.messages.flatMap((message) => this.#describeMessage(turn, message, todoLists, isOver));
+    return isNew && isShown ? [`interrupted; running the step again (attempt ${attempt})`, ...lines] : lines;
   }
 
   #describeMessage(turn: TurnView, message: MessageView, lists: ChatTodoLists, isOver: boolean): readonly string[] {

@@ -18,7 +18,8 @@ function createView(...events: readonly object[]): SessionView {
   const receiver = createLoomReceiver({ notify: "sync" });
   const source = receiver.open({ dialect: "loom" });
   events.forEach((event, index) => {
-    const envelope = { session_id: "s", run_id: "r", event_id: index + 1, ts: 1000 + index, node_id: "n" };
+    const { at = "n" } = event as { readonly at?: string };
+    const envelope = { session_id: "s", run_id: "r", event_id: index + 1, ts: 1000 + index, node_id: at };
     source.pushRecord({ envelope, event: event as AnyEvent });
   });
   return receiver.getSnapshot().sessions[0] as SessionView;
@@ -141,6 +142,27 @@ describe("TurnRows", () => {
       expect(formatTurn(view, 60).filter((each) => each.includes("no model"))).toEqual([row]);
       expect(lines.filter((each) => each.includes("no model"))).toEqual([line]);
     }
+  });
+
+  it("says in plain mode that an answer begins again", () => {
+    const turns = new PlainTurns();
+    const read = (...events: readonly object[]) => {
+      const view = createView(START, { type: "node_enter", id: "answer" }, chunk("One\nTwo"), ...events);
+      return view.turns.flatMap((turn) => turns.describe(turn, view.todoLists));
+    };
+    expect(read()).toEqual(["you: Hello", "you: world", "assistant: One"]);
+    const restart = [
+      { type: "node_exit", id: "answer", result: { Err: "interrupted" } },
+      { type: "error", message: "ended", code: "interrupted", recoverable: true, attempt: 2 },
+      { type: "node_enter", id: "answer", supersedes: "n", attempt: 2, at: "m" },
+      { ...chunk("One\nTwo\nThree\n"), at: "m" },
+    ];
+    const note = "interrupted; running the step again (attempt 2)";
+    expect(read(...restart)).toEqual([note, "assistant: One", "Two", "Three"]);
+    expect(read(...restart)).toEqual([]);
+    const [turn] = createView(START, ...restart).turns;
+    const later = new PlainTurns();
+    expect(turn && [...later.describe(turn, []), ...later.finish(turn, [])]).not.toContain(note);
   });
 
   it("removes escape sequences of models and tools everywhere", () => {
