@@ -10,7 +10,7 @@ import type { DoctorFinding } from "./doctor-finding.ts";
 const TIMEOUT_MS = 5000;
 const ADVICE: { readonly [code: string]: string } = {
   missing_key: "set the key in the environment of the server",
-  model_failed: "check the address (…_BASE_URL) and the network",
+  model_failed: "check the key, the address (…_BASE_URL) and the network",
   model_unauthorized: "check the key",
   model_rate_limited: "check the limits and the quota of the key at the provider",
   model_unavailable: "check the status page of the provider, or try again later",
