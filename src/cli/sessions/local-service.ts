@@ -118,7 +118,9 @@ export class LocalService implements SessionService {
 
   async getSession(sessionId: string): Promise<SessionDetails | undefined> {
     const info = await this.#log.getSession(sessionId);
-    return info === undefined ? undefined : readSessionDetails(this.#log, info);
+    if (info === undefined) return undefined;
+    const [latest = info] = await this.#log.listBranches(sessionId, { limit: 1, newestFirst: true });
+    return readSessionDetails(this.#log, info, latest);
   }
 
   async listRuns(sessionId: string, { limit, after }: ListPageRequest) {

@@ -110,7 +110,17 @@ async function showSession({ parsed, service, terminal, isJson, sessionId }: Ses
     await printJson(terminal, { ...details, approvals });
     return 0;
   }
-  const { title = "", created_at, updated_at, bytes, first_event_id, last_event_id, forked_from, cursor } = details;
+  const {
+    title = "",
+    created_at,
+    updated_at,
+    bytes,
+    first_event_id,
+    last_event_id,
+    forked_from,
+    cursor,
+    latest_version,
+  } = details;
   const rows: readonly (readonly [name: string, value: string])[] = [
     ["session", sessionId],
     ["title", title],
@@ -119,6 +129,7 @@ async function showSession({ parsed, service, terminal, isJson, sessionId }: Ses
     ["records", `${last_event_id - first_event_id + 1} (${bytes} bytes)`],
     ["cursor", cursor],
     ...(forked_from === undefined ? [] : [["forked from", forked_from.session_id] as const]),
+    ...(latest_version === sessionId ? [] : [["newer version", latest_version] as const]),
     ...approvals.map(({ name, call_id }) => ["waits", `for approval of ${name}, call ${call_id}`] as const),
     ...details.queued.map(({ run_id, message }) => ["queued", `${run_id} ${cutColumns(message, 60)}`] as const),
   ];

@@ -141,10 +141,22 @@ export const SESSION_SHAPES = {
       "True if no process executes the live run: its process ended, or the run waits for an answer",
       "没有进程在执行正在进行的运行时为 true：其进程已结束，或运行在等待答复",
     ),
+    latest_version: required(
+      string,
+      "Id of the newest version of the conversation; the session itself if there is no newer one",
+      "对话最新版本的会话 ID；没有更新的版本时为此会话",
+    ),
     queued: required(
       listOf(objectOf(QUEUED_FIELDS)),
       "Queued messages, next first, at most 20",
       "排队的消息，先到的在前，最多 20 条",
+    ),
+  }),
+  ReadSession: declareShape("Version to read", "要读取的版本", {
+    version: optional(
+      oneOf("latest"),
+      "`latest`: the newest version of the conversation; default: the session itself",
+      "`latest` 表示对话的最新版本；默认为此会话",
     ),
   }),
   SessionList: declareShape("Sessions, newest first", "会话列表，最新的在前", {

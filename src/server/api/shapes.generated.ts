@@ -87,8 +87,16 @@ export interface SessionDetails {
   readonly is_busy: boolean;
   /** True if no process executes the live run: its process ended, or the run waits for an answer */
   readonly is_orphan?: boolean;
+  /** Id of the newest version of the conversation; the session itself if there is no newer one */
+  readonly latest_version: string;
   /** Queued messages, next first, at most 20 */
   readonly queued: readonly { readonly command_id: string; readonly run_id: string; readonly message: string; readonly agent?: string; readonly attachments?: readonly Json[]; readonly created_at: number }[];
+}
+
+/** Version to read (HTTP). */
+export interface ReadSession {
+  /** `latest`: the newest version of the conversation; default: the session itself */
+  readonly version?: "latest";
 }
 
 /** Sessions, newest first (HTTP). */
@@ -1025,6 +1033,7 @@ export interface ApiShapeMap {
   readonly Problem: Problem;
   readonly Session: Session;
   readonly SessionDetails: SessionDetails;
+  readonly ReadSession: ReadSession;
   readonly SessionList: SessionList;
   readonly SessionBranches: SessionBranches;
   readonly ListSessions: ListSessions;
@@ -1109,7 +1118,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Empty: parseForm("HTTP#"),
   Problem: parseForm("HTTP#type:s title:s status:i0 detail:s code:s id:s details?m"),
   Session: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s"),
-  SessionDetails: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b is_orphan?b queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
+  SessionDetails: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b is_orphan?b latest_version:s queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
+  ReadSession: parseForm("HTTP#version?=latest"),
   SessionList: parseForm("HTTP#sessions:[{session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
   SessionBranches: parseForm("HTTP#sessions:[{session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s} next?s"),
   ListSessions: parseForm("HTTP#limit?i0 after?s q?s versions?=all|newest pinned?b archived?b"),

@@ -38,8 +38,8 @@ export function describeFound(info: SessionInfo | FoundSession): SessionList["se
 const LATEST_RUNS = 20;
 export const MAX_QUEUED = 20;
 
-/** Reads the latest runs and the queued messages of a session. */
-export async function readSessionDetails(log: Log, info: SessionInfo): Promise<SessionDetails> {
+/** Reads the latest runs and the queued messages of a session. `latest` is the newest version of its conversation. */
+export async function readSessionDetails(log: Log, info: SessionInfo, latest: SessionInfo): Promise<SessionDetails> {
   const { sessionId } = info;
   // Read pending messages before runs: a message that starts in between is then seen at least once, and listed as a
   // run.
@@ -58,6 +58,7 @@ export async function readSessionDetails(log: Log, info: SessionInfo): Promise<S
     runs: runs.map(describeRun),
     is_busy: isLive || waiting.length > 0,
     ...(isOrphan ? { is_orphan: true } : {}),
+    latest_version: latest.sessionId,
     queued: waiting.slice(0, MAX_QUEUED),
   };
 }

@@ -18,7 +18,8 @@ describe("sessions", () => {
     const headers = { "idempotency-key": "k" };
     const { session_id } = await ask("POST", "/v1/sessions", {}, { status: 201, headers });
     expect(await ask("POST", "/v1/sessions", {}, { headers })).toMatchObject({ session_id });
-    expect(await ask("GET", "/v1/sessions/a%20b%2F%C3%BC")).toEqual({ ...made, runs: [], is_busy: false, queued: [] });
+    const details = { ...made, runs: [], is_busy: false, latest_version: "a b/ü", queued: [] };
+    expect(await ask("GET", "/v1/sessions/a%20b%2F%C3%BC")).toEqual(details);
   });
 
   it("are rejected for an invalid id, title or body", async () => {
@@ -328,7 +329,8 @@ describe("the versions of a conversation", () => {
     expect(a).toMatchObject({ forked_from: { session_id: "s", run_id: "r2", event_id: 4 }, root_id: "s" });
     expect(b).toMatchObject({ forked_from: { session_id: "a", run_id: "r1", event_id: 0 }, root_id: "s" });
     expect(copy).toMatchObject({ forked_from: { session_id: "b", event_id: 0 }, root_id: "copy" });
-    const { runs: _runs, is_busy: _busy, queued: _queued, ...s } = await ask("GET", "/v1/sessions/s");
+    const { runs: _runs, is_busy: _busy, queued: _queued, latest_version, ...s } = await ask("GET", "/v1/sessions/s");
+    expect(latest_version).toBe("b");
     expect(s).not.toHaveProperty("forked_from");
     expect(s).toMatchObject({ root_id: "s" });
     expect(await ask("GET", "/v1/sessions/a/branches")).toEqual({ sessions: [s, a, b] });
@@ -340,6 +342,17 @@ describe("the versions of a conversation", () => {
     await ask("GET", "/v1/sessions/none/branches", undefined, { status: 404 });
     await ask("DELETE", "/v1/sessions/s", undefined, { status: 204 });
     expect(await ask("GET", "/v1/sessions/b/branches")).toEqual({ sessions: [a, b] });
+  });
+
+  it("name the newest one, which `version=latest` reads", async () => {
+    const { ask, log } = await createServerFixture();
+    await writeRecords(log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
+    const latest = (session: string, query = "") => ask("GET", `/v1/sessions/${session}${query}`);
+    expect(await latest("s", "?version=latest")).toMatchObject({ session_id: "s", latest_version: "s" });
+    await ask("POST", "/v1/sessions/s/fork", { before_run: "r2", session_id: "a" }, { status: 201 });
+    expect(await latest("s")).toMatchObject({ session_id: "s", latest_version: "a" });
+    expect(await latest("s", "?version=latest")).toEqual(await latest("a"));
+    await ask("GET", "/v1/sessions/s?version=oldest", undefined, { status: 400 });
   });
 });
 

@@ -16,6 +16,7 @@ import { sessionPath } from "./resource-paths.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { createFork } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
+import { findHead } from "./find-branch.ts";
 import { findSession } from "./find-session.ts";
 import { cutPage, describeFound, describeSession, readPageQuery, readSessionDetails } from "./describe-session.ts";
 
@@ -74,22 +75,28 @@ const listSessions = defineOperation<"ListSessions">({
   },
 });
 
-const getSession = defineOperation({
+const getSession = defineOperation<"ReadSession">({
   id: "getSession",
   method: "GET",
   path: "/v1/sessions/{id}",
   tag: "sessions",
   summary: "Get a session with its latest runs and queued messages",
+  description:
+    "For clients that keep one ID while a conversation is forked, `latest_version` names the current session.",
   params: ID,
+  query: "ReadSession",
   action: "sessions.read",
   responses: { 200: { description: "Session", shape: "SessionDetails" } },
-  async handle(core, { caller, params: { id = "" } }) {
+  async handle(core, { caller, params: { id = "" }, query: { version } }) {
     const { log } = core;
-    const info = await findSession(log, id);
+    const named = await findSession(log, id);
+    // A share link gives access to its session alone, which is then the newest one it shows.
+    const latest = (await findHead(core, caller, id)) ?? named;
+    const info = version === "latest" ? latest : named;
     // A share link reveals neither other versions of the conversation nor how its owner sorts it.
     const isOwn = caller.principal.kind !== "share" && canAccess(authorOf(core, caller), info);
     const shown = isOwn ? info : { ...info, forkedFrom: undefined, rootId: id, isPinned: false, isArchived: false };
-    return Response.json(await readSessionDetails(log, shown));
+    return Response.json(await readSessionDetails(log, shown, latest));
   },
 });
 
