@@ -10,6 +10,7 @@ const ADVICE: { readonly [C in ErrorCode]?: string } = {
   unknown_run: "list the runs with `loom runs --session ID`",
   unknown_checkpoint: "the checkpoints are in the records: `loom tail SESSION --after 0 --json --modes checkpoints`",
   session_exists: "choose another ID with `--session ID`",
+  session_id_taken: "choose another ID with `--session ID`",
   unauthorized: "create a token on the server with `loom token create NAME`, and pass it with --token-file",
   connection_lost: "check that the server runs and that --server or LOOM_SERVER is its address",
   connection_refused: OTHER_SERVER,

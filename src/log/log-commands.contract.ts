@@ -119,15 +119,23 @@ export function describeCommands(store: LogStore): void {
     test("is rejected for a session of another owner, as if it did not exist", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s", { owner: "ann" });
-        for (const options of [{ owner: "bob" }, { owner: "bob", create: { owner: "bob", title: "x" } }]) {
-          const refusal = await expectRefusal(log.submit(command("c"), options), "unknown_session");
-          const missing = await expectRefusal(log.submit(command("c", {}, "t"), { owner: "bob" }), "unknown_session");
-          expect(refusal.message).toBe(missing.message.replace('"t"', '"s"'));
-        }
+        const refusal = await expectRefusal(log.submit(command("c"), { owner: "bob" }), "unknown_session");
+        const missing = await expectRefusal(log.submit(command("c", {}, "t"), { owner: "bob" }), "unknown_session");
+        expect(refusal.message).toBe(missing.message.replace('"t"', '"s"'));
         expect(await log.listPending("s")).toEqual([]);
         expect((await log.getSession("s"))?.title).toBeUndefined();
         await log.submit(command("c"), { owner: "ann" });
         expect(await log.listPending("s")).toHaveLength(1);
+      }));
+
+    test("that would create a session whose ID another owner has is rejected", () =>
+      withLog(store, async ({ log }) => {
+        await log.createSession("s", { owner: "ann" });
+        const options = { owner: "bob", create: { owner: "bob", title: "x" } };
+        const refusal = await expectRefusal(log.submit(command("c"), options), "session_id_taken");
+        expect(refusal.message).toBe('The session ID "s" is taken; choose another ID');
+        expect(await log.listPending("s")).toEqual([]);
+        expect((await log.getSession("s"))?.title).toBeUndefined();
       }));
 
     test("that is rejected changes nothing", () =>

@@ -165,7 +165,10 @@ export interface Command {
 
 /** Options of `submit`. */
 export interface SubmitOptions {
-  /** Throws `unknown_session` if the session has another owner. Default: any owner. */
+  /**
+   * If the session has another owner, throws `session_id_taken` with `create`, and `unknown_session` without. Default:
+   * any owner.
+   */
   readonly owner?: string | undefined;
   /**
    * Creates the session if it does not exist. A session without a title gets this one. Default: a missing session

@@ -83,6 +83,7 @@ import {
   leaseHeld,
   LOCAL_OWNER,
   sessionExists,
+  sessionIdTaken,
   unknownSession,
 } from "./rules.ts";
 import { readQuery } from "./search-text.ts";
@@ -381,7 +382,8 @@ export class MemoryLog implements Log {
     assertOwner(create?.owner);
     const { sessionId } = command;
     const session = create === undefined || this.#sessions.has(sessionId) ? this.#get(sessionId) : undefined;
-    if (session !== undefined && owner !== undefined && owner !== session.owner) throw unknownSession(sessionId);
+    if (session !== undefined && owner !== undefined && owner !== session.owner)
+      throw create === undefined ? unknownSession(sessionId) : sessionIdTaken(sessionId);
     const known = findCommand(session, command);
     const isFirst = known === undefined && interrupt !== undefined && findCommand(session, interrupt) === undefined;
     const added = isFirst ? [interrupt, command] : [command];

@@ -250,6 +250,13 @@ export function unknownSession(sessionId: string): LoomError {
   return new LoomError("unknown_session", `Session "${sessionId}" does not exist`, { session_id: sessionId });
 }
 
+/** For requests that would create the session. Another owner has it. */
+export function sessionIdTaken(sessionId: string): LoomError {
+  return new LoomError("session_id_taken", `The session ID "${sessionId}" is taken; choose another ID`, {
+    session_id: sessionId,
+  });
+}
+
 /** Throws unless `ttlMs` is a valid duration of a lease or a grace period. */
 export function assertDuration(ttlMs: number): void {
   if (!Number.isFinite(ttlMs) || ttlMs < 0)

@@ -48,6 +48,7 @@ export const ERROR_CODES = {
   // Sessions, runs and leases
   unknown_session: "validation",
   session_exists: "validation",
+  session_id_taken: "validation",
   session_closed: "system",
   invalid_name: "validation",
   lease_held: "execution",

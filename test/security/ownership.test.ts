@@ -1,7 +1,7 @@
 /**
  * Access to a session of another owner through every endpoint is refused, with the same response as for a session that
- * does not exist. The endpoints come from the list that the server mounts; an endpoint without an example fails the
- * test.
+ * does not exist; a request that would create the session learns that its ID is taken. The endpoints come from the list
+ * that the server mounts; an endpoint without an example fails the test.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/protocol/index.ts";
@@ -69,12 +69,15 @@ describe("a session of another owner", () => {
           const response = await askAs(fixture.tokens.bob, example);
           const isEmpty = hasEmptyAnswer(example);
           const isList = id === "listSessions" || id === "listActiveRuns";
-          const status = isList ? 400 : isEmpty ? response.status : 404;
+          // Authorized before the body is read, which may be a message that creates the session.
+          const mayCreate = id === "sendCommand";
+          const status = isList ? 400 : isEmpty ? response.status : mayCreate ? 409 : 404;
           expect([response.status, response.text.includes(SECRET)]).toEqual([status, false]);
           if (isEmpty) expect(response.status).toBeLessThan(300);
-          expect(removeIds(response)).toEqual(removeIds(await askAs(fixture.tokens.bob, other)));
+          if (!mayCreate) expect(removeIds(response)).toEqual(removeIds(await askAs(fixture.tokens.bob, other)));
+          const code = mayCreate ? "session_id_taken" : "unknown_session";
           if (example.method !== "HEAD" && !isList && !isEmpty)
-            expect(JSON.parse(response.text)).toMatchObject({ code: "unknown_session" });
+            expect(JSON.parse(response.text)).toMatchObject({ code });
         });
       }
     expect(await fixture.dumpSession(ALICE_SESSION)).toBe(before);
@@ -88,13 +91,21 @@ describe("a session of another owner", () => {
       for (const [index, example] of examples(ALICE_SESSION, ids).entries())
         await attempt(`${id}: ${describeExample(example)}`, async () => {
           const response = await askAs(fixture.tokens.bob, example);
-          expect([response.status, JSON.parse(response.text)]).toMatchObject([404, { code: "unknown_session" }]);
-          expect(response.text).not.toContain(SECRET);
-          // Exactly the response of a missing session.
-          const missing = removeIds(await fixture.ask(fixture.tokens.bob, `/v1/sessions/${MISSING_SESSION}`));
+          const detail = `The session ID "${ALICE_SESSION}" is taken; choose another ID`;
           // OpenAI clients read the same error from the field `error`.
-          const { error: _error, ...problem } = JSON.parse(removeIds(response).text) as JsonObject;
-          expect(problem).toEqual(JSON.parse(missing.text));
+          const { error: _error, id: _id, ...problem } = JSON.parse(response.text) as JsonObject;
+          expect([response.status, problem]).toEqual([
+            409,
+            {
+              type: "urn:loom:problem:session_id_taken",
+              title: "Session id taken",
+              status: 409,
+              detail,
+              code: "session_id_taken",
+              details: { session_id: ALICE_SESSION },
+            },
+          ]);
+          expect(response.text).not.toContain(SECRET);
           expect(await fixture.dumpSession(ALICE_SESSION)).toBe(before);
           // The same request with an unused ID creates a session of Bob.
           const free = `${id}-${index}`.toLowerCase();
@@ -181,7 +192,7 @@ describe("a session of another owner on sockets", () => {
     await attempt("a message", async () => {
       const run = { type: "run", id: "1", session: ALICE_SESSION, message: "Hi", when_busy: "interrupt" };
       const { texts } = await fixture.sendFrames("/v1/ws", [run], headers);
-      expect(texts.at(-1)).toContain("unknown_session");
+      expect(texts.at(-1)).toContain("session_id_taken");
     });
     expect(await fixture.dumpSession(ALICE_SESSION)).toBe(before);
   });

@@ -92,6 +92,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   unauthorized: { zh: "需要登录" },
   forbidden: { zh: "没有权限" },
   unknown_session: { zh: "会话不存在" },
+  session_id_taken: { zh: "会话 ID 已被占用，请换一个" },
   unknown_agent: { zh: "智能体不存在" },
   unknown_todo: { zh: "待办清单或条目不存在" },
   unknown_call: { zh: "没有等待审批的工具调用" },

@@ -3,7 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { Transaction } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import type { SessionChanges, SubmitOptions, UpdateSessionOptions } from "../log.ts";
-import { assertRoom, LOCAL_OWNER, type SessionLoad, type SessionRoom, unknownSession } from "../rules.ts";
+import {
+  assertRoom,
+  LOCAL_OWNER,
+  type SessionLoad,
+  sessionIdTaken,
+  type SessionRoom,
+  unknownSession,
+} from "../rules.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
 import { countPending, findCommands, insertCommand } from "./command-rows.ts";
 import { writeTexts } from "./index-rows.ts";
@@ -19,7 +26,7 @@ export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create
   readonly room: SessionRoom;
 }
 
-/** Throws `unknown_session`, `command_conflict`, `quota_exceeded`, and the errors of `assertRoom`. */
+/** Throws `unknown_session`, `session_id_taken`, `command_conflict`, `quota_exceeded`, and the errors of `assertRoom`. */
 export async function submitCommand(
   transaction: Transaction,
   now: number | null,
@@ -28,7 +35,8 @@ export async function submitCommand(
 ): Promise<CommandRow> {
   const locked = await lockSession(transaction, now, sessionId);
   const found = create === undefined ? assertSession(locked, sessionId) : locked;
-  if (found !== undefined && owner !== undefined && owner !== fromColumn(found.owner)) throw unknownSession(sessionId);
+  if (found !== undefined && owner !== undefined && owner !== fromColumn(found.owner))
+    throw create === undefined ? unknownSession(sessionId) : sessionIdTaken(sessionId);
   const known = await findSame(transaction, found, command);
   const isFirst =
     known === undefined && interrupt !== undefined && (await findSame(transaction, found, interrupt)) === undefined;

@@ -16,6 +16,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   request_timeout: 408,
   cancelled: 409,
   session_exists: 409,
+  session_id_taken: 409,
   run_exists: 409,
   run_live: 409,
   run_ended: 409,

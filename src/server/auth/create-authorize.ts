@@ -2,12 +2,12 @@
  * Decides what a caller may do by the scopes of its credential, the owner of the session and its share links.
  *
  * Invariants:
- * - A session of another owner is rejected exactly like one that does not exist, before any other check of the session;
- *   only actions that create sessions are allowed for a session that does not exist.
+ * - A session of another owner is rejected before any other check of the session, exactly like one that does not exist.
+ *   Only an action that would create the session learns that its ID is taken: that it is not created says so anyway.
  * - A rejection that depends on the credential alone is the same for every session.
  */
 import type { Log, SessionInfo } from "../../log/index.ts";
-import { unknownSession } from "../../log/rules.ts";
+import { sessionIdTaken, unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { Authorize } from "./authorize.ts";
 import { type Action, isAllowedByShareLink, mayCreateSession, type Scope, scopeOf } from "./scopes.ts";
@@ -28,7 +28,9 @@ export function createAuthorize(log: Sessions): Authorize {
     // Other sessions do not exist for a share link, nor for a ticket that is bound to one session.
     if (principal.kind === "share" || !coversSession(principal, session)) throw unknownSession(session);
     const info = await log.getSession(session);
-    if (info === undefined ? !mayCreateSession(action) : !ownsSession(principal, info)) throw unknownSession(session);
+    if (info !== undefined && ownsSession(principal, info)) return;
+    if (!mayCreateSession(action)) throw unknownSession(session);
+    if (info !== undefined) throw sessionIdTaken(session);
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Log, SessionInfo } from "../../log/index.ts";
 import type { CreateOptions } from "../../log/log.ts";
-import { unknownSession, LOCAL_OWNER } from "../../log/rules.ts";
+import { LOCAL_OWNER, sessionIdTaken, unknownSession } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { RunAdmission } from "../auth/access.ts";
 import type { ToolRules } from "../auth/principal.ts";
@@ -43,7 +43,7 @@ export async function findOwnSession(log: Log, author: CommandAuthor, session: s
 }
 
 /**
- * Returns the author's session and creates it if it does not exist. Throws `unknown_session` if it belongs to another
+ * Returns the author's session and creates it if it does not exist. Throws `session_id_taken` if it belongs to another
  * owner, even if that owner created it at the same moment.
  */
 export async function ensureOwnSession(
@@ -56,6 +56,9 @@ export async function ensureOwnSession(
     return await log.createSession(session, { ...options, owner: author.owner });
   } catch (error) {
     if (!isLoomError(error, "session_exists")) throw error;
-    return findOwnSession(log, author, session);
+    const info = await log.getSession(session);
+    if (info === undefined) throw unknownSession(session);
+    if (!canAccess(author, info)) throw sessionIdTaken(session);
+    return info;
   }
 }

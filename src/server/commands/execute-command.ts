@@ -11,7 +11,7 @@ import { awaitOutcome } from "../../engine/send-command.ts";
 import { MAX_ATTACHMENTS } from "../../engine/inbox.ts";
 import { cutReason } from "../../engine/node-run.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
-import { assertCommand, unknownSession } from "../../log/rules.ts";
+import { assertCommand, sessionIdTaken } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
 import { readClientTools } from "../../protocol/client-tools.ts";
@@ -256,7 +256,7 @@ async function createInterrupt(host: CommandHost, command: RunCommand): Promise<
   const { id, session, when_busy } = command;
   const info = when_busy === "interrupt" ? await log.getSession(session) : undefined;
   if (info === undefined) return undefined;
-  if (!canAccess(author, info)) throw unknownSession(session);
+  if (!canAccess(author, info)) throw sessionIdTaken(session);
   const live = await findLiveRun(log, session);
   if (live === undefined) return undefined;
   // A hash keeps the ID short for any message ID. Including the run gives a repeated message that interrupts another

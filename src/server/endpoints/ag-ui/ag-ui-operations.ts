@@ -120,14 +120,17 @@ const stop = defineOperation<"Empty", "AgUiStop">({
 async function handleRun(core: ServerCore, call: RunCall, agent: string | undefined): Promise<Response> {
   const { caller, body, query, signal } = call;
   const { threadId, runId, messages } = body;
+  const isAnswer = (body.resume ?? []).length > 0;
+  // Before the thread is read: a message whose thread ID another owner has is told so.
+  if (!isAnswer) await core.authorize({ caller, action: "runs.start", session: threadId });
   const head = await findHead(core, caller, threadId);
   // A new session has no owner yet, so check the read permission without it.
   if (head === undefined) await core.authorize({ caller, action: "sessions.read" });
-  await core.authorize({ caller, action: "runs.start", session: head?.sessionId ?? threadId });
+  if (head !== undefined) await core.authorize({ caller, action: "runs.start", session: head.sessionId });
   await authorizePolicy(core, caller, query.on_disconnect);
   const known = await findEarlierRequest(core, head, runId);
   const current = known?.session ?? head?.sessionId ?? threadId;
-  if (head === undefined && body.resume !== undefined && body.resume.length > 0) throw unknownSession(threadId);
+  if (head === undefined && isAnswer) throw unknownSession(threadId);
   const answers = head === undefined ? [] : await listAnswers(core.log, current, body);
   // The first request with a run ID counts, whatever a repeated one contains.
   const run =

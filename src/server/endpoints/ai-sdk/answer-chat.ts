@@ -43,8 +43,8 @@ export async function answerChat(core: ServerCore, call: ChatRequest): Promise<R
   const first = messages[0]?.["id"];
   const chat =
     id ?? deriveSessionId(typeof first === "string" ? toMessageKey(first) : randomUUID(), caller.principal.owner);
-  // The session may not exist yet, so check the read permission without it.
-  await core.authorize({ caller, action: "sessions.read" });
+  // For a message, the session may not exist yet, so check the read permission without it.
+  await core.authorize({ caller, action: "sessions.read", session: request.input === undefined ? chat : undefined });
   await core.authorize({ caller, action: "runs.start", session: chat });
   await authorizePolicy(core, caller, query.on_disconnect);
   return request.input === undefined

@@ -90,6 +90,7 @@ async function startRun(
     throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
   const before = previous === undefined ? undefined : readResponseId(previous);
   const given = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
+  if (before !== undefined) await core.authorize({ caller, action: "sessions.read", session: given });
   await authorizeRun(core, call, given);
   const openai = noteRequest({ ...body, conversation: named }, input.instructions !== (body.instructions ?? ""));
   const about = {
