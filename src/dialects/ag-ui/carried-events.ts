@@ -38,6 +38,8 @@ const BY_ACTIVITY: ReadonlyMap<unknown, EventType> = new Map(ACTIVITY_EVENTS.map
 
 /** Name of the event that says which messages no longer count. */
 export const SUPERSEDED = `${PREFIX}superseded`;
+/** Name of the event that tells a client about its message, before the answer. It belongs to no record. */
+export const NOTICE = `${PREFIX}notice`;
 /** Start of the IDs of thoughts. */
 export const THOUGHT_PREFIX = "reasoning-";
 

@@ -9,7 +9,7 @@ import type { AnyEvent } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { MAX_REPLY_CHARACTERS, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
-import { AG_UI, findActivityEvent, findCustomEvent, SUPERSEDED } from "./carried-events.ts";
+import { AG_UI, findActivityEvent, findCustomEvent, NOTICE, SUPERSEDED } from "./carried-events.ts";
 import type { DeltaReader } from "./delta-reader.ts";
 import { readArguments } from "./read-arguments.ts";
 import { AG_UI_RULE_INFO } from "./rules.generated.ts";
@@ -258,6 +258,7 @@ export class FrameReader {
       this.#reply.clear();
       return NO_EVENTS;
     }
+    if (frame["name"] === NOTICE && frame["type"] === "CUSTOM") return NO_EVENTS;
     const event = { ...toJsonObject(fields), type } as AnyEvent;
     if (type !== undefined && findLoomEventFault(event) === undefined) return this.#addStart(event);
     return frame["type"] === "CUSTOM" ? [{ type: "custom", value: frame }] : [keep(frame)];

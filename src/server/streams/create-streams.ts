@@ -8,6 +8,7 @@ import { assertCursorOf, formatCursor } from "../../log/cursor.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { assertSessionCursor } from "../../log/stream.ts";
 import type { StreamMeter } from "../../observe/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
 import { StreamChannels, type StreamFormat, channelKey } from "./stream-channels.ts";
@@ -34,6 +35,8 @@ export interface StreamsOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Maximum number of runs of which the server knows that a reader disconnected. */
+const MAX_LEFT = 10_000;
 /** The interval between checks for slow readers. */
 const SWEEP_MS = 100;
 
@@ -45,6 +48,8 @@ type StreamStart = Pick<SessionReaderOptions, "session" | "cursor" | "position">
 export function createStreams(options: StreamsOptions): Streams {
   const { log, limits, onError, debug = false } = options;
   const readers = new Set<SessionReader>();
+  /** Runs whose readers disconnected, by session. */
+  const left = new BoundedMap<string>(MAX_LEFT);
   const channels = new StreamChannels({ log, limits });
   const catchUpSlots = new CatchUpSlots(limits.maxCatchUps);
   let opening = 0;
@@ -168,7 +173,9 @@ export function createStreams(options: StreamsOptions): Streams {
             const hasNotStarted = runRange !== undefined && runRange.first === undefined;
             const isRefused = access.endedBy !== undefined || (hasNotStarted && isLoomError(end.error));
             if (reader !== undefined) remove(reader, end, isRefused);
-            if (end.reason === "left") request.onLeave?.();
+            if (end.reason !== "left") return;
+            if (run !== undefined) left.set(sessionId, run);
+            request.onLeave?.();
           },
         },
         opened,
@@ -259,6 +266,8 @@ export function createStreams(options: StreamsOptions): Streams {
     get heldBytes() {
       return channels.heldBytes;
     },
+    isLeft: (sessionId, run) =>
+      left.get(sessionId) === run && ![...readers].some(({ session }) => session.sessionId === sessionId),
     async open(sessionId, request) {
       opening++;
       try {

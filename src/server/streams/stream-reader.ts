@@ -92,6 +92,11 @@ export interface Streams {
    * position or the first frame is invalid. Resolves to undefined when the signal was aborted first.
    */
   open(sessionId: string, request: ReadRequest): Promise<StreamReader | undefined>;
+  /**
+   * Whether a client of this server disconnected from the run before its end, and no other client reads the session
+   * here. Other servers may have readers.
+   */
+  isLeft(sessionId: string, run: string): boolean;
   /** The number of open readers. */
   readonly size: number;
   /** Approximate memory of the frames retained for readers, in bytes. */

@@ -3,14 +3,18 @@
  * part of a run: from the message of the user, or the answer to an interrupt, until the run ends or waits.
  */
 import { unknownSession } from "../../../log/rules.ts";
-import { LoomError } from "../../../protocol/index.ts";
+import type { RunInfo } from "../../../log/index.ts";
+import { type JsonObject, LoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
+import type { AgUiInput } from "../../api/shapes.generated.ts";
 import type { Caller } from "../../auth/authorize.ts";
+import { type ChatNotice, findNotice } from "../chat-notice.ts";
 import { readIdempotencyKey, respondToCommand } from "../command-endpoint.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
 import { findHead } from "../find-branch.ts";
 import { findSession } from "../find-session.ts";
+import { isAbandoned, type ShownRun } from "../is-abandoned.ts";
 import { startFromBody } from "../runs.ts";
 import { CURSOR_HEADERS } from "../stream-endpoint.ts";
 import { listAnswers, sendAnswers } from "./answer-run.ts";
@@ -18,6 +22,7 @@ import { chooseSession, findEarlierRequest, findThread } from "./choose-session.
 import { describeThread, findLiveRun } from "./describe-thread.ts";
 import { type AgUiRun, findAgUiRun } from "./find-run.ts";
 import { readQuestion } from "./read-input.ts";
+import { nameQuestion } from "./read-thread.ts";
 import { decodeRunReference } from "./run-reference.ts";
 import { sendAgUiRun } from "./send-ag-ui-run.ts";
 
@@ -132,27 +137,47 @@ async function handleRun(core: ServerCore, call: RunCall, agent: string | undefi
   const current = known?.session ?? head?.sessionId ?? threadId;
   if (head === undefined && isAnswer) throw unknownSession(threadId);
   const answers = head === undefined ? [] : await listAnswers(core.log, current, body);
-  // The first request with a run ID counts, whatever a repeated one contains.
-  const run =
-    answers.length > 0
-      ? await sendAnswers(core, caller, { session: current, runId, answers })
-      : (known ??
-        (await startRun(
-          core,
-          call,
-          head === undefined ? threadId : await chooseSession(core, caller, { head, runId, messages, signal }),
-          agent,
-        )));
-  const policy = applyPolicy(core, caller, run, query.on_disconnect);
   const isTanStack = call.request.headers.has("x-run-id");
-  return sendAgUiRun(core, call, run, { ...query, ...body, policy, isFirst: known === undefined, isTanStack });
+  const send = async (run: AgUiRun, { isFirst = known === undefined, notice }: RunNews = {}): Promise<Response> => {
+    const policy = applyPolicy(core, caller, run, query.on_disconnect);
+    return sendAgUiRun(core, call, run, { ...query, ...body, policy, isFirst, notice, isTanStack });
+  };
+  if (answers.length > 0) return send(await sendAnswers(core, caller, { session: current, runId, answers }));
+  // The first request with a run ID counts, whatever a repeated one contains.
+  if (known !== undefined) return send(known);
+  const { session, isStale } =
+    head === undefined
+      ? { session: threadId, isStale: false }
+      : await chooseSession(core, caller, { head, runId, messages, signal });
+  const run = await startRun(core, call, session, agent);
+  return send(run, { isFirst: !isStale, notice: await findNotice(core, run, isStale ? "missed_messages" : undefined) });
+}
+
+/** What the client has to know about a run that it started. */
+interface RunNews {
+  readonly isFirst?: boolean;
+  readonly notice?: ChatNotice | undefined;
 }
 
 async function startRun(core: ServerCore, call: RunCall, session: string, agent: string | undefined): Promise<AgUiRun> {
-  const { runId } = call.body;
-  const body = { ...readQuestion(call.body), run_id: runId, ...(agent === undefined ? {} : { agent }) };
+  const { runId, messages } = call.body;
+  const isLeft = await isAbandoned(core, session, (run) => showRun(messages, run));
+  const body = {
+    ...readQuestion(call.body),
+    run_id: runId,
+    ...(agent === undefined ? {} : { agent }),
+    ...(isLeft ? { when_busy: "interrupt" as const } : {}),
+  };
   const { run, key } = await startFromBody(core, { ...call, body }, session, runId);
   return { session, run, key, answered: [] };
+}
+
+/** What the messages of the client have of the live run. The ID of an answer names the record that it starts with. */
+function showRun(messages: AgUiInput["messages"], run: RunInfo): ShownRun {
+  const isOfRun = ({ id }: JsonObject): boolean => Number(/^message-(\d+)$/.exec(String(id))?.[1]) >= run.firstId;
+  const answers = messages.filter((message) => message["role"] === "assistant" && isOfRun(message));
+  const isKnown = answers.length > 0 || messages.some(({ id }) => id === nameQuestion(run));
+  return { isKnown, hasText: answers.some(({ content }) => typeof content === "string" && content !== "") };
 }
 
 async function readThreadOrRun(core: ServerCore, call: ApiCall<"AgUiRead", "Empty">): Promise<Response> {

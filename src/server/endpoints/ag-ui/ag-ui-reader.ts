@@ -22,6 +22,8 @@ export interface AgUiReaderOptions {
   readonly threadId: string;
   readonly runId: string;
   readonly parentRunId?: string | undefined;
+  /** True if the client has received `RUN_STARTED` already. Default: false. */
+  readonly isStarted?: boolean;
   /** What the request answers. The run does not wait for it again. */
   readonly answered: readonly Answered[];
   /** True for TanStack AI, for which calls that it carries out are interrupts. */
@@ -94,6 +96,7 @@ class AgUiSink implements Sink {
     this.#options = options;
     this.#readUpTo = options.readUpTo;
     this.#snapshots = options.snapshots;
+    this.#isStarted = options.isStarted ?? false;
   }
 
   write(chunk: Chunk): boolean {

@@ -1,9 +1,9 @@
 /**
  * Chooses the session of a request. A thread keeps its ID while its conversation is forked: it stands for the newest
- * version. If the messages of the client lack a run of this version, the client has edited its history, and a new
- * version starts before this run.
+ * version. A message that this version has is edited, or answered again: a new version starts before it. If the client
+ * lacks the latest runs, another client has added them, and the message follows them.
  */
-import type { RunInfo, SessionInfo } from "../../../log/index.ts";
+import type { SessionInfo } from "../../../log/index.ts";
 import type { JsonObject } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
@@ -39,22 +39,23 @@ export interface NewRequest {
   readonly signal: AbortSignal;
 }
 
-/** Returns the session in which a new run starts: the newest version of the thread, or a new one. */
-export async function chooseSession(core: ServerCore, caller: Caller, request: NewRequest): Promise<string> {
+/** The session in which a new run starts. */
+export interface ChosenSession {
+  readonly session: string;
+  /** Whether the client lacks the latest runs of the session. */
+  readonly isStale: boolean;
+}
+
+/** Returns the newest version of the thread, or a new one. */
+export async function chooseSession(core: ServerCore, caller: Caller, request: NewRequest): Promise<ChosenSession> {
   const { head, runId, messages, signal } = request;
   const { sessionId: session } = head;
   const runs = await core.log.listRuns(session, { limit: MAX_COMPARED });
-  const run = findMissingRun(runs, messages);
-  if (run === undefined) return session;
-  const branch = { session, run: run.runId, key: `ag-ui:${session}:${runId}`, signal };
-  return (await branchBeforeRun(core, caller, branch)).sessionId;
-}
-
-/** Returns the first run that the client's history does not contain. `runs` are those of the session, newest first. */
-function findMissingRun(runs: readonly RunInfo[], messages: readonly JsonObject[]): RunInfo | undefined {
   const questions = messages.filter(({ role }) => role === "user").map(({ id }) => id);
-  const find = (id: unknown): number => runs.findIndex((run) => nameQuestion(run) === id);
-  // The message was sent before: it is edited, or answered again.
-  const again = runs[find(questions.at(-1))];
-  return again ?? runs[find(questions.at(-2)) - 1];
+  const again = runs.find((run) => nameQuestion(run) === questions.at(-1));
+  const newest = runs[0];
+  if (again === undefined)
+    return { session, isStale: newest !== undefined && !questions.includes(nameQuestion(newest)) };
+  const branch = { session, run: again.runId, key: `ag-ui:${session}:${runId}`, signal };
+  return { session: (await branchBeforeRun(core, caller, branch)).sessionId, isStale: false };
 }

@@ -1,14 +1,16 @@
 /** Sends the part of a run that a request of an AG-UI client stands for. */
 import { assertCursorOf, formatCursor, parseCursor } from "../../../log/cursor.ts";
-import { THOUGHT_PREFIX } from "../../../dialects/ag-ui/carried-events.ts";
+import { NOTICE, THOUGHT_PREFIX } from "../../../dialects/ag-ui/carried-events.ts";
 import type { StreamFrame } from "../../../log/index.ts";
 import type { JsonObject } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
+import { leadReader } from "../../streams/lead-reader.ts";
 import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { type Position, readPosition } from "../../streams/position.ts";
 import { readCursor } from "../../streams/stream-selection.ts";
+import type { ChatNotice } from "../chat-notice.ts";
 import type { applyPolicy } from "../disconnect-policy.ts";
 import { assertRunStarts, findSession } from "../find-session.ts";
 import { runPath } from "../resource-paths.ts";
@@ -27,6 +29,7 @@ interface SendRunOptions extends Pick<AgUiInput, "runId" | "parentRunId" | "prot
   readonly policy?: ReturnType<typeof applyPolicy>;
   /** True if the client has received nothing of the run yet. Others get a snapshot of the messages before it. */
   readonly isFirst: boolean;
+  readonly notice?: ChatNotice | undefined;
   readonly isTanStack: boolean;
 }
 
@@ -39,23 +42,29 @@ export async function sendAgUiRun(
   const { log } = core;
   const { session, run, key, answered } = target;
   const { framing = "sse", modes, policy = {}, isFirst, threadId, runId, parentRunId, protocolVersion } = options;
-  const { isTanStack } = options;
+  const { isTanStack, notice } = options;
   await assertRunStarts(log, target);
   const legacy = protocolVersion === undefined;
   const instructions = (options.messages ?? []).filter(({ role }) => role === "system" || role === "developer");
-  const client: SnapshotClient = { legacy, isTanStack, instructions };
+  const newMessage = notice === undefined ? undefined : String(options.messages?.at(-1)?.["id"]);
+  const client: SnapshotClient = { legacy, isTanStack, instructions, newMessage };
   const pause = answered.length === 0 ? undefined : await findPause(log, target);
   const position = await readStart(core, session, call.request);
   const view = { dialect: "ag-ui", legacy, modes, run, command: key, follow: true, ...policy };
   // From the start of the record: a frame that the client has may have to be sent again.
   const after = position?.after ?? (pause === undefined ? undefined : String(pause));
   const isJoined = !isFirst && position === undefined;
-  const messages = isJoined ? await writeSnapshot(core, target, pause, client) : undefined;
+  const messages = isJoined ? await writeSnapshots(core, target, pause, client) : [];
   // A change after a pause needs the state before it, which a client that was reloaded does not have.
   const state =
     pause === undefined || position !== undefined
       ? undefined
       : await writeState(core, session, { modes, upTo: pause, ...(isFirst ? { maxRuns: 1 } : {}) });
+  const snapshots = [...messages, state].filter((text) => text !== undefined);
+  const ids = { threadId, runId, ...(parentRunId === undefined ? {} : { parentRunId }) };
+  const isLed = notice !== undefined && position === undefined;
+  // The client accepts nothing before `RUN_STARTED`, and the run may have to wait for another one.
+  const lead = isLed ? [JSON.stringify({ type: "RUN_STARTED", ...ids }), ...snapshots, writeNotice(notice)] : [];
   return sendStream(
     core,
     call,
@@ -68,21 +77,26 @@ export async function sendAgUiRun(
         "loom-run": encodeURIComponent(run),
         "content-location": runPath(core, session, run),
       },
-      adapt: (reader) =>
-        createAgUiReader(endUnstarted(reader, { run, dialect: "ag-ui", encoderOptions: { legacy } }), {
-          threadId,
-          runId,
-          parentRunId,
+      adapt: (opened) => {
+        const reader = createAgUiReader(endUnstarted(opened, { run, dialect: "ag-ui", encoderOptions: { legacy } }), {
+          ...ids,
+          isStarted: isLed,
           answered,
           isTanStack,
           readUpTo: position?.readUpTo,
           supersede: (frame) => supersedeMessages(core, session, frame, client),
-          snapshots: [messages, state].filter((text) => text !== undefined),
+          snapshots: isLed ? [] : snapshots,
           isEnveloped: framing === "ndjson",
           findLastId: async () => (await findSession(log, session)).lastId,
-        }),
+        });
+        return isLed ? leadReader(reader, lead, "ag-ui") : reader;
+      },
     },
   );
+}
+
+function writeNotice(notice: ChatNotice): string {
+  return JSON.stringify({ type: "CUSTOM", name: NOTICE, value: notice });
 }
 
 /** Reads `Last-Event-ID`: what the client has, and the record to start with. */
@@ -106,6 +120,8 @@ interface SnapshotClient {
   readonly isTanStack: boolean;
   /** Its messages that are not in the log. */
   readonly instructions: readonly JsonObject[];
+  /** ID of its new message, if it lacks messages before that one. */
+  readonly newMessage?: string | undefined;
 }
 
 /** The graph state at a record, if the modes include it. */
@@ -120,21 +136,26 @@ async function writeState(
 }
 
 /** The messages before the run, for a client that may have a part of it: what is not in the snapshot is removed. */
-async function writeSnapshot(
+async function writeSnapshots(
   core: ServerCore,
   { session, run }: AgUiRun,
   pause: number | undefined,
-  { legacy, isTanStack, instructions }: SnapshotClient,
-): Promise<string | undefined> {
+  { legacy, isTanStack, instructions, newMessage }: SnapshotClient,
+): Promise<readonly string[]> {
   const info = await core.log.getRun(session, run);
   const upTo = pause ?? info?.firstId;
-  if (upTo === undefined) return undefined;
+  if (upTo === undefined) return [];
   const { messages } = (await readThread(core, { session, upTo, legacy })).fold;
-  if (isTanStack || messages.some(isThought)) return writeMessages(instructions, messages);
+  if (isTanStack) return [writeMessages(instructions, messages)];
+  // HttpAgent adds what it lacks at the end, so its new message must be removed first.
+  const earlier = messages.filter(({ id }) => id !== newMessage);
+  const first = earlier.length === messages.length ? [] : [writeMessages(instructions, earlier)];
+  if (messages.some(isThought)) return [...first, writeMessages(instructions, messages)];
   // HttpAgent keeps thoughts if a snapshot has none, and would append to them.
   const { fold } = await readThread(core, { session, maxRuns: 1, legacy });
   const thought = fold.messages.find(isThought);
-  return writeMessages(instructions, messages, thought === undefined ? [] : [emptyMessage(thought.id, "reasoning")]);
+  const thoughts = thought === undefined ? [] : [emptyMessage(thought.id, "reasoning")];
+  return [...first, writeMessages(instructions, messages, thoughts)];
 }
 
 /** The snapshots that remove the messages of an interrupted attempt, after the frame that names them. */

@@ -8,6 +8,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
+import type { RunInfo } from "../../../log/index.ts";
 import { isLoomError, LoomError } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
@@ -19,12 +20,14 @@ import { deriveSessionId } from "../derive-session-id.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
 import { findBranchWithRun } from "../find-branch.ts";
 import { findRun } from "../find-session.ts";
+import { isAbandoned, type ShownRun } from "../is-abandoned.ts";
 import { startFromBody } from "../runs.ts";
 import { chooseBranch } from "./choose-branch.ts";
 import { findRequests, findWaiting } from "./find-requests.ts";
 import {
   type CallAnswer,
   composeInstructions,
+  type KnownMessage,
   readClientTools,
   readUiRequest,
   toMessageKey,
@@ -90,9 +93,17 @@ async function startChatRun(
       ...(tools.length === 0 ? {} : { client_tools: tools }),
       ...(instructions === "" ? {} : { instructions }),
       // A user who writes a message instead of an answer does not want to wait for the answer.
-      ...((await isWaiting(core, session)) ? { when_busy: "interrupt" as const } : {}),
+      ...((await isWaiting(core, session)) || (await isAbandoned(core, session, (run) => showRun(known, run)))
+        ? { when_busy: "interrupt" as const }
+        : {}),
     };
   }
+}
+
+function showRun(known: readonly KnownMessage[], { runId, requestId }: RunInfo): ShownRun {
+  const answer = known.find(({ id, isAnswer }) => isAnswer && id === runId);
+  const isKnown = answer !== undefined || known.some(({ id }) => id === requestId);
+  return { isKnown, hasText: answer?.hasText === true };
 }
 
 async function isWaiting({ log }: ServerCore, session: string): Promise<boolean> {

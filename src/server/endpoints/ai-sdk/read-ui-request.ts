@@ -17,6 +17,7 @@ export type CallAnswer =
 export interface KnownMessage {
   readonly id: string;
   readonly isAnswer: boolean;
+  readonly hasText: boolean;
 }
 
 /** A message of the user, in the form of `StartRun`. */
@@ -42,15 +43,22 @@ export function readUiRequest(messages: NonNullable<Chat["messages"]>): UiReques
   const last = messages.at(-1);
   if (last === undefined) throw refuse("`messages` is empty", "messages");
   const path = `messages[${messages.length - 1}]`;
-  const known = messages
-    .slice(0, -1)
-    .flatMap(({ id, role }) => (typeof id === "string" ? [{ id, isAnswer: role === "assistant" }] : []));
+  const known = messages.slice(0, -1).flatMap(readKnown);
   const id = typeof last["id"] === "string" && last["id"] !== "" ? last["id"] : undefined;
   if (last["role"] === "user")
     return { known, input: { id, message: readMessage(last, path) }, run: undefined, answers: [] };
   if (last["role"] !== "assistant" || id === undefined)
     throw refuse("The last message must be one of the user or an answer with an ID", path);
   return { known, input: undefined, run: id, answers: listParts(last).flatMap(readAnswer) };
+}
+
+function readKnown(message: JsonObject): readonly KnownMessage[] {
+  const { id, role } = message;
+  if (typeof id !== "string") return [];
+  const hasText = listParts(message).some(
+    ({ type, text }) => type === "text" && typeof text === "string" && text !== "",
+  );
+  return [{ id, isAnswer: role === "assistant", hasText }];
 }
 
 function listParts({ parts, content }: JsonObject): readonly JsonObject[] {

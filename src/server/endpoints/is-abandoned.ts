@@ -1,0 +1,34 @@
+/**
+ * Decides whether a new message cancels the live run. The stop button of AI SDK, assistant-ui and TanStack AI only closes
+ * the connection, and so does a reload or a phone that sleeps, so the run goes on. The next message shows what the user
+ * meant: a client that shows a part of the answer and sends a message has stopped the answer. Before the first text,
+ * the run is given up if the client knows of it and its only reader has left.
+ */
+import type { RunInfo } from "../../log/index.ts";
+import type { ServerCore } from "../api/server-core.ts";
+import { readLiveRun } from "./read-live-run.ts";
+
+/** What the messages of the client show of a run. */
+export interface ShownRun {
+  /** Whether they have its question or a part of its answer. */
+  readonly isKnown: boolean;
+  /** Whether they have text of its answer. */
+  readonly hasText: boolean;
+}
+
+/** `show` is called with the live run, if there is one. */
+export async function isAbandoned(
+  { log, streams }: Pick<ServerCore, "log" | "streams">,
+  session: string,
+  show: (run: RunInfo) => ShownRun,
+): Promise<boolean> {
+  if ((await log.getSession(session)) === undefined) return false;
+  const [latest] = await log.listRuns(session, { limit: 1 });
+  if (latest?.status !== "live") return false;
+  const { isKnown, hasText } = show(latest);
+  if (hasText) return true;
+  if (!isKnown || !streams.isLeft(session, latest.runId)) return false;
+  for await (const { event } of readLiveRun(log, session, ["message_chunk"]))
+    if (event.channel !== "thought" && event.content !== "") return false;
+  return true;
+}
