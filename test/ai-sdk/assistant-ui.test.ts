@@ -150,7 +150,6 @@ describe("stop in assistant-ui", () => {
     await settle(thread, "incomplete");
     await vi.waitFor(async () => expect(await statusOf(log)).toBe(status), WAIT);
     expect(errors).toEqual([]);
-    if (status !== "cancelled") return;
     expect(textOf((await ask(thread, "Again")).at(-1))).toBe("Next.");
     expect(await log.listRuns(await findOnlySession(log))).toHaveLength(2);
   });

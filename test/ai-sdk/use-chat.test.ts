@@ -5,7 +5,7 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, type Mock, vi } from "vitest";
 import {
   createDefaultTransport,
   renderChat,
@@ -20,6 +20,16 @@ const REMOVE = [
   { text: "Let me see. ", calls: [{ name: "remove", input: { path: "x" }, id: "t1" }] },
   { text: "Removed." },
 ];
+
+const WAIT = { timeout: 25_000 };
+
+type OnData = (part: { readonly type: string; readonly data: unknown }) => void;
+
+/** Codes of the notices among the data that a chat received. */
+function noticesOf(onData: Mock<OnData>): readonly unknown[] {
+  const parts = onData.mock.calls.flat().filter(({ type }) => type === "data-loom-notice");
+  return parts.map(({ data }) => (data as { readonly code: string }).code);
+}
 
 beforeEach(useDom);
 
@@ -127,6 +137,77 @@ describe.each(Object.entries(TRANSPORTS))("useChat with %s", (_name, createTrans
     await vi.waitFor(async () => expect((await log.listRuns(id))[0]?.status).toBe("cancelled"), { timeout: 25_000 });
     await settle();
     expect(chat().status).toBe("ready");
+  });
+});
+
+describe("a stopped answer", () => {
+  const HALF = { text: "Half of it", chunk: 4, fault: { kind: "stall", after: 1 } } as const;
+  const THINKING = { reasoning: "Hm, so", chunk: 2, fault: { kind: "stall", after: 1 } } as const;
+
+  it.each([
+    ["text", HALF, "text"],
+    ["no text", THINKING, "reasoning"],
+  ])("with %s is cancelled by the next message", async (_what, turn, type) => {
+    const { api, log } = await startChatServer([turn, { text: "Next." }]);
+    const { run, chat, errors } = await renderChat({ id: "c", transport: createDefaultTransport(api) });
+    void chat().sendMessage({ text: "1" });
+    await vi.waitFor(
+      () =>
+        expect(
+          chat()
+            .messages.at(-1)
+            ?.parts.map((part) => part.type),
+        ).toContain(type),
+      WAIT,
+    );
+    await run(({ stop }) => stop());
+    expect(textOf((await run(({ sendMessage }) => sendMessage({ text: "2" }))).at(-1))).toBe("Next.");
+    expect((await log.listRuns("c")).map(({ status }) => status)).toEqual(["completed", "cancelled"]);
+    expect(errors).toEqual([]);
+  });
+
+  it("goes on if another tab shows it before its first text, and the next message waits and says so", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { api, log, loadMessages } = await startChatServer([{ text: "One.", until: gate.promise }, { text: "Two." }]);
+    const onData = vi.fn<OnData>();
+    const transport = createDefaultTransport(api);
+    const stopped = await renderChat({ id: "c", transport, onData });
+    void stopped.chat().sendMessage({ text: "1" });
+    await vi.waitFor(async () => expect(await log.listRuns("c")).toHaveLength(1), WAIT);
+    const other = await renderChat({ id: "c", transport, messages: await loadMessages("c"), resume: true });
+    await vi.waitFor(() => expect(other.chat().messages.at(-1)?.role).toBe("assistant"), WAIT);
+    await stopped.run(({ stop }) => stop());
+    void stopped.chat().sendMessage({ text: "2" });
+    await vi.waitFor(() => expect(noticesOf(onData)).toEqual(["queued"]), WAIT);
+    gate.resolve();
+    await vi.waitFor(() => expect(textOf(stopped.chat().messages.at(-1))).toBe("Two."), WAIT);
+    expect(textOf((await other.settle()).at(-1))).toBe("One.");
+    expect((await log.listRuns("c")).map(({ status }) => status)).toEqual(["completed", "completed"]);
+  });
+});
+
+describe.each(Object.entries(TRANSPORTS))("a stale tab with %s", (_name, createTransport) => {
+  it("adds its message to what another tab has added, and is told so", async () => {
+    const { api, log, loadMessages } = await startChatServer([{ text: "One." }, { text: "Two." }, { text: "Three." }]);
+    const tab = await renderChat({ id: "c", transport: createDefaultTransport(api) });
+    await tab.run(({ sendMessage }) => sendMessage({ text: "1" }));
+    const onData = vi.fn<OnData>();
+    const stale = await renderChat({
+      id: "c",
+      transport: createTransport(api),
+      messages: await loadMessages("c"),
+      onData,
+    });
+    await tab.run(({ sendMessage }) => sendMessage({ text: "2" }));
+    const shown = await stale.run(({ sendMessage }) => sendMessage({ text: "3" }));
+    expect(textOf(shown.at(-1))).toBe("Three.");
+    const [session = { sessionId: "" }, ...others] = await log.listSessions({});
+    // WorkflowChatTransport names no chat.
+    if (others.length > 0) return;
+    expect(noticesOf(onData)).toEqual(["missed_messages"]);
+    expect(await log.listRuns(session.sessionId)).toHaveLength(3);
+    expect(await log.listBranches("c", {})).toHaveLength(1);
+    expect((await loadMessages("c")).map(textOf)).toEqual(["1", "One.", "2", "Two.", "3", "Three."]);
   });
 });
 

@@ -126,6 +126,7 @@ function createAiSdkDecoder(): Decoder {
       case "data-loom-node":
       case "data-loom-superseded":
       case "data-loom-waiting":
+      case "data-loom-notice":
         return [];
       case "source-url":
       case "source-document":

@@ -270,6 +270,17 @@ export interface DataLoomWaitingFrame {
   readonly transient?: boolean;
 }
 
+/** What the client has to know about its message, before the answer; not kept in the message. A server adds it to a response; it belongs to no record (AI SDK 7). */
+export interface DataLoomNoticeFrame {
+  readonly type: "data-loom-notice";
+  /** ID of the part */
+  readonly id?: string;
+  /** The fields of the event */
+  readonly data: { readonly code: "queued" | "missed_messages" | "new_version"; readonly message: string };
+  /** True if clients do not keep the part */
+  readonly transient?: boolean;
+}
+
 /** A to-do list, with all changes so far (AI SDK 7). */
 export interface DataLoomTodoListFrame {
   readonly type: "data-loom-todo-list";
@@ -530,6 +541,7 @@ export type AiSdkFrame =
   | DataLoomNodeFrame
   | DataLoomSupersededFrame
   | DataLoomWaitingFrame
+  | DataLoomNoticeFrame
   | DataLoomTodoListFrame
   | DataLoomTodoUpdateFrame
   | DataLoomDataFrame
@@ -583,6 +595,7 @@ export interface AiSdkFrameMap {
   readonly "data-loom-node": DataLoomNodeFrame;
   readonly "data-loom-superseded": DataLoomSupersededFrame;
   readonly "data-loom-waiting": DataLoomWaitingFrame;
+  readonly "data-loom-notice": DataLoomNoticeFrame;
   readonly "data-loom-todo-list": DataLoomTodoListFrame;
   readonly "data-loom-todo-update": DataLoomTodoUpdateFrame;
   readonly "data-loom-data": DataLoomDataFrame;
@@ -637,6 +650,7 @@ export const AI_SDK_FRAME_FORMS = {
   "data-loom-node": "AI SDK 7#id?s data:{name:s state:=running|done|failed parent?s error?s} transient?b",
   "data-loom-superseded": "AI SDK 7#id?s data:{node_id:s} transient?b",
   "data-loom-waiting": "AI SDK 7#id?s data:{call_ids:[s} transient?b",
+  "data-loom-notice": "AI SDK 7#id?s data:{code:=queued|missed_messages|new_version message:s} transient?b",
   "data-loom-todo-list": "AI SDK 7#id?s data:m transient?b",
   "data-loom-todo-update": "AI SDK 7#id?s data:m transient?b",
   "data-loom-data": "AI SDK 7#id?s data:m transient?b",

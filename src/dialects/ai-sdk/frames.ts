@@ -138,6 +138,18 @@ export const AI_SDK_FRAMES = {
     "运行正在等待用户，答复之前不会有其他进展；不保留在消息中",
     objectOf({ call_ids: required(listOf(string), "IDs of the tool calls that wait", "等待中的工具调用 ID") }),
   ),
+  "data-loom-notice": part(
+    "What the client has to know about its message, before the answer; not kept in the message. A server adds it to a response; it belongs to no record",
+    "关于客户端所发消息的提示，先于回答发送；不保留在消息中。由服务器添加到响应，不属于任何记录",
+    objectOf({
+      code: required(
+        oneOf("queued", "missed_messages", "new_version"),
+        "`queued`: another run is live. `missed_messages`: the conversation has messages that the client does not show. `new_version`: the same, and the message began a new version without them",
+        "`queued`：另一次运行正在进行。`missed_messages`：对话中有客户端未显示的消息。`new_version`：同上，且此消息开始了不含这些消息的新版本",
+      ),
+      message: required(string, "The same as a sentence", "同一内容的句子"),
+    }),
+  ),
   "data-loom-todo-list": part("A to-do list, with all changes so far", "待办清单，包含此前的全部修改"),
   "data-loom-todo-update": part("A change of a list that the stream does not have", "对流中未出现的清单的修改"),
   "data-loom-data": part("A table, a chart, an image or application data", "表格、图表、图片或应用数据"),

@@ -7,6 +7,7 @@ export function leadReader(
   texts: readonly string[],
   dialect: ChunkOrigin["dialect"],
 ): StreamReader {
+  if (texts.length === 0) return reader;
   const { session, cursor } = reader;
   let waiting: Sink | undefined;
   return {

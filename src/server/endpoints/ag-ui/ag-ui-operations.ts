@@ -9,7 +9,7 @@ import { type AnyOperation, type ApiCall, defineOperation } from "../../api/oper
 import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
 import type { Caller } from "../../auth/authorize.ts";
-import { type ChatNotice, findNotice } from "../chat-notice.ts";
+import { findNotice, type NoticeCode } from "../chat-notice.ts";
 import { readIdempotencyKey, respondToCommand } from "../command-endpoint.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
 import { findHead } from "../find-branch.ts";
@@ -156,7 +156,7 @@ async function handleRun(core: ServerCore, call: RunCall, agent: string | undefi
 /** What the client has to know about a run that it started. */
 interface RunNews {
   readonly isFirst?: boolean;
-  readonly notice?: ChatNotice | undefined;
+  readonly notice?: NoticeCode | undefined;
 }
 
 async function startRun(core: ServerCore, call: RunCall, session: string, agent: string | undefined): Promise<AgUiRun> {

@@ -10,7 +10,7 @@ import { leadReader } from "../../streams/lead-reader.ts";
 import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { type Position, readPosition } from "../../streams/position.ts";
 import { readCursor } from "../../streams/stream-selection.ts";
-import type { ChatNotice } from "../chat-notice.ts";
+import { createNotice, type NoticeCode } from "../chat-notice.ts";
 import type { applyPolicy } from "../disconnect-policy.ts";
 import { assertRunStarts, findSession } from "../find-session.ts";
 import { runPath } from "../resource-paths.ts";
@@ -29,7 +29,7 @@ interface SendRunOptions extends Pick<AgUiInput, "runId" | "parentRunId" | "prot
   readonly policy?: ReturnType<typeof applyPolicy>;
   /** True if the client has received nothing of the run yet. Others get a snapshot of the messages before it. */
   readonly isFirst: boolean;
-  readonly notice?: ChatNotice | undefined;
+  readonly notice?: NoticeCode | undefined;
   readonly isTanStack: boolean;
 }
 
@@ -89,14 +89,14 @@ export async function sendAgUiRun(
           isEnveloped: framing === "ndjson",
           findLastId: async () => (await findSession(log, session)).lastId,
         });
-        return isLed ? leadReader(reader, lead, "ag-ui") : reader;
+        return leadReader(reader, lead, "ag-ui");
       },
     },
   );
 }
 
-function writeNotice(notice: ChatNotice): string {
-  return JSON.stringify({ type: "CUSTOM", name: NOTICE, value: notice });
+function writeNotice(notice: NoticeCode): string {
+  return JSON.stringify({ type: "CUSTOM", name: NOTICE, value: createNotice(notice) });
 }
 
 /** Reads `Last-Event-ID`: what the client has, and the record to start with. */

@@ -15,6 +15,7 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { StartRun } from "../../api/shapes.generated.ts";
 import type { Caller } from "../../auth/authorize.ts";
 import { startInTurn } from "../../commands/command-queue.ts";
+import { findNotice } from "../chat-notice.ts";
 import { executeOrThrow } from "../command-endpoint.ts";
 import { deriveSessionId } from "../derive-session-id.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
@@ -59,15 +60,16 @@ async function startChatRun(
   core: ServerCore,
   call: ChatRequest,
   chat: string,
-  { input, known }: UiRequest & { readonly input: UserInput },
+  { input, known, editsByOmission }: UiRequest & { readonly input: UserInput },
 ): Promise<Response> {
   const { body, query, request, caller, signal } = call;
   const given = request.headers.get("idempotency-key") ?? "";
-  const { session, run } = await chooseBranch(core, caller, {
+  const { session, run, notice } = await chooseBranch(core, caller, {
     chat,
     input,
     known,
     isComplete: body.trigger !== undefined && known.length + 1 === body.messages?.length,
+    editsByOmission,
     replaces: body.messageId,
     isRegenerated: body.trigger === "regenerate-message",
     key: given === "" ? undefined : given,
@@ -79,7 +81,10 @@ async function startChatRun(
   // In turn: of several messages to a run that waits, only the first one cancels it. The others must not cancel the first.
   const start = async () => startFromBody(core, { ...call, body: await describeStart() }, session, key);
   const started = run === undefined ? await startInTurn(core.log, session, start) : undefined;
-  const part = started ?? { session, run: run?.runId ?? "" };
+  const part =
+    started === undefined
+      ? { session, run: run?.runId ?? "" }
+      : { ...started, notice: await findNotice(core, started, notice) };
   return sendPart(core, call, part, applyPolicy(core, caller, part, query.on_disconnect));
 
   async function describeStart(): Promise<StartRun> {

@@ -289,6 +289,9 @@ describe("GET /api/chat/{chat}/messages", () => {
   });
 });
 
+/** A message of assistant-ui, which edits a message by leaving out it and those after it. */
+const omitting = (id: string, text: string): JsonObject => ({ ...user(id, text), metadata: { custom: {} } });
+
 describe("versions of a chat", () => {
   const assistant = (id: string): JsonObject => ({ id, role: "assistant", parts: [] });
   const script = (request: { readonly prompt: readonly unknown[] }, turn: number) => ({
@@ -301,7 +304,9 @@ describe("versions of a chat", () => {
     const send = async (messages: readonly JsonObject[], more: object = {}) => {
       const response = await fetch("/api/chat", post({ id: "c", messages, ...more }));
       const events = await readSse(response);
-      return { run: parse(events[0] as SseEvent)["messageId"] as string, text: textOf(events), events };
+      const start = events.map(parse).find(({ type }) => type === "start");
+      const stream = response.headers.get("x-workflow-run-id") ?? "";
+      return { run: start?.["messageId"] as string, text: textOf(events), events, stream };
     };
     const list = async () =>
       ((await ask("GET", "/api/chat/c/messages")) as unknown as readonly JsonObject[]).map(({ id }) => id);
@@ -338,12 +343,35 @@ describe("versions of a chat", () => {
     expect(await count()).toBe(3);
   });
 
-  it("forks where the client's messages end", async () => {
+  it("get the message of a client that lacks the latest messages at the end of the newest one", async () => {
+    const { fetch, send, list, first, second, count } = await createChat();
+    const stale = [user("u1", "1"), assistant(first), user("u3", "3")];
+    const third = await send(stale);
+    expect(await list()).toEqual(["u1", first, "u2", second, "u3", third.run]);
+    expect(parse(third.events[0] as SseEvent)).toMatchObject({ data: { code: "missed_messages" }, transient: true });
+    // The notice counts as the first chunk, also in a stream that is resumed.
+    const texts = third.events.map(({ data }) => data);
+    for (const [startIndex, rest] of [
+      [0, texts],
+      [1, texts.slice(1)],
+      [2, texts.slice(2)],
+      [-1, texts.slice(-1)],
+    ] as const) {
+      const resumed = await readSse(await fetch(`/api/chat/${third.stream}/stream?startIndex=${startIndex}`));
+      expect(resumed.map(({ data }) => data)).toEqual(rest);
+    }
+    expect((await send(stale)).run).toBe(third.run);
+    expect(await count()).toBe(1);
+  });
+
+  it("are forked where the messages of a client end that edits by leaving out messages", async () => {
     const { send, list, first, second, log, count } = await createChat();
-    const other = await send([user("u1", "1"), assistant(first), user("u3", "3")]);
+    const edited = [user("u1", "1"), assistant(first), omitting("u3", "3")];
+    const other = await send(edited);
     expect(await list()).toEqual(["u1", first, "u3", other.run]);
+    expect(parse(other.events[0] as SseEvent)).toMatchObject({ data: { code: "new_version" }, transient: true });
     expect((await log.listRuns("c")).map(({ runId }) => runId)).toEqual([second, first]);
-    expect((await send([user("u1", "1"), assistant(first), user("u3", "3")])).run).toBe(other.run);
+    expect((await send(edited)).run).toBe(other.run);
     expect(await count()).toBe(2);
     // A client that still shows the first version continues that one.
     const back = [user("u1", "1"), assistant(first), user("u2", "2"), assistant(second), user("u4", "4")];
@@ -368,15 +396,25 @@ describe("messages of a transport that sends all of them", () => {
   });
   const submit = { trigger: "submit-message" };
 
-  it("forks before the first message if the client has none of the chat", async () => {
+  it("forks before the first message if the client edits by leaving out messages, and left out all", async () => {
     const { fetch, log } = await createServerFixture({ script });
     await say(fetch, "1", submit);
-    expect(textOf((await say(fetch, "2", submit, "u2")).events)).toBe("1 after 1");
+    const edited = { ...submit, messages: [omitting("u2", "2")] };
+    expect(textOf((await say(fetch, "", edited)).events)).toBe("1 after 1");
     const versions = await log.listBranches("c", { limit: 10 });
     expect(versions).toHaveLength(2);
     expect((await log.listRuns("c")).map(({ requestId }) => requestId)).toEqual(["u1"]);
     // The same request again.
-    expect(textOf((await say(fetch, "2", submit, "u2")).events)).toBe("1 after 1");
+    expect(textOf((await say(fetch, "", edited)).events)).toBe("1 after 1");
+    expect(await log.listBranches("c", { limit: 10 })).toHaveLength(2);
+  });
+
+  it("forks if the client shows messages that the chat does not have", async () => {
+    const { fetch, log } = await createServerFixture({ script });
+    await say(fetch, "1", submit);
+    const messages = [user("x1", "Another"), { id: "a1", role: "assistant", parts: [] }, user("u2", "2")];
+    const { events } = await say(fetch, "", { ...submit, messages });
+    expect(parse(events[0] as SseEvent)).toMatchObject({ data: { code: "new_version" } });
     expect(await log.listBranches("c", { limit: 10 })).toHaveLength(2);
   });
 
@@ -384,7 +422,8 @@ describe("messages of a transport that sends all of them", () => {
     const { fetch, ask } = await createServerFixture({ script });
     await ask("POST", "/v1/sessions/c/runs", { message: "Prepare" }, { status: 202 });
     expect(textOf((await say(fetch, "1", submit)).events)).toBe("1 after 3");
-    expect(textOf((await say(fetch, "One", submit, "u2")).events)).toBe("2 after 3");
+    const edited = { ...submit, messages: [omitting("u2", "One")] };
+    expect(textOf((await say(fetch, "", edited)).events)).toBe("2 after 3");
   });
 
   it("appends the message if others have no ID", async () => {
@@ -398,7 +437,7 @@ describe("messages of a transport that sends all of them", () => {
   it("answers again in the version of the question", async () => {
     const { fetch, log } = await createServerFixture({ script });
     await say(fetch, "1", submit);
-    await say(fetch, "2", submit, "u2");
+    await say(fetch, "", { ...submit, messages: [omitting("u2", "2")] });
     const again = async () => textOf((await say(fetch, "1", { trigger: "regenerate-message" })).events);
     expect(await again()).toBe("2 after 1");
     expect(await log.listBranches("c", { limit: 10 })).toHaveLength(3);

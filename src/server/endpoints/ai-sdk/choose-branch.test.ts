@@ -18,6 +18,7 @@ it("reads the client's messages a fixed number of times, however many runs the c
   let reads = 0;
   const known = Array.from({ length: 1000 }, (_, index): KnownMessage => ({
     isAnswer: false,
+    hasText: true,
     get id() {
       reads++;
       return `other-${index}`;
@@ -31,6 +32,7 @@ it("reads the client's messages a fixed number of times, however many runs the c
     input: { id: "new", message: "Hi" },
     known,
     isComplete: false,
+    editsByOmission: false,
     replaces: undefined,
     isRegenerated: false,
     key: undefined,

@@ -1,7 +1,8 @@
 /**
  * Chooses the session that a new message of a chat belongs to. The client keeps one chat ID, so the chat is the newest
- * version of the conversation. If the client's messages differ from it, or the client edits a message or requests
- * another answer, a new version is forked; the old one stays as it is.
+ * version of the conversation. If the client's messages contradict it, or the client edits a message or requests
+ * another answer, a new version is forked; the old one stays as it is. If the client only lacks the latest messages,
+ * another client has added them, and the message follows them.
  */
 import { createHash } from "node:crypto";
 import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
@@ -10,6 +11,7 @@ import type { Caller } from "../../auth/authorize.ts";
 import { deriveRunId } from "../../commands/derive-run-id.ts";
 import { branchBeforeRun, createFork } from "../create-fork.ts";
 import { findBranchWithRun, findHead } from "../find-branch.ts";
+import type { NoticeCode } from "../chat-notice.ts";
 import { type KnownMessage, toMessageKey, type UserInput } from "./read-ui-request.ts";
 
 const PAGE = 100;
@@ -23,6 +25,8 @@ export interface NewMessage {
   readonly known: readonly KnownMessage[];
   /** Whether these are all messages of the client, with IDs. Transports of the AI SDK say so by the field `trigger`. */
   readonly isComplete: boolean;
+  /** Whether the client may leave out messages to edit the one after them, as assistant-ui does. */
+  readonly editsByOmission: boolean;
   /** The answer to replace, or the message itself if it was edited. */
   readonly replaces: string | undefined;
   readonly isRegenerated: boolean;
@@ -32,9 +36,14 @@ export interface NewMessage {
 }
 
 /** A run that exists already, or a session in which to start one. */
-export type Branch = { readonly session: string; readonly run?: RunInfo };
+export type Branch = {
+  readonly session: string;
+  readonly run?: RunInfo;
+  /** What the client has to know about the session. */
+  readonly notice?: NoticeCode;
+};
 
-type ReplacedRun = Required<Branch>;
+type ReplacedRun = Required<Pick<Branch, "session" | "run">>;
 
 /** A run and the one that followed it. */
 interface Neighbours {
@@ -60,7 +69,7 @@ export async function chooseBranch(core: ServerCore, caller: Caller, message: Ne
   return findDivergence(core, caller, message, session, known);
 }
 
-/** Forks where the client's messages and the session differ. */
+/** Forks where the client's messages contradict the session. */
 async function findDivergence(
   core: ServerCore,
   caller: Caller,
@@ -76,11 +85,15 @@ async function findDivergence(
     // A client that sends only its new message says nothing about the others.
     if (common === undefined && !message.isComplete) return { session };
     const next = common === undefined ? await findFirstSent(core.log, session) : common.next;
-    return next === undefined ? { session } : fork(core, caller, message, session, next);
+    if (next === undefined) return { session };
+    const isContradicted = common === undefined && known.length > 0;
+    if (!isContradicted && !message.editsByOmission) return { session, notice: "missed_messages" };
+    return { ...(await fork(core, caller, message, session, next)), notice: "new_version" };
   }
   const from = branch.sessionId;
   const shown = await findMatch(core.log, from, ({ runId }) => runId === lastAnswer);
-  if (shown?.next !== undefined) return fork(core, caller, message, from, shown.next);
+  if (shown?.next !== undefined)
+    return { ...(await fork(core, caller, message, from, shown.next)), notice: "new_version" };
   if (from === session) return { session };
   // The client shows an older version, which becomes the newest by a copy.
   const key = deriveKey("copy", from, message);
@@ -92,7 +105,7 @@ async function findDivergence(
     isVersion: true,
     signal: message.signal,
   });
-  return { session: copy.sessionId };
+  return { session: copy.sessionId, notice: "new_version" };
 }
 
 async function fork(

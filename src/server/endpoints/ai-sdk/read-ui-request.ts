@@ -34,6 +34,8 @@ export interface UiRequest {
   /** ID of the last message if it is an answer: the run that goes on. */
   readonly run: string | undefined;
   readonly answers: readonly CallAnswer[];
+  /** Whether the new message may take the place of messages that were left out. assistant-ui edits like this. */
+  readonly editsByOmission: boolean;
 }
 
 const BLOB_PATH = /\/v1\/sessions\/[^/]+\/blobs\/([\w-]+)$/;
@@ -44,12 +46,15 @@ export function readUiRequest(messages: NonNullable<Chat["messages"]>): UiReques
   if (last === undefined) throw refuse("`messages` is empty", "messages");
   const path = `messages[${messages.length - 1}]`;
   const known = messages.slice(0, -1).flatMap(readKnown);
+  // Messages of assistant-ui have this field; `useChat` names the message that it edits.
+  const { metadata } = last;
+  const editsByOmission = isJsonObject(metadata) && isJsonObject(metadata["custom"]);
   const id = typeof last["id"] === "string" && last["id"] !== "" ? last["id"] : undefined;
   if (last["role"] === "user")
-    return { known, input: { id, message: readMessage(last, path) }, run: undefined, answers: [] };
+    return { known, input: { id, message: readMessage(last, path) }, run: undefined, answers: [], editsByOmission };
   if (last["role"] !== "assistant" || id === undefined)
     throw refuse("The last message must be one of the user or an answer with an ID", path);
-  return { known, input: undefined, run: id, answers: listParts(last).flatMap(readAnswer) };
+  return { known, input: undefined, run: id, answers: listParts(last).flatMap(readAnswer), editsByOmission };
 }
 
 function readKnown(message: JsonObject): readonly KnownMessage[] {

@@ -9,8 +9,10 @@ import { openStream } from "../../../log/stream.ts";
 import { LoomError } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
+import { leadReader } from "../../streams/lead-reader.ts";
 import { endUnstarted } from "../../streams/end-unstarted.ts";
 import type { FrameEnd, ReadRequest } from "../../streams/stream-reader.ts";
+import { createNotice, type NoticeCode } from "../chat-notice.ts";
 import { findSession } from "../find-session.ts";
 import { isRunRead, readLastEventId, sendStream } from "../stream-endpoint.ts";
 import { formatStreamId, type SentPart } from "./stream-id.ts";
@@ -36,11 +38,13 @@ export async function sendPart(
   part: SentPart,
   { startIndex = 0, onLeave }: PartOptions = {},
 ): Promise<Response> {
-  const { session, run, key, from } = part;
+  const { session, run, key, from, notice } = part;
   const cursor = readLastEventId(call.request);
   if (cursor !== undefined && (await isRunRead(core, session, run, cursor))) return new Response(null, { status: 204 });
   const count = startIndex < 0 ? await countChunks(core.log, part) : undefined;
-  const skip = count === undefined ? startIndex : Math.max(0, count + startIndex);
+  const first = count === undefined ? startIndex : Math.max(0, count + startIndex);
+  const skip = notice === undefined ? first : Math.max(0, first - 1);
+  const lead = notice === undefined || cursor !== undefined || first > 0 ? [] : [writeNotice(notice)];
   const id = formatStreamId(part);
   const headers = {
     ...STREAM_HEADERS,
@@ -56,8 +60,12 @@ export async function sendPart(
     framing: "sse",
     isCutHard: true,
     headers,
-    adapt: (reader) => endUnstarted(reader, { run, dialect: DIALECT }),
+    adapt: (reader) => leadReader(endUnstarted(reader, { run, dialect: DIALECT }), lead, DIALECT),
   });
+}
+
+function writeNotice(code: NoticeCode): string {
+  return JSON.stringify({ type: "data-loom-notice", data: createNotice(code), transient: true });
 }
 
 /** A stream without a message, for a client that cannot read an empty response. */
@@ -79,12 +87,12 @@ function createEnd({ wait = 0 }: SentPart): FrameEnd {
 
 /** Counts the chunks that a response with this part has so far. */
 async function countChunks(log: Log, part: SentPart): Promise<number> {
-  const { session, run, from } = part;
+  const { session, run, from, notice } = part;
   const info = await log.getRun(session, run);
-  if (info === undefined) return 0;
+  let count = notice === undefined ? 0 : 1;
+  if (info === undefined) return count;
   const endAt = createEnd(part);
   const { lastId = (await findSession(log, session)).lastId } = info;
-  let count = 0;
   for await (const frame of readFrames(
     log,
     session,

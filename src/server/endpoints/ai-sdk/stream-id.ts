@@ -5,6 +5,7 @@
  * An ID gives no permission: what it names is authorized like any other request.
  */
 import { isJsonObject, parseJson } from "../../../protocol/json.ts";
+import { isNoticeCode, type NoticeCode } from "../chat-notice.ts";
 
 /** A part of a run that was sent as one response. */
 export interface SentPart {
@@ -16,13 +17,15 @@ export interface SentPart {
   readonly from?: string | undefined;
   /** The response ends where the run waits for the user, from this record on. Default: at the first such place. */
   readonly wait?: number | undefined;
+  /** What the client has to know about its message. The first chunk says it. */
+  readonly notice?: NoticeCode | undefined;
 }
 
 const PREFIX = "wrun_";
 const MAX_LENGTH = 4096;
 
-export function formatStreamId({ session, run, key, from, wait }: SentPart): string {
-  return PREFIX + Buffer.from(JSON.stringify({ session, run, key, from, wait })).toString("base64url");
+export function formatStreamId({ session, run, key, from, wait, notice }: SentPart): string {
+  return PREFIX + Buffer.from(JSON.stringify({ session, run, key, from, wait, notice })).toString("base64url");
 }
 
 /** Returns undefined for any other text, for example the ID of a chat. */
@@ -30,7 +33,7 @@ export function parseStreamId(id: string): SentPart | undefined {
   if (!id.startsWith(PREFIX) || id.length > MAX_LENGTH) return undefined;
   const part = parseJson(Buffer.from(id.slice(PREFIX.length), "base64url").toString());
   if (!isJsonObject(part)) return undefined;
-  const { session, run, key, from, wait } = part;
+  const { session, run, key, from, wait, notice } = part;
   if (typeof session !== "string" || typeof run !== "string") return undefined;
   return {
     session,
@@ -38,5 +41,6 @@ export function parseStreamId(id: string): SentPart | undefined {
     ...(typeof key === "string" ? { key } : {}),
     ...(typeof from === "string" ? { from } : {}),
     ...(typeof wait === "number" ? { wait } : {}),
+    ...(isNoticeCode(notice) ? { notice } : {}),
   };
 }
