@@ -165,10 +165,7 @@ export interface Command {
 
 /** Options of `submit`. */
 export interface SubmitOptions {
-  /**
-   * If the session has another owner, throws `session_id_taken` with `create`, and `unknown_session` without. Default:
-   * any owner.
-   */
+  /** Throws `unknown_session`, or `session_id_taken` with `create`, if the owner is another. Default: any owner. */
   readonly owner?: string | undefined;
   /**
    * Creates the session if it does not exist. A session without a title gets this one. Default: a missing session

@@ -83,7 +83,7 @@ import {
   leaseHeld,
   LOCAL_OWNER,
   sessionExists,
-  sessionIdTaken,
+  assertSameOwner,
   unknownSession,
 } from "./rules.ts";
 import { readQuery } from "./search-text.ts";
@@ -377,13 +377,11 @@ export class MemoryLog implements Log {
   async submit(command: Command, options: SubmitOptions = {}): Promise<CommandState> {
     assertCommand(command, this.limits);
     assertInterrupt(command, options, this.limits);
-    const { owner, create, interrupt } = options;
+    const [{ sessionId }, { create, interrupt }] = [command, options];
     assertTitle(create?.title);
     assertOwner(create?.owner);
-    const { sessionId } = command;
     const session = create === undefined || this.#sessions.has(sessionId) ? this.#get(sessionId) : undefined;
-    if (session !== undefined && owner !== undefined && owner !== session.owner)
-      throw create === undefined ? unknownSession(sessionId) : sessionIdTaken(sessionId);
+    assertSameOwner(sessionId, options, session?.owner);
     const known = findCommand(session, command);
     const isFirst = known === undefined && interrupt !== undefined && findCommand(session, interrupt) === undefined;
     const added = isFirst ? [interrupt, command] : [command];

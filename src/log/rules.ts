@@ -257,6 +257,16 @@ export function sessionIdTaken(sessionId: string): LoomError {
   });
 }
 
+/** `actual` is the owner of the session; undefined if there is none. */
+export function assertSameOwner(
+  sessionId: string,
+  { owner, create }: { readonly owner?: string | undefined; readonly create?: object | undefined },
+  actual: string | undefined,
+): void {
+  if (owner === undefined || actual === undefined || owner === actual) return;
+  throw create === undefined ? unknownSession(sessionId) : sessionIdTaken(sessionId);
+}
+
 /** Throws unless `ttlMs` is a valid duration of a lease or a grace period. */
 export function assertDuration(ttlMs: number): void {
   if (!Number.isFinite(ttlMs) || ttlMs < 0)

@@ -187,7 +187,7 @@ describe("a stopped answer", () => {
 });
 
 describe.each(Object.entries(TRANSPORTS))("a stale tab with %s", (_name, createTransport) => {
-  it("adds its message to what another tab has added, and is told so", async () => {
+  it("adds its message to what another tab has added, and gets a notice", async () => {
     const { api, log, loadMessages } = await startChatServer([{ text: "One." }, { text: "Two." }, { text: "Three." }]);
     const tab = await renderChat({ id: "c", transport: createDefaultTransport(api) });
     await tab.run(({ sendMessage }) => sendMessage({ text: "1" }));

@@ -44,7 +44,7 @@ describe.each(VERSIONS)("HttpAgent %s", (_version, Agent) => {
     const codes = collectNotices(client);
     const isShown = turn === STALLED ? "TEXT_MESSAGE_CONTENT" : "REASONING_MESSAGE_CONTENT";
     const shown = new Promise((resolve) => {
-      client.subscribe({ onEvent: ({ event }) => void (event.type === isShown && resolve(undefined)) });
+      client.subscribe({ onEvent: ({ event }) => void (String(event.type) === isShown && resolve(undefined)) });
     });
     void say(client, "1").catch(() => undefined);
     await shown;
@@ -55,7 +55,7 @@ describe.each(VERSIONS)("HttpAgent %s", (_version, Agent) => {
     expect(codes).toEqual([]);
   });
 
-  test("waits behind the run that another tab reads, and is told so", async () => {
+  test("waits behind the run that another tab reads, and gets a notice", async () => {
     const gate = Promise.withResolvers<void>();
     const { url, log } = await startAgUiServer([{ text: "First.", until: gate.promise }, { text: "Second." }]);
     const one = new Agent({ url, threadId: "t" });

@@ -3,14 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Transaction } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import type { SessionChanges, SubmitOptions, UpdateSessionOptions } from "../log.ts";
-import {
-  assertRoom,
-  LOCAL_OWNER,
-  type SessionLoad,
-  sessionIdTaken,
-  type SessionRoom,
-  unknownSession,
-} from "../rules.ts";
+import { assertRoom, assertSameOwner, LOCAL_OWNER, type SessionLoad, type SessionRoom } from "../rules.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
 import { countPending, findCommands, insertCommand } from "./command-rows.ts";
 import { writeTexts } from "./index-rows.ts";
@@ -35,8 +28,7 @@ export async function submitCommand(
 ): Promise<CommandRow> {
   const locked = await lockSession(transaction, now, sessionId);
   const found = create === undefined ? assertSession(locked, sessionId) : locked;
-  if (found !== undefined && owner !== undefined && owner !== fromColumn(found.owner))
-    throw create === undefined ? unknownSession(sessionId) : sessionIdTaken(sessionId);
+  assertSameOwner(sessionId, { owner, create }, found && fromColumn(found.owner));
   const known = await findSame(transaction, found, command);
   const isFirst =
     known === undefined && interrupt !== undefined && (await findSame(transaction, found, interrupt)) === undefined;

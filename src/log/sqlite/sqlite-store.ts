@@ -22,8 +22,7 @@ import {
   LOCAL_OWNER,
   type SessionLoad,
   sessionExists,
-  sessionIdTaken,
-  unknownSession,
+  assertSameOwner,
 } from "../rules.ts";
 import { CarriedRows } from "./carried-rows.ts";
 import { CommitJournal } from "./commit-journal.ts";
@@ -439,10 +438,9 @@ export class SqliteStore {
   }
 
   #submit(operation: OperationOf<"submit">): CommandRow {
-    const { sessionId, now, room, owner, create, interrupt } = operation;
+    const { sessionId, now, room, create, interrupt } = operation;
     const found = create === undefined ? this.#heads.get(sessionId) : this.#heads.find(sessionId);
-    if (found !== undefined && owner !== undefined && owner !== found.row.owner)
-      throw create === undefined ? unknownSession(sessionId) : sessionIdTaken(sessionId);
+    assertSameOwner(sessionId, operation, found?.row.owner);
     const known = this.#findCommand(found, operation);
     const isFirst = known === undefined && interrupt !== undefined && this.#findCommand(found, interrupt) === undefined;
     const added = isFirst ? [interrupt, operation] : [operation];

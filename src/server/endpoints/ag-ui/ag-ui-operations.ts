@@ -126,7 +126,7 @@ async function handleRun(core: ServerCore, call: RunCall, agent: string | undefi
   const { caller, body, query, signal } = call;
   const { threadId, runId, messages } = body;
   const isAnswer = (body.resume ?? []).length > 0;
-  // Before the thread is read: a message whose thread ID another owner has is told so.
+  // Before the thread is read: a thread of another owner would be refused as unknown.
   if (!isAnswer) await core.authorize({ caller, action: "runs.start", session: threadId });
   const head = await findHead(core, caller, threadId);
   // A new session has no owner yet, so check the read permission without it.
@@ -138,7 +138,10 @@ async function handleRun(core: ServerCore, call: RunCall, agent: string | undefi
   if (head === undefined && isAnswer) throw unknownSession(threadId);
   const answers = head === undefined ? [] : await listAnswers(core.log, current, body);
   const isTanStack = call.request.headers.has("x-run-id");
-  const send = async (run: AgUiRun, { isFirst = known === undefined, notice }: RunNews = {}): Promise<Response> => {
+  const send = async (
+    run: AgUiRun,
+    { isFirst = known === undefined, notice }: StartedRunNews = {},
+  ): Promise<Response> => {
     const policy = applyPolicy(core, caller, run, query.on_disconnect);
     return sendAgUiRun(core, call, run, { ...query, ...body, policy, isFirst, notice, isTanStack });
   };
@@ -154,7 +157,7 @@ async function handleRun(core: ServerCore, call: RunCall, agent: string | undefi
 }
 
 /** What the client has to know about a run that it started. */
-interface RunNews {
+interface StartedRunNews {
   readonly isFirst?: boolean;
   readonly notice?: NoticeCode | undefined;
 }
@@ -174,7 +177,8 @@ async function startRun(core: ServerCore, call: RunCall, session: string, agent:
 
 /** What the messages of the client have of the live run. The ID of an answer names the record that it starts with. */
 function showRun(messages: AgUiInput["messages"], run: RunInfo): ShownRun {
-  const isOfRun = ({ id }: JsonObject): boolean => Number(/^message-(\d+)$/.exec(String(id))?.[1]) >= run.firstId;
+  const isOfRun = ({ id }: JsonObject): boolean =>
+    Number(/^message-(\d+)$/.exec(typeof id === "string" ? id : "")?.[1]) >= run.firstId;
   const answers = messages.filter((message) => message["role"] === "assistant" && isOfRun(message));
   const isKnown = answers.length > 0 || messages.some(({ id }) => id === nameQuestion(run));
   return { isKnown, hasText: answers.some(({ content }) => typeof content === "string" && content !== "") };

@@ -2,7 +2,7 @@
 import { assertCursorOf, formatCursor, parseCursor } from "../../../log/cursor.ts";
 import { NOTICE, THOUGHT_PREFIX } from "../../../dialects/ag-ui/carried-events.ts";
 import type { StreamFrame } from "../../../log/index.ts";
-import type { JsonObject } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { AgUiInput } from "../../api/shapes.generated.ts";
@@ -46,7 +46,7 @@ export async function sendAgUiRun(
   await assertRunStarts(log, target);
   const legacy = protocolVersion === undefined;
   const instructions = (options.messages ?? []).filter(({ role }) => role === "system" || role === "developer");
-  const newMessage = notice === undefined ? undefined : String(options.messages?.at(-1)?.["id"]);
+  const newMessage = notice === undefined ? undefined : options.messages?.at(-1)?.["id"];
   const client: SnapshotClient = { legacy, isTanStack, instructions, newMessage };
   const pause = answered.length === 0 ? undefined : await findPause(log, target);
   const position = await readStart(core, session, call.request);
@@ -121,7 +121,7 @@ interface SnapshotClient {
   /** Its messages that are not in the log. */
   readonly instructions: readonly JsonObject[];
   /** ID of its new message, if it lacks messages before that one. */
-  readonly newMessage?: string | undefined;
+  readonly newMessage?: Json | undefined;
 }
 
 /** The graph state at a record, if the modes include it. */
