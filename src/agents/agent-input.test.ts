@@ -71,6 +71,7 @@ describe("attachments", () => {
     ["too large", { attachments: [{ data: PNG }, { data: PNG }] }, { code: "blob_too_large" }],
     ["missing", { attachments: [{ path: "/nowhere/notes.md" }] }, { code: "invalid_command" }],
     ["at a private address", { attachments: [{ url: "http://127.0.0.1:9/x" }] }, { code: "url_refused" }],
+    ["not decodable", { attachments: [{ url: "data:image/png;base64,A" }] }, { code: "invalid_command" }],
     ["of an unknown form", { attachments: [{} as never] }, { code: "invalid_command" }],
   ])("are refused if they are %s, and no run starts", async (_, input, error) => {
     const { agent: actor, log } = await createFacadeFixture(done(1), { attachments: { maxBytes: 20 } });

@@ -91,17 +91,16 @@ export class AttachmentLoader {
     const url = "url" in attachment ? URL.parse(attachment.url) : undefined;
     if ("url" in attachment && url?.protocol !== "file:") {
       const fetched = await this.#fetch(String(attachment.url), maxBytes);
-      return { name: basename(url?.pathname ?? "") || undefined, ...fetched, ...dropUndefined({ mediaType, name }) };
+      // The end of a `data:` URL is content, not a name.
+      const last = url?.protocol === "data:" ? "" : basename(url?.pathname ?? "");
+      return { name: last || undefined, ...fetched, ...dropUndefined({ mediaType, name }) };
     }
     const path = "path" in attachment ? attachment.path : fileURLToPath(attachment.url);
     return { bytes: await readFile(path, maxBytes), name: name ?? basename(path), mediaType };
   }
 
   async #fetch(url: string, maxBytes: number): Promise<Pick<LoadedFile, "bytes" | "mediaType">> {
-    if (/^data:/i.test(url)) {
-      const response = await fetch(url);
-      return { bytes: await response.bytes(), mediaType: readType(response.headers.get("content-type") ?? "") };
-    }
+    if (/^data:/i.test(url)) return readDataUrl(url);
     const rules = {
       ...URL_RULES,
       allow: this.#storage.allow ?? [],
@@ -129,6 +128,16 @@ export class AttachmentLoader {
     this.#inMemory.set(blobId, bytes);
     return { blob_id: blobId, ...about };
   }
+}
+
+async function readDataUrl(url: string): Promise<Pick<LoadedFile, "bytes" | "mediaType">> {
+  let response;
+  try {
+    response = await fetch(url);
+  } catch (cause) {
+    throw new LoomError("invalid_command", "The `data:` URL of an attachment cannot be decoded", {}, { cause });
+  }
+  return { bytes: await response.bytes(), mediaType: readType(response.headers.get("content-type") ?? "") };
 }
 
 /** Reads no more than the limit, also from a file that grows. */
