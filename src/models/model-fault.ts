@@ -32,7 +32,7 @@ export const PROVIDER_FAILURES = [
 
 /** Returns the error code of a status that a provider responded with, and what the status means. */
 export function describeStatus(status: number): { readonly code: ErrorCode; readonly meaning: string } {
-  if (status === 401) return { code: "model_unauthorized", meaning: "rejected the API key" };
+  if (status === 401) return { code: "model_unauthorized", meaning: "rejected the API key of the model provider" };
   if (status === 404)
     return { code: "model_not_found", meaning: "was not found; check the model name and the base URL" };
   if (status === 429) return { code: "model_rate_limited", meaning: "has reached its rate limit or quota" };

@@ -8,6 +8,7 @@ import {
   type EventOf,
   type EventType,
   isKnownEvent,
+  type Json,
   type JsonObject,
   type LoomEvent,
   type StampedRecord,
@@ -19,6 +20,7 @@ import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { openaiErrorType, statusOfFailure, toOpenaiErrorCode } from "../openai-error.ts";
 import { formatOpenaiId } from "../openai-id.ts";
 import {
   addPendingCall,
@@ -56,6 +58,8 @@ interface SentCompletion {
   model: string;
   isOpen: boolean;
   finishReason: string | undefined;
+  /** The status with which the model's provider responded to the call that failed last. */
+  providerStatus: Json | undefined;
   usage: { prompt: number; completion: number; total: number } | undefined;
   /** True if the message has text of an attempt that was repeated. */
   isRepeated: boolean;
@@ -105,6 +109,7 @@ function createSentCompletion({ envelope, event }: StampedRecord): SentCompletio
     created: Math.max(0, Math.floor(ts / 1000)),
     isOpen: false,
     finishReason: undefined,
+    providerStatus: undefined,
     usage: undefined,
     isRepeated: false,
     answered: createStreamedAnswer(),
@@ -291,7 +296,14 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   todo_update: extension(),
   image: extension(),
   retrieval_complete: extension(),
-  error: extension("clients stop at the field `error`, so it is sent only if the run does not complete"),
+  error: carried(
+    "loom",
+    (fold, event) => {
+      fold.providerStatus = event.details?.["status"];
+      return [writeExtension(fold, event as unknown as JsonObject)];
+    },
+    { note: "clients stop at the field `error`, so it is sent only if the run does not complete" },
+  ),
   custom: extension(),
   tool_permission: omitted("it belongs to no message"),
   feedback: omitted("it belongs to no message"),
@@ -330,16 +342,16 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       const isFailed = status === "error";
       const error = {
         message: reason ?? (isFailed ? FAILED : CANCELLED),
-        type: isFailed ? "server_error" : "cancelled",
+        type: isFailed ? openaiErrorType(statusOfFailure(code, fold.providerStatus) ?? 500) : "cancelled",
         param: null,
-        code: code ?? null,
+        code: code === undefined ? null : toOpenaiErrorCode(code),
       };
       const loom = dropUndefined({ type: "run_end", status, reason, code });
       return [`${fold.head},"choices":[],"error":${JSON.stringify(error)},"loom":${JSON.stringify(loom)}}`];
     },
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
-      note: "also if the run was cancelled: a `finish_reason` would show the text as complete",
+      note: "also if the run was cancelled: a `finish_reason` would show the text as complete. A failure of the model's provider has the type and code of the API",
       roundTrip: ({ status, reason, code }) =>
         dropUndefined({
           type: "run_end",

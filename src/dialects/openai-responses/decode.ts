@@ -13,7 +13,7 @@ import { parseOpenaiId } from "../openai-id.ts";
 import { MAX_REPLY_CHARACTERS } from "../reply-text.ts";
 import { findOpenaiResponsesFrameForm } from "./frames.generated.ts";
 import { ItemReader, OPENAI_RESPONSES } from "./item-reader.ts";
-import { FAILED, isRepeatedEvent, SERVER_ERROR } from "./output-items.ts";
+import { FAILED, isRepeatedEvent, readErrorCode } from "./output-items.ts";
 import { OPENAI_RESPONSES_RULE_INFO } from "./rules.generated.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_RESPONSES_RULE_INFO);
@@ -151,11 +151,7 @@ function createOpenaiResponsesDecoder(): Decoder {
 
   function fail(error: JsonObject, response: JsonObject): AnyEvent[] {
     const { message, code } = error;
-    return end(
-      "error",
-      { reason: readText(message) ?? FAILED, code: code === SERVER_ERROR ? null : (code ?? null) },
-      response,
-    );
+    return end("error", { reason: readText(message) ?? FAILED, code: readErrorCode(code) ?? null }, response);
   }
 
   function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {

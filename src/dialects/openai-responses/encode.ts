@@ -19,6 +19,7 @@ import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { readText } from "../frame-traits.ts";
 import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { toOpenaiErrorCode } from "../openai-error.ts";
 import {
   addPendingCall,
   isClientCall,
@@ -27,7 +28,7 @@ import {
   removeWaitingCall,
 } from "../waiting-calls.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
-import { FAILED, readArguments, SERVER_ERROR } from "./output-items.ts";
+import { FAILED, readArguments, readErrorCode, SERVER_ERROR } from "./output-items.ts";
 import { pauseResponse, requestApproval, requestResult, resumeCall } from "./pause-response.ts";
 import {
   addArguments,
@@ -279,20 +280,19 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       if (status === "completed") return NO_FRAMES;
       if (status === "error")
         return endResponse(fold, "failed", {
-          error: { code: code ?? SERVER_ERROR, message: readText(reason) ?? FAILED },
+          error: { code: toOpenaiErrorCode(code ?? SERVER_ERROR), message: readText(reason) ?? FAILED },
         });
       return endResponse(fold, "cancelled", {}, dropUndefined({ reason, code }));
     },
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
-      note: "`response.incomplete` with the status `cancelled` if the run was cancelled",
+      note: "`response.incomplete` with the status `cancelled` if the run was cancelled. The code `model_rate_limited` is `rate_limit_exceeded` there",
       roundTrip: ({ status, reason, code }) =>
         dropUndefined({
           type: "run_end",
           status,
           reason: status === "completed" ? undefined : (readText(reason) ?? (status === "error" ? FAILED : undefined)),
-          code:
-            status === "completed" || code === "" || (status === "error" && code === SERVER_ERROR) ? undefined : code,
+          code: status === "completed" || code === "" ? undefined : status === "error" ? readErrorCode(code) : code,
         }) as unknown as LoomEvent,
     },
   ),

@@ -3,11 +3,17 @@
  * and the adapter for OpenAI streams both use it.
  */
 import { type Json, type JsonObject, parseObject, toJsonObject } from "../../protocol/json.ts";
+import { fromOpenaiErrorCode } from "../openai-error.ts";
 
 /** Reason of a failed response that has none. */
 export const FAILED = "The run failed";
 /** Error code of a failure without one. */
 export const SERVER_ERROR = "server_error";
+
+/** Returns the code of a run whose response failed with this code. */
+export function readErrorCode(code: Json | undefined): string | undefined {
+  return typeof code !== "string" || code === SERVER_ERROR ? undefined : fromOpenaiErrorCode(code);
+}
 
 /** Events whose content arrives in other events too. */
 const REPEATED = new RegExp(

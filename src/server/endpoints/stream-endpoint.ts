@@ -47,8 +47,8 @@ export function readLastEventId(request: Request): string | undefined {
 }
 
 interface SendStreamOptions extends Pick<StreamResponseOptions, "framing" | "isCutHard" | "headers"> {
-  /** Changes what the client receives. Default: the frames as they are. */
-  readonly adapt?: (reader: StreamReader) => StreamReader;
+  /** Changes what the client receives. Default: the frames as they are. A rejection becomes an error response. */
+  readonly adapt?: (reader: StreamReader) => StreamReader | Promise<StreamReader>;
 }
 
 /**
@@ -68,7 +68,7 @@ export async function sendStream(
   // The client has disconnected.
   if (reader === undefined) return new Response(null, { status: 499 });
   const { heartbeatMs, maxOutboundBytes } = core.limits;
-  return streamResponse(adapt(reader), { ...options, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
+  return streamResponse(await adapt(reader), { ...options, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
 }
 
 /** A run that a request started. */

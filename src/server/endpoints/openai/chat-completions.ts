@@ -19,6 +19,7 @@ import {
   authorizeRun,
   endAtLast,
   locatePart,
+  nameRun,
   type PartFormat,
   readFormat,
   type RunPart,
@@ -61,7 +62,7 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
     const part = (await continueRun(core, call, input)) ?? (await startRun(core, call, input, output_schema));
     if (stream) {
       const mapFrames = createFrameMap(stream_options?.["include_usage"] === true);
-      return sendPart(core, call, part, FORMAT, { policy: query.on_disconnect, mapFrames });
+      return sendPart(core, call, part, FORMAT, { policy: query.on_disconnect, mapFrames, isAwaited: true });
     }
     const fold = new CompletionFold();
     const request = { ...(await locatePart(core, part, FORMAT)), follow: true };
@@ -70,7 +71,7 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
       fold.add(text);
       return isLastChunk(text);
     });
-    return isRead ? Response.json(fold.finish()) : answerLeft();
+    return isRead ? Response.json(fold.finish(nameRun(part))) : answerLeft();
   },
 });
 

@@ -1,9 +1,8 @@
 /** Folds the chunks of a Chat Completions message into the message, for clients that do not stream. */
-import { ERROR_CODES, type ErrorCode, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
 import { parseObject, toJsonObject } from "../../../protocol/json.ts";
 import type { OpenaiChatAnswer } from "../../api/shapes.generated.ts";
-
-const FAILED = "The run failed";
+import { readError, refuseFailure } from "./run-failure.ts";
 
 export class CompletionFold {
   #head: JsonObject = {};
@@ -15,9 +14,12 @@ export class CompletionFold {
   #finishReason: Json = null;
   #usage: JsonObject | undefined;
   #error: JsonObject | undefined;
+  /** The last event `error`. */
+  #noted: JsonObject = {};
 
   add(text: string): void {
     const chunk = parseObject(text) ?? {};
+    this.#noted = readError(chunk) ?? this.#noted;
     if (chunk["error"] != null) this.#error = toJsonObject(chunk["error"]);
     this.#head = chunk;
     const { type, reply } = toJsonObject(chunk["loom"]);
@@ -35,9 +37,9 @@ export class CompletionFold {
     if (finish_reason != null) this.#finishReason = finish_reason;
   }
 
-  /** Throws the error of a run that failed or was cancelled. */
-  finish(): OpenaiChatAnswer {
-    if (this.#error !== undefined) throw toLoomError(this.#error);
+  /** Throws the error of a run that failed or was cancelled. It has the headers. */
+  finish(headers: { readonly [name: string]: string }): OpenaiChatAnswer {
+    if (this.#error !== undefined) throw refuseFailure(this.#error, this.#noted, headers);
     const { id, created, model } = this.#head as unknown as OpenaiChatAnswer;
     const text = this.#reply ?? this.#content;
     const message = {
@@ -56,10 +58,4 @@ export class CompletionFold {
       ...(this.#usage === undefined ? {} : { usage: this.#usage }),
     };
   }
-}
-
-/** The log may contain error codes of another version. */
-function toLoomError({ type, code, message }: JsonObject): LoomError {
-  const known = typeof code === "string" && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : "model_failed";
-  return new LoomError(type === "cancelled" ? "cancelled" : known, typeof message === "string" ? message : FAILED);
 }

@@ -17,6 +17,7 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { DisconnectOptions, StartRun } from "../../api/shapes.generated.ts";
 import { actionOf } from "../../commands/action-of.ts";
 import { endUnstarted } from "../../streams/end-unstarted.ts";
+import { holdReader } from "../../streams/hold-reader.ts";
 import { type MapFrames, mapReader } from "../../streams/map-reader.ts";
 import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { collectStream } from "../collect-stream.ts";
@@ -25,6 +26,7 @@ import { applyPolicy } from "../disconnect-policy.ts";
 import { findSession } from "../find-session.ts";
 import { type OpenaiAnswer, type OpenaiInput, type OpenaiMessage, refuse } from "./read-openai-input.ts";
 import { startFromBody } from "../runs.ts";
+import { watchOpening } from "./run-failure.ts";
 import { sendStream } from "../stream-endpoint.ts";
 
 export type OpenaiCall = Pick<ApiCall<"Empty", "Empty">, "caller" | "signal" | "upload">;
@@ -217,16 +219,34 @@ export async function locatePart(
   return { dialect, run, ...(key === undefined ? {} : { command: key }), ...start };
 }
 
+/** Headers that name the session and the run. */
+export function nameRun({ session, run }: RunPart): { readonly [name: string]: string } {
+  return { "loom-session": encodeURIComponent(session), "loom-run": encodeURIComponent(run) };
+}
+
+interface SendPartOptions {
+  readonly policy: DisconnectOptions["on_disconnect"];
+  readonly mapFrames: MapFrames;
+  /** True: wait for the first answer of the model, so that a refusal of its provider is the status of the response. */
+  readonly isAwaited: boolean;
+}
+
+/**
+ * Maximum wait for the first answer of the model. A provider refuses sooner, and a client that waits for a slow model
+ * should learn the ID of its response.
+ */
+const MAX_WAIT_MS = 10_000;
+
 /** Sends a part as server-sent events, up to its last frame. */
 export async function sendPart(
   core: ServerCore,
   call: OpenaiCall & Pick<ApiCall<"Empty", "Empty">, "node">,
   part: RunPart,
   format: PartFormat,
-  { policy, mapFrames }: { readonly policy: DisconnectOptions["on_disconnect"]; readonly mapFrames: MapFrames },
+  { policy, mapFrames, isAwaited }: SendPartOptions,
 ): Promise<Response> {
   const { session, run } = part;
-  const headers = { "loom-session": encodeURIComponent(session), "loom-run": encodeURIComponent(run) };
+  const headers = nameRun(part);
   const request = { ...(await locatePart(core, part, format)), follow: true };
   return sendStream(
     core,
@@ -237,7 +257,10 @@ export async function sendPart(
       framing: "sse",
       isCutHard: true,
       headers,
-      adapt: (reader) => mapReader(endUnstarted(reader, { run, ...format }), mapFrames),
+      adapt(reader) {
+        const mapped = mapReader(endUnstarted(reader, { run, ...format }), mapFrames);
+        return isAwaited ? holdReader(mapped, { isDecided: watchOpening(headers), maxMs: MAX_WAIT_MS }) : mapped;
+      },
     },
   );
 }

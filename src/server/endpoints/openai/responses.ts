@@ -26,12 +26,14 @@ import {
   answerLeft,
   endAtLast,
   locatePart,
+  nameRun,
   type OpenaiCall,
   type RunPart,
   sendPart,
   unknownResponse,
 } from "./openai-run.ts";
 import { refuse } from "./read-openai-input.ts";
+import { watchOpening } from "./run-failure.ts";
 import { readResponseId, RESPONSES_FORMAT, startResponse } from "./start-response.ts";
 
 const ID = { response: "Id of the response" };
@@ -57,9 +59,12 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
     const { stream = false, background = false } = call.body;
     const { on_disconnect: policy } = call.query;
     const part = await startResponse(core, { ...call, key: readIdempotencyKey(call.request) });
-    if (stream) return sendPart(core, call, part, RESPONSES_FORMAT, { policy, mapFrames: endAtLast(RESPONSES_FORMAT) });
+    const isAwaited = !background;
+    const mapFrames = endAtLast(RESPONSES_FORMAT);
+    if (stream) return sendPart(core, call, part, RESPONSES_FORMAT, { policy, mapFrames, isAwaited });
     const left = applyPolicy(core, call.caller, part, policy);
-    const response = await readPart(core, call, part, { follow: !background, ...left });
+    const isDecided = isAwaited ? watchOpening(nameRun(part)) : undefined;
+    const response = await readPart(core, call, part, { follow: isAwaited, isDecided, ...left });
     return response === undefined ? answerLeft() : Response.json(response);
   },
 });
@@ -71,19 +76,28 @@ async function openResponse(core: ServerCore, { caller }: OpenaiCall, id: string
   return part;
 }
 
+interface ReadPartOptions {
+  readonly follow: boolean;
+  readonly onLeave?: (() => void) | undefined;
+  /** Called with the events until it returns true. What it throws refuses the request. */
+  readonly isDecided?: ((text: string) => boolean) | undefined;
+}
+
 /** Reads a response as far as it has come, or to its end. Returns undefined if the client disconnected. */
 async function readPart(
   core: ServerCore,
   call: OpenaiCall,
   part: RunPart,
-  options: { readonly follow: boolean; readonly onLeave?: (() => void) | undefined },
+  { isDecided = () => true, ...options }: ReadPartOptions,
 ): Promise<OpenaiResponse | undefined> {
   const { session, run, after } = part;
   const id = formatOpenaiId("response", { session, run, after });
   if (!options.follow && (await core.log.getRun(session, run)) === undefined) return readQueued(core, part, id);
   const fold = new ResponseFold();
+  let hasDecided = false;
   const request = { ...(await locatePart(core, part, RESPONSES_FORMAT)), ...options };
   const isRead = await collectStream(core, call, session, request, (text) => {
+    hasDecided ||= isDecided(text);
     fold.add(text);
     return isLastResponseEvent(text);
   });
@@ -134,7 +148,11 @@ const getResponse = defineOperation<"OpenaiReadResponse">({
       const isStarted = (await core.log.getRun(part.session, part.run)) !== undefined;
       // With the command, the stream ends if the run is cancelled before it starts.
       const started = isStarted ? part : { ...part, key: (await findQueued(core, part, id)).commandId };
-      return sendPart(core, call, started, RESPONSES_FORMAT, { policy: undefined, mapFrames: skipFrames(first) });
+      return sendPart(core, call, started, RESPONSES_FORMAT, {
+        policy: undefined,
+        mapFrames: skipFrames(first),
+        isAwaited: false,
+      });
     }
     const response = await readPart(core, call, part, { follow: false });
     return response === undefined ? answerLeft() : Response.json(response);
