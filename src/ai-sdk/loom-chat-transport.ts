@@ -234,9 +234,20 @@ class RequestRefusal extends Error {
   }
 
   static async read(response: Response): Promise<RequestRefusal> {
-    const problem = (await response.json().catch(() => undefined)) as { readonly detail?: unknown } | undefined;
-    const detail = typeof problem?.detail === "string" ? problem.detail : `The server answered ${response.status}`;
-    return new RequestRefusal(response.status, detail);
+    const type = response.headers.get("content-type") ?? "";
+    const text = await response.text().catch(() => "");
+    const said = type.startsWith("text/plain") ? text : type.includes("json") ? readDetail(text) : "";
+    return new RequestRefusal(response.status, said === "" ? `The server answered ${response.status}` : said);
+  }
+}
+
+/** The sentence of a problem document, which the server sends if the headers accept JSON. */
+function readDetail(text: string): string {
+  try {
+    const { detail } = JSON.parse(text) as { readonly detail?: unknown };
+    return typeof detail === "string" ? detail : "";
+  } catch {
+    return "";
   }
 }
 

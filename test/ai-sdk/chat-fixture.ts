@@ -13,7 +13,7 @@ import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
-import { startLoomServer } from "../../src/server/loom-server.ts";
+import { type LoomServerOptions, startLoomServer } from "../../src/server/loom-server.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { createTools } from "../agents/counted-tools.ts";
 
@@ -25,18 +25,20 @@ interface ChatServerOptions {
   readonly log?: Log;
   /** More tools of the agent. */
   readonly moreTools?: readonly Tool[];
+  /** Default: no authentication. */
+  readonly auth?: LoomServerOptions["auth"];
 }
 
 /** Starts a server. `script` is that of its agent. */
 export async function startChatServer(
   script: Script,
-  { hosts = [], log = new MemoryLog(), moreTools = [] }: ChatServerOptions = {},
+  { hosts = [], log = new MemoryLog(), moreTools = [], auth }: ChatServerOptions = {},
 ) {
   const { tools, ran } = createTools();
   const model = new ScriptedModel(script, { chunk: 4 });
   const agents = { main: agent({ model, tools: [...tools, ...moreTools] }) };
   const blobs = createMemoryBlobStore(SERVER_LIMITS);
-  const server = await startLoomServer({ log, agents, blobs, port: 0, hosts });
+  const server = await startLoomServer({ log, agents, blobs, port: 0, hosts, ...(auth && { auth }) });
   onTestFinished(() => server.close({ graceMs: 0 }));
   const api = `${server.url}/api/chat`;
   const loadMessages = async (chat: string): Promise<UIMessage[]> =>

@@ -5,7 +5,8 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
-import { beforeEach, describe, expect, it, type Mock, vi } from "vitest";
+import { beforeEach, describe, expect, it, type Mock, onTestFinished, vi } from "vitest";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import {
   createDefaultTransport,
   renderChat,
@@ -208,6 +209,30 @@ describe.each(Object.entries(TRANSPORTS))("a stale tab with %s", (_name, createT
     expect(await log.listRuns(session.sessionId)).toHaveLength(3);
     expect(await log.listBranches("c", {})).toHaveLength(1);
     expect((await loadMessages("c")).map(textOf)).toEqual(["1", "One.", "2", "Two.", "3", "Three."]);
+
+describe.each(Object.entries(TRANSPORTS))("errors of useChat with %s", (name, createTransport) => {
+  // This transport puts its own words before the text of the server.
+  const prefixed = (status: number, text: string) =>
+    name === "WorkflowChatTransport" ? `Failed to fetch chat: ${status} ${text}` : text;
+
+  it("are sentences of the server", async () => {
+    const { api } = await startChatServer([]);
+    const { run, chat } = await renderChat({ id: "c", transport: createTransport(api) });
+    await run(({ sendMessage }) => sendMessage({ text: "Hi" }, { body: { agent: "other" } }), "error");
+    expect(chat().error?.message).toBe(prefixed(404, 'Unknown agent "other"; choose one of: main'));
+    await run(({ sendMessage }) => sendMessage({ text: "Hi" }, { body: { id: "x".repeat(300) } }), "error");
+    expect(chat().error?.message).toMatch(/^[^{}]+$/);
+  });
+
+  it("are sentences also if the server refuses the request before it reads it", async () => {
+    const credentials = openCredentials(":memory:");
+    onTestFinished(() => credentials.close());
+    const { api } = await startChatServer([], { auth: { credentials } });
+    const { run, chat } = await renderChat({ id: "c", transport: createTransport(api) });
+    await run(({ sendMessage }) => sendMessage({ text: "Hi" }), "error");
+    expect(chat().error?.message).toMatch(/^(?:Failed to fetch chat: 401 )?[A-Z][^{}]+$/);
+    const asked = await fetch(api, { method: "POST", headers: { accept: "application/json" } });
+    expect(await asked.json()).toMatchObject({ code: "unauthorized" });
   });
 });
 

@@ -176,7 +176,11 @@ export async function createAuthServerFixture({
     },
     async ask(method: string, path: string, auth: RequestAuth, body?: JsonObject): Promise<Response> {
       const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-      const headers = { ...auth.headers, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+      const headers = {
+        accept: "application/problem+json, */*",
+        ...auth.headers,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      };
       return fetch(`${server.url}${path}`, { method, headers, ...sent });
     },
   };

@@ -34,7 +34,8 @@ const SANDBOXED: AttackPage = [SAME_SITE_HOST, "/sandboxed"];
 const NO_REFERRER: AttackPage = [SAME_SITE_HOST, "/no-referrer"];
 const PAGES = [OTHER_SITE, SAME_SITE, SANDBOXED, NO_REFERRER];
 /** A refused page may read the refusal. */
-const REFUSED = /^(?:read 403 \{"type":"urn:loom:problem:forbidden","title":"[^"]*","status":403,.*)?$/;
+const REFUSED =
+  /^(?:read 403 (?:\{"type":"urn:loom:problem:forbidden","title":"[^"]*","status":403,.*|This host name is not allowed.*))?$/;
 const ALL_HOSTS: readonly AttackPage[] = EVIL_HOSTS.map((site) => [site, "/"]);
 
 describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)", () => {

@@ -67,6 +67,7 @@ async function mount(auth: Partial<AuthOptions> = {}, options: { readonly onErro
     fetch(`${own}/agents${path}`, {
       method: method ?? (body === undefined ? "GET" : "POST"),
       headers: {
+        accept: "application/problem+json, */*",
         ...(origin === null ? {} : { origin }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,

@@ -72,6 +72,7 @@ export async function createOwnersFixture(options: Partial<LoomServerOptions> = 
       method,
       headers: {
         "x-request-id": "the-same",
+        accept: "application/problem+json, */*",
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...asked.headers,

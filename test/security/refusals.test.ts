@@ -56,7 +56,7 @@ describe("an internal error", () => {
         const to = path.replaceAll(/\{(\w+)\}/g, "x");
         await attempt(`${method} ${path}`, async () => {
           const sent = body === undefined ? {} : { body: JSON.stringify(BODIES[path] ?? {}) };
-          const headers = { "content-type": "application/json" };
+          const headers = { accept: "application/problem+json, */*", "content-type": "application/json" };
           const response = await fetch(`http://127.0.0.1:${port}${to}`, { method, headers, ...sent });
           const text = await response.text();
           const all = text + JSON.stringify([...response.headers]);

@@ -38,6 +38,7 @@ async function createFixture() {
   const ask = (path: string, init: RequestInit & { readonly bearer?: string } = {}): Promise<Response> => {
     const { bearer, ...rest } = init;
     const headers = new Headers(rest.headers);
+    headers.set("accept", "application/problem+json, */*");
     if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`);
     return fetch(`${server.url}${path}`, { ...rest, headers });
   };

@@ -15,6 +15,7 @@ import {
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
 import { OPENAI_PREFIX, addOpenaiError } from "../api/openai-error.ts";
+import { showsErrorBody, toPlainError } from "../api/plain-error.ts";
 import { answerError } from "../api/refuse-request.ts";
 import { stripBase } from "./strip-base.ts";
 
@@ -59,9 +60,12 @@ export async function answerRequest(pipeline: RequestPipeline, request: Request,
 }
 
 /** Some clients expect errors in another form. */
-async function adaptError({ core }: RequestPipeline, { url }: Request, response: Response): Promise<Response> {
-  const isOpenai = new URL(url).pathname.startsWith(`${core.basePath}${OPENAI_PREFIX}`);
-  return response.status >= 400 && isOpenai ? addOpenaiError(response) : response;
+async function adaptError({ core }: RequestPipeline, request: Request, response: Response): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  if (response.status < 400 || !pathname.startsWith(core.basePath)) return response;
+  const path = pathname.slice(core.basePath.length);
+  if (path.startsWith(OPENAI_PREFIX)) return addOpenaiError(response);
+  return showsErrorBody(path, request) ? toPlainError(response) : response;
 }
 
 function readInfoOf(
