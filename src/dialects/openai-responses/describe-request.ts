@@ -29,7 +29,9 @@ export type DescribedRun = Partial<
  * also has instructions from the messages of the request.
  */
 export function noteRequest(request: NotedRequest, hasOthers: boolean): JsonObject | undefined {
-  const { metadata, previous_response_id, conversation, instructions = "", text, tools = [], tool_choice } = request;
+  const { metadata, previous_response_id, conversation, instructions = "", text, tool_choice } = request;
+  // In the order of the tools that the client carries out.
+  const tools = (request.tools ?? []).filter(({ type }) => type === "function");
   const { schema: _schema, ...format } = toJsonObject(text?.["format"]);
   const noted = dropUndefined({
     metadata,

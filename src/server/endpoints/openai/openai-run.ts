@@ -5,6 +5,7 @@
 import { hash } from "node:crypto";
 import type { DialectName } from "../../../dialects/index.ts";
 import type { OpenaiReference } from "../../../dialects/openai-id.ts";
+import { SERVER_LABEL } from "../../../dialects/openai-responses/sent-response.ts";
 import { formatCursor, parseCursor } from "../../../log/cursor.ts";
 import { isLoomError, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
 import { isJsonObject, toJsonObject } from "../../../protocol/json.ts";
@@ -108,18 +109,31 @@ function readTools(tools: readonly JsonObject[] = [], choice: Json = "auto"): No
   if (choice === "none") return [];
   if (choice !== "auto")
     throw refuse("The agent decides which tools it uses; `tool_choice` must be `auto` or `none`", "tool_choice");
-  return tools.map((tool, index) => {
+  return tools.flatMap((tool, index) => {
+    if (isServerTools(tool, `tools[${index}]`)) return [];
     if (tool["type"] !== "function")
       throw refuse("Only tools with the type `function` can be used; the agent has its own", `tools[${index}].type`);
     // Chat Completions nests the fields in `function`.
     const { name, description, parameters } = { ...tool, ...toJsonObject(tool["function"]) };
     if (typeof name !== "string") throw refuse("A function needs a name", `tools[${index}]`);
-    return {
-      name,
-      ...(typeof description === "string" ? { description } : {}),
-      ...(parameters == null ? {} : { input_schema: toJsonObject(parameters) }),
-    };
+    const about = typeof description === "string" ? { description } : {};
+    return [{ name, ...about, ...(parameters == null ? {} : { input_schema: toJsonObject(parameters) }) }];
   });
+}
+
+/**
+ * True for a hosted MCP server that stands for the tools of the agent, as clients declare it that check where an approval
+ * comes from.
+ */
+function isServerTools({ type, server_label: label, allowed_tools = null }: JsonObject, path: string): boolean {
+  if (type !== "mcp") return false;
+  if (label !== SERVER_LABEL)
+    throw refuse(
+      `The tools of the agent have the label \`${SERVER_LABEL}\`; it has no other servers`,
+      `${path}.server_label`,
+    );
+  if (allowed_tools !== null) throw refuse("The agent decides which of its tools it uses", `${path}.allowed_tools`);
+  return true;
 }
 
 /**
