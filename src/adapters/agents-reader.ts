@@ -78,6 +78,8 @@ export class AgentsReader {
     this.#addGuardrails(result);
     const { interruptions } = result;
     for (const callId of this.#nested) {
+      // A call of a state that the program has stored is not nested.
+      if (!this.#answers.isCalled(callId)) continue;
       const isError = this.#rejected.delete(callId);
       const given = isError ? { isError, code: "tool_rejected" } : {};
       this.#answers.endCall(callId, isError ? "The call was rejected" : NESTED, given);
@@ -99,6 +101,11 @@ export class AgentsReader {
     }
     if (name === "ModelBehaviorError" && this.#answers.isOpen) return createCut(error);
     return describeFailure(error);
+  }
+
+  /** The SDK runs a call that was approved. It does not report that. */
+  start({ callId, name }: AgentsCall): void {
+    this.#answers.add({ type: "tool_start", call_id: callId, name });
   }
 
   markRejected(callId: string): void {

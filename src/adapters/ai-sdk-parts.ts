@@ -83,6 +83,11 @@ export class AISDKParts {
     return this.#chunks.read(request).filter(({ type }) => type !== "tool_call");
   }
 
+  /** Returns the start of an approved call, which the framework runs without saying so. */
+  start(call_id: string, name: string): readonly SourceEvent[] {
+    return this.#place([{ type: "tool_start", call_id, name }]);
+  }
+
   /** The event of a piece of text: the short way for what most parts are. */
   createText(content: string): SourceEvent {
     const node = this.#node;

@@ -90,6 +90,7 @@ class ForeignStrategy implements AgentStrategy {
     const { attempt } = run.work;
     // Calls that an earlier process handed to the client. With their results, they are part of the conversation.
     for (const { callId = "" } of run.work.calls) await run.recallClient(callId);
+    await waitForAnswers(run);
     const context = {
       ...createSourceContext(run),
       attempt,
@@ -128,4 +129,14 @@ class ForeignStrategy implements AgentStrategy {
   forget(): void {
     // Nothing is kept between runs.
   }
+}
+
+/**
+ * Waits for the answers to what an earlier process asked. The framework starts with them: if it asked first, each process
+ * would call the model again.
+ */
+async function waitForAnswers(run: AgentRun): Promise<void> {
+  for (const { callId, name, state, approvalArguments } of run.work.calls)
+    if (state === "waiting" && callId !== undefined && name !== undefined && approvalArguments !== undefined)
+      await run.requestApproval({ callId, name, arguments: approvalArguments });
 }

@@ -77,11 +77,15 @@ class AISDKSource implements ForeignSource {
     if (typeof this.#input !== "function") return undefined;
     if (this.#asked.length === 0 && !hasMessages(this.#output)) return undefined;
     return (answers, context, results) => ({
-      [Symbol.asyncIterator]: () =>
-        new PartIterator(async () => {
+      [Symbol.asyncIterator]: () => {
+        const approved = answers.filter(({ decision }) => decision === "approved");
+        const starts = approved.flatMap(({ callId, name }) => this.#parts.start(callId, name));
+        const open = async (): Promise<AsyncIterator<unknown>> => {
           await this.#addAnswers(answers, results);
           return this.#open(context);
-        }, this.#parts),
+        };
+        return new PartIterator(open, this.#parts, starts);
+      },
     });
   }
 
@@ -119,18 +123,22 @@ class AISDKSource implements ForeignSource {
   }
 }
 
+const NOTHING: readonly SourceItem[] = [];
+
 /** Reads parts one by one, and returns their events. Written out, because a generator costs twice as much per piece. */
 class PartIterator implements AsyncIterator<SourceItem> {
   readonly #open: () => Promise<AsyncIterator<unknown>>;
   readonly #parts: AISDKParts;
   #iterator: AsyncIterator<unknown> | undefined;
-  #waiting: readonly SourceItem[] = [];
+  #waiting: readonly SourceItem[];
   #at = 0;
   #isOver = false;
 
-  constructor(open: () => Promise<AsyncIterator<unknown>>, parts: AISDKParts) {
+  /** `first` comes before the events of the stream, which is opened afterwards. */
+  constructor(open: () => Promise<AsyncIterator<unknown>>, parts: AISDKParts, first = NOTHING) {
     this.#open = open;
     this.#parts = parts;
+    this.#waiting = first;
   }
 
   async next(): Promise<IteratorResult<SourceItem>> {
@@ -162,8 +170,6 @@ class PartIterator implements AsyncIterator<SourceItem> {
     return { done: true, value: undefined };
   }
 }
-
-const NOTHING: readonly SourceItem[] = [];
 
 function readStream(stream: unknown): AsyncIterator<unknown> {
   const { getReader, [Symbol.asyncIterator]: iterate } = Object(stream) as Partial<ReadableStream<unknown>>;

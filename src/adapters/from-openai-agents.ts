@@ -44,9 +44,11 @@ export type OpenAIAgentsInput =
 export function fromOpenAIAgents(input: OpenAIAgentsInput): ForeignSource {
   const reader = new AgentsReader();
   let result: OpenAIAgentsResult | undefined;
-  const read = async function* (opened: unknown, signal: AbortSignal): AsyncGenerator<SourceEvent> {
+  const read = async function* (open: () => unknown, signal: AbortSignal): AsyncGenerator<SourceEvent> {
     try {
-      result = checkResult(await opened);
+      // Calls that start are written before the SDK runs them.
+      yield* reader.drain();
+      result = checkResult(await open());
       yield* readResult(result, reader, signal);
     } catch (error) {
       const failure = reader.fail(error, result);
@@ -57,25 +59,17 @@ export function fromOpenAIAgents(input: OpenAIAgentsInput): ForeignSource {
   if (typeof input !== "function") {
     // The rejection is handled when the source starts.
     void Promise.resolve(input).then(undefined, () => undefined);
-    return { framework: "openai-agents", start: ({ signal }) => read(input, signal) };
+    return { framework: "openai-agents", start: ({ signal }) => read(() => input, signal) };
   }
   return {
     framework: "openai-agents",
-    start: (context) => read(startRun(input, context), context.signal),
+    start: (context) => read(() => input(context), context.signal),
     resume: (answers, context) => {
       const { state } = result as OpenAIAgentsResult;
       answerAll(result as OpenAIAgentsResult, answers, reader);
-      return read(startRun(input, { ...context, state }), context.signal);
+      return read(() => input({ ...context, state }), context.signal);
     },
   };
-}
-
-/** A function that throws rejects instead. */
-async function startRun(
-  start: (context: OpenAIAgentsContext) => OpenAIAgentsResult | PromiseLike<OpenAIAgentsResult>,
-  context: OpenAIAgentsContext,
-): Promise<OpenAIAgentsResult> {
-  return start(context);
 }
 
 async function* readResult(
@@ -121,8 +115,10 @@ function answerAll(
     const asked = AgentsReader.readCall(item);
     const answer = answers.find(({ callId }) => callId === asked.callId);
     const message = explainRejection(answer, asked.input);
-    if (answer?.decision === "approved" && message === undefined) answerable.approve(item);
-    else {
+    if (answer?.decision === "approved" && message === undefined) {
+      reader.start(asked);
+      answerable.approve(item);
+    } else {
       reader.markRejected(asked.callId);
       answerable.reject(item, message === undefined ? {} : { message });
     }

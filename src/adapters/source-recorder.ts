@@ -11,9 +11,17 @@ import type { AgentRun } from "../agents/agent-run.ts";
 import type { FinishOptions, NodeRun } from "../engine/index.ts";
 import { type AnyEvent, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
 import { keepFields } from "../protocol/json.ts";
-import type { NodeExitEvent, ToolApprovalEvent, ToolEndEvent, ToolStartEvent } from "../protocol/events.generated.ts";
+import type {
+  NodeExitEvent,
+  ToolApprovalEvent,
+  ToolCallChunkEvent,
+  ToolCallEvent,
+  ToolEndEvent,
+  ToolStartEvent,
+} from "../protocol/events.generated.ts";
 import { limitTimer, MAX_TIMER_MS } from "../protocol/limit-timer.ts";
 import { acceptInteger, acceptNumberAbove, type OptionTable } from "../protocol/read-options.ts";
+import { AskedCalls } from "./asked-calls.ts";
 import {
   assertIterable,
   assertSource,
@@ -51,6 +59,7 @@ const BEGINS_CALL: ReadonlySet<string> = new Set(["tool_call_chunk", "tool_call"
 const OUTSIDE: ReadonlySet<string> = new Set(["custom", "foreign", "values"]);
 /** Events that only a call that has started can have. */
 const NEEDS_START: ReadonlySet<string> = new Set(["tool_output", "tool_progress", "tool_end"]);
+const NOT_REPEATED = "The agent was started again and did not make this call again; the call was not run";
 const NO_ANSWERS = "The framework cannot receive the answer to an approval here; the call was not run";
 
 /**
@@ -110,6 +119,7 @@ class SourceRecorder {
   readonly #nodes = new Map<string | undefined, NodeRun>();
   /** Open calls, by the ID that the source gave them. */
   readonly #calls = new Map<string, OpenCall>();
+  readonly #asked: AskedCalls;
   #approvals: Promise<SourceAnswer>[] = [];
   /** Calls that the client carries out. */
   #results: Promise<SourceResult>[] = [];
@@ -119,6 +129,7 @@ class SourceRecorder {
     this.#source = source;
     this.#options = options;
     this.#context = createSourceContext(run);
+    this.#asked = new AskedCalls(run.work);
   }
 
   async read(): Promise<void> {
@@ -130,6 +141,7 @@ class SourceRecorder {
       if (this.#source.resume !== undefined)
         await this.#readItems(this.#source.resume(answers, this.#context, results));
     }
+    this.#endAsked();
     for (const node of this.#nodes.values()) void node.done();
   }
 
@@ -159,10 +171,19 @@ class SourceRecorder {
       timer.refresh();
       for (const item of splitText(value)) {
         if (!reading.isActive) return;
+        const isStart = this.#startsApproved(item);
         this.#write(item);
+        // A call that was approved runs once: if this process dies, the next one must know that it had started.
+        if (isStart) await this.#run.settled();
         if (this.#run.isBehind) await this.#run.ready();
       }
     }
+  }
+
+  #startsApproved(item: SourceItem): boolean {
+    const { type, call_id: callId = "" } = Object(item) as Partial<ToolStartEvent>;
+    const call = type === "tool_start" ? this.#calls.get(callId) : undefined;
+    return call !== undefined && this.#run.work.findCall(call.id)?.state === "approved";
   }
 
   #write(item: SourceItem): void {
@@ -186,6 +207,12 @@ class SourceRecorder {
         if ((event as ToolStartEvent).executor === "client") this.#delegate(event as ToolStartEvent, node);
         else this.#post(event, node);
         return;
+      case "tool_call":
+        if (!this.#isRepeated(event as ToolCallEvent)) this.#post(event, node);
+        return;
+      case "tool_call_chunk":
+        if (!this.#mayRepeat(event as ToolCallChunkEvent)) this.#post(event, node);
+        return;
       default:
         this.#post(event, node);
     }
@@ -199,6 +226,27 @@ class SourceRecorder {
     const { nodeId, name } = this.#nodes.get(key) ?? this.#open(key, key ?? OWN_NODE);
     const id = { message_chunk: name, reasoning_chunk: name, reasoning_end: name }[event.type];
     this.#store(this.#trackCall(id === undefined ? event : { ...event, id }, nodeId), nodeId);
+  }
+
+  #mayRepeat(piece: ToolCallChunkEvent): boolean {
+    return !this.#calls.has(piece.call_id ?? "") && this.#asked.mayRepeat(piece);
+  }
+
+  /** True for a call that an earlier process asked the user about. Events of the source belong to that call. */
+  #isRepeated(event: ToolCallEvent): boolean {
+    const { call_id: callId = "", name } = event;
+    const found = this.#calls.has(callId) ? undefined : this.#asked.take(event);
+    if (found !== undefined) this.#calls.set(callId, { id: found.callId, name, isStarted: false });
+    return found !== undefined;
+  }
+
+  /** Ends the calls that the source has neither repeated nor continued. */
+  #endAsked(): void {
+    for (const { callId, name, answer } of this.#asked.rest) {
+      const isRejected = answer !== undefined && answer.decision !== "approved";
+      const about = { is_error: true, error_code: isRejected ? "tool_rejected" : "interrupted" };
+      this.#store({ type: "tool_end", call_id: callId, name, result: NOT_REPEATED, ...about }, undefined);
+    }
   }
 
   #store(event: AnyEvent, nodeId: string | undefined): void {
@@ -239,6 +287,7 @@ class SourceRecorder {
     if (call !== undefined) return call;
     const { work } = this.#run;
     const left = isMade ? undefined : work.findCall(callId);
+    if (left !== undefined) this.#asked.delete(callId);
     const id = left === undefined && work.hasUsedCallId(callId) ? `call_${crypto.randomUUID()}` : callId;
     this.#calls.set(callId, (call = { id, name: left?.name, isStarted: left?.state === "started" }));
     return call;
@@ -294,7 +343,7 @@ class SourceRecorder {
     const { approvalMs } = this.#options;
     const refuse = (reason: string): SourceAnswer => {
       const code = "approval_unavailable";
-      return { callId, decision: "rejected", arguments: asked, reason, code };
+      return { callId, name, decision: "rejected", arguments: asked, reason, code };
     };
     const { id } = this.#openCall(callId, false);
     if (this.#source.resume === undefined) {
@@ -309,7 +358,7 @@ class SourceRecorder {
         { callId: id, name, arguments: asked, ...(approvalMs === undefined ? {} : { expiresInMs: approvalMs }) },
         { nodeId },
       )
-      .then((given) => ({ ...given, callId }))
+      .then((given) => ({ ...given, callId, name }))
       .catch((error: unknown) => {
         if (isLoomError(error, "approval_unavailable")) return refuse(error.message);
         throw error;

@@ -16,7 +16,8 @@ export interface SourceContext {
   readonly signal: AbortSignal;
   /**
    * Tool calls that an earlier process of this run left open. A source that continues where that process stopped may
-   * ask for their approval again, which keeps the answer that the user has given meanwhile, and end them.
+   * ask for their approval again, which keeps the answer that the user has given meanwhile, and end them. A source that
+   * starts again has the answer too if it asks about the same tool and arguments, under any ID.
    */
   readonly openCalls: readonly SourceCall[];
 }
@@ -52,6 +53,7 @@ export type SourceItem = string | SourceEvent;
 /** The answer to a `tool_approval` of the source. */
 export interface SourceAnswer extends ApprovalAnswer {
   readonly callId: string;
+  readonly name: string;
 }
 
 /** The end of a call that the client carried out, for the source. */

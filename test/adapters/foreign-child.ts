@@ -15,7 +15,7 @@ import { foreignAgent, type ForeignContext, fromAISDK, record, type ForeignSourc
 import { openSqliteLog } from "../../src/log/index.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { printLine } from "../durability/print-line.ts";
-import { createDurableGraph } from "./durable-graph.ts";
+import { createDurableGraph, createForgetfulGraph, createOpenAIAgent } from "./approved-agents.ts";
 
 type Streamed = Awaited<ReturnType<MockLanguageModelV4["doStream"]>>;
 type ModelPart = Streamed["stream"] extends ReadableStream<infer T> ? T : never;
@@ -63,6 +63,8 @@ async function createSource(plan: string, context: PlanContext): Promise<Foreign
   const say = (word: string, rest: string): void => printLine(`${word} ${sessionId} ${rest}`);
   const watch = (signal: AbortSignal): void => signal.addEventListener("abort", () => say("aborted", ""));
   if (plan === "graph") return createDurableGraph(`${store}.graph`, runId, say);
+  if (plan === "forgetful") return createForgetfulGraph(say);
+  if (plan === "openai") return createOpenAIAgent(say);
   const history = (await conversation?.())?.toModelMessages() ?? [{ role: "user" as const, content: plan }];
   say("attempt", `${attempt} ${history.map(({ role }) => role).join(",")}`);
   if (plan === "deaf")

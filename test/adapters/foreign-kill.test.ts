@@ -1,5 +1,6 @@
 // Runs of other frameworks in real processes that are killed, cancelled and answered from outside, on one SQLite log.
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +16,8 @@ import { type Child, startChild } from "../durability/child.ts";
 import { sampleCases } from "../sampling.ts";
 
 const TIMEOUT_MS = 60_000;
+/** Agents without checkpoints: each process starts them again. */
+const FORGETFUL = ["openai", "forgetful"];
 type Fields = AnyEvent & { readonly [name: string]: Json | undefined };
 
 const folder = mkdtempSync(join(tmpdir(), "loom-foreign-"));
@@ -173,6 +176,7 @@ describe("a server with agents of other frameworks", () => {
   let first: Child;
   let second: Child;
   const followers = new Map<DialectName, Follower>();
+  const answers = new Map<string, Awaited<ReturnType<typeof approve>>>();
 
   /** Starts a server, and returns it when it listens. */
   async function serve(): Promise<{ readonly child: Child; readonly url: string }> {
@@ -192,12 +196,37 @@ describe("a server with agents of other frameworks", () => {
     await response.body?.cancel();
   }
 
+  /** Approves what waits in a session over HTTP, and again over a WebSocket. */
+  async function approve(url: string, session: string) {
+    const listed = await fetch(`${url}/v1/sessions/${session}/approvals`);
+    const { approvals } = (await listed.json()) as { readonly approvals: readonly { readonly call_id: string }[] };
+    const command = { run_id: "run-1", call_id: approvals[0]?.call_id, decision: "approved" };
+    const answered = await fetch(`${url}/v1/sessions/${session}/approvals/${command.call_id}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(command),
+    });
+    await answered.body?.cancel();
+    const socket = new WebSocket(`${url.replace("http", "ws")}/v1/ws`);
+    await once(socket, "open");
+    socket.send(JSON.stringify({ type: "approve", id: "again", session, ...command }));
+    const refusal = await new Promise<unknown>((resolve) => {
+      socket.addEventListener("message", ({ data }) => {
+        const frame = JSON.parse(data as string) as { readonly id?: string };
+        if (frame.id === "again") resolve(frame);
+      });
+    });
+    socket.close();
+    return { count: approvals.length, status: answered.status, refusal };
+  }
+
   beforeAll(async () => {
     log = await openSqliteLog(path);
     const { child, url } = await serve();
     first = child;
-    for (const plan of ["once", "endless", "tool", "approve", "graph", "deaf"]) await ask(url, plan, plan);
-    for (const session of ["approve", "graph"]) await find(log, session, isType("tool_approval"));
+    const plans = ["once", "endless", "tool", "approve", "graph", "deaf"];
+    for (const plan of [...plans, ...FORGETFUL]) await ask(url, plan, plan);
+    for (const session of ["approve", "graph", ...FORGETFUL]) await find(log, session, isType("tool_approval"));
     await find(log, "tool", isType("tool_call"));
     await first.next("tool tool");
     await find(log, "deaf", isText("It is "));
@@ -218,8 +247,11 @@ describe("a server with agents of other frameworks", () => {
       await sendCommand(log, { commandId: "yes", sessionId: session, kind: "approve", body });
       expect(await log.listRuns(session), session).toMatchObject([{ status: "live" }]);
     }
-    second = (await serve()).child;
-    for (const session of ["once", "tool", "approve", "graph"]) await find(log, session, isType("run_end"));
+    const restarted = await serve();
+    second = restarted.child;
+    for (const session of FORGETFUL) answers.set(session, await approve(restarted.url, session));
+    for (const session of ["once", "tool", "approve", "graph", ...FORGETFUL])
+      await find(log, session, isType("run_end"));
     await find(log, "endless", (event) => isType("error")(event) && event["attempt"] === 2);
     await second.next("attempt endless 2");
     await kill(second);
@@ -259,6 +291,16 @@ describe("a server with agents of other frameworks", () => {
     const events = await readEvents(log, "tool");
     expect(events.filter(isType("tool_end"))).toMatchObject([{ call_id: "call-Oslo", is_error: true }]);
     expect(events.at(-1)).toMatchObject({ reply: "It is cold." });
+  });
+
+  it.each(FORGETFUL)("waits on for an approval that the killed process asked for: %s", async (session) => {
+    const code = expect.stringMatching(/^(already_answered|run_ended)$/) as string;
+    expect(answers.get(session)).toMatchObject({ count: 1, status: 200, refusal: { type: "refusal", code } });
+    const events = await readEvents(log, session);
+    expect(events.filter(isType("tool_approval"))).toHaveLength(1);
+    expect(events.filter(isType("tool_end"))).toMatchObject([{ is_error: false }]);
+    expect(events.at(-1)).toMatchObject({ reply: "It is cold." });
+    expect(second.lines.filter((line) => line === `tool ${session} Oslo`)).toHaveLength(1);
   });
 
   it.each(["approve", "graph"])("keeps an approval that was answered while no process lived: %s", async (session) => {

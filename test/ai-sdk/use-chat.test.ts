@@ -209,6 +209,8 @@ describe.each(Object.entries(TRANSPORTS))("a stale tab with %s", (_name, createT
     expect(await log.listRuns(session.sessionId)).toHaveLength(3);
     expect(await log.listBranches("c", {})).toHaveLength(1);
     expect((await loadMessages("c")).map(textOf)).toEqual(["1", "One.", "2", "Two.", "3", "Three."]);
+  });
+});
 
 describe.each(Object.entries(TRANSPORTS))("errors of useChat with %s", (name, createTransport) => {
   // This transport puts its own words before the text of the server.
