@@ -101,6 +101,11 @@ describe.each(sampleCases(FORMS))("TanStack AI over %s", (_form, connect) => {
     const [first] = await log.listRuns("t");
     expect([first?.status, (await log.listRuns("t")).length]).toEqual(["completed", 1]);
     expect(JSON.stringify(client.getMessages())).toContain('"output":{"colour":"blue"}');
+    const reloaded = new ChatClient({ connection: connect(url), threadId: "t", persistence: true });
+    reloaded.attach();
+    await vi.waitFor(() => expect(reloaded.getMessages()).toHaveLength(client.getMessages().length));
+    for (const { parts } of [client, reloaded].flatMap((each) => each.getMessages().slice(1, 2)))
+      expect(parts.filter(({ type }) => type === "tool-result")).toHaveLength(1);
   });
 
   test("joins a live run after a reload", async () => {

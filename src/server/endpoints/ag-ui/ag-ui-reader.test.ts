@@ -19,7 +19,7 @@ const chunk = (...frames: readonly object[]): Chunk =>
 
 /** A reader between a source and a target that count what they receive. */
 function connect(
-  supersede: () => Promise<readonly string[]>,
+  replaceMessages: () => Promise<readonly string[]>,
   settling: Pick<AgUiReaderOptions, "findLastId" | "settleMs"> = {
     findLastId: () => Promise.resolve(0),
     settleMs: 600_000,
@@ -28,10 +28,18 @@ function connect(
   let sink: Sink | undefined;
   const source = { resume: vi.fn<() => void>(), close: vi.fn<() => void>() };
   const inner = { ...source, session: {}, cursor: "", start: (given: Sink) => void (sink = given) };
-  const options = { threadId: "t", runId: "r", answered: [], isTanStack: false, snapshots: [], isEnveloped: false };
+  const options = {
+    threadId: "t",
+    runId: "r",
+    answered: [],
+    isTanStack: false,
+    snapshots: [],
+    isEnveloped: false,
+    ownResults: new Map<string, string>(),
+  };
   const reader = createAgUiReader(inner as unknown as StreamReader, {
     ...options,
-    supersede,
+    replaceMessages,
     ...settling,
   });
   const sent: unknown[] = [];

@@ -1,7 +1,8 @@
 /**
  * Fits the frames of a run to one request of an AG-UI client: with the IDs that the client chose, up to the point at
- * which the run waits for an answer of the client, and with a snapshot of the messages where an interrupted attempt of
- * the agent is repeated, which removes its messages.
+ * which the run waits for an answer of the client, without the results that the client itself has sent, and with a
+ * snapshot where its messages are not those of the run: an interrupted attempt of the agent is repeated, or another client
+ * was faster with a result.
  *
  * Invariants:
  * - A response that ends because the run waits ends with the record that made the run wait for the last of the answers,
@@ -28,12 +29,14 @@ export interface AgUiReaderOptions {
   readonly answered: readonly Answered[];
   /** True for TanStack AI, for which calls that it carries out are interrupts. */
   readonly isTanStack: boolean;
+  /** Results among the messages of the client, by call. It would add each of them again. */
+  readonly ownResults: ReadonlyMap<string, string>;
   /** The client has all frames up to here. */
   readonly readUpTo?: Position | undefined;
   /** Frames to send after the first `RUN_STARTED`. */
   readonly snapshots: readonly string[];
-  /** Returns frames that remove the messages which this frame, a `loom.superseded`, names. */
-  readonly supersede: (frame: StreamFrame) => Promise<readonly string[]>;
+  /** Returns frames that leave the client with the messages up to this frame, and no others. */
+  readonly replaceMessages: (frame: StreamFrame) => Promise<readonly string[]>;
   /** True: each frame is an object with `id` and `chunk`. */
   readonly isEnveloped: boolean;
   /** Resolves to the ID of the last record of the session. */
@@ -73,6 +76,8 @@ class AgUiSink implements Sink {
   readonly #options: AgUiReaderOptions;
   #readUpTo: Position | undefined;
   #snapshots: readonly string[];
+  /** Empty after a snapshot, which has replaced the messages of the client. */
+  #ownResults: ReadonlyMap<string, string>;
   /** True between `RUN_STARTED` and the end of the run, as the client sees it. */
   #isStarted = false;
   /** The last frame that ended or paused the run, if the client has already received it. */
@@ -97,14 +102,15 @@ class AgUiSink implements Sink {
     this.#readUpTo = options.readUpTo;
     this.#snapshots = options.snapshots;
     this.#isStarted = options.isStarted ?? false;
+    this.#ownResults = options.ownResults;
   }
 
   write(chunk: Chunk): boolean {
     if (this.#isOver) return true;
-    const superseding = chunk.frames.filter((frame) => isSuperseding(frame) && !this.#isKnown(frame));
-    if (superseding.length === 0) return this.#take(chunk);
+    const replacing = chunk.frames.filter((frame) => this.#isReplacing(frame) && !this.#isKnown(frame));
+    if (replacing.length === 0) return this.#take(chunk);
     this.#isReading = true;
-    void this.#takeWithSnapshots(chunk, superseding);
+    void this.#takeWithSnapshots(chunk, replacing);
     return false;
   }
 
@@ -129,10 +135,10 @@ class AgUiSink implements Sink {
     this.#target.end(end);
   }
 
-  async #takeWithSnapshots(chunk: Chunk, superseding: readonly StreamFrame[]): Promise<void> {
+  async #takeWithSnapshots(chunk: Chunk, replacing: readonly StreamFrame[]): Promise<void> {
     try {
       const snapshots = new Map<StreamFrame, readonly string[]>();
-      for (const frame of superseding) snapshots.set(frame, await this.#options.supersede(frame));
+      for (const frame of replacing) snapshots.set(frame, await this.#options.replaceMessages(frame));
       this.#isReading = false;
       if (this.#isOver) return;
       const hasRoom = this.#take(chunk, snapshots);
@@ -179,8 +185,24 @@ class AgUiSink implements Sink {
     if (type === "RUN_STARTED") return this.#startRun(frame);
     if (type === "RUN_FINISHED") return this.#finishRun(frame);
     this.#received = undefined;
-    if (snapshots.length === 0) return this.#pass(frame);
-    return moveCursor([frame.text, ...snapshots], frame.cursor).flatMap((each) => this.#pass(each));
+    const isOwn = this.#findOwn(frame) !== undefined;
+    if (snapshots.length === 0) return isOwn ? [] : this.#pass(frame);
+    this.#ownResults = NO_RESULTS;
+    const texts = isOwn ? snapshots : [frame.text, ...snapshots];
+    return moveCursor(texts, frame.cursor).flatMap((each) => this.#pass(each));
+  }
+
+  /** True if the messages of the client are others than those of the run. */
+  #isReplacing(frame: StreamFrame): boolean {
+    return frame.text.startsWith(SUPERSEDING) || this.#findOwn(frame)?.isSame === false;
+  }
+
+  /** Compares the result of a call with the one that the client has; undefined if it has none. */
+  #findOwn({ text }: StreamFrame): { readonly isSame: boolean } | undefined {
+    if (this.#ownResults.size === 0 || readType(text) !== "TOOL_CALL_RESULT") return undefined;
+    const { toolCallId, content } = JSON.parse(text) as { readonly toolCallId: string; readonly content: string };
+    const own = this.#ownResults.get(toolCallId);
+    return own === undefined ? undefined : { isSame: own === content };
   }
 
   #isRead(frame: StreamFrame): boolean {
@@ -291,11 +313,8 @@ const NO_ORIGIN: Pick<Chunk, "origin" | "mayEndRun"> = { origin: { session: "", 
 type Snapshots = ReadonlyMap<StreamFrame, readonly string[]>;
 
 const NO_SNAPSHOTS: Snapshots = new Map();
+const NO_RESULTS: ReadonlyMap<string, string> = new Map();
 const SUPERSEDING = `{"type":"CUSTOM","name":"${SUPERSEDED}"`;
-
-function isSuperseding({ text }: StreamFrame): boolean {
-  return text.startsWith(SUPERSEDING);
-}
 
 /** The cursor is with the last frame: a client that resumes after it has all of them. */
 function moveCursor(texts: readonly string[], cursor: string): readonly StreamFrame[] {

@@ -55,13 +55,22 @@ export async function sendAnswers(
 ): Promise<AgUiRun> {
   for (const type of new Set(answers.map((answer) => answer.type)))
     await core.authorize({ caller, action: actionOf(type), session });
-  try {
-    for (const [index, answer] of answers.entries())
+  let isTaken = false;
+  let lateness: LoomError | undefined;
+  for (const [index, answer] of answers.entries()) {
+    try {
       await executeOrThrow(core, caller, { ...answer, id: nameAnswer(runId, index), session });
-  } catch (error) {
-    // Another client was faster, or the time is over: the rest of the run shows what was decided.
-    const late = isLoomError(error, "already_answered", "unknown_call") ? await findLate() : undefined;
-    if (late === undefined) throw error;
+      isTaken = true;
+    } catch (error) {
+      // An earlier request or another client was faster, or the time is over. The other answers count.
+      if (!isLoomError(error, "already_answered", "unknown_call")) throw error;
+      lateness ??= error;
+    }
+  }
+  if (!isTaken && lateness !== undefined) {
+    // The rest of the run shows what was decided.
+    const late = await findLate();
+    if (late === undefined) throw lateness;
     return late;
   }
   const found = await findAgUiRun(core.log, session, runId);

@@ -100,7 +100,7 @@ function readTools(tools: NonNullable<AgUiInput["tools"]>): NonNullable<StartRun
 }
 
 /** Returns the results of calls that the client carried out, by the ID of the call. */
-export function readResults({ messages }: AgUiInput): ReadonlyMap<string, ClientToolResult> {
+export function readResults({ messages }: Pick<AgUiInput, "messages">): ReadonlyMap<string, ClientToolResult> {
   // With a new message of the user, the request is not an answer.
   const tools = messages.at(-1)?.["role"] === "user" ? [] : messages.filter(({ role }) => role === "tool");
   return new Map(

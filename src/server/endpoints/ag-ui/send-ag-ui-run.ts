@@ -17,6 +17,7 @@ import { runPath } from "../resource-paths.ts";
 import { readLastEventId, sendStream } from "../stream-endpoint.ts";
 import { createAgUiReader } from "./ag-ui-reader.ts";
 import { type AgUiRun, findPause } from "./find-run.ts";
+import { readResults } from "./read-input.ts";
 import { readThread } from "./read-thread.ts";
 import type { AgUiThreadMessage } from "./thread-fold.ts";
 
@@ -84,7 +85,8 @@ export async function sendAgUiRun(
           answered,
           isTanStack,
           readUpTo: position?.readUpTo,
-          supersede: (frame) => supersedeMessages(core, session, frame, client),
+          ownResults: isFirst && !isTanStack ? listOwnResults(target, options.messages) : new Map(),
+          replaceMessages: (frame) => replaceMessages(core, session, frame, client),
           snapshots: isLed ? [] : snapshots,
           isEnveloped: framing === "ndjson",
           findLastId: async () => (await findSession(log, session)).lastId,
@@ -158,8 +160,20 @@ async function writeSnapshots(
   return [...first, writeMessages(instructions, messages, thoughts)];
 }
 
-/** The snapshots that remove the messages of an interrupted attempt, after the frame that names them. */
-async function supersedeMessages(
+/**
+ * The results in the messages of a client that it sends as answers. TanStack AI keeps results by call, others have a
+ * message for each.
+ */
+function listOwnResults({ answered }: AgUiRun, messages: AgUiInput["messages"] = []): ReadonlyMap<string, string> {
+  const calls = new Set(answered.flatMap(({ kind, call }) => (kind === "result" ? [call] : [])));
+  const results = [...readResults({ messages })].filter(([call]) => calls.has(call));
+  return new Map(
+    results.map(([call, { output }]) => [call, typeof output === "string" ? output : JSON.stringify(output)]),
+  );
+}
+
+/** The snapshots that leave the client with the messages up to a frame. A `loom.superseded` names those to remove. */
+async function replaceMessages(
   core: ServerCore,
   session: string,
   { text, cursor }: StreamFrame,
@@ -167,8 +181,8 @@ async function supersedeMessages(
 ): Promise<readonly string[]> {
   const { fold } = await readThread(core, { session, upTo: parseCursor(cursor).eventId, legacy });
   const { messages } = fold;
-  const { value } = JSON.parse(text) as { readonly value: { readonly messageIds: readonly string[] } };
-  const thought = value.messageIds.find((id) => id.startsWith(THOUGHT_PREFIX));
+  const { value } = JSON.parse(text) as { readonly value?: { readonly messageIds: readonly string[] } };
+  const thought = value?.messageIds.find((id) => id.startsWith(THOUGHT_PREFIX));
   if (isTanStack || thought === undefined || messages.some(isThought)) return [writeMessages(instructions, messages)];
   // HttpAgent keeps thoughts if a snapshot has none. This one has the thought, but with another role in the end, so that
   // the next one removes it.
