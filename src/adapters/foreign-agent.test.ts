@@ -50,10 +50,11 @@ describe("foreignAgent", () => {
     "refuses %j, like `record`",
     async (wrong) => {
       const source = fromAsyncIterable([] as never);
-      const error = expect.objectContaining({ code: "invalid_arguments", details: { option: Object.keys(wrong)[0] } });
-      expect(() => foreignAgent(() => source, wrong as object)).toThrow(error as Error);
+      const [option] = Object.keys(wrong);
+      const error = expect.objectContaining({ code: "invalid_arguments", details: { option } }) as Error;
+      expect(() => foreignAgent(() => source, wrong as object)).toThrow(error);
       const request = { sessionId: "s", message: "Hi", ...(wrong as object) };
-      await expect(record(new MemoryLog(), request, source)).rejects.toThrow(error as Error);
+      await expect(record(new MemoryLog(), request, source)).rejects.toThrow(error);
     },
   );
 
