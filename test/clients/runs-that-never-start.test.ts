@@ -97,6 +97,7 @@ describe("a run that is cancelled before it starts", () => {
     for (const each of ["r2", run, other]) await ask("POST", `/v1/sessions/s/runs/${each}/cancel`, {});
     expect(await lastOf(first)).toMatchObject({ type: "RUN_ERROR", code: "cancelled" });
     expect((await readSse(chat)).map(({ data }) => (JSON.parse(data) as JsonObject)["type"])).toEqual([
+      "data-loom-notice",
       "start",
       "abort",
       "finish",
