@@ -70,10 +70,11 @@ function createCountedLog() {
 
 /** Whether the promise is settled, or will be in the next turns of the event loop. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let isDone = false;
-  void promise.then(() => (isDone = true));
-  for (let turns = 0; turns < 10 && !isDone; turns++) await nextTurn();
-  return isDone;
+  const turns = async (): Promise<boolean> => {
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    return false;
+  };
+  return Promise.race([promise.then(() => true), turns()]);
 }
 
 describe("a response that is not read", () => {

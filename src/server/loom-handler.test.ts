@@ -80,9 +80,12 @@ describe("server endpoints", () => {
       fault: undefined,
       warning,
       check: async () => undefined,
-      watch: (given: typeof listener) => ((listener = given), () => undefined),
+      watch(given: typeof listener) {
+        listener = given;
+        return () => undefined;
+      },
     };
-    const onError = vi.fn();
+    const onError = vi.fn<(error: unknown, errorId: string) => void>();
     const handler = createHandler({ log: Object.assign(new MemoryLog(), { monitor: monitor as never }), onError });
     await handler.ready;
     listener(undefined, warning);
@@ -90,13 +93,13 @@ describe("server endpoints", () => {
     // The warning lasts while the database is away for a moment.
     listener(away, warning);
     listener(undefined, warning);
-    const [, errorId] = onError.mock.calls[0] ?? [];
+    const errorId = onError.mock.calls[0]?.[1];
     for (let checks = 0; checks < 2; checks++) {
       const ready = await ask(handler, "/readyz");
       const reasons = [`the store works, but changes of other servers arrive late (error ${errorId})`];
       expect([ready.status, await ready.json()]).toEqual([200, { status: "ready", reasons }]);
     }
-    expect(onError.mock.calls.map(([error]) => error as unknown)).toEqual([warning, away]);
+    expect(onError.mock.calls.map(([error]) => error)).toEqual([warning, away]);
   });
 
   it("retry the search for abandoned runs when the store cannot be read at first", async () => {
