@@ -12,12 +12,17 @@ import type { LlmContentEvent } from "../protocol/events.generated.ts";
 import type { StampedRecord } from "../protocol/index.ts";
 import { createEntry } from "./entry.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
+import { createLoopYield } from "./follow-records.ts";
+import type { Page } from "./page.ts";
 import { readPages } from "./read-pages.ts";
 
 /** Mark of a text that may be a record of a prompt. */
 const CONTENT_MARK = '"llm_content"';
 /** The latest records that a live run may refer to. Model calls that run side by side have different prompts. */
 export const MAX_REFERRED = 16;
+
+/** Records read at once. */
+const READ_RECORDS = 500;
 
 /** The stored record of a prompt. */
 type ContentRecord = StampedRecord & { readonly event: LlmContentEvent };
@@ -71,11 +76,14 @@ export async function collectCarried(
   if (!needed.isEmpty)
     for (const { record } of await log.readCarried(info.sessionId))
       earlier.set(record.envelope.event_id, record as ContentRecord);
+  const reader = new ContentReader(log, info);
+  const yieldToLoop = createLoopYield();
   const carried: LogEntry[] = [];
   // References lead to earlier records, so a record is taken after all that refer to it.
   for (let next = needed.takeLast(); next !== undefined; next = needed.takeLast()) {
     const { id, ranges } = next;
-    const record = id < info.firstId ? earlier.get(id) : await readContent(log, info, id);
+    await yieldToLoop();
+    const record = id < info.firstId ? earlier.get(id) : await reader.read(id);
     if (record === undefined) continue;
     const { session_id, event_id, ts } = record.envelope;
     const parts = cutParts(record.event.parts, ranges);
@@ -91,10 +99,34 @@ export async function collectCarried(
   return carried.toReversed();
 }
 
-/** Reads the record of a prompt; undefined if it is another record. */
-async function readContent(log: Log, { sessionId }: SessionInfo, id: number): Promise<ContentRecord | undefined> {
-  const { texts } = await log.read(sessionId, { after: id - 1, limit: 1 });
-  return readContentRecord(texts[0] ?? "");
+/** Reads records from the last to the first, many at a time. */
+class ContentReader {
+  readonly #log: Log;
+  readonly #info: SessionInfo;
+  #page: Page | undefined;
+  #count = READ_RECORDS;
+
+  constructor(log: Log, info: SessionInfo) {
+    this.#log = log;
+    this.#info = info;
+  }
+
+  /** Reads the record of a prompt; undefined if it is another record. */
+  async read(id: number): Promise<ContentRecord | undefined> {
+    let page = this.#page;
+    if (page === undefined || id <= page.after) {
+      const { sessionId, firstId } = this.#info;
+      const after = Math.max(firstId - 1, id - this.#count);
+      page = await this.#log.read(sessionId, { after, limit: id - after });
+      if (page.lastId < id) {
+        // Large records: fewer fit into a page.
+        this.#count = Math.max(1, page.length);
+        page = await this.#log.read(sessionId, { after: id - 1, limit: 1 });
+      }
+      this.#page = page;
+    }
+    return readContentRecord(page.texts[id - page.after - 1] ?? "");
+  }
 }
 
 /** Values that are needed, by record. */

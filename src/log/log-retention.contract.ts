@@ -335,6 +335,56 @@ export function describeRetention(store: LogStore): void {
         expect(await readPrompt(target, "s", "e")).toEqual(PROMPTS.e);
       }));
 
+    /** Runs of which each sends the whole conversation so far. */
+    const converse = (runs: number) =>
+      Array.from({ length: runs }, (_, index) => {
+        const before = index === 0 ? values("settings", "tools") : [repeat(4 * index - 2, 0, index + 2)];
+        return promptRun(`${index}`, index, [...before, ...values(`message ${index}`)]);
+      });
+
+    test("do not make pruning by size prune one run at a time", () =>
+      withLog(store, async ({ log }) => {
+        const entries = await fill(log, "s", converse(80).flat());
+        const maxBytes = Math.floor(sizeOf(entries) / 2);
+        const reads = vi.spyOn(log, "read");
+        const cuts = vi.spyOn(log, "listRuns");
+        await log.prune({ maxBytes });
+        expect(cuts.mock.calls.length).toBeLessThan(10);
+        // Pruned prompts are read many at a time.
+        expect(reads.mock.calls.length).toBeLessThan(50);
+        const { bytes = 0 } = (await log.getSession("s")) ?? {};
+        expect(bytes).toBeLessThanOrEqual(maxBytes);
+        expect(bytes).toBeGreaterThan(maxBytes - 2 * sizeOf(entries.slice(-4)));
+        await log.prune({ maxSessionBytes: bytes - sizeOf(entries.slice(-8)) });
+        expect(cuts.mock.calls.length).toBeLessThan(20);
+        const [newest] = await log.listRuns("s", { limit: 1 });
+        expect(await readContent(log, "s", (newest?.firstId ?? 0) + 1)).toHaveLength(82);
+      }));
+
+    test("count as freed once no kept run needs them", () =>
+      withLog(store, async ({ log }) => {
+        const long = "x".repeat(10_000);
+        await fill(log, "s", [...promptRun("a", 1, values(long)), ...promptRun("b", 2, [repeat(2, 0, 1)])]);
+        const names = Array.from({ length: 20 }, (_, index) => `${index}`);
+        await fill(
+          log,
+          "t",
+          names.flatMap((name, index) => draftRun(name, 10 + index, "y".repeat(900))),
+        );
+        await log.prune({ maxAgeMs: 0, now: 2 });
+        const bytesOf = async (name: string) => (await log.getSession(name))?.bytes ?? 0;
+        const before = await bytesOf("s");
+        expect(before).toBeGreaterThan(long.length);
+        // Pruning run `b` is enough, because it frees what it refers to.
+        expect(await log.prune({ maxBytes: before + (await bytesOf("t")) - 9000 })).toMatchObject({ runs: 1 });
+        expect([await runsOf(log, "s"), await runsOf(log, "t")]).toEqual([[], names]);
+        // Nothing is freed by a run whose prompt a later one needs.
+        await fill(log, "u", [...promptRun("a", 3, values(long)), ...promptRun("b", 4, [repeat(2, 0, 1)])]);
+        const all = (await bytesOf("t")) + (await bytesOf("u"));
+        expect(await log.prune({ maxBytes: all - 9000 })).toMatchObject({ runs: 2 });
+        expect([await runsOf(log, "t"), await runsOf(log, "u")]).toEqual([names, []]);
+      }));
+
     test("stay complete if the run is live while others are pruned", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");

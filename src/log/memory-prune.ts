@@ -1,5 +1,6 @@
 /** Retention of the in-memory log: lists, measures and cuts its sessions for `prune-runs.ts`. */
 import { Buffer } from "node:buffer";
+import { measureEntries } from "./entry.ts";
 import type { Log } from "./log.ts";
 import { cutSession, type MemorySession } from "./memory-session.ts";
 import {
@@ -80,8 +81,16 @@ export class MemoryPruner implements PrunableStore {
   }
 
   async measureAfter(key: number, id: number): Promise<number> {
-    const { texts = [], firstId = 1 } = this.#find(key) ?? {};
-    return texts.slice(id + 1 - firstId).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    const session = this.#find(key);
+    if (session === undefined) return 0;
+    const { texts, firstId, bytes, carried } = session;
+    // The first records, because the oldest runs are measured.
+    const before = texts.slice(0, id + 1 - firstId).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    return bytes - measureEntries(carried) - before;
+  }
+
+  async measureCarried(key: number): Promise<number> {
+    return measureEntries(this.#find(key)?.carried ?? []);
   }
 
   async cut(cut: SessionCut): Promise<CutOutcome> {

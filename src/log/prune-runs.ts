@@ -10,6 +10,8 @@
 import { randomUUID } from "node:crypto";
 import { isLoomError } from "../protocol/loom-error.ts";
 import { collectCarried } from "./carried-content.ts";
+import { measureEntries } from "./entry.ts";
+import { createLoopYield } from "./follow-records.ts";
 import type { Log, LogEntry } from "./log.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 
@@ -76,8 +78,10 @@ export interface PrunableStore {
   readonly listLarge: (bytes: number, afterKey: number) => Promise<readonly PrunableSession[]>;
   /** Lists the runs of a session in the order they started. */
   readonly listRuns: (key: number, limit: number) => Promise<readonly PrunableRun[]>;
-  /** Size of the records after record `id`. Throws `store_corrupt`. */
+  /** Size of the records after record `id`, without carried ones. Throws `store_corrupt`. */
   readonly measureAfter: (key: number, id: number) => Promise<number>;
+  /** Size of the carried records. */
+  readonly measureCarried: (key: number) => Promise<number>;
   /** Throws `store_corrupt`. */
   readonly cut: (cut: SessionCut) => Promise<CutOutcome>;
 }
@@ -94,8 +98,8 @@ interface SessionPlan extends PrunableSession {
   readonly cuts: readonly RetentionCut[];
   /** How many of the cuts are due. */
   count: number;
-  /** Size of the session after these. */
-  size: number;
+  /** Size of the records now and after each of these cuts. What will be carried is not known yet. */
+  readonly sizes: number[];
 }
 
 /** Thrown when another call has the right to prune. */
@@ -130,6 +134,8 @@ class Pruning {
   readonly #holder = randomUUID();
   readonly #done = { runs: 0, records: 0, bytes: 0 };
   readonly #damaged = new Set<string>();
+  /** Reads of a store may block the event loop. */
+  readonly #yieldToLoop = createLoopYield();
 
   constructor(log: Log, store: PrunableStore) {
     this.#log = log;
@@ -157,7 +163,7 @@ class Pruning {
       for (const session of page) {
         if (seen.has(session.key)) continue;
         seen.add(session.key);
-        await this.#prune(session, async (cuts) => {
+        await this.#prune(session, (cuts) => {
           const firstKept = cuts.findIndex(({ endedAt }) => endedAt >= before);
           return firstKept === -1 ? cuts.at(-1) : cuts[firstKept - 1];
         });
@@ -173,15 +179,12 @@ class Pruning {
     for (let afterKey = 0; ;) {
       const page = await this.#store.listLarge(most, afterKey);
       for (const session of page)
-        await this.#prune(session, async (cuts) => {
-          let size = (await this.#log.getSession(session.sessionId))?.bytes ?? 0;
-          let due: RetentionCut | undefined;
-          for (const cut of cuts) {
-            if (size <= most) break;
-            due = cut;
-            size = await this.#store.measureAfter(session.key, cut.lastId);
+        await this.#skipIfDamaged(session, async () => {
+          for (let freed: number | undefined = 0; freed !== undefined;) {
+            const { bytes = 0 } = (await this.#log.getSession(session.sessionId)) ?? {};
+            const [plan] = await this.#planOldest([session], bytes - most, Infinity);
+            freed = plan === undefined ? undefined : await this.#cutPlan(plan, bytes - most);
           }
-          return due;
         });
       const last = page.at(-1);
       if (last === undefined || page.length < LARGE_SESSIONS) return;
@@ -194,13 +197,16 @@ class Pruning {
   async pruneOldest(most: number): Promise<void> {
     for (let after: EndedRun | undefined; ;) {
       await this.hold();
-      const excess = (await this.#store.measure()) - most;
+      let excess = (await this.#store.measure()) - most;
       if (excess <= 0) return;
       const page = await this.#store.listEnded(Infinity, after);
       const isLast = page.length < ENDED_RUNS;
       const { runs } = this.#done;
-      for (const session of await this.#planOldest(page, excess, isLast ? Infinity : (page.at(-1)?.endedAt ?? 0)))
-        await this.#skipIfDamaged(session, async () => this.#cut(session, session.cuts[session.count - 1]));
+      for (const plan of await this.#planOldest(page, excess, isLast ? Infinity : (page.at(-1)?.endedAt ?? 0)))
+        if (excess > 0)
+          await this.#skipIfDamaged(plan, async () => {
+            excess -= (await this.#cutPlan(plan, excess)) ?? 0;
+          });
       // What could be pruned of this page is gone, unless it overlaps with later or live runs.
       if (this.#done.runs > runs) continue;
       if (isLast) return;
@@ -208,52 +214,77 @@ class Pruning {
     }
   }
 
-  /** Selects the cuts of these sessions that ended first, up to `until` and until `excess` bytes are freed. */
-  async #planOldest(page: readonly EndedRun[], excess: number, until: number): Promise<readonly SessionPlan[]> {
+  /** Selects the cuts of these sessions that ended first, up to `until` and until `excess` bytes of records are freed. */
+  async #planOldest(page: readonly PrunableSession[], excess: number, until: number): Promise<readonly SessionPlan[]> {
     const plans = new Map<number, SessionPlan>();
     for (const session of page) {
       if (plans.has(session.key)) continue;
       await this.#skipIfDamaged(session, async () => {
         const info = await this.#log.getSession(session.sessionId);
         const cuts = await this.#listCuts(session.key);
-        if (info !== undefined) plans.set(session.key, { ...session, cuts, count: 0, size: info.bytes });
+        const carried = await this.#store.measureCarried(session.key);
+        if (info !== undefined) plans.set(session.key, { ...session, cuts, count: 0, sizes: [info.bytes - carried] });
       });
+      await this.#yieldToLoop();
     }
     let left = excess;
     while (left > 0) {
       const oldest = findOldest(plans.values(), until);
       const cut = oldest?.cuts[oldest.count];
       if (oldest === undefined || cut === undefined) break;
-      const before = oldest.size;
+      const before = oldest.sizes.at(-1) ?? 0;
       const isMeasured = await this.#skipIfDamaged(oldest, async () => {
-        oldest.size = await this.#store.measureAfter(oldest.key, cut.lastId);
+        oldest.sizes.push(await this.#store.measureAfter(oldest.key, cut.lastId));
         oldest.count++;
       });
-      left -= before - oldest.size;
+      left -= before - (oldest.sizes.at(-1) ?? 0);
       if (!isMeasured) plans.delete(oldest.key);
+      await this.#yieldToLoop();
     }
     return [...plans.values()].filter(({ count }) => count > 0);
+  }
+
+  /**
+   * Cuts a session as planned, or prunes fewer runs if the last one need not be pruned to free `excess` bytes, because less
+   * has to be carried. Returns the bytes that were freed; undefined if the session was not cut.
+   */
+  async #cutPlan({ cuts, sizes, count, ...session }: SessionPlan, excess: number): Promise<number | undefined> {
+    for (let runs = count; ; runs = Math.ceil(runs / 2)) {
+      const lastRun = (sizes[runs - 1] ?? 0) - (sizes[runs] ?? 0);
+      const freed = await this.#cut(session, cuts[runs - 1], runs === 1 ? Infinity : excess + lastRun);
+      if (freed !== "too much") return freed;
+    }
   }
 
   /** Prunes a session to the positions that `choose` returns, until it returns none. */
   async #prune(
     session: PrunableSession,
-    choose: (cuts: readonly RetentionCut[]) => Promise<RetentionCut | undefined>,
+    choose: (cuts: readonly RetentionCut[]) => RetentionCut | undefined,
   ): Promise<void> {
     await this.#skipIfDamaged(session, async () => {
-      while (await this.#cut(session, await choose(await this.#listCuts(session.key))));
+      while ((await this.#cut(session, choose(await this.#listCuts(session.key)), Infinity)) !== undefined);
     });
   }
 
-  /** Returns whether the session was cut. */
-  async #cut({ key, sessionId }: PrunableSession, cut: RetentionCut | undefined): Promise<boolean> {
-    if (cut === undefined) return false;
+  /**
+   * Cuts a session, unless that would free `tooMuch` bytes. Returns the bytes that were freed; undefined if the session was
+   * not cut.
+   */
+  async #cut(
+    { key, sessionId }: PrunableSession,
+    cut: RetentionCut | undefined,
+    tooMuch: number,
+  ): Promise<number | "too much" | undefined> {
+    if (cut === undefined) return undefined;
     const { lastId } = cut;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const [newest] = await this.#log.listRuns(sessionId, { limit: 1 });
       const info = await this.#log.getSession(sessionId);
-      if (info === undefined || info.firstId > lastId) return false;
+      if (info === undefined || info.firstId > lastId) return undefined;
       const carried = await collectCarried(this.#log, info, lastId + 1, newest?.status === "live");
+      const isLimited = tooMuch < Infinity;
+      const left = isLimited ? (await this.#store.measureAfter(key, lastId)) + measureEntries(carried) : 0;
+      if (isLimited && info.bytes - left >= tooMuch) return "too much";
       const about = { key, sessionId, holder: this.#holder, firstId: info.firstId, newestRun: newest?.firstId ?? 0 };
       const outcome = await this.#store.cut({ ...about, lastId, carried });
       if (outcome === "lost") throw new PruningHeld();
@@ -261,9 +292,9 @@ class Pruning {
       this.#done.runs += outcome.runs;
       this.#done.records += outcome.records;
       this.#done.bytes += outcome.bytes;
-      return true;
+      return outcome.bytes;
     }
-    return false;
+    return undefined;
   }
 
   /** Reads the first runs of a session, or all if the first are not enough for a cut. */

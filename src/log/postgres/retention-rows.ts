@@ -41,6 +41,7 @@ const LARGE = `SELECT key, session_id AS "sessionId" FROM @.sessions
 const RUNS = `SELECT first_id AS "firstId", last_id AS "lastId", ended_at AS "endedAt" FROM @.runs
   WHERE session = $1 ORDER BY first_id LIMIT $2`;
 
+const CARRIED = `SELECT coalesce(sum(octet_length(text)), 0)::bigint AS bytes FROM @.carried WHERE session = $1`;
 const END = "SELECT pos FROM @.sessions WHERE key = $1";
 const NEWEST = `SELECT coalesce(max(first_id), 0) AS "firstId" FROM @.runs WHERE session = $1`;
 const CUT = "UPDATE @.sessions SET first_id = $2, base_pos = $3, changes = changes + 1 WHERE key = $1";
@@ -79,6 +80,7 @@ function createPruner(
       const [end] = await db.read<{ pos: number }>(END, [key]);
       return end === undefined ? 0 : end.pos - (await findPosition(db.reader, key, id));
     },
+    measureCarried: async (key) => (await db.read<{ bytes: number }>(CARRIED, [key]))[0]?.bytes ?? 0,
     cut: async (cut) => {
       const outcome = await db.transact(async (transaction) => cutSession(transaction, now(), cut));
       if (typeof outcome === "object") onCut(cut.sessionId);

@@ -36,6 +36,7 @@ const STATEMENTS = {
     FROM runs r INDEXED BY runs_by_end CROSS JOIN sessions s ON s.key = r.session
     WHERE r.last_id IS NOT NULL AND r.ended_at < ? AND (r.ended_at, r.session, r.run_id) > (?, ?, ?)
       AND s.session_id IS NOT NULL ORDER BY r.ended_at, r.session, r.run_id LIMIT ${ENDED_RUNS}`,
+  carried: "SELECT coalesce(sum(octet_length(text)), 0) AS bytes FROM carried WHERE session = ?",
   runs: `SELECT first_id AS firstId, last_id AS lastId, ended_at AS endedAt FROM runs
     WHERE session = ? ORDER BY first_id LIMIT ?`,
 } as const;
@@ -60,6 +61,10 @@ export class RetentionRows {
   listEnded(before: number, after: EndedRun | undefined): readonly EndedRun[] {
     const { endedAt = -Infinity, key = 0, runId = "" } = after ?? {};
     return this.#sql.ended.all(before, endedAt, key, runId) as unknown as EndedRun[];
+  }
+
+  measureCarried(key: number): number {
+    return (this.#sql.carried.get(key) as { bytes: number }).bytes;
   }
 
   listRuns(key: number, limit: number): readonly PrunableRun[] {
@@ -99,6 +104,7 @@ export function createPruner({ reader, write, now }: PrunerParts): PrunableStore
     listEnded: async (before, after) => reader().readRetention((rows) => rows.listEnded(before, after)),
     listRuns: async (key, limit) => reader().readRetention((rows) => rows.listRuns(key, limit)),
     measureAfter: async (key, id) => reader().measureAfter(key, id),
+    measureCarried: async (key) => reader().readRetention((rows) => rows.measureCarried(key)),
     cut: async ({ carried, ...cut }) => {
       const expiresAt = now() + PRUNING_MS;
       const outcome = await write<CutOutcome>({ do: "cut", ...cut, carried: toCarriedRows(carried), expiresAt });
