@@ -211,7 +211,10 @@ export function describeRetention(store: LogStore): void {
         expect(await log.prune({ maxBytes })).toEqual(NOTHING);
       }));
 
-    test("another process prunes once the right of one that stopped has expired", () =>
+    test.each([
+      ["has expired", 30_000],
+      ["is older than a clock that was set back", -HOUR],
+    ])("another process prunes once the right of one that stopped %s", (_, passed) =>
       withLog(store, async ({ log, other, clock }) => {
         await fill(log, "s", [...draftRun("a", 1), ...draftRun("b", 2)]);
         await fill(log, "t", draftRun("c", 3));
@@ -229,13 +232,14 @@ export function describeRetention(store: LogStore): void {
         expect(await runsOf(log, "s")).toEqual(["a", "b"]);
         // Without limits, nothing is pruned and nothing has to wait.
         expect(await other.prune({})).toEqual(NOTHING);
-        clock.now += 30_000;
+        clock.now += passed;
         expect(await other.prune({ maxAgeMs: 0, now: 2 })).toMatchObject({ runs: 1 });
         proceed(undefined);
         expect(await first).toMatchObject({ isBusy: true });
         expect(await log.prune({ maxAgeMs: 0, now: 3 })).toMatchObject({ runs: 1 });
         expect(await runsOf(log, "t")).toEqual(["c"]);
-      }));
+      }),
+    );
 
     test("keeps pending commands and recent outcomes", () =>
       withLog(store, async ({ log, clock }) => {

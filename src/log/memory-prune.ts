@@ -44,7 +44,9 @@ export class MemoryPruner implements PrunableStore {
   }
 
   async hold(holder: string): Promise<boolean> {
-    if (this.#right.holder !== holder && this.#right.expiresAt > this.#now()) return false;
+    const left = this.#right.expiresAt - this.#now();
+    // The clock may have been set back.
+    if (this.#right.holder !== holder && left > 0 && left <= PRUNING_MS) return false;
     this.#right = { holder, expiresAt: this.#now() + PRUNING_MS };
     return true;
   }

@@ -23,8 +23,9 @@ import { lockSession, NOW } from "./session-rows.ts";
 
 const MAX_COMMANDS = 2000;
 
+// The clock of the database may have been set back.
 const HOLD = `UPDATE @.pruning SET holder = $2, expires_at = ${NOW} + ${PRUNING_MS}
-  WHERE holder = $2 OR expires_at <= ${NOW} RETURNING holder`;
+  WHERE holder = $2 OR expires_at <= ${NOW} OR expires_at > ${NOW} + ${PRUNING_MS} RETURNING holder`;
 const RENEW = `UPDATE @.pruning SET expires_at = ${NOW} + ${PRUNING_MS} WHERE holder = $2 RETURNING holder`;
 const RELEASE = "UPDATE @.pruning SET expires_at = 0 WHERE holder = $1";
 

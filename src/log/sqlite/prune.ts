@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
-import type { CutOutcome } from "../prune-runs.ts";
+import { type CutOutcome, PRUNING_MS } from "../prune-runs.ts";
 import type { CarriedRow, CarriedRows } from "./carried-rows.ts";
 import type { Heads } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
@@ -42,7 +42,9 @@ interface SweepRoom {
 }
 
 const STATEMENTS = {
-  hold: "UPDATE pruning SET holder = ?1, expires_at = ?3 WHERE holder = ?1 OR expires_at <= ?2",
+  // The clock may have been set back.
+  hold: `UPDATE pruning SET holder = ?1, expires_at = ?3
+    WHERE holder = ?1 OR expires_at <= ?2 OR expires_at > ?2 + ${PRUNING_MS}`,
   renew: "UPDATE pruning SET expires_at = ?2 WHERE holder = ?1",
   newestRun: "SELECT coalesce(max(first_id), 0) AS firstId FROM runs WHERE session = ?",
   cutRuns: "DELETE FROM runs WHERE session = ? AND last_id <= ?",
