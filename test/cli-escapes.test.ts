@@ -18,7 +18,7 @@ beforeAll(async () => {
   for (const id of [ID, "waiting"]) {
     const session = await openSession(log, id);
     const run = await session.startRun({ message: HOSTILE, agent: HOSTILE });
-    const node = await run.enter(HOSTILE);
+    const node = run.enter(HOSTILE);
     await node.write(HOSTILE);
     if (id === ID) await run.fail({ message: HOSTILE, code: "failed", recoverable: false });
     else {

@@ -43,8 +43,11 @@ describe.each(VERSIONS)("HttpAgent %s", (_version, Agent) => {
     const client = new Agent({ url, threadId: "t" });
     const codes = collectNotices(client);
     const isShown = turn === STALLED ? "TEXT_MESSAGE_CONTENT" : "REASONING_MESSAGE_CONTENT";
+    const resolveIfShown = (type: string, resolve: (value?: unknown) => void): void => {
+      if (type === isShown) resolve();
+    };
     const shown = new Promise((resolve) => {
-      client.subscribe({ onEvent: ({ event }) => void (String(event.type) === isShown && resolve(undefined)) });
+      client.subscribe({ onEvent: ({ event }) => resolveIfShown(event.type, resolve) });
     });
     void say(client, "1").catch(() => undefined);
     await shown;
