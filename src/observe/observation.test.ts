@@ -185,6 +185,23 @@ describe("an observation", () => {
     expect(() => new Observation([], { maxSessions: 0 })).toThrow(/maxSessions/);
   });
 
+  it("reports again that there are too many sessions after their runs ended", async () => {
+    const log = new MemoryLog();
+    const errors: unknown[] = [];
+    const { observer } = createWitness();
+    const tap = new Observation([observer], { maxSessions: 10, onError: (error) => errors.push(error) }).tap(log);
+    for (let round = 1; round <= 2; round++) {
+      const live = Array.from({ length: 10 }, (_, index) => `${round}-${index}`).map((sessionId) =>
+        makeRun("r", { sessionId }).map(createEntry),
+      );
+      const refused = makeRun("r", { sessionId: `${round}-refused` }).map(createEntry);
+      for (const entries of [...live, refused, refused]) tap.onCommit(entries.slice(0, 1));
+      expect(errors).toHaveLength(round);
+      // The sessions stay open.
+      for (const entries of live) tap.onCommit(entries.slice(1));
+    }
+  });
+
   it("distinguishes a recreated session from the deleted one", async () => {
     const { observer, runs } = createWitness();
     const observation = new Observation([observer]);

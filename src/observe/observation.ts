@@ -154,17 +154,26 @@ export class Observation {
         this.#readings.add(reading);
         void reading.finally(() => this.#readings.delete(reading));
       },
-      onBusy: (isBusy) => void (isBusy ? this.#idle.delete(watch) : this.#idle.add(watch)),
+      onBusy: (isBusy) => {
+        if (isBusy) this.#idle.delete(watch);
+        else this.#idle.add(watch);
+        this.#noteRoom();
+      },
       onEnd: () => {
         this.#watches.delete(watch);
         this.#idle.delete(watch);
-        if (this.#watches.size < this.#maxSessions * ROOM) this.#isFull = false;
+        this.#noteRoom();
         host.onEnd();
       },
     });
     this.#watches.add(watch);
     this.#idle.add(watch);
     return watch;
+  }
+
+  /** A session without a live run makes room when it is needed. */
+  #noteRoom(): void {
+    if (this.#watches.size - this.#idle.size < this.#maxSessions * ROOM) this.#isFull = false;
   }
 
   #makeRoom(): boolean {
