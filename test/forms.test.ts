@@ -14,7 +14,7 @@ import { findStreamEventFrameForm } from "../src/dialects/stream-event/frames.ge
 import { STREAM_EVENT_FRAMES } from "../src/dialects/stream-event/frames.ts";
 import { STREAM_EVENT_RULE_INFO } from "../src/dialects/stream-event/rules.generated.ts";
 import { STREAM_EVENT_RULES } from "../src/dialects/stream-event/rules.ts";
-import { findFault, readForm } from "../src/protocol/check-form.ts";
+import { type FieldValues, findFault, readForm } from "../src/protocol/check-form.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
 import { ENVELOPE_FORM, findLoomEventForm, LOOM_EVENT_READERS } from "../src/protocol/events.generated.ts";
@@ -235,6 +235,23 @@ describe("findFault", () => {
     [{ r: ["a", 1] }, "`r[1]` must be a string, not 1"],
   ])("%j: %s", (value, message) => {
     expect(messageOf(value)).toBe(message);
+  });
+
+  test("names all missing fields of an object at once", () => {
+    const form = parseForm("001#a:s b?b c:b x?{y:s z:i} q:!s");
+    const find = (value: FieldValues) => findFault(form.fields, value);
+    const path = "a";
+    const message =
+      "`a` is missing; it must be a string. `c` is missing; it must be true or false. `q` is missing; it must be present (null is allowed)";
+    expect(find({})).toEqual({ rule: "field-missing", path, message });
+    expect(find({ a: "", q: null })?.message).toBe("`c` is missing; it must be true or false");
+    expect(find({ a: "", c: true, q: null, x: {} })?.message).toBe(
+      "`x.y` is missing; it must be a string. `x.z` is missing; it must be an integer",
+    );
+    expect(find({ a: 1, c: null })?.message).toBe("`a` must be a string, not 1");
+    expect(find({ b: 1, q: null })?.message).toBe(
+      "`a` is missing; it must be a string. `c` is missing; it must be true or false",
+    );
   });
 
   test("requires a nullable field to be present", () => {

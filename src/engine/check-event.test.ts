@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { EVENTS } from "../protocol/events/index.ts";
 import type { AnyEvent } from "../protocol/index.ts";
 import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 
@@ -74,6 +75,35 @@ describe("checkEvent", () => {
   it("does not limit the length of texts", () => {
     const content = "x".repeat(MAX_EVENT_NAME_LENGTH + 1);
     expect(checkEvent({ type: "message_chunk", content, id: "n" })).toMatchObject({ content });
+  });
+});
+
+describe("an event without required fields", () => {
+  // A field that may be left out of a stream, but not of a run that is written here.
+  const needsCallId = (type: string): boolean => /^tool_(?!call_chunk|permission)/.test(type);
+
+  it.each(Object.entries(EVENTS))("names all of them: %s", (type, { fields }) => {
+    const missing = Object.entries(fields).flatMap(([name, { required }]) => (required ? [name] : []));
+    if (missing.length === 0) return;
+    if (needsCallId(type)) missing.push("call_id");
+    const messages: string[] = [];
+    try {
+      checkEvent({ type }, MAX_EVENT_NAME_LENGTH, true);
+    } catch (error) {
+      messages.push((error as Error).message);
+    }
+    for (const name of missing) expect(messages).toEqual([expect.stringContaining(`\`${name}\``)]);
+  });
+
+  it("names what a `tool_end` lacks", () => {
+    const check = (event: object) => () => checkEvent({ type: "tool_end", ...event }, undefined, true);
+    expect(check({})).toThrow(
+      "`tool_end`: `name` is missing; it must be a string. `result` is missing; it must be a string. `is_error` is missing; it must be true or false. `call_id` is missing; it must be a string",
+    );
+    expect(check({ call_id: "c", name: "n", result: "" })).toThrow(
+      "`tool_end`: `is_error` is missing; it must be true or false",
+    );
+    expect(check({ call_id: "c", name: 5 })).toThrow("`tool_end`: `name` must be a string, not 5");
   });
 });
 

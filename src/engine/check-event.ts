@@ -38,9 +38,27 @@ const NAMES: ReadonlySet<string> = new Set([
   "error_code",
 ]);
 
-/** Returns the event without null optional fields. Throws `invalid_event` with the path of the invalid field. */
-export function checkEvent(event: AnyEvent, maxNameLength: number = MAX_EVENT_NAME_LENGTH): AnyEvent {
-  assertDeclared(event);
+/** Events of a call. In a run that is written here, each call has an ID. */
+const CALL_EVENTS: ReadonlySet<string> = new Set([
+  "tool_call",
+  "tool_approval",
+  "tool_approval_result",
+  "tool_start",
+  "tool_output",
+  "tool_progress",
+  "tool_end",
+]);
+
+/**
+ * Returns the event without null optional fields. Throws `invalid_event` with the path of the invalid field. `needsCallId`
+ * says that a missing `call_id` will be refused too, so that an error names all missing fields.
+ */
+export function checkEvent(
+  event: AnyEvent,
+  maxNameLength: number = MAX_EVENT_NAME_LENGTH,
+  needsCallId = false,
+): AnyEvent {
+  assertDeclared(event, needsCallId);
   const own = isPlainJson(event) ? event : rewrite(event);
   if (!isUnusual(own, maxNameLength)) return own;
   const clean = dropEnvelopeNames(own);
@@ -61,11 +79,15 @@ export function assertNodeId(nodeId: unknown, maxNameLength: number = MAX_EVENT_
   throw new LoomError("invalid_event", "`node_id` must be the ID of a node run", { path: "node_id" });
 }
 
-function assertDeclared(event: AnyEvent): void {
+function assertDeclared(event: AnyEvent, needsCallId = false): void {
   const fault = findEventFault(event);
   if (fault === undefined) return;
-  const type = isJsonObject(event) && typeof event["type"] === "string" ? event["type"] : "event";
-  throw new LoomError("invalid_event", `\`${type}\`: ${fault.message}`, { path: fault.path, rule: fault.rule });
+  const { path, rule } = fault;
+  const { type, call_id: callId } = Object(event) as { readonly type?: unknown; readonly call_id?: unknown };
+  const name = isJsonObject(event) && typeof type === "string" ? type : "event";
+  const lacksCallId = needsCallId && rule === "field-missing" && CALL_EVENTS.has(name) && callId == null;
+  const more = lacksCallId ? ". `call_id` is missing; it must be a string" : "";
+  throw new LoomError("invalid_event", `\`${name}\`: ${fault.message}${more}`, { path, rule });
 }
 
 /** Returns true if a field is null or has the name of an envelope field. Throws if a name is too long. */

@@ -77,7 +77,7 @@ export class RunWriter {
   }
 
   check(event: AnyEvent): AnyEvent {
-    return checkEvent(event, this.#host.maxNameLength);
+    return checkEvent(event, this.#host.maxNameLength, true);
   }
 
   /** Checks an event of an agent. Throws `invalid_event` if only the engine writes its type. */

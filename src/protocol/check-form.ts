@@ -10,17 +10,21 @@ const MAX_HINTS = 100;
 export type FieldValues = { readonly [field: string]: unknown };
 
 /**
- * Returns the first fault in the fields of a value. Fields that the form does not define are allowed. `path` is the
- * prefix for field names in messages.
+ * Returns the first fault in the fields of a value; if a field is missing, the fault names all that are. Fields that the
+ * form does not define are allowed. `path` is the prefix for field names in messages.
  */
 export function findFault(fields: FormFields, value: FieldValues, hints?: Hint[], path = ""): Fault | undefined {
+  let missing: Fault | undefined;
   for (const { name, required, schema } of fields.values()) {
     const inner = value[name];
-    if (!required && (inner === undefined || inner === null)) continue;
+    const isMissing = inner == null;
+    if (!required && isMissing) continue;
     const fault = checkValue(schema, inner, path + name, hints);
-    if (fault !== undefined) return fault;
+    if (fault === undefined) continue;
+    if (isMissing) missing = missing ? { ...missing, message: `${missing.message}. ${fault.message}` } : fault;
+    else if (!missing) return fault;
   }
-  return undefined;
+  return missing;
 }
 
 function checkValue(schema: FormSchema, value: unknown, path: string, hints: Hint[] | undefined): Fault | undefined {

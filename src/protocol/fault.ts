@@ -20,8 +20,7 @@ export interface Hint {
 
 /** `value` has the wrong type or is missing. */
 export function typeFault(path: string, expected: string, value: unknown): Fault {
-  if (value === undefined || value === null)
-    return faultOf("field-missing", path, `is missing; it must be ${expected}`);
+  if (value == null) return faultOf("field-missing", path, `is missing; it must be ${expected}`);
   return valueFault(path, expected, value, "field-type");
 }
 
