@@ -126,6 +126,15 @@ describe("a source that breaks the contract", () => {
     },
   );
 
+  it.each([stream("Hi"), () => stream("Hi"), ["Hi"]])(
+    "is refused with the name of `fromAsyncIterable` if it is a loop: %s",
+    async (loop) => {
+      const refusal = { code: "invalid_arguments", message: expect.stringContaining("`fromAsyncIterable`") as string };
+      await expect(record(new MemoryLog(), REQUEST, loop as never)).rejects.toMatchObject(refusal);
+      await expect(foreignAgent(() => loop as never).run("Hi")).rejects.toMatchObject(refusal);
+    },
+  );
+
   it("keeps results of tools of the AI SDK that JSON cannot represent", async () => {
     const result = { type: "tool-result", toolCallId: "c", toolName: "t" };
     const circle: { self?: unknown } = {};

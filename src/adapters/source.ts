@@ -90,8 +90,19 @@ export interface ForeignSource {
 export function assertSource(value: unknown): asserts value is ForeignSource {
   const { framework, start } = Object(value) as { readonly framework?: unknown; readonly start?: unknown };
   if (typeof framework === "string" && typeof start === "function") return;
+  if (isOwnLoop(value))
+    throw new LoomError(
+      "invalid_arguments",
+      "A source is what an adapter creates; for a generator, or a list of events, that is `fromAsyncIterable`",
+    );
   const what = "A source is what an adapter such as `fromAISDK` creates";
   throw new LoomError("invalid_arguments", `${what}, not ${describeFound(value)}`);
+}
+
+/** True for what `fromAsyncIterable` takes: an iterable, or a function that returns one. */
+function isOwnLoop(value: unknown): boolean {
+  if (typeof value === "function") return true;
+  return typeof value === "object" && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value);
 }
 
 /** Describes a value in an error message. */

@@ -275,6 +275,8 @@ describe("options", () => {
     [{ log: undefined }, "`log` is required"],
     [{ log: {} }, "`log` must be a log"],
     [{ agents: {} }, "at least one agent"],
+    [{ agents: { own: function* own() {} } }, '"own" in `agents` is not an agent, but a function'],
+    [{ agents: { own: null } }, "create one with `agent` or `foreignAgent`"],
     [{ origins: ["https://app.example.com/"] }, "`origins` must be a list of exact origins"],
     [{ origins: ["*"] }, "`origins` must be"],
     [{ auth: {} }, "`auth` must be an object with `credentials`, `jwt` or `authenticate`"],

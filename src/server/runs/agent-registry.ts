@@ -8,6 +8,7 @@ import type { Agent } from "../../agents/index.ts";
 import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
 import type { RunOrigin } from "../../engine/run-contract.ts";
 import type { Log } from "../../log/index.ts";
+import { describeValue } from "../../protocol/fault.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { assertNoSameName } from "../../tools/add-client-tools.ts";
 import type { AgentDemands, ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
@@ -42,6 +43,14 @@ interface RegisteredAgent {
   readonly handlers: ReturnType<Agent["sessionOptions"]>;
 }
 
+function assertAgent(name: string, value: unknown): void {
+  if (typeof (Object(value) as Partial<Agent>).sessionOptions === "function") return;
+  const what = `"${name}" in \`agents\` is not an agent, but ${describeValue(value)}`;
+  throw new LoomError("invalid_arguments", `${what}; create one with \`agent\` or \`foreignAgent\``, {
+    option: "agents",
+  });
+}
+
 export class AgentRegistry {
   readonly #default: string;
   readonly #agents = new Map<string, RegisteredAgent>();
@@ -60,8 +69,9 @@ export class AgentRegistry {
       throw new LoomError("invalid_arguments", "A server needs at least one agent", { option: "agents" });
     this.#default = defaultAgent ?? first;
     for (const [name, value] of Object.entries(agents)) {
-      const registered: ServedAgent = "agent" in value ? value : { agent: value };
+      const registered: ServedAgent = "agent" in Object(value) ? (value as ServedAgent) : { agent: value as Agent };
       const { agent, description, model, writeTitle } = registered;
+      assertAgent(name, agent);
       const info: ServedAgentInfo = {
         name,
         kind: agent.kind,
