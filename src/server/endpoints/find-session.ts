@@ -20,6 +20,19 @@ export async function findRun(log: Log, session: string, run: string): Promise<R
   return info;
 }
 
+/** Returns the run after this one; undefined if there is none. */
+export async function findNextRun(log: Log, session: string, run: string): Promise<string | undefined> {
+  let next: string | undefined;
+  for (;;) {
+    const page = await log.listRuns(session, next === undefined ? {} : { after: next });
+    for (const { runId } of page) {
+      if (runId === run) return next;
+      next = runId;
+    }
+    if (page.length === 0) return undefined;
+  }
+}
+
 /**
  * Makes sure that a run exists, or that the command with this key starts it later. Throws like `findRun`, and the error of
  * a command that was refused: a stream of its run would never begin.

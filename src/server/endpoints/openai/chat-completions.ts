@@ -1,5 +1,5 @@
 /**
- * The Chat Completions API. It is stateless: a request has the whole conversation, and becomes a session, unless the
+ * The Chat Completions API. It is stateless: a request has the whole conversation, by which its session is found, unless the
  * client names one. Calls of the client's functions end the message; a request with their results continues the run.
  */
 import { isLastChunk, isUsageChunk } from "../../../dialects/openai-chat/encode.ts";
@@ -9,7 +9,6 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { MapFrames } from "../../streams/map-reader.ts";
 import { collectStream } from "../collect-stream.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "../command-endpoint.ts";
-import { deriveSessionId } from "../derive-session-id.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
 import { findChatBranch } from "./find-chat-branch.ts";
 import { CompletionFold } from "./fold-completion.ts";
@@ -27,6 +26,7 @@ import {
   startOpenaiRun,
 } from "./openai-run.ts";
 import { type OpenaiInput, readChatMessages, readTexts, refuse } from "./read-openai-input.ts";
+import { startConversation } from "./start-conversation.ts";
 
 const FORMAT: PartFormat = { dialect: "openai-chat", isLast: isLastChunk };
 /** The last event of a stream. */
@@ -41,7 +41,7 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
   tag: "openai",
   summary: "Chat Completions API: send a conversation to an agent",
   description:
-    "The conversation becomes a session, unless `Loom-Session` or `metadata.session_id` names one, which then has the history.",
+    "The session is found by the conversation, unless `Loom-Session` or `metadata.session_id` names one, which then has the history.",
   headers: { ...IDEMPOTENCY_HEADER, "Loom-Session": "Id of the session, with percent encoding" },
   query: "DisconnectOptions",
   body: "OpenaiChatRequest",
@@ -95,24 +95,18 @@ async function startRun(
   input: OpenaiInput,
   output_schema: JsonObject | undefined,
 ): Promise<RunPart> {
-  const { body, request, caller } = call;
+  const { body, request } = call;
+  const { model, tools, tool_choice, reasoning_effort: effort } = body;
+  // The API has no approvals: calls that need one are refused.
+  const about = { model, tools, tool_choice, effort, output_schema, capabilities: ["tools"] };
   const key = readIdempotencyKey(request);
   const named = readSession(request, body.metadata);
-  const given = named ?? deriveSessionId(key, caller.principal.owner);
-  await authorizeRun(core, call, given);
-  const session =
-    named === undefined ? given : await findChatBranch(core, call, { session: named, key, ...readEarlier(input) });
-  if (session !== given) await authorizeRun(core, call, session);
-  const info = await core.log.getSession(session);
-  const { model, tools, tool_choice, reasoning_effort: effort } = body;
-  return startOpenaiRun(
-    core,
-    call,
-    input,
-    // The API has no approvals: calls that need one are refused.
-    { model, tools, tool_choice, effort, output_schema, capabilities: ["tools"] },
-    { session, key, hasHistory: named !== undefined && info !== undefined && info.lastId > 0 },
-  );
+  if (named === undefined) return startConversation(core, call, input, about, key);
+  await authorizeRun(core, call, named);
+  const session = await findChatBranch(core, call, { session: named, key, ...readEarlier(input) });
+  if (session !== named) await authorizeRun(core, call, session);
+  const { lastId = 0 } = (await core.log.getSession(session)) ?? {};
+  return startOpenaiRun(core, call, input, about, { session, key, hasHistory: lastId > 0 });
 }
 
 /** The user's messages before the new one, if the client sent the conversation. */

@@ -65,7 +65,8 @@ export interface OpenaiRunRequest {
   readonly output_schema?: JsonObject | undefined;
   readonly capabilities: readonly string[];
   readonly context?: JsonObject;
-  readonly when_busy?: "interrupt";
+  readonly request_id?: string;
+  readonly when_busy?: "interrupt" | "reject";
 }
 
 /** Starts the run of a message. `hasHistory` is true if the session has the conversation, so that only the message is new. */

@@ -17,9 +17,8 @@ import type { ReadRequest, StreamReader } from "../../streams/stream-reader.ts";
 import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { mapReader } from "../../streams/map-reader.ts";
 import { branchBeforeRun } from "../create-fork.ts";
-import { deriveSessionId } from "../derive-session-id.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
-import { findRun } from "../find-session.ts";
+import { findNextRun, findRun } from "../find-session.ts";
 import {
   answerCalls,
   authorizeRun,
@@ -33,6 +32,7 @@ import {
   unknownResponse,
 } from "./openai-run.ts";
 import { type OpenaiInput, readResponseInput, refuse } from "./read-openai-input.ts";
+import { startConversation } from "./start-conversation.ts";
 
 export const RESPONSES_FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
 const MAX_METADATA = 16;
@@ -83,15 +83,16 @@ async function startRun(
   input: OpenaiInput,
   output_schema: JsonObject | undefined,
 ): Promise<RunPart> {
-  const { body, caller, key } = call;
+  const { body, key } = call;
   const { model, tools, tool_choice, previous_response_id: previous, conversation } = body;
   const named = typeof conversation === "string" ? conversation : conversation?.id;
   if (named !== undefined && previous !== undefined)
     throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
   const before = previous === undefined ? undefined : readResponseId(previous);
-  const given = before?.session ?? named ?? deriveSessionId(key, caller.principal.owner);
-  if (before !== undefined) await core.authorize({ caller, action: "sessions.read", session: given });
-  await authorizeRun(core, call, given);
+  const given = before?.session ?? named;
+  if (before !== undefined)
+    await core.authorize({ caller: call.caller, action: "sessions.read", session: before.session });
+  if (given !== undefined) await authorizeRun(core, call, given);
   const openai = noteRequest({ ...body, conversation: named }, input.instructions !== (body.instructions ?? ""));
   const about = {
     model,
@@ -104,10 +105,10 @@ async function startRun(
     // A message instead of the answers that the run waits for: the run would wait until they expire.
     ...(before === undefined ? {} : { when_busy: "interrupt" as const }),
   };
+  if (given === undefined) return startConversation(core, call, input, about, key);
   const start = async (session: string): Promise<RunPart> => {
     const { lastId = 0 } = (await core.log.getSession(session)) ?? {};
-    const hasHistory = (before !== undefined || named !== undefined) && lastId > 0;
-    return startOpenaiRun(core, call, input, about, { session, key, hasHistory });
+    return startOpenaiRun(core, call, input, about, { session, key, hasHistory: lastId > 0 });
   };
   if (before === undefined) return start(given);
   for (const deadline = performance.now() + core.limits.commandTimeoutMs; ;) {
@@ -136,7 +137,7 @@ async function findBranch(
   await findRun(log, session, before.run);
   // Read first: a message that is not pending any more has a run, or none.
   const pending = await log.listPending(session, log.limits.maxPendingCommands);
-  const next = await findNextRun(core, before);
+  const next = await findNextRun(log, session, before.run);
   // A repeated request finds the run that it started. Read last: the run of another request has a command.
   if ((await findCommand(log, session, key)) !== undefined) return session;
   if (next !== undefined) return (await branchBeforeRun(core, caller, { session, run: next, key, signal })).sessionId;
@@ -170,19 +171,6 @@ async function awaitStart(
   } finally {
     unwatch();
     wakeup.close();
-  }
-}
-
-/** The run after this one, if there is one. */
-async function findNextRun({ log }: ServerCore, { session, run }: RunPart): Promise<string | undefined> {
-  let next: string | undefined;
-  for (;;) {
-    const page = await log.listRuns(session, next === undefined ? {} : { after: next });
-    for (const { runId } of page) {
-      if (runId === run) return next;
-      next = runId;
-    }
-    if (page.length === 0) return undefined;
   }
 }
 
