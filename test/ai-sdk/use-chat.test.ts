@@ -4,6 +4,7 @@ import {
   isToolUIPart,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
 } from "ai";
 import { beforeEach, describe, expect, it, type Mock, onTestFinished, vi } from "vitest";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
@@ -152,15 +153,9 @@ describe("a stopped answer", () => {
     const { api, log } = await startChatServer([turn, { text: "Next." }]);
     const { run, chat, errors } = await renderChat({ id: "c", transport: createDefaultTransport(api) });
     void chat().sendMessage({ text: "1" });
-    await vi.waitFor(
-      () =>
-        expect(
-          chat()
-            .messages.at(-1)
-            ?.parts.map((part) => part.type),
-        ).toContain(type),
-      WAIT,
-    );
+    const hasStarted = (part: UIMessage["parts"][number]): boolean =>
+      (part.type === "text" || part.type === "reasoning") && part.type === type && part.text !== "";
+    await vi.waitFor(() => expect(chat().messages.at(-1)?.parts.some(hasStarted)).toBe(true), WAIT);
     await run(({ stop }) => stop());
     expect(textOf((await run(({ sendMessage }) => sendMessage({ text: "2" }))).at(-1))).toBe("Next.");
     expect((await log.listRuns("c")).map(({ status }) => status)).toEqual(["completed", "cancelled"]);

@@ -373,7 +373,7 @@ describe("earlier messages over HTTP", () => {
     const { send, finished, log } = await serve({ scopes: ["run", "read", "write"] });
     await log.createSession("taken", { owner: "bo" });
     const messages = [...CONVERSATION, QUESTION];
-    expect(await send({ messages }, { path: "/v1/sessions/taken/runs" })).toMatchObject({ status: 404 });
+    expect(await send({ messages }, { path: "/v1/sessions/taken/runs" })).toMatchObject({ status: 409 });
     expect((await log.getSession("taken"))?.lastId).toBe(0);
     expect((await send({ messages })).status).toBe(202);
     const events = await finished("s", 2);
