@@ -7,10 +7,13 @@ import { buildOnce } from "./build-once.ts";
 import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
-const { files } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
+const { files, scripts } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
   readonly files: readonly string[];
+  readonly scripts: Readonly<Record<string, string>>;
 };
-const COPIED = ["package.json", "README.md", "LICENSE", "src", "tsconfig.json", "tsconfig.build.json", ...files].filter(
+const [packs = "", ...PACKED] = scripts["build:vectors"]?.split(" ") ?? [];
+const BUILT = ["src", "tsconfig.json", "tsconfig.build.json", ...PACKED.filter((name) => name.startsWith("spec/"))];
+const COPIED = ["package.json", "README.md", "LICENSE", ...BUILT, ...files].filter(
   (name) => name !== "dist" && existsSync(join(packageRoot, name)),
 );
 
@@ -30,6 +33,7 @@ async function build(folder: string): Promise<void> {
     // `npm run types` checks the types, which takes longer than all the rest.
     const check = LONG ? [] : ["--noCheck"];
     run(process.execPath, [compiler, "-p", "tsconfig.build.json", ...check], copy);
+    run(packs, PACKED, copy);
     // npm would read all packages in it.
     rmSync(join(copy, "node_modules"));
     if (LONG) pack(copy, folder, work);

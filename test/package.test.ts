@@ -92,6 +92,25 @@ describe("the installed package", () => {
     expect(missing).toEqual([]);
   });
 
+  it("contains the vectors that the guide about other languages names, in one archive", () => {
+    const guide = readFileSync(join(installed, "docs", "guides", "implement-the-protocol.md"), "utf8");
+    const [, ...unpack] = /^tar -xzf \S+$/m.exec(guide)?.[0].split(" ") ?? [];
+    expect(run("tar", unpack)).toEqual({ code: 0, out: "", err: "" });
+    const named = [...guide.matchAll(/`(spec\/(?:vectors\/\w+|messages\.json))`/g)].map(([, path = ""]) => path);
+    expect(named).toHaveLength(3);
+    for (const path of named) {
+      const list = (root: string) => globSync([path, `${path}/*`], { cwd: root }).toSorted();
+      expect(list(project)).toEqual(list(packageRoot));
+    }
+    const vector = JSON.parse(readFileSync(join(project, "spec", "vectors", "runs", "react-tools.json"), "utf8")) as {
+      readonly encodings: { readonly engine: readonly (readonly object[])[] };
+    };
+    const input = vector.encodings.engine.flat().map((frame) => JSON.stringify(frame));
+    const args = [command, "check", "--dialect", "engine"];
+    const checked = spawnSync(process.execPath, args, { input: input.join("\n"), encoding: "utf8" });
+    expect(checked.stdout).toMatch(new RegExp(`^clean: ${input.length} engine frames`));
+  });
+
   it("contains the source that each source map and declaration map names", () => {
     const maps = globSync("dist/**/*.map", { cwd: installed });
     const modules = globSync("dist/**/*.{js,d.ts}", { cwd: installed });
