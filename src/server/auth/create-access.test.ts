@@ -141,7 +141,7 @@ describe("authorization", () => {
       ["sessions.read", "own", "allowed", "allowed", "unauthorized"],
       ["sessions.read", "other", "unknown_session", "allowed", "unauthorized"],
       ["sessions.read", "none", "unknown_session", "unknown_session", "unauthorized"],
-      ["runs.start", "other", "unknown_session", "allowed", "unauthorized"],
+      ["runs.start", "other", "session_id_taken", "allowed", "unauthorized"],
       ["runs.start", "none", "allowed", "allowed", "unauthorized"],
       ["runs.approve", "none", "unknown_session", "unknown_session", "unauthorized"],
       ["ingest", "own", "forbidden", "allowed", "unauthorized"],

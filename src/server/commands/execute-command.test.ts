@@ -326,7 +326,8 @@ describe("a command with an author", () => {
     const log = new MemoryLog();
     await log.createSession("s", { owner: "ann" });
     const refused = await executeCommand({ log, beginMs: 0, author: ben }, command);
-    expect(refused).toMatchObject({ type: "refusal", code: "unknown_session" });
+    const code = command.type === "run" ? "session_id_taken" : "unknown_session";
+    expect(refused).toMatchObject({ type: "refusal", code });
     expect(await log.listPending("s")).toEqual([]);
   });
 
@@ -338,7 +339,7 @@ describe("a command with an author", () => {
       return submit(...given);
     });
     const refused = await executeCommand({ log, beginMs: 0, author: ben }, say("1", "x"));
-    expect(refused).toMatchObject({ code: "unknown_session" });
+    expect(refused).toMatchObject({ code: "session_id_taken" });
     expect(await log.listPending("s")).toEqual([]);
     expect((await log.getSession("s"))?.title).toBeUndefined();
   });
@@ -348,7 +349,7 @@ describe("a command with an author", () => {
     await log.createSession("s", { owner: "ann" });
     const { session } = await openLive(log);
     const refused = await executeCommand({ log, beginMs: 0, author: ben }, say("1", "x", { when_busy }));
-    expect(refused).toMatchObject({ type: "refusal", code: "unknown_session" });
+    expect(refused).toMatchObject({ type: "refusal", code: "session_id_taken" });
     expect(await log.listPending("s")).toEqual([]);
     await session.close();
   });
