@@ -18,6 +18,8 @@ import { readPages } from "./read-pages.ts";
 
 /** Mark of a text that may be a record of a prompt. */
 const CONTENT_MARK = '"llm_content"';
+/** An ID of a record in a text: its own, one that it refers to, or one in a value. */
+const REFERENCE = /"event_id"\s*:\s*(?<id>[\d.eE+]+)/g;
 /** The latest records that a live run may refer to. Model calls that run side by side have different prompts. */
 export const MAX_REFERRED = 16;
 
@@ -36,6 +38,11 @@ interface ValueRange {
 }
 
 const readRecord = createRecordReader();
+
+function mayReferBefore(text: string, firstId: number): boolean {
+  for (const { groups } of text.matchAll(REFERENCE)) if (Number(groups?.["id"]) < firstId) return true;
+  return false;
+}
 
 /** Returns the record if the text is that of a prompt. */
 function readContentRecord(text: string): ContentRecord | undefined {
@@ -63,19 +70,17 @@ export async function collectCarried(
   firstId: number,
   isLive: boolean,
 ): Promise<readonly LogEntry[]> {
-  const needed = new NeededValues();
-  for await (const { event } of readContents(log, info, firstId, info.lastId))
-    for (const part of event.parts) needed.addPart(part, firstId);
-  if (isLive) {
-    const recent: number[] = [];
-    for await (const { envelope } of readContents(log, info, info.firstId, firstId - 1))
-      if (recent.push(envelope.event_id) > MAX_REFERRED) recent.shift();
-    for (const id of recent) needed.add(id, { start: 0, end: Infinity });
-  }
   const earlier = new Map<number, ContentRecord>();
-  if (!needed.isEmpty)
-    for (const { record } of await log.readCarried(info.sessionId))
-      earlier.set(record.envelope.event_id, record as ContentRecord);
+  for (const { record } of await log.readCarried(info.sessionId))
+    earlier.set(record.envelope.event_id, record as ContentRecord);
+  const ids = [...earlier.keys()];
+  for await (const { envelope } of readContents(log, info, info.firstId, firstId - 1)) ids.push(envelope.event_id);
+  // Most sessions have no prompts, and what they keep need not be read.
+  if (ids.length === 0) return [];
+  const needed = new NeededValues();
+  for await (const { event } of readContents(log, info, firstId, info.lastId, (text) => mayReferBefore(text, firstId)))
+    for (const part of event.parts) needed.addPart(part, firstId);
+  if (isLive) for (const id of ids.slice(-MAX_REFERRED)) needed.add(id, { start: 0, end: Infinity });
   const reader = new ContentReader(log, info);
   const yieldToLoop = createLoopYield();
   const carried: LogEntry[] = [];
@@ -134,10 +139,6 @@ class NeededValues {
   readonly #ranges = new Map<number, ValueRange[]>();
   /** In order. */
   readonly #ids: number[] = [];
-
-  get isEmpty(): boolean {
-    return this.#ids.length === 0;
-  }
 
   add(id: number, range: ValueRange): void {
     const known = this.#ranges.get(id);
@@ -203,17 +204,18 @@ function cutParts(parts: readonly ContentPart[], ranges: readonly ValueRange[]):
   return kept;
 }
 
+/** `isWanted` saves parsing the other texts. */
 async function* readContents(
   log: Log,
   info: SessionInfo,
   from: number,
   to: number,
+  isWanted: (text: string) => boolean = () => true,
 ): AsyncGenerator<ContentRecord, void, undefined> {
-  for await (const { text, texts } of readPages(log, info, from - 1, to)) {
-    if (!text.includes(CONTENT_MARK)) continue;
-    for (const line of texts) {
-      const record = readContentRecord(line);
+  for await (const { texts } of readPages(log, info, from - 1, to))
+    for (const text of texts) {
+      if (!text.includes(CONTENT_MARK) || !isWanted(text)) continue;
+      const record = readContentRecord(text);
       if (record !== undefined) yield record;
     }
-  }
 }

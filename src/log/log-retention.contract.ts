@@ -389,13 +389,22 @@ export function describeRetention(store: LogStore): void {
         expect([await runsOf(log, "t"), await runsOf(log, "u")]).toEqual([names, []]);
       }));
 
+    test("are not searched in a session that has none", () =>
+      withLog(store, async ({ log }) => {
+        await fill(log, "s", [...draftRun("a", 1), ...draftRun("b", 2)]);
+        const read = vi.spyOn(log, "read");
+        expect(await log.prune({ maxAgeMs: 0, now: 2 })).toMatchObject({ runs: 1 });
+        // Only the pruned records are read.
+        expect(read.mock.calls).toEqual([["s", { after: 0, limit: 4 }]]);
+      }));
+
     test("stay complete if the run is live while others are pruned", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await writer.write([...LIST.slice(0, 8), drafts.start("live", 60)]);
-        await log.prune({ maxAgeMs: 0, now: 60 });
-        await writer.write([drafts.prompt("live", [repeat(6, 0, 5)], 60)]);
-        expect(await readContent(log, "s", 10)).toEqual(["settings", "tools", "a1", "b1", "b2"]);
+        for (const now of [11, 60]) expect(await log.prune({ maxAgeMs: 0, now })).toMatchObject({ runs: 1 });
+        await writer.write([drafts.prompt("live", [repeat(6, 0, 5), repeat(2, 3, 1)], 60)]);
+        expect(await readContent(log, "s", 10)).toEqual(["settings", "tools", "a1", "b1", "b2", "not used later"]);
         await writer.write([...draftRun("live", 70).slice(2), ...draftRun("next", 80)]);
         await log.prune({ maxAgeMs: 0, now: 71 });
         expect(await log.readCarried("s")).toEqual([]);

@@ -23,6 +23,8 @@ export class MemoryPruner implements PrunableStore {
   readonly #sessions: ReadonlyMap<string, MemorySession>;
   readonly #now: () => number;
   readonly #keys = new WeakMap<MemorySession, number>();
+  /** Session IDs by key. Those of deleted sessions remain until the sessions are listed again. */
+  #ids: ReadonlyMap<number, string> = new Map();
   #lastKey = 0;
   #right = { holder: "", expiresAt: 0 };
 
@@ -60,13 +62,16 @@ export class MemoryPruner implements PrunableStore {
   }
 
   async listEnded(before: number, after: EndedRun | undefined): Promise<readonly EndedRun[]> {
-    const ended = this.#list().flatMap(({ key, sessionId, session }) =>
-      [...session.runs.values()].flatMap(({ runId, endedAt }): EndedRun[] =>
-        endedAt === undefined || endedAt >= before ? [] : [{ key, sessionId, runId, endedAt }],
-      ),
-    );
-    const rest = after === undefined ? ended : ended.filter((run) => compareEnds(run, after) > 0);
-    return rest.toSorted(compareEnds).slice(0, ENDED_RUNS);
+    const first: EndedRun[] = [];
+    for (const { key, sessionId, session } of this.#list())
+      for (const { runId, endedAt = Infinity } of session.runs.values()) {
+        if (endedAt >= before || (first.length === ENDED_RUNS && endedAt > (first.at(-1)?.endedAt ?? 0))) continue;
+        const run = { key, sessionId, runId, endedAt };
+        if (after !== undefined && compareEnds(run, after) <= 0) continue;
+        first.splice(first.findLastIndex((other) => compareEnds(other, run) < 0) + 1, 0, run);
+        if (first.length > ENDED_RUNS) first.pop();
+      }
+    return first;
   }
 
   async listLarge(bytes: number, afterKey: number): Promise<readonly PrunableSession[]> {
@@ -106,15 +111,18 @@ export class MemoryPruner implements PrunableStore {
   }
 
   #list(): readonly (PrunableSession & { readonly session: MemorySession })[] {
-    return [...this.#sessions.values()].map((session) => {
+    const list = [...this.#sessions.values()].map((session) => {
       const key = this.#keys.get(session) ?? ++this.#lastKey;
       this.#keys.set(session, key);
       return { key, sessionId: session.sessionId, session };
     });
+    this.#ids = new Map(list.map(({ key, sessionId }) => [key, sessionId]));
+    return list;
   }
 
   #find(key: number): MemorySession | undefined {
-    return this.#list().find((each) => each.key === key)?.session;
+    const session = this.#sessions.get(this.#ids.get(key) ?? "");
+    return session === undefined || this.#keys.get(session) !== key ? undefined : session;
   }
 }
 

@@ -214,23 +214,27 @@ class Pruning {
     }
   }
 
-  /** Selects the cuts of these sessions that ended first, up to `until` and until `excess` bytes of records are freed. */
-  async #planOldest(page: readonly PrunableSession[], excess: number, until: number): Promise<readonly SessionPlan[]> {
+  /**
+   * Selects the cuts of these sessions that ended first, up to `until` and until `excess` bytes of records are freed. The
+   * sessions are in the order of their first runs, so that only those that are needed are read.
+   */
+  async #planOldest(
+    page: readonly (PrunableSession & Partial<EndedRun>)[],
+    excess: number,
+    until: number,
+  ): Promise<readonly SessionPlan[]> {
     const plans = new Map<number, SessionPlan>();
-    for (const session of page) {
-      if (plans.has(session.key)) continue;
-      await this.#skipIfDamaged(session, async () => {
-        const info = await this.#log.getSession(session.sessionId);
-        const cuts = await this.#listCuts(session.key);
-        const carried = await this.#store.measureCarried(session.key);
-        if (info !== undefined) plans.set(session.key, { ...session, cuts, count: 0, sizes: [info.bytes - carried] });
-      });
-      await this.#yieldToLoop();
-    }
-    let left = excess;
-    while (left > 0) {
+    let next = 0;
+    for (let left = excess; left > 0; await this.#yieldToLoop()) {
       const oldest = findOldest(plans.values(), until);
       const cut = oldest?.cuts[oldest.count];
+      const other = page[next];
+      // A cut ends no earlier than the first run of its session.
+      if (other !== undefined && (cut === undefined || (other.endedAt ?? 0) <= cut.endedAt)) {
+        next++;
+        if (!plans.has(other.key)) await this.#skipIfDamaged(other, async () => this.#addPlan(plans, other));
+        continue;
+      }
       if (oldest === undefined || cut === undefined) break;
       const before = oldest.sizes.at(-1) ?? 0;
       const isMeasured = await this.#skipIfDamaged(oldest, async () => {
@@ -239,9 +243,15 @@ class Pruning {
       });
       left -= before - (oldest.sizes.at(-1) ?? 0);
       if (!isMeasured) plans.delete(oldest.key);
-      await this.#yieldToLoop();
     }
     return [...plans.values()].filter(({ count }) => count > 0);
+  }
+
+  async #addPlan(plans: Map<number, SessionPlan>, { key, sessionId }: PrunableSession): Promise<void> {
+    const info = await this.#log.getSession(sessionId);
+    if (info === undefined) return;
+    const sizes = [info.bytes - (await this.#store.measureCarried(key))];
+    plans.set(key, { key, sessionId, cuts: await this.#listCuts(key), count: 0, sizes });
   }
 
   /**
