@@ -126,7 +126,6 @@ function createAiSdkDecoder(): Decoder {
       case "data-loom-node":
       case "data-loom-superseded":
       case "data-loom-waiting":
-      case "data-loom-notice":
         return [];
       case "source-url":
       case "source-document":
@@ -150,6 +149,8 @@ function createAiSdkDecoder(): Decoder {
     const whole = type === "tool-output-available" && !("output" in frame) ? { ...frame, output: null } : frame;
     if (form !== undefined && !checkFrame(form, whole, issues)) return [];
     if (state === "over" && isCut && ENDINGS.has(type)) return [];
+    // It belongs to a response, and comes before the message.
+    if (type === "data-loom-notice") return [];
     let records: EventRecord[];
     if (type === "start" && state !== "live") records = begin(readText(frame["messageId"]));
     else {
