@@ -92,7 +92,8 @@ const toolPart: fc.Arbitrary<NodeRunPart> = fc
       for (const content of made.output) events.push({ type: "tool_output", call_id, name, content });
     }
     const [result, more] = made.end;
-    events.push({ type: "tool_end", call_id, name, result, is_error: refused || made.fails, ...more });
+    const code = refused ? { error_code: "tool_rejected" } : {};
+    events.push({ type: "tool_end", call_id, name, result, is_error: refused || made.fails, ...code, ...more });
     return events;
   });
 

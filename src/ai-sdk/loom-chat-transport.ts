@@ -105,11 +105,16 @@ export class LoomChatTransport<M extends UIMessage = LoomUIMessage> implements C
     return (await response.json()) as M[];
   }
 
-  /** The URL of the endpoint with a path before its query. */
+  /**
+   * The URL of the endpoint with a path before its query. Chunks are not checked here, so an old version of the AI SDK
+   * ignores those that only the newest one knows.
+   */
   #url(path: string): string {
     const { api = "/api/chat" } = this.#options;
-    const [, base = api, query = ""] = /^([^?#]*)(.*)$/s.exec(api) ?? [];
-    return base.replace(/\/$/, "") + path + query;
+    const [, base = api, , query, hash = ""] = /^([^?#]*)(\?([^#]*))?(.*)$/s.exec(api) ?? [];
+    const all = new URLSearchParams(query);
+    if (!all.has("version")) all.set("version", "7");
+    return `${base.replace(/\/$/, "")}${path}?${all.toString()}${hash}`;
   }
 
   /** Throws a `RequestRefusal` if the response is not a success. */

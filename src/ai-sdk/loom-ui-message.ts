@@ -2,6 +2,7 @@
 import type { UIMessage } from "ai";
 import type { DataEventType } from "../dialects/ai-sdk/data-parts.ts";
 import type {
+  DataLoomCancelledFrame,
   DataLoomNodeFrame,
   DataLoomSupersededFrame,
   DataLoomWaitingFrame,
@@ -15,6 +16,7 @@ type Hyphenated<T extends string> = T extends `${infer Head}_${infer Rest}` ? `$
 export type LoomDataParts = {
   [T in DataEventType as `loom-${Hyphenated<T>}`]: Omit<EventOf<T>, "type">;
 } & {
+  "loom-cancelled": DataLoomCancelledFrame["data"];
   "loom-node": DataLoomNodeFrame["data"];
   "loom-superseded": DataLoomSupersededFrame["data"];
   "loom-waiting": DataLoomWaitingFrame["data"];

@@ -102,6 +102,11 @@ export interface EncoderOptions {
    * `RUN_ERROR`. Default: false.
    */
   readonly legacy?: boolean;
+  /**
+   * `ai-sdk` only: the major version of the package `ai` that reads the stream. 6: what 6 and all of 7 accept; 5: what 5
+   * accepts, without approvals; 7: also what 7 accepts since 7.0.112. Default: 6.
+   */
+  readonly version?: number;
 }
 
 /** The decoding part of a dialect; all that a receiver needs. */

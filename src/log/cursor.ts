@@ -19,7 +19,7 @@ import { LoomError } from "../protocol/index.ts";
  * Cursors that belong to no stream (`formatCursor`) have this version. They are at the end of a record, and every dialect
  * accepts them.
  */
-export const ENCODER_VERSION = 6;
+export const ENCODER_VERSION = 7;
 
 /** Version of the encoder of each dialect, at most `ENCODER_VERSION`. */
 export const ENCODER_VERSIONS: { readonly [N in DialectName]: number } = {
@@ -28,10 +28,10 @@ export const ENCODER_VERSIONS: { readonly [N in DialectName]: number } = {
   engine: 6,
   lumine: 6,
   "stream-event": 6,
-  "ai-sdk": 6,
+  "ai-sdk": 7,
   "ag-ui": 6,
-  "openai-responses": 6,
-  "openai-chat": 6,
+  "openai-responses": 7,
+  "openai-chat": 7,
 };
 
 /** The dialect of a stream. `encoderVersion` replaces the version of its encoder in tests. */
@@ -102,15 +102,17 @@ export function parseCursor(text: unknown): Cursor {
  * the end of a record is accepted with any version.
  */
 export function assertCursorVersion(cursor: Cursor, format: CursorDialect, isIndependent: boolean): void {
-  const own = encoderVersionOf(format);
-  const isAnyStream = cursor.version === Math.max(own, ENCODER_VERSION);
-  if (cursor.frame !== undefined || !(isIndependent || isAnyStream)) assertSameFrames(cursor, format);
+  if (cursor.frame !== undefined || !isIndependent) assertSameFrames(cursor, format);
 }
 
-/** Throws `cursor_stale` unless the encoder has the version of the cursor. Frames can be counted only then. */
-export function assertSameFrames({ version }: Cursor, format: CursorDialect): void {
+/**
+ * Throws `cursor_stale` unless the encoder has the version of the cursor, or the cursor belongs to no stream and is of
+ * this version. Frames can be counted only then.
+ */
+export function assertSameFrames({ version, frame }: Cursor, format: CursorDialect): void {
   const own = encoderVersionOf(format);
-  if (version !== own) throw stale(String(version), own);
+  const isOfNoStream = frame === undefined && version === Math.max(own, ENCODER_VERSION);
+  if (version !== own && !isOfNoStream) throw stale(String(version), own);
 }
 
 /** Throws `cursor_stale` unless the cursor belongs to this incarnation of the session. */

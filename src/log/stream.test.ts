@@ -17,7 +17,7 @@ import { createRecordReader } from "../dialects/loom/decode.ts";
 import { StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
 import { findStreamMode } from "../protocol/stream-modes.ts";
-import { createCursorFormat, ENCODER_VERSION, formatCursor } from "./cursor.ts";
+import { createCursorFormat, ENCODER_VERSION, encoderVersionOf, formatCursor } from "./cursor.ts";
 import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { Log } from "./log.ts";
@@ -363,7 +363,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
       await first;
       await stream.return();
       const [{ cursor }] = starts as [StreamStartInfo];
-      expect([starts.length, cursor]).toEqual([1, formatCursor(incarnation, 0)]);
+      expect([starts.length, cursor]).toEqual([1, createCursorFormat(incarnation, encoderVersionOf(form))(0)]);
       expect(await read(log, { ...form, cursor, skip })).toEqual(all.slice(skip));
     }
     await log.close();

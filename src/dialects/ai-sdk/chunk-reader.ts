@@ -3,7 +3,7 @@
  * the decoder of the dialect and the adapter for AI SDK results both use it.
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import type { RetrievalCompleteEvent, ToolEndEvent } from "../../protocol/events.generated.ts";
+import type { RetrievalCompleteEvent, ToolApprovalResultEvent, ToolEndEvent } from "../../protocol/events.generated.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import { readText } from "../frame-traits.ts";
@@ -16,7 +16,9 @@ export const ANY_IMAGE = "image/*";
 const MAX_CALLS = 10_000;
 const MAX_SOURCES = 1000;
 /** Result of a call that the user did not allow. */
-const DENIED = "The call was not allowed";
+export const DENIED = "The call was not allowed";
+/** Beginning of the ID of a source that a data part of ours has too, with all its fields. */
+export const REPEATED_SOURCE = "loom-source-";
 const NO_EVENTS: readonly AnyEvent[] = [];
 
 interface KnownCall {
@@ -34,7 +36,15 @@ export class ChunkReader {
   readonly #calls = new BoundedMap<KnownCall>(MAX_CALLS);
   /** Calls by the ID of their approval. */
   readonly #approvals = new BoundedMap<string>(MAX_CALLS);
+  /** Calls whose approval was not answered yet. */
+  readonly #waiting = new BoundedMap<true>(MAX_CALLS);
+  readonly #infersAnswers: boolean;
   #sources: FoundSource[] = [];
+
+  /** `infersAnswers`: read the answer to an approval from what follows it, because before version 7 no chunk has it. */
+  constructor({ infersAnswers = false }: { readonly infersAnswers?: boolean } = {}) {
+    this.#infersAnswers = infersAnswers;
+  }
 
   /** Returns the events of a chunk. A chunk without an equivalent is kept as `foreign`. */
   read(chunk: JsonObject): readonly AnyEvent[] {
@@ -72,8 +82,8 @@ export class ChunkReader {
     return [{ type: "retrieval_complete", doc_count: sources.length, sources }];
   }
 
-  #addSource({ type, url, title, filename }: JsonObject): void {
-    if (this.#sources.length >= MAX_SOURCES) return;
+  #addSource({ type, url, title, filename, sourceId }: JsonObject): void {
+    if (this.#sources.length >= MAX_SOURCES || readText(sourceId)?.startsWith(REPEATED_SOURCE) === true) return;
     const uri = type === "source-url" ? readText(url) : readText(filename);
     const name = readText(title) ?? uri ?? "source";
     this.#sources.push(uri === undefined ? { title: name } : { title: name, uri });
@@ -92,7 +102,7 @@ export class ChunkReader {
       case "tool-input-delta":
         return [{ type: "tool_call_chunk", call_id, name, arguments_delta: textOf(chunk["inputTextDelta"]) }];
       case "tool-input-available":
-        return this.#call(call_id, name, chunk);
+        return this.#allow(call_id, name, chunk) ?? this.#call(call_id, name, chunk);
       case "tool-input-error":
         return [
           ...this.#call(call_id, name, chunk),
@@ -102,6 +112,7 @@ export class ChunkReader {
         // A rule of the program answers it at once.
         if (chunk["isAutomatic"] === true) return NO_EVENTS;
         this.#approvals.set(textOf(chunk["approvalId"]), call_id);
+        if (this.#infersAnswers) this.#waiting.set(call_id, true);
         return [
           ...this.#ensureCall(call_id, name, chunk),
           {
@@ -113,13 +124,14 @@ export class ChunkReader {
         ];
       }
       case "tool-approval-response": {
-        const decision = chunk["approved"] === true ? "approved" : "rejected";
         const reason = readText(chunk["reason"]);
-        return [{ type: "tool_approval_result", call_id, name, decision, ...(reason === undefined ? {} : { reason }) }];
+        this.#waiting.delete(call_id);
+        return [describeDecision(call_id, name, chunk["approved"] === true, reason === undefined ? {} : { reason })];
       }
       case "tool-output-available": {
         const output = chunk["output"] ?? null;
-        const opening = this.#ensureCall(call_id, name, chunk);
+        // A call with a result was allowed.
+        const opening = this.#allow(call_id, name, {}) ?? this.#ensureCall(call_id, name, chunk);
         if (chunk["preliminary"] === true)
           return [...opening, { type: "tool_output", call_id, name, content: splitResult(output).result }];
         return [...opening, this.#end(call_id, name, splitResult(output), false)];
@@ -132,11 +144,23 @@ export class ChunkReader {
       case "tool-output-denied":
         return [
           ...this.#ensureCall(call_id, name, chunk),
+          ...(this.#waiting.delete(call_id) ? [describeDecision(call_id, name, false)] : []),
           this.#end(call_id, name, { result: readText(chunk["reason"]) ?? DENIED, error_code: "tool_rejected" }),
         ];
       default:
         return undefined;
     }
+  }
+
+  /**
+   * Returns the answer that a chunk shows: an approved call is sent again, with the arguments that the user allowed.
+   * Undefined if the call does not wait for an answer.
+   */
+  #allow(callId: string, name: string, { input }: JsonObject): readonly AnyEvent[] | undefined {
+    if (!this.#waiting.delete(callId)) return undefined;
+    const known = this.#calls.get(callId)?.input;
+    const isEdited = isJsonObject(input) && JSON.stringify(input) !== JSON.stringify(known);
+    return [describeDecision(callId, name, true, isEdited ? { arguments: input } : {})];
   }
 
   /** Returns the call of a result whose call was not sent, such as one of an earlier turn. */
@@ -161,6 +185,15 @@ export class ChunkReader {
     const about = description === undefined ? {} : { description };
     return [{ type: "tool_call", call_id, name, arguments: call.input, ...raw, ...about }];
   }
+}
+
+function describeDecision(
+  call_id: string,
+  name: string,
+  isApproved: boolean,
+  more: Pick<ToolApprovalResultEvent, "arguments" | "reason"> = {},
+): AnyEvent {
+  return { type: "tool_approval_result", call_id, name, decision: isApproved ? "approved" : "rejected", ...more };
 }
 
 function textOf(value: Json | undefined): string {

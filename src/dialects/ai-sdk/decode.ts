@@ -42,7 +42,8 @@ function createAiSdkDecoder(): Decoder {
   let runId: string | undefined;
   let state: "new" | "live" | "over" = "new";
   let isCut = false;
-  let reader = new ChunkReader();
+  let cancelReason: string | undefined;
+  let reader = new ChunkReader({ infersAnswers: true });
   const reply = new ReplyText({ held: 0 });
   /** Open text and reasoning parts, and calls with their approvals. */
   const parts = new BoundedMap<true>(MAX_PARTS);
@@ -54,8 +55,9 @@ function createAiSdkDecoder(): Decoder {
   function begin(messageId: string | undefined): EventRecord[] {
     state = "live";
     isCut = false;
+    cancelReason = undefined;
     runId = messageId;
-    reader = new ChunkReader();
+    reader = new ChunkReader({ infersAnswers: true });
     reply.clear();
     for (const known of [parts, calls, starts]) known.clear();
     return [{ envelope: envelope(), event: dropMissing({ type: "run_start", run_id: runId }) }];
@@ -114,7 +116,7 @@ function createAiSdkDecoder(): Decoder {
       case "error":
         return end("error", readText(frame["errorText"]), issues);
       case "abort":
-        return end("cancelled", readText(frame["reason"]), issues);
+        return end("cancelled", readText(frame["reason"]) ?? cancelReason, issues);
       case "start-step":
         reply.mark();
         return [];
@@ -122,6 +124,9 @@ function createAiSdkDecoder(): Decoder {
         return reader.takeSources();
       case "reset-step":
         reply.rollBack();
+        return [];
+      case "data-loom-cancelled":
+        cancelReason = readText(toJsonObject(frame["data"])["reason"]);
         return [];
       case "data-loom-node":
       case "data-loom-superseded":

@@ -1,9 +1,10 @@
-// Reads what the encoder writes with the real package `ai`: every chunk matches its schema, and its reader builds the
-// message that the records describe.
-import { readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from "ai";
+// Reads what the encoder writes with the real package `ai` in several versions: every chunk matches their schemas, and
+// their readers build the message that the records describe.
+import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SAMPLES } from "../../../test/sampling.ts";
+import { type Sdk, SDKS_OF } from "../../../test/ai-sdk/sdk-versions.ts";
+import { sampleCases, SAMPLES } from "../../../test/sampling.ts";
 import { sessionArbitrary } from "../../../test/run-arbitrary.ts";
 import { listVectorFiles, readVector } from "../../../test/vectors.ts";
 import {
@@ -17,42 +18,94 @@ import { createStamper } from "../stamp.ts";
 import { createAiSdkEncoder } from "./encode.ts";
 import { UiMessageFold } from "./ui-message-fold.ts";
 
-const { validate } = uiMessageChunkSchema();
+/** Fields of the chunks in 5.0.0; those in brackets only since 6.0.0. The first releases of 5, 6 and 7 accept no others. */
+const FIELDS: { readonly [type: string]: string } = {
+  start: "messageId messageMetadata",
+  "start-step": "",
+  "text-start": "id",
+  "text-delta": "id delta",
+  "text-end": "id",
+  "reasoning-start": "id",
+  "reasoning-delta": "id delta",
+  "reasoning-end": "id",
+  "tool-input-start": "toolCallId toolName",
+  "tool-input-delta": "toolCallId inputTextDelta",
+  "tool-input-available": "toolCallId toolName input [title]",
+  "[tool-approval-request]": "approvalId toolCallId",
+  "tool-output-available": "toolCallId output [preliminary]",
+  "tool-output-error": "toolCallId errorText",
+  "[tool-output-denied]": "toolCallId",
+  "source-url": "sourceId url title",
+  file: "url mediaType providerMetadata",
+  "message-metadata": "messageMetadata",
+  data: "id data transient",
+  error: "errorText",
+  "finish-step": "",
+  abort: "",
+  finish: "messageMetadata [finishReason]",
+};
 
-async function encode(records: readonly StampedRecord[]): Promise<readonly UIMessageChunk[]> {
-  const encoder = createAiSdkEncoder();
+/** Lists what the first release of a version does not know in a chunk. */
+function listUnknown({ type, ...fields }: UIMessageChunk, version: number): readonly string[] {
+  const name = type.startsWith("data-") ? "data" : type;
+  const known = FIELDS[name] ?? (version === 6 ? FIELDS[`[${name}]`] : undefined);
+  if (known === undefined) return [name];
+  const names = known.split(" ");
+  return Object.keys(fields).filter(
+    (field) => !names.includes(field) && !(version === 6 && names.includes(`[${field}]`)),
+  );
+}
+
+/** Encodes records for a version, and checks that all clients of that version accept the chunks. */
+async function encode(records: readonly StampedRecord[], version = 6): Promise<readonly UIMessageChunk[]> {
+  const encoder = createAiSdkEncoder({ version });
   const chunks = records.flatMap((record) => encoder.encode(record)).map((text) => JSON.parse(text) as UIMessageChunk);
   for (const chunk of chunks) {
-    const checked = await validate?.(chunk);
-    expect(checked, JSON.stringify(chunk)).toMatchObject({ success: true });
+    if (version < 7) expect(listUnknown(chunk, version), JSON.stringify(chunk)).toEqual([]);
+    for (const { sdk, version: release } of SDKS_OF[version] ?? []) {
+      const checked = await sdk.uiMessageChunkSchema().validate?.(chunk);
+      expect(checked, `${release}: ${JSON.stringify(chunk)}`).toMatchObject({ success: true });
+    }
   }
   return chunks;
 }
 
-/** Reads the message of one run, as clients do. Fails where they would stop. */
-async function readMessage(records: readonly StampedRecord[]): Promise<{ message: UIMessage; error?: string }> {
-  const chunks = await encode(records);
+interface ReadMessage {
+  readonly message: UIMessage;
+  readonly error?: string;
+}
+
+/** Reads the message of one run, as clients of a version do. Fails where one of them would stop. */
+async function readMessage(records: readonly StampedRecord[], version = 6): Promise<ReadMessage> {
+  const chunks = await encode(records, version);
+  const read = await Promise.all((SDKS_OF[version] ?? []).map(({ sdk }) => readChunks(sdk, chunks)));
+  const { message, ...rest } = read.at(-1) as ReadMessage;
+  for (const other of read) expect(textOf(other.message)).toBe(textOf(message));
+  const fold = new UiMessageFold();
+  for (const chunk of chunks) fold.add(chunk as unknown as JsonObject);
+  // The AI SDK reports no state for a step that has no parts yet.
+  const folded = fold.finish();
+  const isStepEmpty = folded.parts.at(-1)?.["type"] === "step-start";
+  const shown = isStepEmpty ? { ...folded, parts: folded.parts.slice(0, -1) } : folded;
+  // The messages of version 5 have other fields.
+  if (version > 5) expect(shown).toEqual(JSON.parse(JSON.stringify(message)));
+  return { message, ...rest };
+}
+
+async function readChunks({ readUIMessageStream }: Sdk, chunks: readonly UIMessageChunk[]): Promise<ReadMessage> {
+  let message: UIMessage | undefined;
+  const errors: unknown[] = [];
   const stream = new ReadableStream<UIMessageChunk>({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(chunk);
       controller.close();
     },
   });
-  let message: UIMessage | undefined;
-  const errors: unknown[] = [];
   for await (const state of readUIMessageStream({ stream, onError: (error) => void errors.push(error) }))
     message = state;
   const [error, ...more] = errors.map(String);
   expect(more).toEqual([]);
   if (message === undefined) throw new Error("The stream has no message");
-  const fold = new UiMessageFold();
-  for (const chunk of chunks) fold.add(chunk as unknown as JsonObject);
-  // The AI SDK reports no state for a step that has no parts yet.
-  const folded = fold.finish();
-  const isStepEmpty = folded.parts.at(-1)?.["type"] === "step-start";
-  expect(isStepEmpty ? { ...folded, parts: folded.parts.slice(0, -1) } : folded).toEqual(
-    JSON.parse(JSON.stringify(message)),
-  );
   return { message, ...(error === undefined ? {} : { error }) };
 }
 
@@ -76,50 +129,65 @@ function findAll<T extends AnyEvent["type"]>(records: readonly StampedRecord[], 
 
 const VECTORS = listVectorFiles("runs").map(readVector);
 
+const VERSIONS = [5, 6, 7];
+
 describe("ai-sdk: messages", () => {
-  test.each(VECTORS.map((vector) => [vector.name, vector] as const))(
-    "a client reads the run %s",
-    async (_name, { records }) => {
-      const stamped = records.flat().map(createStamper());
-      const runs = Map.groupBy(stamped, ({ envelope }) => envelope.run_id ?? "");
-      for (const run of runs.values()) {
-        // Records outside a run have no message.
-        if ((await encode(run)).length > 0) await readMessage(run);
-      }
+  test.each(
+    sampleCases(
+      VERSIONS.flatMap((version) => VECTORS.map(({ name, records }) => ({ version, name, records }))),
+      { perKind: 12, kindOf: ({ version }) => String(version) },
+    ),
+  )("clients of version $version read the run $name", async ({ version, records }) => {
+    const stamped = records.flat().map(createStamper());
+    const runs = Map.groupBy(stamped, ({ envelope }) => envelope.run_id ?? "");
+    for (const run of runs.values()) {
+      // Records outside a run have no message.
+      if ((await encode(run, version)).length > 0) await readMessage(run, version);
+    }
+  });
+
+  test.each(VERSIONS)(
+    "clients of version %i read any session, and the text of each run is complete",
+    async (version) => {
+      await fc.assert(
+        fc.asyncProperty(sessionArbitrary, async (records) => {
+          const runs = Map.groupBy(
+            records.filter(({ envelope }) => envelope.run_id !== undefined),
+            ({ envelope }) => envelope.run_id as string,
+          );
+          for (const [runId, run] of runs) {
+            const { message } = await readMessage(run, version);
+            expect(message.id).toBe(runId);
+            const streamed = findAll(run, "message_chunk") as EventOf<"message_chunk">[];
+            const text = streamed.flatMap(({ content, channel }) => (channel === "thought" ? [] : [content])).join("");
+            expect(textOf(message).slice(0, text.length).length).toBe(text.length);
+            const open = message.parts.filter((part) => "state" in part && part.state === "streaming");
+            expect(open).toEqual([]);
+          }
+        }),
+        { numRuns: SAMPLES.sessions },
+      );
     },
   );
 
-  test("a client reads any session, and the text of each run is complete", async () => {
-    await fc.assert(
-      fc.asyncProperty(sessionArbitrary, async (records) => {
-        const runs = Map.groupBy(
-          records.filter(({ envelope }) => envelope.run_id !== undefined),
-          ({ envelope }) => envelope.run_id as string,
-        );
-        for (const [runId, run] of runs) {
-          const { message } = await readMessage(run);
-          expect(message.id).toBe(runId);
-          const streamed = findAll(run, "message_chunk") as EventOf<"message_chunk">[];
-          const text = streamed.flatMap(({ content, channel }) => (channel === "thought" ? [] : [content])).join("");
-          expect(textOf(message).slice(0, text.length).length).toBe(text.length);
-          const open = message.parts.filter((part) => "state" in part && part.state === "streaming");
-          expect(open).toEqual([]);
-        }
-      }),
-      { numRuns: SAMPLES.sessions },
-    );
-  });
-
-  test("shows only the last attempt of an answer that a crash interrupted", async () => {
-    const killed = VECTORS.find(({ name }) => name === "agent-killed-mid-answer");
-    const { message, error } = await readMessage((killed?.records ?? []).flat().map(createStamper()));
-    expect(error).toBeUndefined();
-    expect(textOf(message)).toBe("One moment. The sum of 1 and 2 is 3.");
-    expect(message.parts.filter(({ type }) => type === "step-start")).toHaveLength(2);
-    expect(message.parts).toContainEqual(
-      expect.objectContaining({ type: "tool-add", state: "output-available", input: { a: 1, b: 2 }, output: 3 }),
-    );
-  });
+  test.each([
+    [5, "One moment. The The sum of 1 and 2 is 3."],
+    [6, "One moment. The The sum of 1 and 2 is 3."],
+    [7, "One moment. The sum of 1 and 2 is 3."],
+  ])(
+    "for version %i: takes back the text of an answer that a crash interrupted, or marks it",
+    async (version, text) => {
+      const killed = VECTORS.find(({ name }) => name === "agent-killed-mid-answer");
+      const { message, error } = await readMessage((killed?.records ?? []).flat().map(createStamper()), version);
+      expect(error).toBeUndefined();
+      expect(textOf(message)).toBe(text);
+      const marks = message.parts.filter(({ type }) => type === "data-loom-superseded");
+      expect(marks).toHaveLength(version === 7 ? 0 : 1);
+      expect(message.parts).toContainEqual(
+        expect.objectContaining({ type: "tool-add", state: "output-available", input: { a: 1, b: 2 }, output: 3 }),
+      );
+    },
+  );
 
   test("keeps calls that ran in an interrupted step, and says that its text no longer counts", async () => {
     const { message } = await readMessage(
@@ -154,7 +222,10 @@ describe("ai-sdk: messages", () => {
     expect(message.parts).toContainEqual({ type: "data-loom-superseded", id: "step-1", data: { node_id: "step-1" } });
   });
 
-  test("takes back a call that an interrupted step made but did not start", async () => {
+  test.each([
+    [7, ["c2"]],
+    [6, ["c1", "c2"]],
+  ])("for version %i: takes back a call that an interrupted step made but did not start", async (version, expected) => {
     const { message } = await readMessage(
       stamp([
         { type: "run_start", run_id: "run-1" },
@@ -177,10 +248,35 @@ describe("ai-sdk: messages", () => {
         { type: "run_end", status: "completed" },
         { type: "reply", reply: "" },
       ]),
+      version,
     );
     const calls = message.parts.flatMap((part) => ("toolCallId" in part ? [part.toolCallId] : []));
-    expect(calls).toEqual(["c2"]);
+    expect(calls).toEqual(expected);
   });
+
+  test.each(VERSIONS)(
+    "for version %i: ends calls whose arguments a crash cut off, and can then wait",
+    async (version) => {
+      const records = stamp([
+        { type: "run_start", run_id: "run-1" },
+        { type: "node_enter", id: "step", node: "step-1" },
+        { type: "llm_start", llm_call_id: "1", node: "step-1" },
+        { type: "tool_call_chunk", call_id: "c1", name: "remove", arguments_delta: '{"pa', node: "step-1" },
+        { type: "llm_end", llm_call_id: "1", finish_reason: "error", node: "step-1" },
+        { type: "node_exit", id: "step", result: { Err: "interrupted" }, node: "step-1" },
+        { type: "node_enter", id: "step", supersedes: "step-1", attempt: 2, node: "step-2" },
+        { type: "llm_start", llm_call_id: "2", node: "step-2" },
+        { type: "llm_end", llm_call_id: "2", node: "step-2" },
+        { type: "tool_call", call_id: "c2", name: "remove", arguments: {}, node: "step-2" },
+        { type: "tool_approval", call_id: "c2", name: "remove", arguments: {}, node: "step-2" },
+      ]);
+      const { message } = await readMessage(records, version);
+      const states = message.parts.flatMap((part) => (isToolUIPart(part) ? [part.state] : []));
+      const asked = version === 5 ? "input-available" : "approval-requested";
+      expect(states).toEqual(version === 7 ? [asked] : ["output-error", asked]);
+      expect((await encode(records, version)).map(({ type }) => type)).toContain("data-loom-waiting");
+    },
+  );
 
   test("shows approvals, edits of a to-do list in place, and sources", async () => {
     const items = [{ id: "a", text: "Look", completed: false }];
@@ -205,12 +301,55 @@ describe("ai-sdk: messages", () => {
         type: "tool-weather",
         toolCallId: "c1",
         state: "output-denied",
-        approval: { id: "c1", approved: false, reason: "no" },
+        approval: { id: "c1" },
       },
       { type: "data-loom-retrieval-complete", data: { doc_count: 1 } },
       { type: "source-url", url: "https://x.test/", title: "X" },
       { type: "text", text: "No.", state: "done" },
     ]);
+  });
+
+  test.each([
+    [5, ["input-available", "input-available", "output-available"]],
+    [6, ["approval-requested", "input-available", "output-available"]],
+    [7, ["approval-requested", "approval-responded", "output-available"]],
+  ])("for version %i: shows a call that the user allows as running, with what was allowed", async (version, states) => {
+    const records = stamp([
+      { type: "run_start", run_id: "run-1" },
+      { type: "tool_call", call_id: "c1", name: "remove", arguments: { path: "a" }, description: "Removes a file" },
+      { type: "tool_approval", call_id: "c1", name: "remove", arguments: { path: "a" } },
+      {
+        type: "tool_approval_result",
+        call_id: "c1",
+        name: "remove",
+        decision: "approved",
+        arguments: { path: "b" },
+      },
+      { type: "tool_end", call_id: "c1", name: "remove", result: "removed", is_error: false },
+    ]);
+    for (const [index, state] of states.entries()) {
+      const { message } = await readMessage(records.slice(0, index + 3), version);
+      const [call, ...others] = message.parts.filter(isToolUIPart);
+      expect([call?.state, others]).toEqual([state, []]);
+      expect(call?.input).toEqual({ path: version === 6 && index > 0 ? "b" : "a" });
+    }
+  });
+
+  test("sends an allowed call again only in its own step, where clients look for it", async () => {
+    const { message } = await readMessage(
+      stamp([
+        { type: "run_start", run_id: "run-1" },
+        { type: "llm_start", llm_call_id: "1", node: "a" },
+        { type: "llm_end", llm_call_id: "1", node: "a" },
+        { type: "tool_call", call_id: "c1", name: "remove", arguments: {}, node: "a" },
+        { type: "tool_approval", call_id: "c1", name: "remove", arguments: {}, node: "a" },
+        { type: "llm_start", llm_call_id: "2", node: "b" },
+        { type: "message_chunk", content: "Meanwhile.", id: "b", node: "b" },
+        { type: "tool_approval_result", call_id: "c1", name: "remove", decision: "approved", node: "a" },
+        { type: "tool_end", call_id: "c1", name: "remove", result: "removed", is_error: false, node: "a" },
+      ]),
+    );
+    expect(message.parts.filter(isToolUIPart)).toMatchObject([{ state: "output-available" }]);
   });
 
   test.each([
@@ -223,29 +362,68 @@ describe("ai-sdk: messages", () => {
       { type: "error", message: "A tool failed" },
       { type: "run_end", status, reason: "Too slow" },
     ]);
-    const { message, ...rest } = await readMessage(records);
-    expect(rest).toEqual(expected);
-    expect(textOf(message)).toBe("Hm");
-    expect((await encode(records)).at(-1)).toMatchObject({ type: "finish" });
+    for (const version of VERSIONS) {
+      const { message, ...rest } = await readMessage(records, version);
+      expect(rest).toEqual(expected);
+      expect(textOf(message)).toBe("Hm");
+      const last = message.parts.at(-1);
+      if (status === "cancelled") expect(last).toEqual({ type: "data-loom-cancelled", data: { reason: "Too slow" } });
+      expect((await encode(records, version)).at(-1)).toMatchObject({ type: "finish" });
+    }
   });
 
-  test("sends no chunk that clients do not know, also if a stream had one", async () => {
-    const frames = [{ type: "from-the-future" }, { type: "start" }, { type: "text-delta", id: "x", delta: "y" }, 7];
+  test.each(VERSIONS)("for version %i: asks clients for no answer to the calls of a cancelled run", async (version) => {
+    const { message } = await readMessage(
+      stamp([
+        { type: "run_start", run_id: "run-1" },
+        { type: "tool_call", call_id: "c1", name: "add", arguments: {} },
+        { type: "tool_end", call_id: "c1", name: "add", result: "3", is_error: false },
+        { type: "run_end", status: "cancelled" },
+      ]),
+      version,
+    );
+    for (const { sdk } of SDKS_OF[version] ?? [])
+      expect(sdk.lastAssistantMessageIsCompleteWithToolCalls({ messages: [message] })).toBe(false);
+  });
+
+  test.each([
+    [6, "data-loom-foreign"],
+    [7, "custom"],
+  ])("for version %i: sends no chunk that clients do not know, also if a stream had one", async (version, custom) => {
+    const frames = [
+      { type: "from-the-future" },
+      { type: "start" },
+      { type: "text-delta", id: "x", delta: "y" },
+      { type: "file", url: "https://x.test/a.pdf", mediaType: "application/pdf", later: 1 },
+      { type: "file", url: "https://x.test/a.pdf", mediaType: "application/pdf", providerMetadata: { acme: 1 } },
+      7,
+    ];
+    const file = {
+      type: "file",
+      url: "https://x.test/a.pdf",
+      mediaType: "application/pdf",
+      providerMetadata: { acme: { id: 1 } },
+    };
     const chunks = await encode(
       stamp([
         { type: "run_start", run_id: "run-1" },
         ...frames.map((frame) => ({ type: "foreign", dialect: "ai-sdk", frame })),
+        { type: "foreign", dialect: "ai-sdk", frame: file },
         { type: "foreign", dialect: "ai-sdk", frame: { type: "custom", kind: "acme.note" } },
         { type: "custom", value: { type: "data-weather", data: 1 } },
+        { type: "custom", value: { type: "data-weather", data: 1, later: 1 } },
         { type: "custom", value: { type: "data-loom-node", data: 1 } },
       ]),
+      version,
     );
     expect(chunks.map(({ type }) => type)).toEqual([
       "start",
       "start-step",
       ...frames.map(() => "data-loom-foreign"),
-      "custom",
+      "file",
+      custom,
       "data-weather",
+      "data-loom-custom",
       "data-loom-custom",
     ]);
   });

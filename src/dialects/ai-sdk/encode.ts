@@ -14,15 +14,17 @@ import { carried, converted, type LedgerRow, type LedgerTable, omitted } from ".
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { changeList } from "../todo-lists.ts";
 import { resultValue, splitResult } from "../tool-values.ts";
-import { AI_SDK, ANY_IMAGE } from "./chunk-reader.ts";
+import { AI_SDK, ANY_IMAGE, DENIED, REPEATED_SOURCE } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
 import type { AiSdkFrameType } from "./frames.ts";
 import {
+  abort,
   addToStep,
   appendText,
   changeAsked,
   createSentMessage,
+  DEFAULT_VERSION,
   endPart,
   endParts,
   endStep,
@@ -30,12 +32,14 @@ import {
   exitNode,
   isOtherNode,
   type SentMessage,
-  noteCall,
+  noteStreaming,
   showCall,
+  showDecision,
   showWaiting,
   startStep,
   supersede,
   writeChunk,
+  writeFinish,
 } from "./sent-message.ts";
 
 const FAILED = "The run failed";
@@ -45,13 +49,12 @@ const FINISH_REASONS: { readonly [reason: string]: string } = {
   length: "length",
   content_filter: "content-filter",
 };
-/** Chunks without an event that can be sent again as they came. */
-const KEPT_CHUNKS: ReadonlySet<unknown> = new Set([
-  "custom",
-  "message-metadata",
-  "steering-message",
-  "reasoning-file",
-  "file",
+/** Chunks without an event that can be sent again as they came, and the first version that reads them. */
+const KEPT_CHUNKS: ReadonlyMap<unknown, number> = new Map([
+  ["file", 5],
+  ["message-metadata", 5],
+  ["custom", 7],
+  ["reasoning-file", 7],
 ]);
 
 /** Events after which the run may have nothing left to do but wait for the user. */
@@ -63,11 +66,11 @@ const WAIT_EVENTS: ReadonlySet<string> = new Set([
   "reasoning_end",
 ]);
 
-export function createAiSdkEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
+export function createAiSdkEncoder({ version = DEFAULT_VERSION }: EncoderOptions = {}, saved?: unknown): Encoder {
   return createFoldEncoder<SentMessage>(
     {
       table: AI_SDK_TABLE,
-      create: createSentMessage,
+      create: (record) => createSentMessage(record, version),
       before(fold) {
         if (fold.isOpen) return NO_FRAMES;
         fold.isOpen = true;
@@ -138,7 +141,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       return [...taken, enterNode(fold, node_id, event)];
     },
     {
-      note: "if the node run repeats an interrupted one, `reset-step` takes back the text of that one, or `data-loom-superseded` says that it no longer counts. It is not read back",
+      note: "if the node run repeats an interrupted one, `data-loom-superseded` says that the text of that one no longer counts; with `version: 7`, `reset-step` takes it back if it can. It is not read back",
       roundTrip: () => undefined,
     },
   ),
@@ -214,7 +217,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       const output = writeChunk("tool-output-available", {
         toolCallId: call.id,
         output: event.content,
-        preliminary: true,
+        preliminary: fold.version < 6 ? undefined : true,
       });
       return [...showCall(fold, call, {}), ...addToStep(fold, [output], true)];
     },
@@ -231,12 +234,12 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   ),
   tool_end: carried("tool-output-available", encodeToolEnd, {
     lostFields: ["error_code", "duration_ms", "actor"],
-    note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected",
+    note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected, without its text",
     roundTrip(event) {
       const { call_id, name, result, is_error, error_code } = event;
       const call = { type: "tool_end", ...(call_id === undefined ? {} : { call_id }), name, is_error } as const;
       if (!is_error) return { ...call, ...splitResult(resultValue(event)) };
-      return { ...call, result, ...(error_code === "tool_rejected" ? { error_code } : {}) };
+      return error_code === "tool_rejected" ? { ...call, result: DENIED, error_code } : { ...call, result };
     },
   }),
   tool_approval: carried(
@@ -245,33 +248,34 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       const call = trackCall(fold.calls, event, envelope, "before");
       const shown = [...endParts(fold, envelope.node_id), ...showCall(fold, call, event.arguments)];
       changeAsked(fold, call.id, true);
-      const request = { approvalId: call.id, toolCallId: call.id, input: event.arguments };
-      return [...shown, ...addToStep(fold, [writeChunk("tool-approval-request", request)], true)];
+      call.arguments = event.arguments;
+      const request = writeChunk("tool-approval-request", { approvalId: call.id, toolCallId: call.id });
+      return [...shown, ...addToStep(fold, fold.version < 6 ? NO_FRAMES : [request], true)];
     },
     {
       lostFields: ["expires_at", "digest", "preview"],
-      note: "the ID of the approval is the ID of the call. `data-loom-waiting` follows as soon as nothing else is open",
+      note: "the ID of the approval is the ID of the call, and the arguments are those of the call. `data-loom-waiting` follows as soon as nothing else is open. Version 5 has no approvals",
     },
   ),
-  tool_approval_result: carried(
-    "tool-approval-response",
+  tool_approval_result: converted(
+    "tool-input-available",
     (fold, event, { envelope }) => {
-      const { id } = trackCall(fold.calls, event, envelope, "before");
-      if (!changeAsked(fold, id, false)) return NO_FRAMES;
-      const { decision, reason } = event;
-      return [writeChunk("tool-approval-response", { approvalId: id, approved: decision === "approved", reason })];
+      const call = trackCall(fold.calls, event, envelope, "before");
+      return changeAsked(fold, call.id, false) ? showDecision(fold, call, event) : NO_FRAMES;
     },
     {
-      lostFields: ["arguments", "actor", "code"],
-      note: "an approval that expired counts as rejected",
-      roundTrip: ({ call_id, name, decision, reason }) =>
-        dropUndefined({
-          type: "tool_approval_result",
-          call_id,
-          name,
-          decision: decision === "approved" ? decision : "rejected",
-          reason,
-        }) as unknown as LoomEvent,
+      lostFields: ["reason", "actor", "code"],
+      note: "an approved call is sent again, with the arguments that the user allowed; a rejected one is `tool-output-denied`. With `version: 7`, `tool-approval-response`",
+      roundTrip: ({ call_id, name, decision, arguments: edited }) =>
+        decision === "expired"
+          ? undefined
+          : (dropUndefined({
+              type: "tool_approval_result",
+              call_id,
+              name,
+              decision,
+              arguments: edited,
+            }) as unknown as LoomEvent),
     },
   ),
   todo_list: carried("data-loom-todo-list", encodeList),
@@ -316,7 +320,9 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     (fold, event, { envelope: { node_id, event_id } }) => {
       const { dialect, frame } = event;
       const chunk =
-        dialect === AI_SDK && isKeptChunk(frame) ? JSON.stringify(frame) : writeData(event, `event-${event_id}`);
+        dialect === AI_SDK && isKeptChunk(frame, fold.version)
+          ? JSON.stringify(frame)
+          : writeData(event, `event-${event_id}`);
       return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
     },
     { note: "chunks that this package has no event for are sent unchanged, if clients know them" },
@@ -339,15 +345,16 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     "finish",
     (fold, { status, reason }) => {
       if (status === "completed") return NO_FRAMES;
-      const last =
-        status === "error"
-          ? [writeChunk("error", { errorText: reason ?? FAILED }), writeChunk("finish", { finishReason: "error" })]
-          : [writeChunk("abort", { reason }), writeChunk("finish", { finishReason: "interrupted" })];
-      return [...endStep(fold), ...last];
+      if (status === "cancelled") return abort(fold, reason);
+      return [
+        ...endStep(fold),
+        writeChunk("error", { errorText: reason ?? FAILED }),
+        writeFinish("error", fold.version),
+      ];
     },
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "code"],
-      note: "after `error` or `abort` if the run did not complete",
+      note: "after `error`, or `data-loom-cancelled` and `abort`, if the run did not complete",
       roundTrip: ({ status, reason = status === "error" ? FAILED : undefined }) =>
         status === "completed" || reason === undefined || reason === ""
           ? { type: "run_end", status }
@@ -359,7 +366,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     (fold, { reply }, { envelope }) => {
       const rest = findUnsentText(fold.answered, envelope.node_id, reply);
       const frames = rest === "" ? NO_FRAMES : appendText(fold, "text", envelope, rest);
-      return [...frames, ...endStep(fold), writeChunk("finish", { finishReason: fold.finishReason ?? "stop" })];
+      return [...frames, ...endStep(fold), writeFinish(fold.finishReason ?? "stop", fold.version)];
     },
     { note: "text that was not streamed is sent before it; read back as all text of the message" },
   ),
@@ -375,7 +382,7 @@ function encodeArguments(
   if (call.shown) return NO_FRAMES;
   const frames = [...endParts(fold, envelope.node_id)];
   const toolCallId = call.id;
-  if (noteCall(fold.streaming, toolCallId))
+  if (noteStreaming(fold, toolCallId, envelope.node_id))
     frames.push(writeChunk("tool-input-start", { toolCallId, toolName: call.name }));
   if (arguments_delta !== "")
     frames.push(writeChunk("tool-input-delta", { toolCallId, inputTextDelta: arguments_delta }));
@@ -392,13 +399,13 @@ function encodeToolEnd(fold: SentMessage, event: EventOf<"tool_end">, { envelope
   const frames = [...endParts(fold, envelope.node_id), ...showCall(fold, call, {})];
   changeAsked(fold, call.id, false);
   // A call of an interrupted model call that never started is made again.
-  return [...frames, ...addToStep(fold, [writeResult(call, event)], event.error_code !== "interrupted")];
+  return [...frames, ...addToStep(fold, [writeResult(fold, call, event)], event.error_code !== "interrupted")];
 }
 
-function writeResult({ id: toolCallId }: TrackedCall, event: EventOf<"tool_end">): string {
+function writeResult({ version }: SentMessage, { id: toolCallId }: TrackedCall, event: EventOf<"tool_end">): string {
   const { is_error, result, error_code } = event;
   if (!is_error) return writeChunk("tool-output-available", { toolCallId, output: resultValue(event) });
-  if (error_code === "tool_rejected") return writeChunk("tool-output-denied", { toolCallId, reason: result });
+  if (error_code === "tool_rejected" && version >= 6) return writeChunk("tool-output-denied", { toolCallId });
   return writeChunk("tool-output-error", { toolCallId, errorText: result });
 }
 
@@ -418,21 +425,24 @@ function encodeSources(
 ): readonly string[] {
   return sources.flatMap(({ title, uri = "" }, index) => {
     if (!/^https?:/i.test(uri)) return [];
-    const repeats = namePart("retrieval_complete");
-    return [writeChunk("source-url", { sourceId: `source-${event_id}-${index}`, url: uri, title, repeats })];
+    return [writeChunk("source-url", { sourceId: `${REPEATED_SOURCE}${event_id}-${index}`, url: uri, title })];
   });
 }
 
 /** True for a data part of another program, as its decoder read it. */
 function isDataChunk(value: unknown): boolean {
   if (!isJsonObject(value) || !("data" in value)) return false;
-  const { type, id = "", transient = false } = value;
+  const { type, id = "", transient = false, data: _data, ...rest } = value;
   if (typeof type !== "string" || !type.startsWith("data-") || type.startsWith(namePart(""))) return false;
-  return typeof id === "string" && typeof transient === "boolean";
+  return typeof id === "string" && typeof transient === "boolean" && Object.keys(rest).length === 0;
 }
 
-function isKeptChunk(frame: unknown): boolean {
-  if (!isJsonObject(frame) || !KEPT_CHUNKS.has(frame["type"])) return false;
-  const form = findAiSdkFrameForm(frame["type"]);
-  return form !== undefined && findFault(form.fields, frame) === undefined;
+/** Older clients stop at fields that they do not know. */
+function isKeptChunk(frame: unknown, version: number): boolean {
+  if (!isJsonObject(frame) || version < (KEPT_CHUNKS.get(frame["type"]) ?? Number.POSITIVE_INFINITY)) return false;
+  const { type, providerMetadata = {}, ...fields } = frame;
+  const form = findAiSdkFrameForm(type);
+  if (form === undefined || findFault(form.fields, frame) !== undefined) return false;
+  if (!isJsonObject(providerMetadata) || !Object.values(providerMetadata).every(isJsonObject)) return false;
+  return Object.keys(fields).every((name) => form.fields.has(name));
 }

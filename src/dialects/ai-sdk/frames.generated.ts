@@ -281,6 +281,17 @@ export interface DataLoomNoticeFrame {
   readonly transient?: boolean;
 }
 
+/** The run was cancelled (AI SDK 7). */
+export interface DataLoomCancelledFrame {
+  readonly type: "data-loom-cancelled";
+  /** ID of the part */
+  readonly id?: string;
+  /** The fields of the event */
+  readonly data: { readonly reason?: string };
+  /** True if clients do not keep the part */
+  readonly transient?: boolean;
+}
+
 /** A to-do list, with all changes so far (AI SDK 7). */
 export interface DataLoomTodoListFrame {
   readonly type: "data-loom-todo-list";
@@ -542,6 +553,7 @@ export type AiSdkFrame =
   | DataLoomSupersededFrame
   | DataLoomWaitingFrame
   | DataLoomNoticeFrame
+  | DataLoomCancelledFrame
   | DataLoomTodoListFrame
   | DataLoomTodoUpdateFrame
   | DataLoomDataFrame
@@ -596,6 +608,7 @@ export interface AiSdkFrameMap {
   readonly "data-loom-superseded": DataLoomSupersededFrame;
   readonly "data-loom-waiting": DataLoomWaitingFrame;
   readonly "data-loom-notice": DataLoomNoticeFrame;
+  readonly "data-loom-cancelled": DataLoomCancelledFrame;
   readonly "data-loom-todo-list": DataLoomTodoListFrame;
   readonly "data-loom-todo-update": DataLoomTodoUpdateFrame;
   readonly "data-loom-data": DataLoomDataFrame;
@@ -651,6 +664,7 @@ export const AI_SDK_FRAME_FORMS = {
   "data-loom-superseded": "AI SDK 7#id?s data:{node_id:s} transient?b",
   "data-loom-waiting": "AI SDK 7#id?s data:{call_ids:[s} transient?b",
   "data-loom-notice": "AI SDK 7#id?s data:{code:=queued|missed_messages|new_version message:s} transient?b",
+  "data-loom-cancelled": "AI SDK 7#id?s data:{reason?s} transient?b",
   "data-loom-todo-list": "AI SDK 7#id?s data:m transient?b",
   "data-loom-todo-update": "AI SDK 7#id?s data:m transient?b",
   "data-loom-data": "AI SDK 7#id?s data:m transient?b",

@@ -150,6 +150,11 @@ export const AI_SDK_FRAMES = {
       message: required(string, "The same as a sentence", "同一内容的句子"),
     }),
   ),
+  "data-loom-cancelled": part(
+    "The run was cancelled",
+    "运行已取消",
+    objectOf({ reason: optional(string, "Why it was cancelled", "取消的原因") }),
+  ),
   "data-loom-todo-list": part("A to-do list, with all changes so far", "待办清单，包含此前的全部修改"),
   "data-loom-todo-update": part("A change of a list that the stream does not have", "对流中未出现的清单的修改"),
   "data-loom-data": part("A table, a chart, an image or application data", "表格、图表、图片或应用数据"),

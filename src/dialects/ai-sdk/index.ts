@@ -10,7 +10,7 @@ export const aiSdk: Dialect = {
   name: "ai-sdk",
   title: "UI message stream of the AI SDK",
   createEncoder: createAiSdkEncoder,
-  options: [],
+  options: ["version"],
   isStateful: true,
   carriesUnknown: false,
   carriesDeltas: false,

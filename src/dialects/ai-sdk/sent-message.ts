@@ -17,10 +17,15 @@ import type { AiSdkFrameType } from "./frames.ts";
 const MAX_OPEN_PARTS = 1000;
 const MAX_CALLS = 10_000;
 const MAX_NODES = 10_000;
+/** The AI SDK of a client that does not say which one it has. */
+export const DEFAULT_VERSION = 6;
+const CUT_CALL = "The process ended before the call was complete";
 
 type StreamedPartKind = "text" | "reasoning";
 
 export interface SentMessage {
+  /** Version of the AI SDK that reads the message. */
+  readonly version: number;
   readonly runId: string | undefined;
   isOpen: boolean;
   /** The open step; undefined before the first. */
@@ -32,8 +37,9 @@ export interface SentMessage {
   readonly text: Map<string, string>;
   readonly reasoning: Map<string, string>;
   readonly calls: TrackedCalls;
-  /** Calls whose arguments are streamed, and calls that wait for an approval or a result of the client. */
-  readonly streaming: Set<string>;
+  /** Node runs of the calls whose arguments are streamed. */
+  readonly streaming: Map<string, string | undefined>;
+  /** Calls that wait for an approval or a result of the client. */
   readonly asked: Set<string>;
   /** True once the stream says that the run waits for the calls in `asked`. */
   isWaiting: boolean;
@@ -49,11 +55,14 @@ export interface MessageStep {
   isEmpty: boolean;
   /** True if the step has parts that count even if its model call is repeated. */
   isKept: boolean;
+  /** Calls whose arguments were sent in this step. Clients look for the part of a call only there. */
+  readonly calls: Set<string>;
 }
 
-export function createSentMessage({ envelope, event }: StampedRecord): SentMessage {
+export function createSentMessage({ envelope, event }: StampedRecord, version: number): SentMessage {
   const { run_id } = event as Partial<EventOf<"run_start">>;
   return {
+    version,
     runId: envelope.run_id ?? run_id,
     isOpen: false,
     step: undefined,
@@ -62,7 +71,7 @@ export function createSentMessage({ envelope, event }: StampedRecord): SentMessa
     text: new Map(),
     reasoning: new Map(),
     calls: createTrackedCalls(),
-    streaming: new Set(),
+    streaming: new Map(),
     asked: new Set(),
     isWaiting: false,
     lists: new Map(),
@@ -80,7 +89,7 @@ export function writeChunk(type: AiSdkFrameType, fields: { readonly [name: strin
 export function startStep(fold: SentMessage, node: string | undefined): readonly string[] {
   const isFresh = fold.step?.isEmpty === true;
   const frames = isFresh ? [] : [...endStep(fold), writeChunk("start-step")];
-  fold.step = { node, isEmpty: true, isKept: false };
+  fold.step = { node, isEmpty: true, isKept: false, calls: new Set() };
   return frames;
 }
 
@@ -165,21 +174,42 @@ export function showCall(fold: SentMessage, call: TrackedCall, input: Json): rea
   if (call.shown) return [];
   call.shown = true;
   fold.streaming.delete(call.id);
-  const { id: toolCallId, name: toolName, description: title } = call;
-  return addToStep(fold, [writeChunk("tool-input-available", { toolCallId, toolName, input, title })], false);
+  const frames = addToStep(fold, [writeCall(fold, call, input)], false);
+  const { calls } = fold.step as MessageStep;
+  if (calls.size < MAX_CALLS) calls.add(call.id);
+  return frames;
 }
 
-/** Adds to a set of calls, within its limit. Returns false if the call was in it. */
-export function noteCall(calls: Set<string>, id: string): boolean {
-  if (calls.has(id)) return false;
-  if (calls.size < MAX_CALLS) calls.add(id);
+function writeCall({ version }: SentMessage, { id, name, description }: TrackedCall, input: Json): string {
+  const title = version < 6 ? undefined : description;
+  return writeChunk("tool-input-available", { toolCallId: id, toolName: name, input, title });
+}
+
+/** Remembers that the arguments of a call are streamed. Returns false if they are already. */
+export function noteStreaming({ streaming }: SentMessage, id: string, node: string | undefined): boolean {
+  if (streaming.has(id)) return false;
+  if (streaming.size < MAX_CALLS) streaming.set(id, node);
   return true;
+}
+
+/**
+ * Sends the answer to an approval. Before version 7 there is no chunk for it: an approved call is sent again, so that
+ * clients show it as running, and a rejected one gets its result.
+ */
+export function showDecision(
+  fold: SentMessage,
+  call: TrackedCall,
+  { decision, reason, arguments: input = call.arguments }: EventOf<"tool_approval_result">,
+): readonly string[] {
+  const approved = decision === "approved";
+  if (fold.version >= 7) return [writeChunk("tool-approval-response", { approvalId: call.id, approved, reason })];
+  return fold.version === 6 && approved && fold.step?.calls.has(call.id) === true ? [writeCall(fold, call, input)] : [];
 }
 
 /** Adds or removes a call that waits for the user. Returns false if it was not in the set. */
 export function changeAsked(fold: SentMessage, id: string, isAsked: boolean): boolean {
   const wasAsked = fold.asked.delete(id);
-  if (isAsked) noteCall(fold.asked, id);
+  if (isAsked && fold.asked.size < MAX_CALLS) fold.asked.add(id);
   if (isAsked || wasAsked) fold.isWaiting = false;
   return wasAsked;
 }
@@ -197,18 +227,47 @@ export function showWaiting(fold: SentMessage): readonly string[] {
 }
 
 /**
- * A node run repeats an interrupted one. If the step has only the text of that one, it is taken back. Otherwise a data
- * part says that the text no longer counts: a message cannot lose single parts.
+ * A node run repeats an interrupted one. If the step has only the text and the calls of that one, version 7 can take them
+ * back. Otherwise a data part says that the text no longer counts, and the calls fail: a message cannot lose single parts.
  */
 export function supersede(fold: SentMessage, node: string): readonly string[] {
-  const { step } = fold;
-  if (step?.node !== node || step.isKept)
-    return [writeChunk("data-loom-superseded", { id: node, data: { node_id: node } })];
-  for (const open of [fold.text, fold.reasoning, fold.streaming]) open.clear();
-  for (const [key, call] of fold.calls.byKey) if (call.shown) fold.calls.byKey.delete(key);
+  const { step, calls, streaming } = fold;
+  const isAlone = step?.node === node && !step.isKept;
+  const cut = [...calls.byKey].filter(([, { id, shown }]) =>
+    streaming.has(id) ? streaming.get(id) === node : isAlone && shown,
+  );
+  for (const [key, { id }] of cut) {
+    calls.byKey.delete(key);
+    streaming.delete(id);
+  }
+  if (!isAlone || (fold.version < 7 && !step.isEmpty)) {
+    const failed = cut.map(([, { id }]) => writeChunk("tool-output-error", { toolCallId: id, errorText: CUT_CALL }));
+    return [...failed, writeChunk("data-loom-superseded", { id: node, data: { node_id: node } })];
+  }
+  for (const open of [fold.text, fold.reasoning]) open.clear();
+  step.calls.clear();
   if (step.isEmpty) return [];
   step.isEmpty = true;
   return [writeChunk("reset-step")];
+}
+
+/** Ends the message. The first releases of version 5 have no reasons. */
+export function writeFinish(finishReason: string, version = DEFAULT_VERSION): string {
+  return writeChunk("finish", version < 6 ? {} : { finishReason });
+}
+
+/**
+ * Ends the message of a cancelled run. Most releases of the AI SDK stop at the reason `interrupted`, and the first ones at
+ * the reason of an `abort`.
+ *
+ * The data part is in a step without calls: a client that sends answers by itself does so if all calls of the last step
+ * are complete, and a run that is over takes none.
+ */
+export function abort(fold: SentMessage, reason: string | undefined): readonly string[] {
+  const ends = (fold.step?.calls.size ?? 0) > 0 ? endStep(fold) : [];
+  const about = writeChunk("data-loom-cancelled", { data: reason === undefined ? {} : { reason } });
+  const frames = [...ends, ...addToStep(fold, [about], true), ...endStep(fold)];
+  return [...frames, writeChunk("abort"), writeFinish("other", fold.version)];
 }
 
 /** Remembers a node run until it ends, and returns its data part. */

@@ -110,6 +110,7 @@ export class UiMessageFold {
   #setResult(callId: string, state: FoldedPart): void {
     const part = this.#findCall(callId);
     const raw = part?.["rawInput"];
+    if (part !== undefined) readPartialInput(part);
     for (const name of ["output", "errorText", "rawInput", "preliminary"]) delete part?.[name];
     this.#change(part, state);
     // The AI SDK keeps the text of arguments only with an error.
@@ -185,14 +186,17 @@ export class UiMessageFold {
 
   /** Parses the arguments of calls that never became complete. Call it once, after the last chunk. */
   finish(): FoldedMessage {
-    for (const part of this.#parts) {
-      if (part["state"] !== "input-streaming" || typeof part["rawInput"] !== "string") continue;
-      const input = new PartialJson();
-      input.push(part["rawInput"]);
-      if (input.value !== undefined) part["input"] = input.value;
-    }
+    for (const part of this.#parts) readPartialInput(part);
     return this.message;
   }
+}
+
+/** Parses the arguments of a call that are not complete. */
+function readPartialInput(part: FoldedPart): void {
+  if (part["state"] !== "input-streaming" || typeof part["rawInput"] !== "string") return;
+  const input = new PartialJson();
+  input.push(part["rawInput"]);
+  if (input.value !== undefined) part["input"] = input.value;
 }
 
 function pick(chunk: JsonObject, names: readonly string[], more: FoldedPart = {}): FoldedPart {

@@ -24,6 +24,14 @@ export const DISCONNECT_FIELDS = {
   ),
 } satisfies Fields;
 
+const AI_SDK_FIELDS = {
+  version: optional(
+    { kind: "integer", min: 5, max: 7 },
+    "AI SDK: major version of the package `ai` of the client. 5: a stream for version 5, and calls that need an approval are refused at once; 7: also chunks for 7.0.112 and later. Default: 6, for 6 and all of 7",
+    "AI SDK：客户端 `ai` 包的主版本。5：面向版本 5 的流，需要审批的调用会立即被拒绝；7：还包含面向 7.0.112 及更高版本的数据块。默认为 6，适用于 6 和所有 7",
+  ),
+} satisfies Fields;
+
 export const CHAT_SHAPES = {
   Chat: declareShape("Chat message: of specification 003, or of the AI SDK", "聊天消息：规范 003 或 AI SDK 的形式", {
     session_id: optional(string, "Session to continue; default: a new session", "要继续的会话；默认新建会话"),
@@ -70,7 +78,11 @@ export const CHAT_SHAPES = {
       "客户端的能力：`approval` 表示可以答复工具审批，`tools` 表示可以执行智能体的客户端工具。未声明时，需要它们的调用会立即被拒绝",
     ),
   }),
-  ChatOptions: declareShape("Options of a chat request", "聊天请求的选项", { agent, ...DISCONNECT_FIELDS }),
+  ChatOptions: declareShape("Options of a chat request", "聊天请求的选项", {
+    agent,
+    ...DISCONNECT_FIELDS,
+    ...AI_SDK_FIELDS,
+  }),
   DisconnectOptions: declareShape(
     "What a closed connection does to the run",
     "连接关闭时对运行的处理",
@@ -86,5 +98,6 @@ export const CHAT_SHAPES = {
       "Index of the first chunk to send; from the end if negative. Default: 0",
       "要发送的第一个数据块的序号；负数表示从末尾计算；默认为 0",
     ),
+    ...AI_SDK_FIELDS,
   }),
 } as const satisfies { readonly [name: string]: Shape };

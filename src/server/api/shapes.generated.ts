@@ -527,6 +527,8 @@ export interface ChatOptions {
   readonly agent?: string;
   /** What happens to the run if the connection closes before its end. Default: `continue` */
   readonly on_disconnect?: "continue" | "cancel";
+  /** AI SDK: major version of the package `ai` of the client. 5: a stream for version 5, and calls that need an approval are refused at once; 7: also chunks for 7.0.112 and later. Default: 6, for 6 and all of 7 */
+  readonly version?: number;
 }
 
 /** What a closed connection does to the run (HTTP). */
@@ -547,6 +549,8 @@ export interface ResumeChat {
 export interface ReadChat {
   /** Index of the first chunk to send; from the end if negative. Default: 0 */
   readonly startIndex?: number;
+  /** AI SDK: major version of the package `ai` of the client. 5: a stream for version 5, and calls that need an approval are refused at once; 7: also chunks for 7.0.112 and later. Default: 6, for 6 and all of 7 */
+  readonly version?: number;
 }
 
 /** `RunAgentInput` of AG-UI. Other fields are ignored (HTTP). */
@@ -1154,10 +1158,10 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
   Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s tools?j system?s agent?s capabilities?[s"),
-  ChatOptions: parseForm("HTTP#agent?s on_disconnect?=continue|cancel"),
+  ChatOptions: parseForm("HTTP#agent?s on_disconnect?=continue|cancel version?i5,7"),
   DisconnectOptions: parseForm("HTTP#on_disconnect?=continue|cancel"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
-  ReadChat: parseForm("HTTP#startIndex?i-2147483648,2147483648"),
+  ReadChat: parseForm("HTTP#startIndex?i-2147483648,2147483648 version?i5,7"),
   AgUiInput: parseForm("HTTP#threadId:s runId:s messages:[m protocolVersion?s parentRunId?s resume?[{interruptId:s status:=resolved|cancelled payload?j} tools?[m context?[m state?j forwardedProps?j"),
   AgUiRun: parseForm("HTTP#framing?=sse|ndjson modes?[s on_disconnect?=continue|cancel"),
   AgUiRead: parseForm("HTTP#threadId?s runId?s offset?s limit?i0 before?s framing?=sse|ndjson modes?[s"),

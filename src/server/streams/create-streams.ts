@@ -94,6 +94,8 @@ export function createStreams(options: StreamsOptions): Streams {
     if (strict && DIALECTS[dialect].options.includes("strict")) return { encoderOptions: { strict } };
     if (request.legacy === true && DIALECTS[dialect].options.includes("legacy"))
       return { encoderOptions: { legacy: true } };
+    if (request.version !== undefined && DIALECTS[dialect].options.includes("version"))
+      return { encoderOptions: { version: request.version } };
     return follow || debug ? { encoderOptions: { follow, debug } } : {};
   }
 

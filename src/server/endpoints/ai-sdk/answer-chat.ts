@@ -81,10 +81,11 @@ async function startChatRun(
   // In turn: of several messages to a run that waits, only the first one cancels it. The others must not cancel the first.
   const start = async () => startFromBody(core, { ...call, body: await describeStart() }, session, key);
   const started = run === undefined ? await startInTurn(core.log, session, start) : undefined;
+  const { version } = query;
   const part =
     started === undefined
-      ? { session, run: run?.runId ?? "" }
-      : { ...started, notice: await findNotice(core, started, notice) };
+      ? { session, run: run?.runId ?? "", version }
+      : { ...started, version, notice: await findNotice(core, started, notice) };
   return sendPart(core, call, part, applyPolicy(core, caller, part, query.on_disconnect));
 
   async function describeStart(): Promise<StartRun> {
@@ -97,6 +98,8 @@ async function startChatRun(
       ...(id === undefined ? {} : { request_id: id }),
       ...(tools.length === 0 ? {} : { client_tools: tools }),
       ...(instructions === "" ? {} : { instructions }),
+      // Version 5 has no approvals, so its user cannot answer one.
+      ...(query.version === 5 ? { capabilities: ["tools"] } : {}),
       // A user who writes a message instead of an answer does not want to wait for the answer.
       ...((await isWaiting(core, session)) || (await isAbandoned(core, session, (run) => showRun(known, run)))
         ? { when_busy: "interrupt" as const }
@@ -142,9 +145,10 @@ async function continueRun(
     const asked = waiting.get(answer.callId);
     if (asked !== undefined) await sendAnswer(core, caller, session, asked, answer);
   }
-  const rest = await findRest(log, session, last, answered);
+  const { version } = query;
+  const rest = await findRest(log, session, last, answered, version);
   const policy = applyPolicy(core, caller, { session, run }, query.on_disconnect);
-  return sendPart(core, call, { session, run, ...rest }, policy);
+  return sendPart(core, call, { session, run, version, ...rest }, policy);
 }
 
 /** Another client may answer first; the stream then shows what it decided. */

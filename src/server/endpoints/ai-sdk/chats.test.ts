@@ -468,4 +468,27 @@ describe("tools that the client carries out", () => {
     expect(await send()).toEqual(rest);
     expect((await log.listRuns("c")).map(({ status }) => status)).toEqual(["completed"]);
   });
+
+  it.each([
+    ["", { finishReason: "tool-calls" }],
+    ["?version=6", { finishReason: "tool-calls" }],
+    ["?version=5", {}],
+  ])("sends the form of the client's version: %j", async (query, end) => {
+    const { fetch, log } = await createServerFixture({ script: [{ calls: [{ name: "locate", input: {} }] }] });
+    const response = await fetch(`/api/chat${query}`, post({ id: "c", messages: [user("u1", "Where?")], tools }));
+    const events = await readSse(response);
+    expect(parse(events.at(-1) as SseEvent)).toEqual({ type: "finish", ...end });
+    // The ID of the stream names the version.
+    const again = await fetch(`/api/chat/${response.headers.get("x-workflow-run-id")}/stream`);
+    expect(await readSse(again)).toEqual(events);
+    const { texts } = await log.read("c", { after: 0, limit: 1 });
+    const { capabilities } = JSON.parse(texts[0] ?? "") as JsonObject;
+    expect(capabilities).toEqual(query === "?version=5" ? ["tools"] : undefined);
+  });
+
+  it.each(["4", "8", "x"])("refuses the unknown version %s", async (version) => {
+    const { fetch } = await createServerFixture();
+    const request = post({ id: "c", messages: [user("u1", "Hi")] });
+    expect((await fetch(`/api/chat?version=${version}`, request)).status).toBe(400);
+  });
 });

@@ -36,9 +36,10 @@ const readChat = defineOperation<"ReadChat">({
     204: { description: "The chat has no answer, or nothing follows `Last-Event-ID`" },
   },
   async handle(core, call) {
-    const { startIndex } = call.query;
+    const { startIndex, version } = call.query;
     const part = await findPart(core, call, "sessions.read");
-    if (part !== undefined) return sendPart(core, call, part, { startIndex });
+    // The ID of a stream names its version.
+    if (part !== undefined) return sendPart(core, call, { version, ...part }, { startIndex, isReplay: true });
     return startIndex === undefined ? new Response(null, { status: 204 }) : sendNothing();
   },
 });

@@ -1,6 +1,7 @@
 /**
  * Reads a session as messages of the AI SDK: for each run the message of the user and the answer, as `useChat` has it
- * after the stream of that run.
+ * after the stream of that run. It is that of version 7, without the text of interrupted attempts: clients check chunks,
+ * but no messages.
  *
  * The answer of a live run is left out, because a client that resumes the chat receives it from the start. If that run
  * waits for the user, its answer so far is included.
@@ -29,7 +30,7 @@ export async function* listUiMessages(
   urlOf: (blobId: string) => string,
 ): AsyncGenerator<FoldedMessage, void, undefined> {
   const info = await findSession(log, session);
-  const encoder = createAiSdkEncoder();
+  const encoder = createAiSdkEncoder({ version: 7 });
   const runs = new Map<string, OpenRun>();
   for await (const { records } of readPages(log, info, info.firstId - 1)) {
     for (const record of records) addRecord(record);

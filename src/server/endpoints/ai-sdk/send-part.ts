@@ -3,6 +3,8 @@
  * waits for the user: these clients send an answer only after the response has ended.
  */
 import type { DataLoomWaitingFrame } from "../../../dialects/ai-sdk/frames.generated.ts";
+import { writeFinish } from "../../../dialects/ai-sdk/sent-message.ts";
+import type { EncoderOptions } from "../../../dialects/index.ts";
 import { parseCursor } from "../../../log/cursor.ts";
 import type { Log, StreamFrame } from "../../../log/index.ts";
 import { openStream } from "../../../log/stream.ts";
@@ -15,14 +17,13 @@ import type { FrameEnd, ReadRequest } from "../../streams/stream-reader.ts";
 import { createNotice, type NoticeCode } from "../chat-notice.ts";
 import { findSession } from "../find-session.ts";
 import { isRunRead, readLastEventId, sendStream } from "../stream-endpoint.ts";
+import { findTakenBack, skipTakenBack } from "./skip-taken-back.ts";
 import { formatStreamId, type SentPart } from "./stream-id.ts";
 
 const DIALECT = "ai-sdk";
 
 /** Beginning of the chunk that says that the run waits for the user. */
 const WAITING = '{"type":"data-loom-waiting"';
-/** Takes its place at the end of a response. Not `stop`: the tool calls have no results yet. */
-const FINISH = '{"type":"finish","finishReason":"tool-calls"}';
 
 /** What clients of the AI SDK find in the headers of every stream. */
 const STREAM_HEADERS = { "x-vercel-ai-ui-message-stream": "v1" } as const;
@@ -30,15 +31,17 @@ const STREAM_HEADERS = { "x-vercel-ai-ui-message-stream": "v1" } as const;
 interface PartOptions extends Pick<ReadRequest, "onLeave"> {
   /** Index of the first chunk to send; from the end if negative. Default: 0. */
   readonly startIndex?: number | undefined;
+  /** True to leave out what is taken back already, if the part is sent from its start. */
+  readonly isReplay?: boolean;
 }
 
 export async function sendPart(
   core: ServerCore,
   call: Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal">,
   part: SentPart,
-  { startIndex = 0, onLeave }: PartOptions = {},
+  { startIndex = 0, isReplay = false, onLeave }: PartOptions = {},
 ): Promise<Response> {
-  const { session, run, key, from, notice } = part;
+  const { session, run, key, from, notice, version } = part;
   const cursor = readLastEventId(call.request);
   if (cursor !== undefined && (await isRunRead(core, session, run, cursor))) return new Response(null, { status: 204 });
   const count = startIndex < 0 ? await countChunks(core.log, part) : undefined;
@@ -55,12 +58,19 @@ export async function sendPart(
     "loom-run": encodeURIComponent(run),
   };
   const position = cursor === undefined ? { after: from, skip } : { after: cursor };
-  const request = { dialect: DIALECT, run, command: key, follow: true, ...position, endAt: createEnd(part), onLeave };
+  const form = { dialect: DIALECT, version } as const;
+  const isWhole = isReplay && cursor === undefined && skip === 0;
+  const skipped = isWhole && version !== 7 ? await findTakenBack(core.log, part, call.signal) : [];
+  const request = { ...form, run, command: key, follow: true, ...position, endAt: createEnd(part), onLeave };
   return sendStream(core, call, session, request, {
     framing: "sse",
     isCutHard: true,
     headers,
-    adapt: (reader) => leadReader(endUnstarted(reader, { run, dialect: DIALECT }), lead, DIALECT),
+    adapt: (opened) => {
+      const reader = skipTakenBack(opened, skipped);
+      const unstarted = { run, dialect: DIALECT, encoderOptions: readEncoderOptions(part) } as const;
+      return leadReader(endUnstarted(reader, unstarted), lead, DIALECT);
+    },
   });
 }
 
@@ -79,15 +89,23 @@ export function isWaitingChunk(text: string): boolean {
   return text.startsWith(WAITING);
 }
 
-/** Ends the response at the first place from record `wait` on where the run waits for the user. */
-function createEnd({ wait = 0 }: SentPart): FrameEnd {
-  return ({ text, cursor }) =>
-    isWaitingChunk(text) && parseCursor(cursor).eventId >= wait ? { text: FINISH, cursor } : undefined;
+/**
+ * Ends the response at the first place from record `wait` on where the run waits for the user. The reason is not `stop`:
+ * the tool calls have no results yet.
+ */
+function createEnd({ wait = 0, version }: SentPart): FrameEnd {
+  const text = writeFinish("tool-calls", version);
+  return (frame) =>
+    isWaitingChunk(frame.text) && parseCursor(frame.cursor).eventId >= wait ? { ...frame, text } : undefined;
+}
+
+function readEncoderOptions({ version }: Pick<SentPart, "version">): EncoderOptions {
+  return version === undefined ? {} : { version };
 }
 
 /** Counts the chunks that a response with this part has so far. */
 async function countChunks(log: Log, part: SentPart): Promise<number> {
-  const { session, run, from, notice } = part;
+  const { session, run, from, notice, version } = part;
   const info = await log.getRun(session, run);
   let count = notice === undefined ? 0 : 1;
   if (info === undefined) return count;
@@ -96,6 +114,7 @@ async function countChunks(log: Log, part: SentPart): Promise<number> {
   for await (const frame of readFrames(
     log,
     session,
+    version,
     from === undefined ? { after: info.firstId - 1 } : { cursor: from },
   )) {
     if (parseCursor(frame.cursor).eventId > lastId) break;
@@ -108,9 +127,11 @@ async function countChunks(log: Log, part: SentPart): Promise<number> {
 async function* readFrames(
   log: Log,
   session: string,
+  version: number | undefined,
   start: { readonly after?: number; readonly cursor?: string },
 ): AsyncGenerator<StreamFrame, void, undefined> {
-  for await (const frames of openStream(log, session, { dialect: DIALECT, ...start })) yield* frames;
+  const form = { dialect: DIALECT, encoderOptions: readEncoderOptions({ version }) } as const;
+  for await (const frames of openStream(log, session, { ...form, ...start })) yield* frames;
 }
 
 /**
@@ -124,11 +145,12 @@ export async function findRest(
   session: string,
   eventId: number,
   answered: ReadonlySet<string>,
+  version: number | undefined,
 ): Promise<Required<Pick<SentPart, "from" | "wait">>> {
   let from: string | undefined;
   let end: string | undefined;
   let wait = 0;
-  for await (const { text, cursor } of readFrames(log, session, { after: eventId - 1 })) {
+  for await (const { text, cursor } of readFrames(log, session, version, { after: eventId - 1 })) {
     const { eventId: at } = parseCursor(cursor);
     if (isWaitingChunk(text)) {
       from ??= cursor;

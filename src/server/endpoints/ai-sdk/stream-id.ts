@@ -19,13 +19,16 @@ export interface SentPart {
   readonly wait?: number | undefined;
   /** What the client has to know about its message. The first chunk says it. */
   readonly notice?: NoticeCode | undefined;
+  /** Version of the AI SDK that reads it. Default: 6. */
+  readonly version?: number | undefined;
 }
 
 const PREFIX = "wrun_";
 const MAX_LENGTH = 4096;
 
-export function formatStreamId({ session, run, key, from, wait, notice }: SentPart): string {
-  return PREFIX + Buffer.from(JSON.stringify({ session, run, key, from, wait, notice })).toString("base64url");
+export function formatStreamId({ session, run, key, from, wait, notice, version }: SentPart): string {
+  const id = JSON.stringify({ session, run, key, from, wait, notice, version });
+  return PREFIX + Buffer.from(id).toString("base64url");
 }
 
 /** Returns undefined for any other text, for example the ID of a chat. */
@@ -33,7 +36,7 @@ export function parseStreamId(id: string): SentPart | undefined {
   if (!id.startsWith(PREFIX) || id.length > MAX_LENGTH) return undefined;
   const part = parseJson(Buffer.from(id.slice(PREFIX.length), "base64url").toString());
   if (!isJsonObject(part)) return undefined;
-  const { session, run, key, from, wait, notice } = part;
+  const { session, run, key, from, wait, notice, version } = part;
   if (typeof session !== "string" || typeof run !== "string") return undefined;
   return {
     session,
@@ -42,5 +45,6 @@ export function parseStreamId(id: string): SentPart | undefined {
     ...(typeof from === "string" ? { from } : {}),
     ...(typeof wait === "number" ? { wait } : {}),
     ...(isNoticeCode(notice) ? { notice } : {}),
+    ...(version === 5 || version === 7 ? { version } : {}),
   };
 }
