@@ -99,6 +99,9 @@ describe("a run that is cancelled before it starts", () => {
     expect((await readSse(chat)).map(({ data }) => (JSON.parse(data) as JsonObject)["type"])).toEqual([
       "data-loom-notice",
       "start",
+      "start-step",
+      "data-loom-cancelled",
+      "finish-step",
       "abort",
       "finish",
     ]);
