@@ -3,12 +3,12 @@ import { makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { readFrames } from "../../../test/server/read-frames.ts";
 import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
-import { createCursorFormat, ENCODER_VERSION } from "../../log/cursor.ts";
+import { createCursorFormat, ENCODER_VERSIONS } from "../../log/cursor.ts";
 
 const createTwoRuns = async () => {
   const fixture = await createServerFixture();
   const info = await writeRecords(fixture.log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
-  return { ...fixture, cursorOf: createCursorFormat(info.incarnation, ENCODER_VERSION) };
+  return { ...fixture, cursorOf: createCursorFormat(info.incarnation, ENCODER_VERSIONS.loom) };
 };
 
 describe("the events of a session", () => {
@@ -98,7 +98,7 @@ describe("the events of a session", () => {
     expect(await refuse("after=nowhere", 400)).toMatchObject({ code: "cursor_invalid" });
     expect(await refuse("after=99", 416)).toMatchObject({ code: "cursor_ahead" });
     expect(await refuse("after=1.AAAAAAAA.1", 410)).toMatchObject({ code: "cursor_stale" });
-    expect(await refuse(`of=${ENCODER_VERSION}.AAAAAAAA.1`, 410)).toMatchObject({ code: "cursor_stale" });
+    expect(await refuse(`of=${ENCODER_VERSIONS.loom}.AAAAAAAA.1`, 410)).toMatchObject({ code: "cursor_stale" });
     expect(await refuse("skip=-1", 400)).toMatchObject({ code: "invalid_request" });
     expect(await refuse("follow=perhaps", 400)).toMatchObject({ code: "invalid_request" });
     expect(await refuse("run=r1", 400, { "last-event-id": "?" })).toMatchObject({ code: "cursor_invalid" });

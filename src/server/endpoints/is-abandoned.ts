@@ -4,9 +4,14 @@
  * meant: a client that shows a part of the answer and sends a message has stopped the answer. Before the first text,
  * the run is given up if the client knows of it and its only reader has left.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { RunInfo } from "../../log/index.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { readLiveRun } from "./read-live-run.ts";
+
+/** How often, and after how many milliseconds, the server looks whether the reader has left. */
+const LEAVE_CHECKS = 10;
+const LEAVE_CHECK_MS = 50;
 
 /** What the messages of the client show of a run. */
 export interface ShownRun {
@@ -27,8 +32,13 @@ export async function isAbandoned(
   if (latest?.status !== "live") return false;
   const { isKnown, hasText } = show(latest);
   if (hasText) return true;
-  if (!isKnown || !streams.isLeft(session, latest.runId)) return false;
+  if (!isKnown) return false;
   for await (const { event } of readLiveRun(log, session, ["message_chunk"]))
     if (event.channel !== "thought" && event.content !== "") return false;
-  return true;
+  // The connection that the client closed may be seen later than the message that it sent after that.
+  for (let checks = 0; checks < LEAVE_CHECKS; checks++) {
+    if (streams.isLeft(session, latest.runId)) return true;
+    await pause(LEAVE_CHECK_MS);
+  }
+  return false;
 }
