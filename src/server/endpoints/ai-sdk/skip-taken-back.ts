@@ -52,7 +52,7 @@ export async function findTakenBack(
       last = texts.at(-1) ?? last;
     }
     const isAboutToRepeat = last.includes('"code":"interrupted"') && last.includes('"attempt"');
-    if (!isAboutToRepeat || deadline?.aborted === true) return hasDied ? await listSteps(read(), run) : [];
+    if (!isAboutToRepeat || deadline?.aborted === true) return hasDied ? listSteps(read(), run) : [];
     deadline ??= AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)]);
     const next = openStream(log, session, { dialect: "loom", after: info.lastId, follow: true, signal: deadline });
     await next.next();
