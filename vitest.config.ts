@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { createMissingBrowser } from "./scripts/missing-browser.ts";
 import { SlowFilesFirst } from "./scripts/slow-files-first.ts";
 import { createSlowestFiles } from "./scripts/slowest-files.ts";
 import { createThreatTable } from "./scripts/threat-table.ts";
@@ -28,7 +29,7 @@ const ISOLATED = findTests(
 );
 
 /** Tests that leave the global variables of a DOM. They share threads with each other only. */
-const DOM = findTests(/\buseDom\b/);
+const DOM = findTests(/\b(?:use|open)Dom\b/);
 
 function findTests(pattern: RegExp): string[] {
   return globSync(TESTS, { cwd: root }).filter((file) => pattern.test(readFileSync(join(root, file), "utf8")));
@@ -42,7 +43,7 @@ export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ["test/bundle-source.ts"],
     setupFiles: ["test/seed.ts", "test/patience.ts"],
-    reporters: ["default", createThreatTable(), createSlowestFiles(root)],
+    reporters: ["default", createThreatTable(), createSlowestFiles(root), createMissingBrowser()],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Threads start faster than processes. Some tests wait, so there are three threads for two cores.
     pool: "threads",

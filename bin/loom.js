@@ -5,7 +5,7 @@
 //
 // Invariant: it restarts itself at most once, and exits with the exit code or signal of the command.
 import { spawn } from "child_process";
-import { existsSync } from "fs";
+import { existsSync, readFileSync } from "fs";
 import { dirname, join } from "path";
 import { fileURLToPath, pathToFileURL } from "url";
 
@@ -59,8 +59,7 @@ function rerunWith(executable) {
 function runCommand() {
   // Set for the restart only; programs started by the command must not inherit it.
   delete process.env[RERUN_MARK];
-  // Node does not strip types under node_modules, so the published package runs the built files. It contains the sources
-  // too, but no tsconfig.json.
+  // Node does not strip types under node_modules, so the published package runs the built files. It has no tsconfig.json.
   const isCheckout = existsSync(join(PACKAGE_ROOT, "tsconfig.json"));
   const entry = join(PACKAGE_ROOT, ...(isCheckout ? ["src", "cli", "main.ts"] : ["dist", "cli", "main.js"]));
   import(pathToFileURL(entry).href)
@@ -78,8 +77,15 @@ function runCommand() {
     });
 }
 
+/** Answered here, because the command takes four times as long to load. */
+function printVersion() {
+  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8"));
+  process.stdout.write(`${version}\n`);
+}
+
 if (Number(process.versions.node.split(".")[0]) >= OLDEST_MAJOR) {
-  runCommand();
+  if (process.argv[2] === "--version" || process.argv[2] === "-v") printVersion();
+  else runCommand();
 } else {
   const executable = process.env[RERUN_MARK] ? undefined : findNodePackage();
   if (executable) rerunWith(executable);

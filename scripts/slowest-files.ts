@@ -1,11 +1,19 @@
-/** A Vitest reporter that prints the ten slowest test files and the seed at the end of a run of many files. */
-import { relative } from "node:path";
+/**
+ * A Vitest reporter that prints the ten slowest test files and the seed at the end of a run of many files. It keeps the CPU
+ * time of a run of all files for `npm run size`.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
 import { SEED } from "../test/sampling.ts";
 
 const SHOWN = 10;
 /** A run of fewer files is not a run of all tests, and its output is short. */
 const MIN_FILES = 50;
+const ALL_FILES = 500;
+
+/** Where the CPU time of the last run of all tests is kept, in seconds. */
+export const TEST_TIMES = join(import.meta.dirname, "..", "node_modules", ".cache", "loom-test-times.json");
 
 export interface FileTime {
   readonly path: string;
@@ -15,12 +23,25 @@ export interface FileTime {
 export function createSlowestFiles(root: string): Reporter {
   return {
     onTestRunEnd: (modules) => {
+      if (modules.length >= ALL_FILES) keepCpuTime();
       if (modules.length >= MIN_FILES)
         console.log(
           `\n${formatSlowest(modules.map((module) => timeOf(module, root)))}\n\nSeed of the sampled cases (TEST_SEED): ${SEED}\n`,
         );
     },
   };
+}
+
+/** Linux alone reports the CPU time of ended child processes. */
+function keepCpuTime(): void {
+  if (!existsSync("/proc/self/stat")) return;
+  // The fields after the name of the program, which may contain spaces: 11 to 14 are the times, in 1/100 s.
+  const fields = readFileSync("/proc/self/stat", "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  const cpu = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
+  mkdirSync(dirname(TEST_TIMES), { recursive: true });
+  writeFileSync(TEST_TIMES, JSON.stringify({ cpu: Math.round(cpu) }));
 }
 
 function timeOf(module: TestModule, root: string): FileTime {

@@ -12,13 +12,28 @@ const { files, scripts } = JSON.parse(readFileSync(join(packageRoot, "package.js
   readonly scripts: Readonly<Record<string, string>>;
 };
 const [packs = "", ...PACKED] = scripts["build:vectors"]?.split(" ") ?? [];
-const BUILT = ["src", "tsconfig.json", "tsconfig.build.json", ...PACKED.filter((name) => name.startsWith("spec/"))];
+const BUILT = [
+  "src",
+  "scripts/build.ts",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  ...PACKED.filter((name) => name.startsWith("spec/")),
+];
 const COPIED = ["package.json", "README.md", "LICENSE", ...BUILT, ...files].filter(
   (name) => name !== "dist" && existsSync(join(packageRoot, name)),
 );
 
 /** Returns the folder of the unpacked package. It has no dependencies. */
-export function buildPackage(): Promise<string> {
+export async function buildPackage(): Promise<string> {
+  return join(await buildBoth(), "loom-agent");
+}
+
+/** Returns the folder of the package for frontends. */
+export async function buildClientPackage(): Promise<string> {
+  return join(await buildBoth(), "loom-client");
+}
+
+function buildBoth(): Promise<string> {
   return buildOnce({ name: "package", sources: [...COPIED, "test/build-package.ts"], build });
 }
 
@@ -29,15 +44,14 @@ async function build(folder: string): Promise<void> {
     const copy = join(work, "package");
     for (const name of COPIED) cpSync(join(packageRoot, name), join(copy, name), { recursive: true });
     symlinkSync(join(packageRoot, "node_modules"), join(copy, "node_modules"), "junction");
-    const compiler = join(packageRoot, "node_modules", "typescript", "bin", "tsc");
     // `npm run types` checks the types, which takes longer than all the rest.
-    const check = LONG ? [] : ["--noCheck"];
-    run(process.execPath, [compiler, "-p", "tsconfig.build.json", ...check], copy);
+    run(process.execPath, [join("scripts", "build.ts"), ...(LONG ? [] : ["--no-check"])], copy);
     run(packs, PACKED, copy);
     // npm would read all packages in it.
     rmSync(join(copy, "node_modules"));
-    if (LONG) pack(copy, folder, work);
-    else copyPublished(copy, folder);
+    if (LONG) pack(copy, join(folder, "loom-agent"), work);
+    else copyPublished(copy, join(folder, "loom-agent"));
+    cpSync(join(copy, "dist-client"), join(folder, "loom-client"), { recursive: true });
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -48,11 +62,11 @@ function pack(copy: string, folder: string, work: string): void {
   const [{ filename }] = JSON.parse(
     run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", work], copy),
   ) as [{ readonly filename: string }];
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   run("tar", ["-xzf", join(work, filename), "-C", folder, "--strip-components=1"], work);
 }
 
-/** Copies what `files` selects, because compressing thousands of files takes longer than compiling them. */
+/** Copies what `files` selects, which is faster than to compress it. */
 function copyPublished(copy: string, folder: string): void {
   const omitted = files.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1));
   const selected = ["package.json", "README.md", "LICENSE", ...files.filter((pattern) => !pattern.startsWith("!"))];

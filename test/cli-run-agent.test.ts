@@ -197,7 +197,7 @@ describe("loom run", () => {
     const [end, reply] = parseLines(failed.out).slice(-2);
     expect(end).toMatchObject({ type: "custom", value: { $loom: "run_end", status: "error" } });
     expect(reply).toMatchObject({ reply: expect.stringMatching(/^One/) as string });
-    expect(reply).not.toHaveProperty("event_id");
+    expect(reply).toMatchObject({ event_id: expect.any(Number) as number, node_id: expect.any(String) as string });
   });
 
   test("prints the answer, reads the message from standard input, and remembers the session", async () => {

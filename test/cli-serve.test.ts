@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { CliError, parseCommand } from "../src/cli/command.ts";
 import { serve as serveHere } from "../src/cli/serve/serve.ts";
 import { SERVE } from "../src/cli/serve/serve-command.ts";
+import { connect, createFetchTransport, createReceiver, createWebSocketTransport } from "../src/client/index.ts";
 import { createTerminal } from "../src/cli/terminal.ts";
 import type { Agents } from "../src/server/index.ts";
 import { folder, loom, parseLines } from "./cli-run.ts";
@@ -71,6 +72,26 @@ describe("loom serve", () => {
     expect([failed.code, failed.err]).toMatchObject([2, expect.stringContaining("audit-log: cannot write")]);
     const missing = await serveInProcess(["--port", "0", "--store", store, "--audit-required"]);
     expect(missing.err).toContain("audit-required: there is no audit log");
+  });
+
+  it("sends only what specification 001 defines with --strict, unless a request has strict=0", async () => {
+    const server = await serve(newStore(), "--strict");
+    await chat(server.url, "What is 6*7?");
+    const read = async (query: string) => {
+      const headers = { accept: "application/x-ndjson" };
+      return (await fetch(`${server.url}/v1/sessions/demo/events?${query}`, { headers })).text();
+    };
+    expect(await read("")).toMatch(/"\$loom":"run_end"/);
+    expect(await read("")).not.toMatch(/"contiguous"|"ts":/);
+    expect(await read("strict=0")).toMatch(/"ts":.*"contiguous":true/);
+    // Receivers of Loom can still verify what they get.
+    const socket = `${server.url.replace("http", "ws")}/v1/ws`;
+    for (const transport of [createFetchTransport(server), createWebSocketTransport({ url: socket })]) {
+      const receiver = createReceiver();
+      await connect(receiver, { transport, session: "demo", follow: false }).done;
+      expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject({ status: "complete", verified: true });
+      transport.close();
+    }
   });
 
   it("does not start with an unknown agent or without the module of its agents", async () => {

@@ -1,22 +1,16 @@
 // The programs in the README, the quickstarts and the guides compile with `strict` against the type declarations of the
 // package, without the members that are marked `@internal`. The declarations themselves compile too.
-//
-// The compiler checks either all declarations or none, and those of other packages take most of the time. The short run
-// therefore renames those of this package from `.d.ts` to `.ts`, and skips the others. The long run checks all of them.
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { buildPackage } from "./build-package.ts";
 import { readBlocks } from "./guide-pages.ts";
-import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-guide-types-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const EXTENSION = LONG ? ".d.ts" : ".ts";
 
 /** Options of a user who sets only `strict`. The names of the package resolve to its type declarations. */
 const CONFIG = {
@@ -26,19 +20,16 @@ const CONFIG = {
     noPropertyAccessFromIndexSignature: false,
     noUnusedLocals: false,
     noUnusedParameters: false,
-    skipLibCheck: !LONG,
+    skipLibCheck: false,
     skipDefaultLibCheck: true,
     paths: {
-      "loom-agent": [`./types/index${EXTENSION}`],
-      "loom-agent/testing": [`./types/models/testing${EXTENSION}`],
-      "loom-agent/*": [`./types/*/index${EXTENSION}`],
+      "loom-agent": ["./types/index.d.ts"],
+      "loom-agent/testing": ["./types/models/testing.d.ts"],
+      "loom-agent/*": ["./types/*/index.d.ts"],
     },
   },
   include: ["*.ts"],
 };
-
-/** A renamed parameter in a declaration has no effect, and is an error only in a file that is not a declaration. */
-const UNUSED_RENAMING = "error TS2842:";
 
 /** Compiler errors in the programs and in the declarations. Errors in other packages are left out. */
 async function compile(programs: ReadonlyMap<string, string>): Promise<string[]> {
@@ -48,20 +39,13 @@ async function compile(programs: ReadonlyMap<string, string>): Promise<string[]>
   for (const [file, text] of programs) writeFileSync(join(folder, file), `${text}\nexport {};\n`);
   cpSync(join(await buildPackage(), "dist"), join(folder, "types"), {
     recursive: true,
-    filter: (path) => !/\.(?:js|map)$/.test(path),
+    filter: (path) => !path.endsWith(".js"),
   });
   writeFileSync(join(folder, "types", "wrong.d.ts"), "export declare const wrong: Missing;\n");
-  if (!LONG) renameDeclarations(join(folder, "types"));
   const output = await runCompiler(["-p", "."]);
   return output
     .split("\n")
-    .filter((line) => line.startsWith("types/") || [...programs.keys()].some((file) => line.startsWith(file)))
-    .filter((line) => LONG || !line.includes(UNUSED_RENAMING));
-}
-
-function renameDeclarations(types: string): void {
-  for (const name of readdirSync(types, { recursive: true, encoding: "utf8" }))
-    if (name.endsWith(".d.ts")) renameSync(join(types, name), join(types, name.replace(/\.d\.ts$/, EXTENSION)));
+    .filter((line) => line.startsWith("types/") || [...programs.keys()].some((file) => line.startsWith(file)));
 }
 
 function runCompiler(options: readonly string[]): Promise<string> {
@@ -85,6 +69,6 @@ describe("programs in the guides", () => {
     const [inProgram = "", inDeclaration = "", ...rest] = output.toSorted((a, b) => (a > b ? -1 : 1));
     expect(rest).toEqual([]);
     expect(inProgram).toMatch(/^wrong\.ts\(3,9\): error TS2322:/);
-    expect(inDeclaration).toMatch(/^types\/wrong(?:\.d)?\.ts\(1,\d+\): error TS2304:/);
+    expect(inDeclaration).toMatch(/^types\/wrong\.d\.ts\(1,\d+\): error TS2304:/);
   });
 });

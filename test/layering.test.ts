@@ -73,6 +73,8 @@ const loadsUserModules = "src/cli/load-agents.ts";
 
 /** Folders that may choose the offline model by name. Others read the traits that a model declares. */
 const choosesModels = new Set(["models", "cli"]);
+/** Folders in which "offline" is the state of the device. */
+const knowsNetwork: ReadonlySet<string> = new Set(["client", "react"]);
 
 /**
  * Imports in files of src/ that break a rule. `runtimePackages` are the packages that users install with this one;
@@ -104,7 +106,7 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
       for (const name of listNodeGlobals(parsed.body))
         found.push(report("node-global", `${name} does not exist in a browser`));
     }
-    if (!isTest && folder !== "" && !choosesModels.has(folder) && namesOfflineModel(file, parsed))
+    if (!isTest && folder !== "" && !choosesModels.has(folder) && namesOfflineModel(file, parsed, folder))
       found.push(report("offline-model", `${folder} must not know the offline model; use the traits of the model`));
     if (file.path === "src/index.ts" && !parsed.body.every((node) => isReExport(node))) {
       found.push(report("root-reexport", "src/index.ts only re-exports, by name"));
@@ -150,11 +152,12 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
 }
 
 /** Whether a file imports the offline model, or has its name as a string or an identifier. */
-function namesOfflineModel({ text }: SourceFile, parsed: ParsedSource): boolean {
+function namesOfflineModel({ text }: SourceFile, parsed: ParsedSource, folder = ""): boolean {
   if (!/offline/i.test(text)) return false;
   let isNamed = parsed.imports.some(({ specifier = "" }) => /\/models\/offline(?:\/|-model\.)/.test(specifier));
   walkSyntax(parsed.body, (node) => {
-    if (node.type === "Literal" && /^offline(?:\/|$)/.test(String(node["value"]))) isNamed = true;
+    if (!knowsNetwork.has(folder) && node.type === "Literal" && /^offline(?:\/|$)/.test(String(node["value"])))
+      isNamed = true;
     if (node.type === "Identifier" && node["name"] === "OfflineModel") isNamed = true;
   });
   return isNamed;
@@ -363,6 +366,7 @@ describe("layering", () => {
       "src/agents/a.ts",
       `export const text = "The offline model answers"; // "offline"`,
     ],
+    ["the state of the device", "src/client/a.ts", `addEventListener("offline", () => undefined);`],
     ["the offline model in tests", "src/agents/a.test.ts", `import { OfflineModel } from "../models/index.ts";`],
     ["imports from a lower folder of the server", "src/server/http/a.ts", `import { b } from "../auth/jwt/b.ts";`],
     ["imports of the server's own files", "src/server/loom-handler.ts", `import "./endpoints/operations.ts";`],

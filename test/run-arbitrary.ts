@@ -3,7 +3,8 @@
  * end status.
  */
 import fc from "fast-check";
-import type { AnyEvent, Json, StampedRecord } from "../src/protocol/index.ts";
+import type { AnyEvent, EventOf, Json, StampedRecord } from "../src/protocol/index.ts";
+import { isAnswerChannel } from "../src/protocol/record.ts";
 
 const clean = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 const text = fc.oneof(
@@ -44,7 +45,7 @@ const answer = event(
 );
 const chunkPart: fc.Arbitrary<NodeRunPart> = answer.map((made) => (_n, node) => [{ ...made, id: node }]);
 const thoughtPart: fc.Arbitrary<NodeRunPart> = text.map((content) => (_n, node) => [
-  { type: "message_chunk", content, id: node, channel: "thought" },
+  { type: "message_chunk", content, id: node, channel: content.length % 3 === 2 ? "judgement" : "thought" },
 ]);
 const reasoningPart: fc.Arbitrary<NodeRunPart> = fc
   .tuple(
@@ -234,7 +235,7 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
         for (const make of parts) {
           for (const made of make(++n, name)) {
             put(made, node);
-            if (made.type === "message_chunk" && (made as { channel?: string }).channel !== "thought")
+            if (made.type === "message_chunk" && isAnswerChannel((made as EventOf<"message_chunk">).channel))
               written += (made as { content: string }).content;
           }
         }

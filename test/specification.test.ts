@@ -212,6 +212,46 @@ describe("003", () => {
   });
 });
 
+const readType = ({ type }: JsonObject): string => (typeof type === "string" ? type : "");
+
+/** The fields of our agents' frames that a specification does not name, sorted. The `details` of an error are open. */
+function listAdditionalFields(dialect: "engine" | "lumine", known: (type: string) => Record<string, string>): string[] {
+  const found = new Set<string>();
+  const frames = RUNS.filter(({ name }) => name.startsWith("agent-")).flatMap(
+    ({ encodings }) => encodings[dialect] ?? [],
+  );
+  for (const frame of frames.flat() as readonly JsonObject[])
+    for (const [path, table] of Object.entries(known(readType(frame)))) {
+      let value: unknown = frame;
+      for (const name of path.split(".").filter((each) => each !== ""))
+        value = (value as JsonObject | undefined)?.[name];
+      const names = readTable(table).map(({ name }) => name);
+      for (const name of Object.keys(value ?? {}))
+        if (!names.includes(name))
+          found.add([path === "metadata" ? "" : readType(frame), path, name].filter((each) => each !== "").join("."));
+    }
+  return [...found].sort();
+}
+
+test("frames of 003 and 004 have these additional fields and no others", () => {
+  const engine = listAdditionalFields("engine", (type) => ({
+    data: EVENTS_OF_003[type] ?? "",
+    metadata: METADATA_OF_003,
+    ...(type === "tool_call_end" ? { "data.error": "message: string, code: string" } : {}),
+    ...(type === "session_end" ? { "data.summary": "total_tokens: n, duration_ms: n, tool_calls: n" } : {}),
+  }));
+  const lumine = listAdditionalFields("lumine", (type) => ({ "": `${BASE_OF_004}, ${FRAMES_OF_004[type] ?? ""}` }));
+  expect(engine).toEqual([
+    "error.data.code",
+    "error.data.stage",
+    "metadata.attempt",
+    "session_end.data.summary.completion_tokens",
+    "session_end.data.summary.prompt_tokens",
+    "tool_call_end.data.error.detail",
+  ]);
+  expect(lumine).toEqual(["error.attempt", "error.detail", "tool_result.code", "tool_result.detail", "tool_use.code"]);
+});
+
 describe("004", () => {
   test("every frame has the twelve base fields and those of its type", () => {
     for (const { name, frame } of sentFrames("lumine")) {
@@ -231,10 +271,12 @@ describe("004", () => {
     const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
     // Frames that came from another program keep their IDs.
     for (const { name, encodings } of RUNS.filter((run) => run.name.startsWith("agent-")))
-      for (const { type, id, conversation_id } of (encodings["lumine"] ?? []).flat() as readonly JsonObject[]) {
-        expect(id, name).toMatch(uuid);
-        if (type === "session_id") expect(conversation_id, name).toBeNull();
-        else expect(conversation_id, name).toMatch(uuid);
+      for (const { type, id, session_id, conversation_id } of (
+        encodings["lumine"] ?? []
+      ).flat() as readonly JsonObject[]) {
+        // As in the example of §1. These sessions were named by a client.
+        if (type === "session_id") expect([id, conversation_id], name).toEqual([session_id, null]);
+        else expect([id, conversation_id], name).toEqual([expect.stringMatching(uuid), expect.stringMatching(uuid)]);
       }
   });
 

@@ -1,41 +1,19 @@
 /**
- * The strict form, checked with the words of specification 001 alone: only the 23 types, each with every field that §4.2
- * does not mark optional, and a reply at the end of every run, however it ended.
+ * The strict form, checked with the tables of specification 001 alone: only the 23 types, each with every field that §4.2
+ * does not mark optional and no field beyond §2, §4.2 and §5, and a reply at the end of every run, however it ended.
  */
 import { describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { MemoryLog, openStream } from "../src/log/index.ts";
 import { createEventsHandler } from "../src/server/index.ts";
+import { agent, type AgentOptions } from "../src/agents/index.ts";
 import type { StampedRecord } from "../src/protocol/index.ts";
+import { ScriptedModel } from "../src/models/testing.ts";
+import { createBuiltinTools } from "../src/tools/index.ts";
 import { gather, makeGraphRun, writeRecords } from "./log-sessions.ts";
+import { receive } from "./client/streams.ts";
+import { EVENTS_OF_001, findDifference, KEYS_OF_001, readTable } from "./specification-tables.ts";
 import { listVectorFiles, readVector } from "./vectors.ts";
-
-/** Fields by type that 001 §4.2 does not mark optional, and the EXPORT_SPEC key of §6. */
-const SPECIFIED: { readonly [type: string]: readonly [key: string, ...required: string[]] } = {
-  run_start: ["RunStart"],
-  node_enter: ["TaskStart", "id"],
-  node_exit: ["TaskEnd", "id", "result"],
-  message_chunk: ["Messages", "content", "id"],
-  usage: ["Usage", "prompt_tokens", "completion_tokens", "total_tokens"],
-  values: ["Values", "state"],
-  updates: ["Updates", "id", "state"],
-  custom: ["Custom", "value"],
-  checkpoint: ["Checkpoint", "checkpoint_id", "timestamp", "step", "state", "thread_id", "checkpoint_ns"],
-  tot_expand: ["TotExpand", "candidates"],
-  tot_evaluate: ["TotEvaluate", "chosen", "scores"],
-  tot_backtrack: ["TotBacktrack", "reason", "to_depth"],
-  got_plan: ["GotPlan", "node_count", "edge_count", "node_ids"],
-  got_node_start: ["GotNodeStart", "id"],
-  got_node_complete: ["GotNodeComplete", "id", "result_summary"],
-  got_node_failed: ["GotNodeFailed", "id", "error"],
-  got_expand: ["GotExpand", "node_id", "nodes_added", "edges_added"],
-  tool_call_chunk: ["ToolCallChunk", "arguments_delta"],
-  tool_call: ["ToolCall", "name", "arguments"],
-  tool_start: ["ToolStart", "name"],
-  tool_output: ["ToolOutput", "name", "content"],
-  tool_end: ["ToolEnd", "name", "result", "is_error"],
-  tool_approval: ["ToolApproval", "name", "arguments"],
-};
 
 interface Frame {
   readonly [name: string]: unknown;
@@ -57,11 +35,19 @@ function countRuns(frames: readonly Frame[]): number {
   return runs;
 }
 
+const ENVELOPE = ["session_id", "node_id", "event_id"];
+
+/** A closed schema: the fields of §2, and those of §4.2 or §5 with their kinds. */
 function expectSpecified(frame: Frame): void {
-  if (typeof frame["reply"] === "string" && frame["type"] === undefined) return;
-  const type = frame["type"] as string;
-  expect(Object.keys(SPECIFIED)).toContain(type);
-  for (const name of SPECIFIED[type]?.slice(1) ?? []) expect(frame, type).toHaveProperty(name);
+  const type = frame["type"] as string | undefined;
+  const table = type === undefined ? "reply: string" : EVENTS_OF_001[type];
+  expect(table, type).toBeDefined();
+  expect(findDifference(table ?? "", frame)).toBeUndefined();
+  const known = ["type", ...ENVELOPE, ...readTable(table ?? "").map(({ name }) => name)];
+  expect(
+    Object.keys(frame).filter((name) => !known.includes(name)),
+    type,
+  ).toEqual([]);
 }
 
 const parse = (texts: readonly string[]): Frame[] => texts.map((text) => JSON.parse(text) as Frame);
@@ -81,7 +67,7 @@ describe("the strict form", () => {
       const encoder = DIALECTS.loom.createEncoder({ strict: true });
       const frames = parse(records.flatMap((record) => encoder.encode(record)));
       for (const frame of frames) expectSpecified(frame);
-      const keys = new Set(Object.values(SPECIFIED).map(([key]) => key));
+      const keys = new Set(Object.values(KEYS_OF_001));
       const exporter = DIALECTS.export.createEncoder({ strict: true });
       const exported = parse(records.flatMap((record) => exporter.encode(record)));
       for (const frame of exported)
@@ -123,6 +109,49 @@ describe("the strict form", () => {
   });
 });
 
+describe("the strict form of live runs", () => {
+  const AGENTS: { readonly [name: string]: [options: AgentOptions, question: string] } = {
+    react: [{}, "What is 17 * 23?"],
+    tot: [{ kind: "tot" }, "Game of 24: 4 9 10 13"],
+    got: [{ kind: "got" }, "Sort these numbers: 9 4 7 1 8 2 6 3"],
+    "react that reaches its limit": [
+      {
+        model: new ScriptedModel(() => ({
+          text: "Again.",
+          calls: [{ name: "calculator", input: { expression: "1" } }],
+        })),
+        maxIterations: 2,
+      },
+      "Count.",
+    ],
+    "adaptive got": [{ kind: "got", adaptive: true }, "Compare tea and coffee, and explain the differences in detail"],
+  };
+
+  test.each(Object.entries(AGENTS))(
+    "passes a closed schema of 001 and is not verified: %s",
+    async (_name, [options, question]) => {
+      const log = new MemoryLog();
+      const model = options.model ?? "offline";
+      await using helper = agent({ model, tools: createBuiltinTools(), log, ...options });
+      await helper.run(question, { sessionId: "s" });
+      // Leaving the loop cancels the run.
+      for await (const { type } of helper.events(question, { sessionId: "s" })) if (type === "message_chunk") break;
+      const form = { dialect: "loom", encoderOptions: { strict: true } } as const;
+      const texts = (await gather(openStream(log, "s", form))).flat().map(({ text }) => text);
+      const frames = parse(texts);
+      for (const frame of frames) expectSpecified(frame);
+      expect(countRuns(frames)).toBe(2);
+      expect(frames.filter(({ event_id }) => event_id === undefined)).toEqual([]);
+      const check = createStreamCheck(DIALECTS.loom);
+      const issues = [...texts.flatMap((text) => check.check(text).issues), ...check.end()];
+      // IDs jump where records are not for clients.
+      expect(issues.filter(({ rule }) => rule !== "event-id-jump")).toEqual([]);
+      const state = { status: "complete", verified: false, undetectable: ["loss"] };
+      expect(receive(texts).map((session) => session.state)).toEqual([state]);
+    },
+  );
+});
+
 describe("the strict form over HTTP", () => {
   async function createEndpoint(strict?: boolean) {
     const log = new MemoryLog();
@@ -161,7 +190,7 @@ describe("the strict form over HTTP", () => {
       if (dialect === "loom") for (const frame of frames) expectSpecified(frame);
       const kinds = dialect === "loom" ? frames.map(({ type }) => type) : frames.flatMap((frame) => Object.keys(frame));
       for (const type of ["values", "updates", "checkpoint"])
-        expect(kinds).toContain(dialect === "loom" ? type : SPECIFIED[type]?.[0]);
+        expect(kinds).toContain(dialect === "loom" ? type : KEYS_OF_001[type]);
       // Resumes between the wrapped run_end and its reply.
       const options = { dialect, encoderOptions: { strict: true } };
       const uncut = (await gather(openStream(log, "s", options))).flat();

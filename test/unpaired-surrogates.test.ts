@@ -33,11 +33,11 @@ const pieces = fc.array(text, { minLength: 1, maxLength: 6 });
 /** The frames of the records in each dialect, and in the strict form of `loom`. */
 function encodeAll(
   records: readonly StampedRecord[],
-): readonly (readonly [name: DialectName, frames: readonly string[]])[] {
+): readonly (readonly [name: DialectName, frames: readonly string[], isStrict: boolean])[] {
   const variants = [...DIALECT_NAMES.map((name) => ({ name, strict: false })), { name: "loom" as const, strict: true }];
   return variants.map(({ name, strict }) => {
     const encoder = DIALECTS[name].createEncoder({ strict });
-    return [name, records.flatMap((record) => encoder.encode(record))] as const;
+    return [name, records.flatMap((record) => encoder.encode(record)), strict] as const;
   });
 }
 
@@ -57,11 +57,12 @@ function joinTexts(records: readonly EventRecord[], pick: (event: JsonObject) =>
 }
 
 const pickAnswer = ({ type, channel, content }: JsonObject): unknown =>
-  type === "message_chunk" && channel !== "thought" ? content : undefined;
+  // The pieces contain no line breaks; those of blank lines before a tool call are part of no answer.
+  type === "message_chunk" && channel !== "thought" ? (content as string).replaceAll("\n", "") : undefined;
 const pickReply = ({ type, reply }: JsonObject): unknown => (type === "reply" ? reply : undefined);
 
 function expectWellFormed(records: readonly StampedRecord[], answer: string): void {
-  for (const [name, frames] of encodeAll(records)) {
+  for (const [name, frames, isStrict] of encodeAll(records)) {
     expect(frames.flatMap(findUnpaired), name).toEqual([]);
     const check = createStreamCheck(DIALECTS[name]);
     const checked = frames.map((frame) => check.check(frame));
@@ -69,6 +70,8 @@ function expectWellFormed(records: readonly StampedRecord[], answer: string): vo
       checked.flatMap(({ issues }) => issues.filter(({ rule }) => rule === "frame-surrogate")),
       name,
     ).toEqual([]);
+    // Strict form does not say which chunks are thoughts.
+    if (isStrict) continue;
     // A dialect without `node_exit` or with another name for the text still shows the same answer.
     expect(
       joinTexts(

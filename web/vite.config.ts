@@ -1,6 +1,6 @@
 // Builds the page into the package's dist folder, with relative URLs. The page imports the package by its public entry
 // points, which are resolved to the source here.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, defineConfig, type Plugin, type Rolldown } from "vite";
@@ -33,6 +33,30 @@ function addFontLicence(): Plugin {
       if (this.meta.watchMode) return;
       const source = readFileSync(at("../node_modules/@fontsource/stix-two-math/LICENSE"));
       this.emitFile({ type: "asset", fileName: "assets/stix-two-math-licence.txt", source });
+    },
+  };
+}
+
+/** The licences of what the chart worker bundles; Vite lists only those of the page itself. */
+function addWorkerLicences(): Plugin {
+  return {
+    name: "worker-licences",
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+      const folders = modules.flatMap(
+        (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id.replaceAll("\\", "/")) ?? [],
+      );
+      const texts = [...new Set(folders)]
+        .toSorted((a, b) => (a < b ? -1 : 1))
+        .map((folder) => {
+          const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
+            string,
+            string
+          >;
+          const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+          return `## ${name} - ${version}\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8")}`;
+        });
+      this.emitFile({ type: "asset", fileName: "assets/chart-worker-licences.txt", source: texts.join("\n\n") });
     },
   };
 }
@@ -101,6 +125,7 @@ export default defineConfig({
   root: at("."),
   base: "./",
   plugins: [putThemeFirst(), addFontLicence(), addDiagramFrame()],
+  worker: { plugins: () => [addWorkerLicences()] },
   resolve: {
     alias: [
       { find: /^loom-agent\/react\/style\.css$/, replacement: at("../src/react/style.css") },
@@ -113,8 +138,11 @@ export default defineConfig({
     target: "es2023",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    license: { fileName: "assets/licences.txt" },
     // The chart chunk is large and loaded on demand.
     chunkSizeWarningLimit: 1500,
+    // One chunk with what many chunks share, instead of many small ones.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 8 }] } } },
   },
   server: { proxy: { "/v1": { target: "http://127.0.0.1:10338", ws: true } } },
 });

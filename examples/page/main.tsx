@@ -5,6 +5,7 @@ import { connect, createLoomReceiver, createWebSocketTransport, type SessionView
 import {
   Button,
   Conversation,
+  createSessionActions,
   findRunPhase,
   StreamStatus,
   type UiActions,
@@ -23,16 +24,7 @@ const connection = connect(receiver, { transport: createWebSocketTransport({ url
 
 // Actions offered to the user. Actions that are left out are not offered.
 const actions: UiActions = {
-  approve: ({ callId, runId, decision, digest, arguments: edited, reason }) =>
-    connection.approve({
-      call_id: callId,
-      decision,
-      ...(runId === undefined ? {} : { run_id: runId }),
-      ...(digest === undefined ? {} : { digest }),
-      ...(edited === undefined ? {} : { arguments: edited }),
-      ...(reason === undefined ? {} : { reason }),
-    }),
-  changeTodo: ({ listId, itemId, completed }) => connection.todo({ list_id: listId, item_id: itemId, completed }),
+  ...createSessionActions(connection),
   retry: (turn) => {
     const asked = turn.messages.find(({ role }) => role === "user");
     void connection.run({ message: asked?.mainContent ?? "" });

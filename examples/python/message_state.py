@@ -70,8 +70,10 @@ class MessageBuilder:
 
     def on_tool_call_start(self, data: Json, metadata: Json) -> None:
         call = self.find_call(data["tool_id"], data["tool_name"], is_start=True)
-        call.update(status="running", startedAt=metadata["timestamp"])
         call.update(pick(data, arguments="arguments", description="description"))
+        if call.get("approval", {}).get("decision") in ("rejected", "expired"):
+            return  # A call that was refused also has a start before its end, but it did not run.
+        call.update(status="running", startedAt=metadata["timestamp"])
         decide(call, "approved")
 
     def on_tool_call_progress(self, data: Json, metadata: Json) -> None:
@@ -88,7 +90,9 @@ class MessageBuilder:
             call.update(status="success", result=split_result(data.get("result")))
         else:
             self.has_failed_tool = True
+            # `detail` is the original of a message that was translated for the user.
             error = {"message": "failed", **pick(data.get("error", {}), message="message", code="code")}
+            error.update(pick(data.get("error", {}), detail="message"))
             refusal = {"approval_expired": "expired", "tool_rejected": "rejected"}.get(error.get("code", ""))
             call["status"] = "rejected" if was_waiting or call["status"] == "rejected" or refusal else "failed"
             call.update(error=error, result={"text": error["message"]})

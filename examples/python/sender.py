@@ -51,8 +51,8 @@ class EngineRun:
         # `result` is an object: a text is sent as `content`, and another value as `value`.
         self.emit("tool_call_end", tool_id=tool_id, status="success", result={"value": value})
 
-    def fail_tool(self, tool_id: str, name: str, message: str) -> None:
-        self.emit("tool_call_end", tool_id=tool_id, status="failed", error={"message": message})
+    def fail_tool(self, tool_id: str, name: str, message: str, code: str) -> None:
+        self.emit("tool_call_end", tool_id=tool_id, status="failed", error={"message": message, "code": code})
 
     def answer(self, text: str, is_last: bool) -> None:
         self.emit("content", content=text, format="markdown", is_complete=is_last)
@@ -90,8 +90,8 @@ class LoomRun:
     def end_tool(self, tool_id: str, name: str, value: Json) -> None:
         self.emit(type="tool_end", call_id=tool_id, name=name, result=json.dumps(value), is_error=False, output=value)
 
-    def fail_tool(self, tool_id: str, name: str, message: str) -> None:
-        self.emit(type="tool_end", call_id=tool_id, name=name, result=message, is_error=True)
+    def fail_tool(self, tool_id: str, name: str, message: str, code: str) -> None:
+        self.emit(type="tool_end", call_id=tool_id, name=name, result=message, is_error=True, error_code=code)
 
     def answer(self, text: str, is_last: bool) -> None:
         self.reply += text
@@ -101,11 +101,11 @@ class LoomRun:
         if error:
             self.emit(type="error", message=error, error_type="execution", recoverable=False)
         self.emit(type="node_exit", id="agent", result={"Err": error} if error else "Ok")
-        # Only a completed run has a reply. It follows `run_end` and is counted there.
-        last = self.event_id + (2 if status == "completed" else 1)
-        self.emit(None, type="run_end", status=status, first_event_id=1, last_event_id=last, frame_count=last)
-        if status == "completed":
-            self.emit(reply=self.reply)
+        # The reply follows `run_end` and is counted there. If the run did not complete, it is the answer so far.
+        last = self.event_id + 2
+        partial = {} if status == "completed" else {"has_reply": True}
+        self.emit(None, type="run_end", status=status, first_event_id=1, last_event_id=last, frame_count=last, **partial)
+        self.emit(reply=self.reply)
 
 
 def run_agent(run: EngineRun | LoomRun, message: str, delay: float) -> None:
@@ -135,7 +135,7 @@ def run_agent(run: EngineRun | LoomRun, message: str, delay: float) -> None:
     except Exception as failure:  # A run must not stay open, whatever happens.
         status, error = "error", str(failure)
     if call:
-        run.fail_tool(*call, error or status)
+        run.fail_tool(*call, error or status, "tool_failed" if error else "cancelled")
     run.end(status, error)
 
 

@@ -125,7 +125,7 @@ describe("fromLangGraph", () => {
       const texts = find("message_chunk").map(({ content }) => content);
       const hasHistory = form.streamMode === "updates";
       // Updates of a subgraph repeat its input, and nothing tells the two apart.
-      expect(texts.join("").replace(hasHistory ? "Earlier." : "", "")).toBe("I look.It is cold.");
+      expect(texts.join("").replace(hasHistory ? "Earlier." : "", "")).toBe("I look.\n\nIt is cold.");
       expect(find("tool_call")).toMatchObject([{ call_id: "call-Oslo", arguments: { city: "Oslo" } }]);
       expect(find("tool_end")).toMatchObject([{ call_id: "call-Oslo", is_error: false }]);
       expect(find("usage")).toHaveLength(2);

@@ -7,6 +7,7 @@ import { ScriptedModel } from "../models/testing.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { agent } from "./agent.ts";
+import { listNodes, playGot } from "./got/got-script.contract.ts";
 import type { AgentEvent, ApprovalRequestEvent } from "./agent-event.ts";
 
 const erase = defineTool({
@@ -58,6 +59,19 @@ describe("events", () => {
       node_id: "run-act-2",
     });
     await expectNothingLeft(log);
+  });
+
+  it("names the expanded node, as a frame does", async () => {
+    const { agent: actor } = await createFacadeFixture(
+      playGot({ plan: listNodes([{ id: "a" }]), expansions: { a: listNodes([{ id: "b" }]) } }),
+      { kind: "got", adaptive: true, maxDepth: 1 },
+    );
+    const events = await collectEvents(actor.events("Why?"));
+    expect(events.find(({ type }) => type === "got_expand")).toMatchObject({
+      node_id: "a",
+      nodes: ["a.b"],
+      span_node_id: "run-execute_graph-2",
+    });
   });
 
   it("runs the tool with the arguments that the reader approved", async () => {
@@ -123,7 +137,7 @@ describe("events", () => {
     await expectNothingLeft(log);
   });
 
-  it("throws the error of a failed run after `run_end`", async () => {
+  it("throws the error of a failed run after its reply", async () => {
     const fails: Script = [{ fault: { kind: "throw" } }];
     const { agent: actor } = await createFacadeFixture(fails, { callOptions: { maxRetries: 0 } });
     const types: string[] = [];
@@ -132,7 +146,7 @@ describe("events", () => {
         for await (const { type } of actor.events("Hello")) types.push(type);
       })(),
     );
-    expect(types.at(-1)).toBe("run_end");
+    expect(types.slice(-2)).toEqual(["run_end", "reply"]);
     expect(error).toMatchObject({ code: "model_failed", details: { stage: "llm_stream" } });
   });
 

@@ -68,10 +68,17 @@ export interface ClientCallMethods {
 /** The start of a tool call of `events`. */
 export type ToolStartedEvent = EventOf<"tool_start"> & EventPosition & ClientCallMethods;
 
-/** An event of a run, as `events` yields it. `type` tells which. */
-export type AgentEvent = ApprovalRequestEvent | ToolStartedEvent | PlainEvent;
+/** An expansion of `events`. As in a frame, its `node_id` is the expanded node of the graph. */
+export type GraphExpandedEvent = EventOf<"got_expand"> &
+  Omit<EventPosition, "node_id"> & {
+    /** The node run that the event belongs to. */
+    readonly span_node_id?: string;
+  };
 
-type PlainType = Exclude<EventType, "tool_approval" | "tool_start">;
+/** An event of a run, as `events` yields it. `type` tells which. */
+export type AgentEvent = ApprovalRequestEvent | ToolStartedEvent | GraphExpandedEvent | PlainEvent;
+
+type PlainType = Exclude<EventType, "tool_approval" | "tool_start" | "got_expand">;
 type PlainEvent = { [T in PlainType]: EventOf<T> & EventPosition }[PlainType];
 
 /** Converts a record of the run of a call. An event of an unknown type becomes a `foreign` event. */
@@ -85,6 +92,8 @@ export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall
     ...(ts === undefined ? {} : { ts }),
   };
   if (!isKnownEvent(event)) return { type: "foreign", dialect: "loom", frame: event, ...position };
+  if (event.type === "got_expand")
+    return { ...position, ...event, ...(node_id === undefined ? {} : { span_node_id: node_id }) };
   const made = { ...event, ...position };
   if (made.type === "tool_start" && made.executor === "client") return addAnswer(made, call);
   return made.type === "tool_approval" ? addMethods(made, call) : made;

@@ -7,6 +7,7 @@ import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { AttachmentPart, LanguageModel, ModelMessage, ModelSettings } from "../models/model.ts";
 import type { AGENT_KINDS } from "../protocol/agent-kinds.ts";
+import type { Language } from "../protocol/detect-language.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
@@ -38,6 +39,8 @@ export interface AgentContext {
   readonly callOptions: ThinkCallOptions;
   /** The `stage` of error events if the model fails. */
   readonly stage: string;
+  /** Language of the question. */
+  readonly language?: Language | undefined;
   /** See `CommonOptions`. Default: true. */
   readonly exposeToolErrors?: boolean | undefined;
   readonly onError: ((error: unknown, errorId: string) => void) | undefined;

@@ -5,7 +5,7 @@ import type { Retriever } from "../context/retriever.ts";
 import type { Log } from "../log/index.ts";
 import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { checkModelName, isModel, parseModelName } from "../models/resolve-model.ts";
-import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
+import type { AnyCallback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
 import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -21,8 +21,8 @@ import type { TotOptions } from "./tot/tot-settings.ts";
 
 /** Options of every agent, whatever answers its messages. */
 export interface AgentLifeOptions {
-  /** Objects whose `onEvent` receives the events of every run. Default: none. */
-  readonly callbacks?: readonly Callback[];
+  /** Objects whose `onEvent`, or `on_event` as in specification 002, receives the events of every run. Default: none. */
+  readonly callbacks?: readonly AnyCallback[];
   /** Backlog limits, timeout and error handler of `callbacks`. Defaults: see `CallbackOptions`. */
   readonly callbackOptions?: CallbackOptions;
   /**

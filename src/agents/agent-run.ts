@@ -17,6 +17,7 @@ export interface AgentRun extends Pick<
   | "message"
   | "attachments"
   | "reasoning"
+  | "strategy"
   | "toolRules"
   | "clientTools"
   | "instructions"

@@ -5,6 +5,7 @@
 import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
 import type { RunOrigin } from "../engine/run-contract.ts";
 import type { Log } from "../log/index.ts";
+import type { StrategySettings } from "../protocol/strategy-settings.ts";
 import type { AgentKindName } from "./agent-kind.ts";
 import type { AgentRun } from "./agent-run.ts";
 import type { AgentBlobs } from "./attachments.ts";
@@ -28,6 +29,8 @@ export interface AgentStrategy {
   readonly isAdaptive: boolean;
   /** Names of the tools it may call, as far as they are known. */
   readonly toolNames: readonly string[];
+  /** The strategy settings in the options of the agent. Undefined if the agent has no such settings. */
+  readonly ownSettings?: StrategySettings | undefined;
   /** Whether it answers calls that ask for structured output. Default: false. */
   readonly hasOutput?: boolean;
   /** Where it keeps the files of messages. Default: it accepts no files from programs. */

@@ -31,6 +31,7 @@ import { ADAPTIVE } from "../protocol/agent-kinds.ts";
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import { MILLISECONDS_OPTION, readOptions } from "../protocol/read-options.ts";
+import { isStrategyAgent, type StrategyAgent, type StrategySettings } from "../protocol/strategy-settings.ts";
 import type { OutputOf, StandardSchema } from "../tools/standard-schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AgentKindName } from "./agent-kind.ts";
@@ -136,6 +137,17 @@ export class Agent {
   /** The agent of its runs, in `run_start`. */
   get #runName(): string {
     return this.isAdaptive ? ADAPTIVE : this.kind;
+  }
+
+  /**
+   * The strategy settings in its options: which agent they belong to, and their values. Undefined if its kind has none.
+   *
+   * @internal
+   */
+  get strategy(): { readonly agent: StrategyAgent; readonly own: StrategySettings } | undefined {
+    const { ownSettings: own } = this.#strategy;
+    const agent = this.#runName;
+    return own !== undefined && isStrategyAgent(agent) ? { agent, own } : undefined;
   }
 
   /** Whether calls and runs of this agent can ask for structured output. */

@@ -1,4 +1,5 @@
 /** The rules of the options of agents and of their calls. Mistakes are refused when the agent or the call is created. */
+import { isCallback } from "../observe/callbacks/callback.ts";
 import { COMPRESSION_OPTIONS } from "../context/compression/compression-settings.ts";
 import { CALL_OPTIONS, MODEL_SETTINGS, OTHER_SETTINGS } from "../models/call-settings.ts";
 import { CALLBACK_OPTIONS } from "../observe/callbacks/callback-observer.ts";
@@ -37,7 +38,7 @@ const isObject = (value: unknown): boolean => OBJECT_OPTION.accepts(value);
 
 /** The options that every agent has. */
 export const LIFE_OPTIONS: OptionTable<AgentLifeOptions> = {
-  callbacks: acceptListOf("an array of objects with `onEvent`", (item) => hasMethods(item, "onEvent")),
+  callbacks: acceptListOf("an array of objects with `onEvent`", isCallback),
   callbackOptions: acceptObject(CALLBACK_OPTIONS),
   callbackWaitMs: MILLISECONDS_OPTION,
   metrics: orElse(acceptMethods("a MetricsCollector", "openRun", "summary"), "false", (value) => value === false),

@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import { createAgentFixture, eventsOf } from "../../test/agents/agent-fixture.ts";
 import { exportSession, forkBeforeRun, importSession, type Log, MemoryLog, openStream } from "../log/index.ts";
 import { listModelCalls, readContent, readModelCall } from "../log/model-content.ts";
+import { readPages } from "../log/read-pages.ts";
 import type { LanguageModel, ModelMessage } from "../models/model.ts";
 import { ScriptedModel } from "../models/testing.ts";
 import { DIALECT_NAMES } from "../dialects/index.ts";
 import { loom } from "../dialects/loom/index.ts";
-import { Verifier } from "../protocol/index.ts";
+import { type StampedRecord, Verifier } from "../protocol/index.ts";
 import type { LlmContentEvent } from "../protocol/events.generated.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { z } from "zod";
@@ -29,7 +30,10 @@ async function converse(log: Log, turns: number, createModel = createScript) {
     await using helper = agent({ model, log, tools: [look], systemInstructions: SECRET, recordPrompts: true });
     await helper.run(`Question ${turn} ${"about something ".repeat(20)}`, { sessionId: "s" });
   }
-  return { model, records: (await log.read("s", { after: 0, limit: 100_000 })).records };
+  const info = await log.getSession("s");
+  const records: StampedRecord[] = [];
+  if (info !== undefined) for await (const page of readPages(log, info, 0)) records.push(...page.records);
+  return { model, records };
 }
 
 const createScript = (turns: number) =>

@@ -1,6 +1,7 @@
 /** Writes the title of a conversation with a model: one small request, without tools. */
 import { callModel } from "../models/call-model.ts";
 import type { LanguageModel, ModelListener } from "../models/model.ts";
+import { stripMarkdown } from "../protocol/strip-markdown.ts";
 import { cutLine, toPlainLine } from "../tools/cut-line.ts";
 import { MAX_TITLE_CHARACTERS } from "./derive-title.ts";
 
@@ -66,7 +67,7 @@ function cut(text: string): string {
 /** Some models add quotation marks, headings and labels despite the prompt. */
 function readTitle(text: string): string | undefined {
   const line = text.split("\n").find((one) => one.trim() !== "") ?? "";
-  const title = toPlainLine(line, MAX_TITLE_CHARACTERS)
+  const title = toPlainLine(stripMarkdown(line), MAX_TITLE_CHARACTERS)
     .replace(/^#* ?(?:title: ?|标题： ?)?/iu, "")
     .replaceAll(/^[\s"'“”‘’「『《*_`]+|[\s"'“”‘’」』》*_`.。]+$/gu, "");
   return title === "" ? undefined : cutLine(title, MAX_TITLE_CHARACTERS);

@@ -9,6 +9,8 @@ describe("deriveTitle", () => {
   it.each([
     ["Where is Lisbon?", "Where is Lisbon?"],
     ["\r\n \t\nHello\tthere \nmore", "Hello there"],
+    ["## Plan for **Monday**: `a.ts`", "Plan for Monday: a.ts"],
+    ["```python\nprint(1)\n```", "print(1)"],
     ["  \n ", undefined],
     ["", undefined],
     ["Write a poem about the sea. It should rhyme, and have four lines.", "Write a poem about the sea"],

@@ -15,6 +15,7 @@ export type {
   ApproveOptions,
   ClientCallMethods,
   EventPosition,
+  GraphExpandedEvent,
   ToolStartedEvent,
 } from "./agent-event.ts";
 export type { AgentInput, InputAttachment, InputMessage, InputPart } from "./agent-input.ts";
@@ -25,4 +26,4 @@ export type { StructuredOutput, ReactOptions } from "./react/react.ts";
 export type { RetrievalOptions } from "./retrieve-context.ts";
 export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-result.ts";
 export type { AnswerStream, EventStream, StreamEvent } from "./stream-answer.ts";
-export type { TotOptions } from "./tot/tot-settings.ts";
+export type { ThoughtToRate, TotOptions } from "./tot/tot-settings.ts";

@@ -11,8 +11,11 @@ import type { Log } from "../log/index.ts";
 import type { LanguageModel } from "../models/model.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import { detectLanguage } from "../protocol/detect-language.ts";
+import { ADAPTIVE } from "../protocol/agent-kinds.ts";
 import { LoomError } from "../protocol/index.ts";
+import { isStrategyAgent, type StrategySettings, toStrategySettings } from "../protocol/strategy-settings.ts";
 import { addClientTools } from "../tools/add-client-tools.ts";
+import { dropUndefined } from "../tools/drop-undefined.ts";
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import type { AgentContext, AgentKind } from "./agent-kind.ts";
@@ -46,6 +49,7 @@ type LoadedModels = readonly [LanguageModel, ...LanguageModel[]];
 export class ModelStrategy implements AgentStrategy {
   readonly isAdaptive: boolean;
   readonly hasOutput: boolean;
+  readonly ownSettings: StrategySettings | undefined;
   readonly #kind: AgentKind;
   readonly #options: CommonOptions;
   readonly #retrieval: RetrievalOptions | undefined;
@@ -64,6 +68,8 @@ export class ModelStrategy implements AgentStrategy {
     this.#kind = createKind(options);
     this.isAdaptive = options.kind === "got" && options.adaptive === true;
     const { kind = "react" } = options;
+    const name = this.isAdaptive ? ADAPTIVE : kind;
+    this.ownSettings = isStrategyAgent(name) ? toStrategySettings(name, { ...options }) : undefined;
     // An agent with `answer` returns each reply through a tool.
     this.hasOutput = kind === "react" && !("answer" in options && options.answer !== undefined);
     const { compression = false, history } = options;
@@ -167,7 +173,8 @@ export class ModelStrategy implements AgentStrategy {
         files,
         ...(fallbacks.length === 0 ? {} : { fallbacks }),
         ...(recorder === undefined ? {} : { recorder }),
-        describeCall: (name) => toolbox.summarize(name, language),
+        describeCall: (name, input) =>
+          dropUndefined({ description: toolbox.summarize(name, language, input), server: toolbox.find(name)?.server }),
         ...(compressor === undefined
           ? {}
           : {
@@ -185,6 +192,7 @@ export class ModelStrategy implements AgentStrategy {
             }),
       },
       stage,
+      language,
       exposeToolErrors,
       onError: this.#reporter.onError,
       saveBlob: bindSaveBlob(blobs, sessionId),

@@ -17,6 +17,7 @@ import { type AnyEvent, type Json, type JsonObject, LoomError } from "../protoco
 import type { MessageChunkEvent, NodeEnterEvent } from "../protocol/events.generated.ts";
 import type { AgentRun } from "./agent-run.ts";
 import type { ParentCall } from "./parent-call.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 
 /** What an agent works on as a tool. */
 export interface NestedWork {
@@ -45,9 +46,10 @@ export class NestedRun implements AgentRun {
   readonly callClient: AgentRun["callClient"];
   /** The client declared its tools to the agent around this one. */
   readonly clientTools = [];
-  /** These are for the reply of the agent around this one. */
+  /** These are for the agent around this one. */
   readonly instructions = undefined;
   readonly outputSchema = undefined;
+  readonly strategy = undefined;
   /** How many agents call each other around it, from 1. */
   readonly depth: number;
   readonly work: AgentRun["work"];
@@ -232,7 +234,7 @@ export class NestedRun implements AgentRun {
   #take(events: readonly AnyEvent[], nodeId: string): readonly AnyEvent[] {
     return events.flatMap((event) => {
       if (LEFT_OUT.has(event.type)) return [];
-      if (event.type !== "message_chunk" || (event as MessageChunkEvent).channel === "thought")
+      if (event.type !== "message_chunk" || !isAnswerChannel((event as MessageChunkEvent).channel))
         return [prefixIds(event, this.#idPrefix)];
       this.#answer.add({ envelope: { node_id: nodeId }, event });
       this.#print((event as MessageChunkEvent).content);
@@ -254,10 +256,10 @@ export function findDepth(run: AgentRun): number {
 
 /** Fields of events with IDs of thoughts. */
 const THOUGHT_IDS: { readonly [type: string]: readonly string[] } = {
-  tot_expand: ["ids", "parent"],
-  tot_evaluate: ["ids", "kept"],
-  tot_backtrack: ["from", "to"],
-  got_plan: ["node_ids", "edges"],
+  tot_expand: ["ids", "parent", "parents"],
+  tot_evaluate: ["ids", "kept", "unrated"],
+  tot_backtrack: ["from", "to", "kept"],
+  got_plan: ["node_ids", "edges", "parent"],
   got_expand: ["node_id", "nodes", "edges"],
   got_node_start: ["id"],
   got_node_complete: ["id", "scored"],

@@ -2,6 +2,7 @@
 import { isKnownEvent, type Json, type StampedRecord } from "../protocol/index.ts";
 import { PartialJson } from "../protocol/partial-json.ts";
 import type { OutputFormat } from "./output-format.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 
 /** A value of which parts may be missing, because the model is still writing it. */
 export type PartialOutput<Value> = Value extends (infer Item)[]
@@ -34,7 +35,7 @@ export class OutputProjection {
     if (event.type === "run_end" && event.status === "completed")
       return [{ type: "output", output: this.#format.value }];
     if (event.type === "llm_start") this.#restart();
-    if (event.type !== "message_chunk" || event.channel === "thought") return [];
+    if (event.type !== "message_chunk" || !isAnswerChannel(event.channel)) return [];
     if (envelope.node_id !== this.#nodeId) this.#restart();
     this.#nodeId = envelope.node_id;
     const { content } = event;

@@ -163,6 +163,9 @@ function respell(text: string): string {
   return text
     .replaceAll("：", ":")
     .replaceAll("，", ",")
-    .replaceAll(/:\s{0,9}(\d{1,9}(?:\.\d{1,9})?\s{0,9}(?:\/|out of)\s{0,9}\d{1,9})/g, ': "$1"')
+    .replaceAll(
+      /:\s{0,9}(\d{1,9}(?:\.\d{1,9})?\s{0,9}(?:(?:\/|out of)\s{0,9}\d{1,9}(?:\s{0,3}(?:stars?|points?))?|stars?|points?|percent))/g,
+      ': "$1"',
+    )
     .replaceAll(/:\s{0,9}\+(?=[\d.])/g, ": ");
 }

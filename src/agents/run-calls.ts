@@ -28,7 +28,7 @@ export interface ToolCallMonitor {
 }
 
 export async function runCalls(
-  { log, run, sessionId, toolbox, exposeToolErrors, onError, saveBlob }: AgentContext,
+  { log, run, sessionId, toolbox, language, exposeToolErrors, onError, saveBlob }: AgentContext,
   calls: readonly ToolCallPart[],
   { span, signal, ready, endedCalls, malformed = {}, monitor }: RunCallsOptions,
 ): Promise<readonly ToolOutcome[]> {
@@ -54,6 +54,7 @@ export async function runCalls(
     requestApproval: (request) => requestApproval(request, { nodeId }),
     callClient: (request) => callClient(request, { nodeId }),
     exposeErrors: exposeToolErrors,
+    language,
     ...(onError === undefined ? {} : { onError }),
     ...(saveBlob === undefined ? {} : { saveBlob }),
   };

@@ -11,6 +11,7 @@ import { isInterrupted } from "../engine/interrupted-nodes.ts";
 import type { CheckpointEvent, RunStartEvent, ToolCallEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { NestedNodes } from "./nested-nodes.ts";
 import { composeQuestion, isBlank } from "./compose-question.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 
 /** Kinds whose tool calls are part of the search. Only the question and the answer enter the conversation. */
 const SEARCHES: ReadonlySet<string> = new Set(["tot", "got", "agot"]);
@@ -57,7 +58,7 @@ export class RunMessages {
         this.#ask(event);
         return;
       case "message_chunk":
-        if (event.channel !== "thought") this.#say(event.content, nodeId);
+        if (isAnswerChannel(event.channel)) this.#say(event.content, nodeId);
         return;
       case "node_enter":
         if (event.supersedes !== undefined) this.#unsay(event.supersedes);

@@ -7,7 +7,7 @@
  */
 import { createStreamEventProjection, type StreamEventFrame } from "../dialects/stream-event/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
-import type { RunEndEvent } from "../protocol/events.generated.ts";
+import { isTerminal } from "../protocol/record.ts";
 import type { AgentCall } from "./agent-call.ts";
 import { createWakeup } from "../log/create-wakeup.ts";
 
@@ -108,7 +108,7 @@ async function* readRun(call: AgentCall): AsyncGenerator<readonly StampedRecord[
     const page = log.peek(sessionId, position) ?? (await log.read(sessionId, { after: position }));
     const own = page.records.filter(({ envelope }) => envelope.run_id === runId);
     if (own.length > 0) yield own;
-    if (own.some((record) => isLast(record))) return;
+    if (own.some(({ event }) => isTerminal(event))) return;
     if (!page.isEmpty) {
       position = page.lastId;
       continue;
@@ -117,10 +117,6 @@ async function* readRun(call: AgentCall): AsyncGenerator<readonly StampedRecord[
     if (wasOver) await throwTruncated(call);
     await wakeup.wait();
   }
-}
-
-function isLast({ event }: StampedRecord): boolean {
-  return event.type === "reply" || (event.type === "run_end" && (event as RunEndEvent).status !== "completed");
 }
 
 /** Throws the error of `finished` if there is one. */

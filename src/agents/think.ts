@@ -28,7 +28,9 @@ import type {
   ModelResult,
   ModelToolCall,
 } from "../models/model.ts";
-import { isLoomError, LoomError, type LoomEvent } from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type LoomEvent } from "../protocol/index.ts";
+import type { ToolCallEvent } from "../protocol/events.generated.ts";
+import { isThinkingChannel } from "../protocol/record.ts";
 import { endOfPiece } from "../tools/tool-output.ts";
 import { cutText } from "../protocol/cut-text.ts";
 
@@ -49,8 +51,8 @@ export interface ThinkCallOptions extends ModelCallOptions {
   readonly fallbacks?: readonly LanguageModel[];
   /** Records what the model is sent and what it returns. Default: nothing is recorded. */
   readonly recorder?: ContentRecorder;
-  /** Describes a tool for the user. Undefined for tools that the model made up. */
-  readonly describeCall?: (name: string) => string | undefined;
+  /** Describes a call for the user. Empty for tools that the model made up. */
+  readonly describeCall?: (name: string, input: JsonObject) => Pick<ToolCallEvent, "description" | "server">;
 }
 
 export interface FitContext {
@@ -70,8 +72,10 @@ export interface ThinkOptions extends ThinkCallOptions {
    * True if a client chose the format: if the provider rejects it, that says nothing about the model. Default: false.
    */
   readonly isClientFormat?: boolean;
-  /** `answer` is shown to the user. Default: `answer`. */
-  readonly channel?: "answer" | "thought";
+  /** What the text is: for the user, a step of a search, or a rating of such steps. Default: `answer`. */
+  readonly channel?: "answer" | "thought" | "judgement";
+  /** True if the text is JSON that the agent asked for, not to be read as a thought. The reasoning is. Default: false. */
+  readonly isJson?: boolean;
   /**
    * The run of the span. Output is written without waiting until it is durable, unless the log falls behind.
    *
@@ -96,6 +100,7 @@ export async function think(
     recorder,
     describeCall,
     isClientFormat = false,
+    isJson = false,
     ...options
   }: ThinkOptions,
 ): Promise<ThinkResult> {
@@ -123,11 +128,12 @@ export async function think(
     if (id === undefined) ids.set(callId, (id = makeUnique(cutName(callId), span.nodeId, run.work)));
     return id;
   };
-  const spoken = channel === undefined ? undefined : { channel };
+  const spoken = isJson ? { channel: "judgement" as const } : channel === undefined ? undefined : { channel };
+  const reasoned = channel === "judgement" ? { channel } : undefined;
   const { responseFormat, ...unformatted } = request;
   let format: Pick<ModelRequest, "responseFormat"> = {};
   /** Structured thoughts are not text for users; the events of the search have their values. */
-  const isData = (): boolean => channel === "thought" && "responseFormat" in format;
+  const isData = (): boolean => isThinkingChannel(channel) && "responseFormat" in format;
   const calls: ModelToolCall[] = [];
   let attempts = 0;
   let hasOutput = false;
@@ -150,7 +156,7 @@ export async function think(
     },
     onReasoning: (delta) => {
       hasOutput = true;
-      return postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id }));
+      return postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id, ...reasoned }));
     },
     // Written immediately, because the next event must come after it.
     onReasoningEnd: () => void write({ type: "reasoning_end", id }),
@@ -167,8 +173,7 @@ export async function think(
       const name = cutName(made.name);
       const callId = idOf(made.callId);
       calls.push({ ...made, name, callId });
-      const description = describeCall?.(name);
-      const about = description === undefined ? {} : { description };
+      const about = describeCall?.(name, input ?? {});
       const raw = input === undefined ? { raw_arguments: rawInput } : {};
       return post({ type: "tool_call", call_id: callId, name, arguments: input ?? {}, ...about, index, ...raw });
     },

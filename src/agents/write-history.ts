@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { NodeRun, Session } from "../engine/index.ts";
 import { Observation } from "../observe/observation.ts";
+import type { JsonObject } from "../protocol/index.ts";
 import { type EarlierTurn, type InputQuestion, toArguments } from "./agent-input.ts";
 import type { RunAttachments } from "./compose-question.ts";
 
@@ -19,12 +20,14 @@ export interface WriteHistoryOptions {
   readonly load: (question: InputQuestion) => Promise<RunAttachments> | RunAttachments;
   /** Returns the ID of the run for a turn, by its index. Default: random IDs. */
   readonly createRunId?: (index: number) => string;
+  /** Returns the context of the run for a turn, by its index. Default: none. */
+  readonly contextOf?: (index: number) => JsonObject;
 }
 
 export async function writeHistory(
   session: Session,
   turns: readonly EarlierTurn[],
-  { agent, actor, load, createRunId = () => randomUUID() }: WriteHistoryOptions,
+  { agent, actor, load, createRunId = () => randomUUID(), contextOf }: WriteHistoryOptions,
 ): Promise<void> {
   for (const [index, { question, parts }] of turns.entries()) {
     const runId = createRunId(index);
@@ -36,7 +39,7 @@ export async function writeHistory(
         runId,
         message: question.text,
         attachments,
-        ...dropUndefined({ actor }),
+        ...dropUndefined({ actor, context: contextOf?.(index) }),
         whenBusy: "reject",
       });
       await run.span("history", (node) => writeParts(node, parts));

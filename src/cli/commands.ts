@@ -30,7 +30,7 @@ export const CONVERT: CliCommand = {
     to: { value: "D", about: "dialect of the output (required)", choices: DIALECT_NAMES },
     strict: {
       about:
-        "with --to loom or export: only the 23 types of the specification; other types become `custom`, and every run ends with a reply",
+        "with --to loom or export: only the types and fields of the specification; other types become `custom`, and every run ends with a reply",
     },
     "no-envelope": { about: "with --to loom: omit session_id, node_id and event_id" },
     session: { value: "ID", about: "session of frames that name none (default: session)" },
@@ -161,7 +161,7 @@ export const RUN: CliCommand = {
     },
     strict: {
       about:
-        "with --json: only the 23 types of the specification, with graph states; other types become `custom`, and every run ends with a reply",
+        "with --json: only the types and fields of the specification, with graph states; other types become `custom`, and every run ends with a reply",
     },
   },
   notes: [

@@ -136,10 +136,6 @@ async function runCommand([name, ...rest]: readonly string[], terminal: Terminal
     case undefined:
       terminal.warn(overview(width).trimEnd());
       return 2;
-    case "--version":
-    case "-v":
-      await terminal.write(`${readPackageVersion()}\n`);
-      return 0;
     case "--help":
     case "-h":
     case "help":

@@ -19,6 +19,7 @@ export type { Source, SourceOptions } from "./source.ts";
 export { createFetchTransport, type FetchTransportOptions } from "./transport/fetch-transport.ts";
 export { createPairTransport } from "./transport/pair-transport.ts";
 export type { ClientToken } from "./transport/client-token.ts";
+export { fetchFile, type FileRequestOptions, sendFile, type SendFileOptions } from "./transport/session-files.ts";
 export { createWebSocketTransport, type WebSocketTransportOptions } from "./transport/web-socket-transport.ts";
 export type {
   ClientCommand,

@@ -4,7 +4,8 @@
  */
 import type { EventRecord, JsonObject } from "../protocol/index.ts";
 import { parseObject } from "../protocol/json.ts";
-import type { FrameSource, SessionIntake } from "./intake/session-intake.ts";
+import type { FrameSource } from "./intake/incoming-frame.ts";
+import type { SessionIntake } from "./intake/session-intake.ts";
 import type { FeedPhase } from "./intake/derive-state.ts";
 import type { StreamPosition } from "./transport.ts";
 import type { StreamReason, StreamState } from "./view.ts";
@@ -133,6 +134,13 @@ export class SessionFeed implements FrameSource {
     this.#intake.begin(cursor);
   }
 
+  /** Records up to this one happened before the stream was opened. Undefined: the session has caught up. */
+  expectHistory(lastId: number | undefined): void {
+    if (!this.#isActive) return;
+    this.#intake.expectHistory(lastId);
+    this.#intake.touch();
+  }
+
   /** Marks the session as being repaired, or, with undefined, as repaired. */
   setRepairing(reason: StreamReason | undefined): void {
     if (this.#isActive) this.#setPhase(reason === undefined ? OPEN : { kind: "repairing", reason });
@@ -167,6 +175,7 @@ export class SessionFeed implements FrameSource {
   }
 
   #close(phase: FeedPhase): void {
+    this.expectHistory(undefined);
     if (!this.#isActive) return;
     this.#setPhase(phase);
     if (![...this.#intake.sources].some(isActive)) this.#intake.abandon(phase.kind === "ended");

@@ -53,6 +53,11 @@ export interface FrameSink {
   alive(): void;
   /** Reports bytes that could not be read as a frame. A frame may be missing there; the stream continues. */
   fault(reason: SinkFault, detail: string): void;
+  /**
+   * Called when the stream opens, with the event ID of the last stored record, and with undefined when everything stored
+   * was delivered. Transports that cannot tell do not call it.
+   */
+  history?(lastId: number | undefined): void;
   /** Receives the cursor of the stream's start, before the first frame, if the wire format has it. */
   begin?(cursor: string): void;
 }

@@ -39,6 +39,11 @@ export interface StreamState {
   /** Why the status is neither `live` nor `complete`. */
   readonly reason?: StreamReason;
   /**
+   * True while runs arrive that happened before the stream was opened. A run without an end may have ended. Needs a
+   * transport that reports when it has caught up, such as the WebSocket transport.
+   */
+  readonly isCatchingUp?: true;
+  /**
    * True when no frame of the shown runs can be missing, duplicated or out of order: every frame was numbered and
    * counted.
    */
@@ -93,6 +98,8 @@ export interface TurnView {
   /** Instructions that its message added to the system prompt; absent if there are none or they are too long. */
   readonly instructions?: string;
   readonly agent?: string;
+  /** Strategy settings of its message; absent if there are none. */
+  readonly strategy?: { readonly [name: string]: string | number };
   readonly status: TurnStatus;
   /** Why the run did not complete. */
   readonly reason?: string;
@@ -286,7 +293,12 @@ export type ToolCallStatus =
 export interface ToolCall {
   readonly toolId: string;
   readonly toolName: string;
+  /** What the call will do. For a tool of an MCP server, these are words of that server. */
   readonly description?: string;
+  /** What the call has done. */
+  readonly summary?: string;
+  /** Name of the MCP server that has the tool. */
+  readonly server?: string;
   /** Arguments received so far; complete once the status is past `streaming`. */
   readonly arguments: JsonObject;
   /** Argument text as the model wrote it, as far as it was streamed. */
@@ -435,7 +447,7 @@ export interface GraphNodeView {
   /** For a node that compares results: the score of each compared node. */
   readonly scores?: readonly { readonly id: string; readonly score: number }[];
   readonly error?: string;
-  /** ID of the node whose expansion added this one. */
+  /** ID of the node inside which this one was planned: an expanded task, or a task with several drafts. */
   readonly expandedFrom?: string;
   readonly startedAt?: number;
   readonly endedAt?: number;

@@ -14,6 +14,10 @@ export interface TrackedCall {
   description: string | undefined;
   /** True once a frame for the call was sent. */
   shown: boolean;
+  /** True once the call was shown as waiting for approval. */
+  wasAsked?: boolean;
+  /** When its tool started, if the dialect sends durations. */
+  startedAt?: number;
 }
 
 /** The unfinished tool calls of one run. */

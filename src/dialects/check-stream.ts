@@ -3,6 +3,7 @@ import { type EventOf, type EventRecord, type Issue, Verifier, type VerifierTota
 import { FRAME_RULES } from "../protocol/frame-rules.ts";
 import { mayHaveUnpairedSurrogate, parseObject } from "../protocol/json.ts";
 import { createIssueFactory } from "../protocol/rules.ts";
+import { createClientFrameCheck } from "./check-client-frames.ts";
 import type { Dialect } from "./dialect.ts";
 import { LOOM_RULE_INFO } from "./loom/rules.generated.ts";
 import { LOOM_RULES } from "./loom/rules.ts";
@@ -43,6 +44,7 @@ export interface StreamCheck {
  */
 export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOptions = {}): StreamCheck {
   const verifier = new Verifier({ expectsToolStart: dialect.ledger.tool_start.support !== "omitted" });
+  const checkClientFrame = createClientFrameCheck(dialect.rules);
   let decoder = dialect.createDecoder();
   return {
     totals: verifier.totals,
@@ -55,6 +57,12 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId, records };
       const found = [...issues];
       for (const record of records) for (const issue of verifier.check(record)) found.push(issue);
+      // A frame without records that is not faulty, such as the start of a refused call, counts too.
+      if (checkClientFrame !== undefined && (records.length > 0 || faults.length === 0)) {
+        const isUncalled = found.some(({ rule }) => rule === "tool-end-uncalled" || rule === "tool-end-unstarted");
+        for (const issue of checkClientFrame(parseObject(text) ?? {}))
+          if (!(isUncalled && issue.rule.endsWith("-unstarted"))) found.push(issue);
+      }
       return { issues: found.filter((issue) => !dialect.ignoredRules.includes(issue.rule)), eventId, records };
     },
     end() {

@@ -9,7 +9,7 @@
 import type { StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { MessageChunkEvent, NodeEnterEvent } from "../protocol/events.generated.ts";
-import { isTerminal } from "../protocol/record.ts";
+import { isTerminal, isAnswerChannel } from "../protocol/record.ts";
 import type { MissingText } from "./dialect.ts";
 import { MAX_REPLY_CHARACTERS } from "./reply-text.ts";
 
@@ -65,7 +65,7 @@ export class ClosingReplyWriter {
     const key = keyOf(envelope);
     if (event.type === "message_chunk") {
       const { channel, content } = event as MessageChunkEvent;
-      if (channel === "thought") return undefined;
+      if (!isAnswerChannel(channel)) return undefined;
       const answer = this.#runs.getOrCreate(key, () => ({ nodes: new Map(), last: undefined }));
       const nodes = new BoundedMap<ReplyPart>(MAX_NODES, (node) => this.#clear(node), answer.nodes);
       this.#addText(

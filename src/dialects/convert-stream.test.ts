@@ -64,7 +64,9 @@ describe("converting state deltas", () => {
       expect(frames.join()).not.toContain('result":1');
       expect([...converter.lost]).toEqual([["updates", 1]]);
       const check = createStreamCheck(DIALECTS[name]);
-      expect([...frames.flatMap((text) => check.check(text).issues), ...check.end()]).toEqual([]);
+      const issues = [...frames.flatMap((text) => check.check(text).issues), ...check.end()];
+      // Strict form cannot name the omitted frame.
+      expect(issues.map(({ rule }) => rule)).toEqual(name === "loom" ? ["event-id-jump"] : []);
     }
   });
 

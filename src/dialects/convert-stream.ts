@@ -5,6 +5,7 @@
  * deltas; states that cannot be expanded, and stored results of parts of a node, are omitted.
  */
 import { type EventRecord, isKnownEvent, type Issue, type StampedRecord } from "../protocol/index.ts";
+import { isTerminal } from "../protocol/record.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
@@ -109,12 +110,13 @@ const DEFAULT_SESSION = "session";
 const MAX_TRACKED = 1000;
 
 /**
- * Keeps the proof of completeness true: if states are omitted, the next frame names its predecessor. In a form without
- * event IDs, `run_end` counts the frames that were written; frames that the input declared as omitted are not among them.
+ * Keeps the proof of completeness true: if states are omitted, the next frame names its predecessor. In strict form and
+ * without event IDs, `run_end` counts the frames that were written; frames that the input declared as omitted are not among them.
  * In a run whose frames were numbered here, `run_end` names these numbers.
  */
-function createAccount(to: Dialect, { envelope = true, session = DEFAULT_SESSION }: ConvertOptions) {
-  const isChained = envelope && to.traits.numbering?.isEventId === true;
+function createAccount(to: Dialect, { envelope = true, strict = false, session = DEFAULT_SESSION }: ConvertOptions) {
+  const hasIds = envelope && to.traits.numbering?.isEventId === true;
+  const isChained = hasIds && !strict;
   const keyOf = ({ envelope: { session_id = session, run_id = "" } }: EventRecord) => (isChained ? session_id : run_id);
   const lastIds = new BoundedMap<number>(MAX_TRACKED);
   const omitted = new BoundedMap<number>(MAX_TRACKED);
@@ -127,7 +129,8 @@ function createAccount(to: Dialect, { envelope = true, session = DEFAULT_SESSION
     },
     /** `isNew` is true if the event ID was assigned by this conversion. */
     correct(record: StampedRecord, isNew: boolean): StampedRecord {
-      return isChained ? chain(isNew ? renumber(record) : record) : count(record);
+      const numbered = hasIds && isNew ? renumber(record) : record;
+      return isChained ? chain(numbered) : count(numbered);
     },
   };
 
@@ -147,8 +150,7 @@ function createAccount(to: Dialect, { envelope = true, session = DEFAULT_SESSION
     const first_event_id = starts.get(run_id);
     starts.delete(run_id);
     if (hasLast === undefined || first_event_id === undefined) return { envelope: stamped, event: rest };
-    // The reply follows the end of a completed run.
-    const last_event_id = rest.status === "completed" ? event_id + 1 : event_id;
+    const last_event_id = isTerminal(event) ? event_id : event_id + 1;
     return { envelope: stamped, event: { ...rest, first_event_id, last_event_id } };
   }
 

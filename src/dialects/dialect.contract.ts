@@ -6,6 +6,7 @@ import { parseObject } from "../protocol/json.ts";
 import { HOSTILE_SAMPLES, SAMPLES } from "../../test/sampling.ts";
 import type { MessageChunkEvent } from "../protocol/events.generated.ts";
 import type { Dialect, EncoderOptions, MissingText } from "./dialect.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 
 const DEEP = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 
@@ -218,7 +219,7 @@ function findText(records: readonly StampedRecord[], missing: MissingText | unde
       ({ envelope: { event_id, run_id, node_id } }) => event_id >= fromId && run_id === runId && node_id === nodeId,
     )
     .map(({ event }) => event as MessageChunkEvent)
-    .filter(({ type, channel }) => type === "message_chunk" && channel !== "thought");
+    .filter(({ type, channel }) => type === "message_chunk" && isAnswerChannel(channel));
   return pieces
     .map(({ content }) => content)
     .join("")

@@ -84,8 +84,8 @@ export interface BatchEncoder {
 export interface EncoderOptions {
   /**
    * `loom` and `export` only: for receivers that know only the 23 types of 001. Extension types are sent as `custom`,
-   * every field that 001 requires is present, and a failed or cancelled run also ends with a reply. Streams of a log
-   * then include graph states. Default: false.
+   * and every event of 001 has the fields that 001 requires and no others. Streams of a log then include graph states.
+   * Default: false.
    */
   readonly strict?: boolean;
   /** `loom` only: include the envelope. Default: true. */
@@ -97,6 +97,11 @@ export interface EncoderOptions {
   readonly follow?: boolean;
   /** `engine` only: send `details.stack_trace`. For servers in debug mode. Default: false. */
   readonly debug?: boolean;
+  /**
+   * `engine` only: send times in seconds instead of milliseconds, for clients that read them as in the examples of 003.
+   * Default: milliseconds.
+   */
+  readonly timestamps?: "milliseconds" | "seconds";
   /**
    * `ag-ui` only: for clients before version 1.0. They refuse the outcome `cancelled`, so a cancelled run ends with
    * `RUN_ERROR`. Default: false.

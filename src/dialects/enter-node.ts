@@ -5,7 +5,7 @@
 import { type EventOf, type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { runKey } from "../protocol/match-run.ts";
-import { isTerminal, mayLackRun } from "../protocol/record.ts";
+import { isTerminal, mayLackRun, isAnswerChannel } from "../protocol/record.ts";
 import { DEFAULT_NODE_NAME } from "./tool-values.ts";
 
 const MAX_RUNS = 1000;
@@ -37,7 +37,7 @@ export function createNodeEntry(): (record: EventRecord) => readonly EventRecord
         runs.set(key, (run = { isOpen: true, length: 0 }));
         added.push({ envelope: inside, event: { type: "node_enter", id: DEFAULT_NODE_NAME } });
       }
-      if (event.type === "message_chunk" && event.channel !== "thought") run.length += event.content.length;
+      if (event.type === "message_chunk" && isAnswerChannel(event.channel)) run.length += event.content.length;
       return [...added, { envelope: inside, event }];
     }
     if (isTerminal(event)) runs.delete(key);

@@ -1,11 +1,11 @@
 /**
  * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
- * A fold is created by the first record of its run and removed with the last. Folds are plain data, so that the encoder
- * can be saved.
+ * A fold is created by the first record of its run and removed with the last. The end of a run that did not complete is
+ * encoded with its reply, which gives no frame. Folds are plain data, so that the encoder can be saved.
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import { isTerminal, mayLackRun } from "../protocol/record.ts";
+import { endsRun, isBeforeReply, mayLackRun } from "../protocol/record.ts";
 import type { EventEncoder, LedgerTable } from "./ledger.ts";
 
 /** Maximum number of live runs per encoder; beyond it the oldest is evicted. */
@@ -25,13 +25,15 @@ export interface FoldState<Fold, Shared> {
   readonly folds: Map<string, Fold>;
   /** The run of each session that started last. */
   readonly last: Map<string, string>;
+  /** The end of runs that did not complete, until their reply. */
+  readonly ends: Map<string, StampedRecord>;
   dropped: number;
   /** State of the dialect that belongs to no single run. */
   readonly shared: Shared;
 }
 
 export function createFoldState<Fold, Shared>(shared: Shared): FoldState<Fold, Shared> {
-  return { folds: new Map(), last: new Map(), dropped: 0, shared };
+  return { folds: new Map(), last: new Map(), ends: new Map(), dropped: 0, shared };
 }
 
 /** The dialect-specific parts of a fold encoder. */
@@ -52,6 +54,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
   const state = (saved ?? createFoldState(undefined)) as FoldState<Fold, unknown>;
   const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS, undefined, state.folds);
   const last = new BoundedMap<string>(MAX_LIVE_RUNS, undefined, state.last);
+  const ends = new BoundedMap<StampedRecord>(MAX_LIVE_RUNS, undefined, state.ends);
   /** The fold of the record before, which most records share. */
   let recent: { readonly session: string; readonly run: string; readonly fold: Fold } | undefined;
 
@@ -73,8 +76,10 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
     get held() {
       return hooks.held?.() ?? 0;
     },
-    encode(record) {
-      const { envelope, event } = record;
+    encode(given) {
+      let record = given;
+      const { envelope } = given;
+      let { event } = given;
       const session = envelope.session_id;
       let run = envelope.run_id;
       if (run === undefined) {
@@ -89,6 +94,17 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         if (last.get(session) !== "" && !isKnownEvent(event)) return NOTHING;
         run = "";
       }
+      const key = keyOf(session, run);
+      if (isBeforeReply(event)) {
+        ends.set(key, record);
+        return NOTHING;
+      }
+      const end = event.type === "reply" ? ends.get(key) : undefined;
+      if (end !== undefined) {
+        ends.delete(key);
+        ({ event } = end);
+        record = { envelope: { ...end.envelope, ...pickPosition(envelope) }, event };
+      }
       const fold = findFold(record, session, run);
       const opening = hooks.before?.(fold, record) ?? NOTHING;
       let frames: readonly Out[] = NOTHING;
@@ -97,14 +113,19 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         frames = row.encode?.(fold, event, record) ?? NOTHING;
       }
       const closing = hooks.after?.(fold, record) ?? NOTHING;
-      if (isTerminal(event)) {
-        folds.delete(keyOf(session, run));
+      if (endsRun(event)) {
+        folds.delete(key);
         recent = undefined;
         if (last.get(session) === run) last.delete(session);
       }
       return opening.length + closing.length === 0 ? frames : [...opening, ...frames, ...closing];
     },
   };
+}
+
+/** The position of the frames that end a run is that of its last record. */
+function pickPosition({ event_id, ts }: StampedRecord["envelope"]): Partial<StampedRecord["envelope"]> {
+  return ts === undefined ? { event_id } : { event_id, ts };
 }
 
 function keyOf(session: string, run: string): string {

@@ -41,6 +41,18 @@ export function splitResultObject(object: JsonObject | undefined): Pick<ToolEndE
   return splitResult(object);
 }
 
+/** Like `resultObject`, for a dialect whose result is always an object. */
+export function wholeResultObject(event: ToolEndEvent): JsonObject {
+  return resultObject(event) ?? { content: "" };
+}
+
+/** Reverses `wholeResultObject`. Other senders may send any value. */
+export function splitWholeResult(value: Json): Pick<ToolEndEvent, "result" | "output"> {
+  if (!isJsonObject(value)) return splitResult(value);
+  const isEmpty = value["content"] === "" && Object.keys(value).length === 1;
+  return isEmpty ? { result: "" } : splitResultObject(value);
+}
+
 /** Returns the data of a failed call as an object; other values go under `value`. */
 export function outputObject(output: Json): JsonObject {
   return isJsonObject(output) ? output : { value: output };

@@ -6,6 +6,7 @@
  */
 import { isInterrupted } from "./interrupted-nodes.ts";
 import { type EventRecord, isKnownEvent, LoomError } from "../protocol/index.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 
 interface NodeAnswer {
   readonly pieces: string[];
@@ -42,7 +43,7 @@ export class AnswerText {
       if (answer !== undefined) answer.open = false;
       if (isInterrupted(event.result)) this.#drop(key);
     }
-    if (event.type !== "message_chunk" || event.channel === "thought") return;
+    if (event.type !== "message_chunk" || !isAnswerChannel(event.channel)) return;
     if (key !== this.#last) this.#switchTo(key);
     this.#length += event.content.length;
     if (this.#length > this.#limit) this.#giveUp();
@@ -51,6 +52,11 @@ export class AnswerText {
     if (answer === undefined) this.#answers.set(key, (answer = { pieces: [], length: 0, open: true }));
     answer.pieces.push(event.content);
     answer.length += event.content.length;
+  }
+
+  /** What a run that did not complete has answered. Empty if it exceeded the limit. */
+  get partialText(): string {
+    return this.#isTooLong ? "" : this.toString();
   }
 
   /** Returns the reply. Throws `event_too_large` when the answer exceeded the limit. */

@@ -205,7 +205,7 @@ describe("approvals", () => {
     await run.cancel();
     await expect(answer).rejects.toMatchObject({ code: "cancelled" });
     const records = await expectValid(log);
-    expect(typesOf(records).slice(-4)).toEqual(["tool_approval_result", "tool_end", "node_exit", "run_end"]);
+    expect(typesOf(records).slice(-5)).toEqual(["tool_approval_result", "tool_end", "node_exit", "run_end", "reply"]);
   });
 
   it("asks once when the program asks repeatedly", async () => {

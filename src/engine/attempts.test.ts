@@ -26,9 +26,9 @@ describe("the attempts of a run whose process died", () => {
     });
     expect(session.recovered).toEqual([{ runId: "dead", outcome: "ended" }]);
     const records = await expectValid(log);
-    expect(typesOf(records).slice(-3)).toEqual(["error", "node_exit", "run_end"]);
-    expect(records.at(-3)?.event).not.toHaveProperty("attempt");
-    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "interrupted" });
+    expect(typesOf(records).slice(-4)).toEqual(["error", "node_exit", "run_end", "reply"]);
+    expect(records.at(-4)?.event).not.toHaveProperty("attempt");
+    expect(records.at(-2)?.event).toMatchObject({ status: "error", code: "interrupted" });
   });
 
   it.each([
@@ -61,7 +61,7 @@ describe("the attempts of a run whose process died", () => {
       Array.from({ length: maxAttempts - 1 }, (_item, index) => ({ code: "interrupted", attempt: index + 2 })),
     );
     expect(errors.at(-1)).toMatchObject({ code: "too_many_attempts", recoverable: false });
-    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "too_many_attempts" });
+    expect(records.at(-2)?.event).toMatchObject({ status: "error", code: "too_many_attempts" });
   });
 
   it("does not count attempts that were handed over", async () => {

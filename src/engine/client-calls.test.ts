@@ -309,7 +309,7 @@ describe("a call of the client in a run whose process died", () => {
     await sendCommand(log, result({ run_id: "dead" }));
     await session.idle();
     const records = await expectValid(log);
-    expect(records.at(-1)?.event).toMatchObject({ type: "run_end", code: "interrupted" });
+    expect(records.at(-2)?.event).toMatchObject({ type: "run_end", code: "interrupted" });
     expect(records.find(({ event }) => event.type === "tool_end")?.event).toMatchObject({ result: "Lisbon" });
   });
 

@@ -28,7 +28,7 @@ describe("cancel", () => {
     expect(await run.ended).toMatchObject({ status: "cancelled", reason: "enough" });
     const again = await sendCommand(otherProcess(log), command("cancel", { run_id: "r" }));
     expect(again.outcome).toMatchObject({ code: "done", details: { effect: false } });
-    expect(typesOf(await expectValid(log)).slice(-2)).toEqual(["node_exit", "run_end"]);
+    expect(typesOf(await expectValid(log)).slice(-3)).toEqual(["node_exit", "run_end", "reply"]);
   });
 
   it("cancels the live run by default, or the run of a request ID", async () => {
@@ -74,7 +74,7 @@ describe("cancel", () => {
     await run.ended;
     expect((await log.getCommand(SESSION, cancel.commandId))?.outcome).toEqual({ code: "done", eventId: 2 });
     const records = await expectValid(log);
-    expect(typesOf(records)).toEqual(["run_start", "run_end"]);
+    expect(typesOf(records)).toEqual(["run_start", "run_end", "reply"]);
     expect(records[1]?.event).toMatchObject({ status: "cancelled", reason: "changed my mind" });
     await (await session.startRun({ runId: "s" })).finish();
   });

@@ -1,14 +1,19 @@
-/** Creates the first event of a run from the request that it was started with. */
+/** Creates the first events of a run from the request that it was started with. */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
-import type { RunStartEvent } from "../protocol/events.generated.ts";
+import type { ErrorEvent, RunStartEvent } from "../protocol/events.generated.ts";
 import { writeClientTool } from "../protocol/client-tools.ts";
 import { readInstructions } from "../protocol/read-instructions.ts";
 import { readOutputSchema } from "../protocol/read-output-schema.ts";
+import { readStrategySettings } from "../protocol/strategy-settings.ts";
 import type { RunOrigin } from "./run-contract.ts";
 
-export function createRunStart(origin: RunOrigin): RunStartEvent {
-  const { runId, message, agent, source, requestId, context, attachments, reasoning, actor } = origin;
-  return {
+/** `copies` has what the caller of the run may change. */
+export function createRunStart(
+  origin: RunOrigin,
+  copies: Pick<RunOrigin, "toolRules" | "capabilities">,
+): readonly [RunStartEvent, ...ErrorEvent[]] {
+  const { runId, message, agent, source, requestId, context, attachments, reasoning, actor, notices = [] } = origin;
+  const start: RunStartEvent = {
     type: "run_start",
     ...dropUndefined({
       run_id: runId,
@@ -20,13 +25,17 @@ export function createRunStart(origin: RunOrigin): RunStartEvent {
       context,
       attachments,
       reasoning,
+      strategy: readStrategySettings(origin.strategy),
       actor,
-      tool_rules: origin.toolRules,
+      tool_rules: copies.toolRules,
       on_interruption: origin.onInterruption,
-      capabilities: origin.capabilities,
+      capabilities: copies.capabilities,
       client_tools: origin.clientTools?.map(writeClientTool),
       instructions: readInstructions(origin.instructions),
       output_schema: readOutputSchema(origin.outputSchema),
     }),
   };
+  // What the run ignores of its request.
+  const about = { code: "unknown_field", stage: "request", recoverable: true } as const;
+  return [start, ...notices.map((message) => ({ type: "error", message, ...about }) as const)];
 }

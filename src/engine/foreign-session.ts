@@ -31,7 +31,7 @@ import {
 } from "../protocol/index.ts";
 import { repairJson } from "../protocol/json.ts";
 import { matchRun, runKey, type NamedRun } from "../protocol/match-run.ts";
-import { isTerminal, mayLackRun } from "../protocol/record.ts";
+import { endsRun, isTerminal, mayLackRun } from "../protocol/record.ts";
 import { TextJoiner } from "../protocol/text-joiner.ts";
 import { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
@@ -85,6 +85,8 @@ interface OpenForeignRun extends ForeignRun {
   readonly source: NamedRun;
   readonly requestId: string | undefined;
   readonly work: OpenWork;
+  /** The reply of a run that does not complete. */
+  readonly answer: AnswerText;
   readonly texts: TextJoiner;
   /** The `run_end` of a completed run, held back until its reply arrives. */
   ending: EventDraft | undefined;
@@ -92,9 +94,6 @@ interface OpenForeignRun extends ForeignRun {
 
 /** Maximum runs in one request, because its response lists them all. Code `too_many_open`. */
 const MAX_RUNS = 10_000;
-
-/** The `Run` objects made here only end a run and need no answer text. */
-const NO_ANSWER = 0;
 
 /**
  * Writes runs that are executed elsewhere into a session. Open it with `ForeignSession.open`, pass each record to
@@ -240,7 +239,7 @@ export class ForeignSession {
       run.ending = own;
       return;
     }
-    const drafts = run.ending === undefined ? [own] : [run.ending, own];
+    const drafts = run.ending === undefined ? completeEnd(own, run) : [run.ending, own];
     const counted = drafts.map((each) => ({ ...each, event: this.#setCounts(each.event, run, drafts.length) }));
     const { lastId } = this.#push(run, counted, ts);
     run.ending = undefined;
@@ -248,14 +247,16 @@ export class ForeignSession {
     const openBefore = run.work.openCount;
     for (const [index, { event, nodeId: node_id }] of counted.entries()) {
       const event_id = lastId - counted.length + 1 + index;
-      run.work.add({ envelope: { event_id, ts, ...(node_id === undefined ? {} : { node_id }) }, event });
+      const record = { envelope: { event_id, ts, ...(node_id === undefined ? {} : { node_id }) }, event };
+      run.work.add(record);
+      run.answer.add(record);
     }
     this.#openCount += run.work.openCount - openBefore;
     if (this.#openCount > MAX_OPEN_SPANS)
       throw new LoomError("too_many_open", `More than ${MAX_OPEN_SPANS} node runs and calls are open`);
-    if (!isTerminal(own.event)) return;
+    if (!endsRun(own.event)) return;
     this.#openCount -= run.work.openCount;
-    const end = own.event.type === "run_end" ? (own.event as EventOf<"run_end">) : undefined;
+    const end = counted.find(({ event }) => event.type === "run_end")?.event as EventOf<"run_end"> | undefined;
     run.status = end?.status ?? "completed";
     if (end?.code !== undefined) run.code = end.code;
     this.#open.delete(keyOf(run));
@@ -309,6 +310,7 @@ export class ForeignSession {
       source,
       requestId,
       work: new OpenWork(),
+      answer: new AnswerText(this.#log.limits.maxEventBytes),
       texts: new TextJoiner(),
       ending: undefined,
     };
@@ -374,8 +376,8 @@ export class ForeignSession {
     this.#open.delete(keyOf(run));
   }
 
-  #asRun({ runId, requestId, work }: OpenForeignRun): Run {
-    return new Run(this.#host, { runId, requestId }, work, new AnswerText(NO_ANSWER));
+  #asRun({ runId, requestId, work, answer }: OpenForeignRun): Run {
+    return new Run(this.#host, { runId, requestId }, work, answer);
   }
 
   /** Fails every live run. Resolves when all records are durable. */
@@ -397,6 +399,16 @@ export class ForeignSession {
     this.#sequencer.fail(new LoomError("session_closed", `Session "${this.sessionId}" is closed`));
     await releaseLease(this.#log, this.#keeper.lease);
   }
+}
+
+/** Adds the reply to the end of a run that did not complete, if the sender sends none. */
+function completeEnd<Draft extends EventDraft>(own: Draft, { answer }: OpenForeignRun): readonly Draft[] {
+  if (own.event.type !== "run_end") return [own];
+  const reply: AnyEvent = { type: "reply", reply: answer.partialText };
+  return [
+    { ...own, event: { ...own.event, has_reply: true } },
+    { ...own, extras: undefined, nodeId: answer.nodeId, event: reply },
+  ];
 }
 
 /** Ends the runs of a dead writer. A run that waits for the user, or that another process can resume, stays live. */

@@ -22,6 +22,7 @@ import { readClientTools } from "../protocol/client-tools.ts";
 import { readInstructions } from "../protocol/read-instructions.ts";
 import { readOutputSchema } from "../protocol/read-output-schema.ts";
 import { isReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from "../protocol/reasoning-level.ts";
+import { readStrategySettings } from "../protocol/strategy-settings.ts";
 import { findToolRule, isToolRules } from "../protocol/tool-rules.ts";
 import { findEventFault } from "../protocol/validate.ts";
 import type { Run } from "./run.ts";
@@ -368,6 +369,8 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     context: context ?? undefined,
     attachments: readAttachments(body),
     reasoning: readReasoning(body),
+    strategy: readStrategySettings(body["strategy"]),
+    notices: readNotices(body),
     actor: readName(body, "actor"),
     toolRules: readRules(body),
     capabilities: readCapabilities(body),
@@ -376,6 +379,11 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     instructions: readInstructions(body["instructions"]),
     outputSchema: readOutputSchema(body["output_schema"]),
   } as Partial<RunOrigin>;
+}
+
+/** What the server ignored of the request. */
+function readNotices({ notices }: JsonObject): readonly string[] | undefined {
+  return Array.isArray(notices) ? notices.filter((notice): notice is string => typeof notice === "string") : undefined;
 }
 
 function readReasoning({ reasoning }: JsonObject): ReasoningLevel | undefined {

@@ -6,6 +6,7 @@ import { type AnyEvent, isLoomError, LoomError, type LoomEvent } from "../protoc
 import type { MessageChunkEvent, NodeExitEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
 import { shorten } from "../protocol/cut-text.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 
 /** The part of a run that its node runs use. */
 export interface NodeHost {
@@ -81,7 +82,7 @@ export class NodeRun implements Disposable {
   }
 
   #noteChunk({ channel, content }: MessageChunkEvent): void {
-    if (channel !== "thought" && content !== "") this.#answered = true;
+    if (isAnswerChannel(channel) && content !== "") this.#answered = true;
   }
 
   #noteEnd(event: ToolEndEvent): void {

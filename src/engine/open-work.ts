@@ -17,7 +17,7 @@ import {
   type LoomEvent,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import { isForkNotice, isNextAttempt } from "../protocol/record.ts";
+import { isAnswerChannel, isForkNotice, isNextAttempt } from "../protocol/record.ts";
 import { CallKeys } from "../protocol/call-keys.ts";
 import type { NodeEnterEvent } from "../protocol/events.generated.ts";
 import { InterruptedNodes } from "./interrupted-nodes.ts";
@@ -94,8 +94,9 @@ export interface ClosingOptions {
   readonly now: number;
   /** Calls for which this returns true stay open. */
   readonly keep?: (call: OpenToolCall) => boolean;
-  /** With `calls`, model calls and node runs stay open. */
-  readonly only?: "calls";
+  readonly only?: "calls"; // Model calls and node runs stay open.
+  /** Node run of the events of calls whose own node run has ended. */
+  readonly nodeId?: string;
 }
 
 /** Maximum open node runs, and maximum tool calls of a run. Code `too_many_open`. */
@@ -301,7 +302,7 @@ export class OpenWork {
         if (nodeId !== undefined) this.#interrupted.exit(nodeId, event.result);
         return;
       case "message_chunk":
-        if (event.channel === "thought" || event.content === "") return;
+        if (!isAnswerChannel(event.channel) || event.content === "") return;
         this.isFresh = false;
         if (nodeId !== undefined) this.#interrupted.answer(nodeId);
         return;
@@ -435,15 +436,14 @@ export class OpenWork {
    * Returns the events that close everything open: approvals, model calls, tool calls, graph nodes, then node runs from
    * the inside out.
    */
-  listClosings({ reason, code, now, keep = () => false, only }: ClosingOptions): readonly Closing[] {
+  listClosings({ reason, code, now, keep = () => false, only, nodeId: closer }: ClosingOptions): readonly Closing[] {
     const closings: Closing[] = [];
-    const inside = (nodeId: string | undefined) =>
-      nodeId !== undefined && this.#spans.has(nodeId) ? nodeId : undefined;
+    const inside = (...nodeIds: readonly (string | undefined)[]) => nodeIds.find((id = "") => this.#spans.has(id));
     const calls = [...this.#calls.values()].filter((call) => !keep(call));
     for (const call of calls.filter(({ state }) => state === "waiting")) {
       const isExpired = call.expiresAt !== undefined && call.expiresAt <= now;
       closings.push({
-        nodeId: inside(call.nodeId),
+        nodeId: inside(call.nodeId, closer),
         event: {
           type: "tool_approval_result",
           ...named(call),
@@ -460,7 +460,7 @@ export class OpenWork {
       // Argument chunks without a tool name are not a call yet.
       if (call.name === undefined) continue;
       closings.push({
-        nodeId: inside(call.nodeId),
+        nodeId: inside(call.nodeId, closer),
         event: {
           type: "tool_end",
           ...(call.callId === undefined ? {} : { call_id: call.callId }),

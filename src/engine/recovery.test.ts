@@ -212,7 +212,7 @@ describe("runs of another writer", () => {
     expect(session.recovered).toEqual([{ runId: "r", outcome: "ended" }]);
     await session.close();
     const types = typesOf(await readRecords(log));
-    expect(types.slice(-2)).toEqual(["node_exit", "run_end"]);
+    expect(types.slice(-3)).toEqual(["node_exit", "run_end", "reply"]);
   });
 });
 
@@ -258,7 +258,14 @@ describe("a run that waits for an approval", () => {
     expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "error", code: "interrupted" });
     expect((await sendCommand(log, approve("rejected"))).outcome?.code).toBe("already_answered");
     const records = await expectValid(log);
-    expect(typesOf(records).slice(-5)).toEqual(["tool_approval_result", "error", "tool_end", "node_exit", "run_end"]);
+    expect(typesOf(records).slice(-6)).toEqual([
+      "tool_approval_result",
+      "error",
+      "tool_end",
+      "node_exit",
+      "run_end",
+      "reply",
+    ]);
   });
 
   it("can be answered if the session has no holder", async () => {

@@ -25,6 +25,7 @@ import type { EventOf, ToolRules } from "../protocol/index.ts";
 import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import { readInstructions } from "../protocol/read-instructions.ts";
 import { readOutputSchema } from "../protocol/read-output-schema.ts";
+import { readStrategySettings } from "../protocol/strategy-settings.ts";
 import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type RunCheckpoint, type RunFork, type OpenToolCall, OpenWork } from "./open-work.ts";
@@ -140,6 +141,7 @@ export async function restoreRun(
   let clientTools: readonly ClientTool[] | undefined;
   let instructions: string | undefined;
   let outputSchema: RunOrigin["outputSchema"];
+  let strategy: RunOrigin["strategy"];
   // Without a readable `run_start`, the run must not use any tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
@@ -155,8 +157,9 @@ export async function restoreRun(
         try {
           instructions = readInstructions(start.instructions);
           outputSchema = readOutputSchema(start.output_schema);
+          strategy = readStrategySettings(start.strategy);
         } catch {
-          // The reply could not be what the client asked for.
+          // The run could not be what the client asked for.
           onInterruption = "fail";
           isReadable = false;
         }
@@ -170,7 +173,7 @@ export async function restoreRun(
   // The next record sets it.
   if (work.fork !== undefined) work.startedAt = undefined;
   const request = { requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities, onInterruption };
-  return new Run(host, { runId, ...request, clientTools, instructions, outputSchema }, work, answer);
+  return new Run(host, { runId, ...request, clientTools, instructions, outputSchema, strategy }, work, answer);
 }
 
 /**

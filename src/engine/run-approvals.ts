@@ -65,6 +65,7 @@ export class RunApprovals {
       arguments: request.arguments,
       expires_at: this.#host.now() + expiresInMs,
       ...(request.preview === undefined ? {} : { preview: request.preview }),
+      ...(request.server === undefined ? {} : { server: request.server }),
     }) as ToolApprovalEvent & { readonly call_id: string };
     // As checked, because the client answers with the digest of what it received.
     const { call_id: callId, name, arguments: args } = event;

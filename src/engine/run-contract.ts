@@ -1,6 +1,7 @@
 /** The options and results of a run, and what it needs from its session. */
 import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
 import type { ClientTool } from "../protocol/client-tools.ts";
+import type { StrategySettings } from "../protocol/strategy-settings.ts";
 import type { Json, JsonObject, ReasoningLevel, ToolRules } from "../protocol/index.ts";
 import type { ErrorEvent, RunEndEvent, RunStartEvent } from "../protocol/events.generated.ts";
 import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
@@ -44,6 +45,10 @@ export interface RunOrigin {
   readonly attachments?: RunStartEvent["attachments"] | undefined;
   /** How much the models of the run reason. Default: the setting of the agent. */
   readonly reasoning?: ReasoningLevel | undefined;
+  /** How the agent searches, in this run only. Default: the settings of the agent. */
+  readonly strategy?: StrategySettings | undefined;
+  /** What the run ignores of its request. Each is written after `run_start` as an error that does not end the run. */
+  readonly notices?: readonly string[] | undefined;
   /** Who requested the run. Never a secret. */
   readonly actor?: string | undefined;
   /** Tool rules of the run. They also apply when another process resumes it. */
@@ -104,6 +109,8 @@ export interface ApprovalRequest {
   readonly arguments: JsonObject;
   /** What the call would change, as a unified diff. */
   readonly preview?: string;
+  /** Name of the MCP server that has the tool. */
+  readonly server?: string;
   /** Milliseconds until the approval expires. Default: one hour. */
   readonly expiresInMs?: number;
 }
@@ -172,6 +179,8 @@ export interface CloseCallsOptions {
   readonly reason?: string;
   /** Error code of the results. Default: `interrupted`. */
   readonly code?: "cancelled" | "interrupted";
+  /** Node run that ends the calls whose own node run has ended. Default: none. */
+  readonly nodeId?: string;
 }
 
 /** Creates the settlement of a command, once the ID of its record is known. */

@@ -40,7 +40,8 @@ export class RunQueue {
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
     const { runId, requestId, message, agent, source, context, attachments, reasoning, actor } = origin;
-    const { toolRules, capabilities, onInterruption, clientTools, instructions, outputSchema } = origin;
+    const { toolRules, capabilities, onInterruption, clientTools, instructions, outputSchema, strategy, notices } =
+      origin;
     const { log, sessionId, maxQueuedRuns } = this.#host;
     const body = {
       run_id: runId,
@@ -51,6 +52,8 @@ export class RunQueue {
       ...(context === undefined ? {} : { context }),
       ...(attachments === undefined ? {} : { attachments }),
       ...(reasoning === undefined ? {} : { reasoning }),
+      ...(strategy === undefined ? {} : { strategy }),
+      ...(notices === undefined ? {} : { notices }),
       ...(actor === undefined ? {} : { actor }),
       ...(toolRules === undefined ? {} : { tools: toolRules }),
       ...(capabilities === undefined ? {} : { capabilities }),

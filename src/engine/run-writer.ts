@@ -13,6 +13,7 @@ import { cutReason } from "./node-run.ts";
 import type { ClosingOptions, OpenWork } from "./open-work.ts";
 import type { RunEndFields, RunFailure, RunHost, Settle } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
+import { TextBreaks } from "./text-breaks.ts";
 import { copyJson } from "../protocol/json.ts";
 import { TextJoiner } from "../protocol/text-joiner.ts";
 
@@ -22,7 +23,7 @@ export interface UnitEvent {
   readonly nodeId?: string | undefined;
 }
 
-/** The full answer and the node run it came from. */
+/** The answer, or what was produced of it, and the node run it came from. */
 export interface Reply {
   readonly text: string;
   readonly nodeId: string | undefined;
@@ -31,6 +32,7 @@ export interface Reply {
 /** How a run ends, and how what it left open ends. */
 export interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
   readonly end: RunEndFields;
+  /** Default: the answer so far. */
   readonly reply?: Reply;
   readonly settle?: Settle | undefined;
 }
@@ -68,6 +70,7 @@ export class RunWriter {
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
   readonly #texts = new TextJoiner();
+  readonly #breaks = new TextBreaks();
 
   constructor(host: RunHost, owner: WriterOwner, work: OpenWork, answer: AnswerText) {
     this.#host = host;
@@ -112,6 +115,8 @@ export class RunWriter {
     const drafts: EventDraft[] = [];
     for (const { event, nodeId } of parts) {
       for (const rest of this.#texts.endedBy(event, nodeId)) drafts.push({ runId, ...rest });
+      const blankLine = this.#breaks.take(event, nodeId);
+      if (blankLine !== undefined) drafts.push({ runId, nodeId, event: blankLine });
       const joined = this.#texts.join(event, nodeId);
       drafts.push({ runId, nodeId, event: needsCopy(joined) ? copyJson(joined) : joined });
     }
@@ -191,13 +196,12 @@ export class RunWriter {
     }
   }
 
-  /** Writes the last records of the run: `run_end` with the counts, and the reply. */
-  writeEnd(end: RunEndFields, reply: Reply | undefined, settle: Settle | undefined): PushResult {
+  /** Writes the last records of the run in one append: `run_end` with the counts, and the reply. */
+  writeEnd(end: RunEndFields, reply: Reply, settle: Settle | undefined): PushResult {
     const { sequencer } = this.#host;
     const { runId } = this.#owner;
     const { frames, firstId = sequencer.nextId, startedAt, totals } = this.#work;
     const ts = sequencer.tick();
-    const records = reply === undefined ? 1 : 2;
     const runEnd = this.check({
       ...end,
       type: "run_end",
@@ -205,12 +209,14 @@ export class RunWriter {
         ? { summary: { ...totals, duration_ms: Math.max(0, ts - (startedAt ?? ts)), ...end.summary } }
         : {}),
       first_event_id: firstId,
-      last_event_id: sequencer.nextId + records - 1,
-      frame_count: frames + records,
+      last_event_id: sequencer.nextId + 1,
+      frame_count: frames + 2,
+      ...(end.status === "completed" ? {} : { has_reply: true }),
     });
-    const drafts: EventDraft[] = [{ runId, event: runEnd }];
-    if (reply !== undefined)
-      drafts.push({ runId, nodeId: reply.nodeId, event: { type: "reply", reply: reply.text.toWellFormed() } });
+    const drafts: EventDraft[] = [
+      { runId, event: runEnd },
+      { runId, nodeId: reply.nodeId, event: { type: "reply", reply: reply.text.toWellFormed() } },
+    ];
     const settled = settle === undefined ? [] : [settle(sequencer.nextId)];
     return this.#host.push(drafts, { force: true, settle: settled, ts });
   }

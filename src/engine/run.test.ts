@@ -172,11 +172,23 @@ describe("a run", () => {
     await expect(answer).rejects.toMatchObject({ code: how === "fail" ? "run_ended" : "cancelled" });
     expect(run.signal.aborted).toBe(true);
     const records = await expectValid(log);
-    const closing = ["tool_approval_result", "llm_end", "tool_end", "tool_end", "node_exit", "node_exit", "run_end"];
-    expect(typesOf(records).slice(-8 + (how === "fail" ? 0 : 1))).toEqual(
+    const closing = [
+      "tool_approval_result",
+      "llm_end",
+      "tool_end",
+      "tool_end",
+      "node_exit",
+      "node_exit",
+      "run_end",
+      "reply",
+    ];
+    expect(typesOf(records).slice(-9 + (how === "fail" ? 0 : 1))).toEqual(
       how === "fail" ? ["error", ...closing] : closing,
     );
-    expect(typesOf(records)).toContain("message_chunk");
+    const { envelope, event } = records.at(-1) as StampedRecord;
+    expect(event).toEqual({ type: "reply", reply: "partial" });
+    expect(envelope).toMatchObject({ node_id: inner.nodeId, event_id: records.length });
+    expect(endOf(records)).toMatchObject({ has_reply: true, last_event_id: records.length });
     expect(endOf(records)).toMatchObject(
       how === "fail"
         ? { status: "error", code: "model_failed", reason: "broken" }
@@ -195,7 +207,7 @@ describe("a run", () => {
     await expect(run.emit({ type: "custom", value: 1 })).rejects.toMatchObject({ code: "run_ended" });
     await expect(run.ready()).rejects.toMatchObject({ code: "run_ended" });
     expect(() => run.enter("n")).toThrow(expect.objectContaining({ code: "run_ended" }));
-    expect(typesOf(await expectValid(log))).toEqual(["run_start", "run_end"]);
+    expect(typesOf(await expectValid(log))).toEqual(["run_start", "run_end", "reply"]);
   });
 
   it("finishes once", async () => {
@@ -396,7 +408,7 @@ describe("a run", () => {
     expect(end).toMatchObject({ status: "error", code: "run_failed" });
     await session.close();
     const types = typesOf(await expectValid(log));
-    expect(types.slice(-4)).toEqual(["error", "tool_end", "node_exit", "run_end"]);
+    expect(types.slice(-5)).toEqual(["error", "tool_end", "node_exit", "run_end", "reply"]);
   });
 
   it("is cancelled even if the summary is too large", async () => {

@@ -62,6 +62,8 @@ export class Run {
   readonly attachments: NonNullable<RunOrigin["attachments"]>;
   /** How much the models of the run reason; undefined for the setting of the agent. */
   readonly reasoning: ReasoningLevel | undefined;
+  /** How the agent searches; undefined for the settings of the agent. */
+  readonly strategy: RunOrigin["strategy"];
   /** Who requested the run. */
   readonly actor: string | undefined;
   /** Tool rules of the run, fixed at its start. */
@@ -107,6 +109,7 @@ export class Run {
     this.agent = origin.agent;
     this.attachments = origin.attachments ?? [];
     this.reasoning = origin.reasoning;
+    this.strategy = origin.strategy;
     this.actor = origin.actor;
     this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
     this.capabilities = origin.capabilities === undefined ? undefined : [...origin.capabilities];
@@ -131,14 +134,11 @@ export class Run {
     this.#ended.promise.catch(() => undefined);
   }
 
-  /** Writes `run_start`. @internal */
+  /** Writes `run_start` and the notices. @internal */
   start(origin: RunOrigin, settle?: Settle): PushResult {
-    const { toolRules, capabilities } = this;
-    const event = this.#writer.check(createRunStart({ ...origin, toolRules, capabilities }));
-    return this.#writer.write([{ event }], {
-      settle: settle === undefined ? [] : [settle(this.#host.sequencer.nextId)],
-      force: true,
-    });
+    const events = createRunStart(origin, this);
+    const units = events.map((event) => ({ event: this.#writer.check(event) }));
+    return this.#writer.write(units, { settle: settle ? [settle(this.#host.sequencer.nextId)] : [], force: true });
   }
 
   /** `live` until the run has ended. */
@@ -363,8 +363,8 @@ export class Run {
   }
 
   /**
-   * Ends the run as failed: writes the error, closes open work and writes `run_end`. Has no effect if the run has
-   * ended.
+   * Ends the run as failed: writes the error, closes open work, and writes `run_end` and the answer so far as the reply.
+   * Has no effect if the run has ended.
    */
   fail(failure: RunFailure, options: FailOptions = {}): Promise<RunEnd> {
     return this.#reportIfRejected(this.#fail(failure, options));
@@ -387,7 +387,7 @@ export class Run {
     });
   }
 
-  /** Ends the run as cancelled. The text sent so far stays. Has no effect if the run has ended. */
+  /** Ends the run as cancelled. The text sent so far stays and is the reply. Has no effect if the run has ended. */
   cancel(reason = "cancelled", options: CancelOptions = {}): Promise<RunEnd> {
     if (this.#status !== "live") return this.#ended.promise;
     if (typeof reason !== "string")
@@ -425,11 +425,12 @@ export class Run {
   /** Ends open calls that will not be executed, as errors. @internal */
   closeCalls(
     callIds: Iterable<string>,
-    { reason = "not executed", code = "interrupted" }: CloseCallsOptions = {},
+    { reason = "not executed", code = "interrupted", nodeId }: CloseCallsOptions = {},
   ): void {
     this.#assertLive();
     const ids = new Set(callIds);
-    this.#writer.close({ reason, code, keep: ({ callId }) => callId === undefined || !ids.has(callId), only: "calls" });
+    const keep = ({ callId }: { readonly callId: string | undefined }) => callId === undefined || !ids.has(callId);
+    this.#writer.close({ reason, code, keep, only: "calls", ...dropUndefined({ nodeId }) });
   }
 
   /** Stops the run without writing: its session was closed or fenced, or the log failed. @internal */
@@ -460,16 +461,18 @@ export class Run {
   async #end({ end, reply, reason, code, settle }: RunEnding): Promise<RunEnd> {
     this.#writer.check({ ...end, type: "run_end" });
     this.#writer.endTexts();
+    // Closing an interrupted node run drops its text.
+    const said = reply ?? { text: this.#answer.partialText, nodeId: this.#answer.nodeId ?? this.#lastNodeId };
     this.close({ reason, code });
     let pushed: PushResult;
     try {
-      pushed = this.#writer.writeEnd(end, reply, settle);
+      pushed = this.#writer.writeEnd(end, said, settle);
     } catch (error) {
       const { summary, reason: why, ...bare } = end;
-      const isCut = summary === undefined && why === undefined;
-      // `#finish` handles the error of a completed run. Any other run must end, if need be without summary and reason.
-      if (reply !== undefined || isCut || !isLoomError(error, "event_too_large")) throw error;
-      return this.#end({ end: bare, reason, code, settle });
+      const isCut = summary === undefined && why === undefined && said.text === "";
+      // `#finish` handles the error of a completed run. Any other run must end, if need be without these texts.
+      if (end.status === "completed" || isCut || !isLoomError(error, "event_too_large")) throw error;
+      return this.#end({ end: bare, reply: { ...said, text: "" }, reason, code, settle });
     }
     this.#settle(end, pushed.lastId, pushed.durable);
     return this.#ended.promise;
@@ -482,13 +485,7 @@ export class Run {
     this.#clientCalls.close(cause);
     this.#host.onEnd(this);
     durable.then(
-      () =>
-        this.#ended.resolve({
-          status,
-          ...(code === undefined ? {} : { code }),
-          ...(reason === undefined ? {} : { reason }),
-          lastEventId,
-        }),
+      () => this.#ended.resolve({ status, ...dropUndefined({ code, reason }), lastEventId }),
       (error: unknown) => {
         this.#status = "error";
         if (isLoomError(error)) this.#fatalError = error;

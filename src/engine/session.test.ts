@@ -30,7 +30,7 @@ describe("a session", () => {
     await session.close();
     expect(await run.ended).toMatchObject({ status: "error", code: "interrupted" });
     expect(run.signal.aborted).toBe(true);
-    expect(typesOf(await expectValid(log)).slice(-3)).toEqual(["error", "node_exit", "run_end"]);
+    expect(typesOf(await expectValid(log)).slice(-4)).toEqual(["error", "node_exit", "run_end", "reply"]);
   });
 
   it("calls onIdle when idle, and starts no runs after drain", async () => {
@@ -205,7 +205,7 @@ describe("a session", () => {
     await openSession(log, SESSION, { takeover: true });
     await expect(run.emit({ type: "custom", value: 1 })).rejects.toMatchObject({ code: "fenced" });
     expect(await session.closed).toMatchObject({ reason: "fenced" });
-    expect(typesOf(await expectValid(log))).toEqual(["run_start", "error", "run_end"]);
+    expect(typesOf(await expectValid(log))).toEqual(["run_start", "error", "run_end", "reply"]);
   });
 
   it("renews its lease after failures, until it is closed", async () => {
@@ -443,6 +443,7 @@ describe("a log that fails", () => {
       "custom",
       "error",
       "run_end",
+      "reply",
       "run_start",
       "run_end",
       "reply",

@@ -45,6 +45,8 @@ export interface StreamingEngineOptions {
   readonly onFrame?: (frame: string, record: StampedRecord) => unknown;
   /** Include `details.stack_trace` of errors in frames. Default: false. */
   readonly debug?: boolean;
+  /** Unit of `metadata.timestamp` in frames; the log always has milliseconds. Default: `milliseconds`. */
+  readonly timestamps?: "milliseconds" | "seconds";
   /** Clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
@@ -54,6 +56,7 @@ const MAX_EARLY_CALLS = 10_000;
 
 /** The values of 003 §1.3. */
 const STAGES = ["reasoning", "planning", "analyzing"] as const;
+const UNITS = ["milliseconds", "seconds"] as const;
 const FORMATS = ["markdown", "text", "html"] as const;
 
 const readRecord = createRecordReader();
@@ -102,10 +105,12 @@ export class StreamingEngine {
 
   constructor(requestId: string, options: StreamingEngineOptions = {}) {
     const { send, maxSendBacklogBytes = 1024 * 1024, keep = 1000, debug = false, now = Date.now } = options;
+    const { timestamps = "milliseconds" } = options;
+    assertOneOf("timestamps", UNITS, timestamps);
     this.requestId = requestId;
     this.startTime = now();
     this.#options = options;
-    this.#encoder = engine.createEncoder({ debug });
+    this.#encoder = engine.createEncoder({ debug, timestamps });
     this.#queue = new SendQueue({ send, maxBytes: maxSendBacklogBytes, keep, now });
   }
 

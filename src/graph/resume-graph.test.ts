@@ -211,7 +211,7 @@ describe("resumeGraph", () => {
     );
     const { error, records } = await resume(log, graph as Graph);
     expect(error).toMatchObject({ code: "graph_changed" });
-    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "graph_changed" });
+    expect(records.at(-2)?.event).toMatchObject({ status: "error", code: "graph_changed" });
   });
 
   it("starts a new channel with its initial value", async () => {

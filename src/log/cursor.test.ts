@@ -134,7 +134,15 @@ describe("a cursor", () => {
   test("that was given out with version 6 is valid in every dialect whose frames have not changed", () => {
     for (const version of Object.values(ENCODER_VERSIONS)) expect(version).toBeLessThanOrEqual(ENCODER_VERSION);
     const changed = Object.entries(ENCODER_VERSIONS).filter(([, version]) => version !== 6);
-    expect(changed.map(([dialect]) => dialect)).toEqual(["ai-sdk", "openai-responses", "openai-chat"]);
+    expect(changed.map(([dialect]) => dialect)).toEqual([
+      "loom",
+      "export",
+      "engine",
+      "lumine",
+      "ai-sdk",
+      "openai-responses",
+      "openai-chat",
+    ]);
     expect(formatCursor(INCARNATION, 12)).toBe(format(12));
   });
 

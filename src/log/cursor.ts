@@ -19,19 +19,19 @@ import { LoomError } from "../protocol/index.ts";
  * Cursors that belong to no stream (`formatCursor`) have this version. They are at the end of a record, and every dialect
  * accepts them.
  */
-export const ENCODER_VERSION = 7;
+export const ENCODER_VERSION = 9;
 
 /** Version of the encoder of each dialect, at most `ENCODER_VERSION`. */
 export const ENCODER_VERSIONS: { readonly [N in DialectName]: number } = {
-  loom: 6,
-  export: 6,
-  engine: 6,
-  lumine: 6,
+  loom: 8,
+  export: 8,
+  engine: 8,
+  lumine: 9,
   "stream-event": 6,
   "ai-sdk": 7,
   "ag-ui": 6,
   "openai-responses": 7,
-  "openai-chat": 7,
+  "openai-chat": 8,
 };
 
 /** The dialect of a stream. `encoderVersion` replaces the version of its encoder in tests. */

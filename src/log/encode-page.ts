@@ -5,8 +5,8 @@
  * - With modes only their events are sent, and states are sent in full, unless the dialect writes its own deltas. A state
  *   that cannot be restored is omitted.
  * - What is for the owner only (`llm_content`) is never sent.
- * - A `loom` frame that follows omitted records names its predecessor in `prev_event_id`. In dialects without an
- *   envelope, `run_end` counts the frames that were sent.
+ * - A `loom` frame that follows omitted records names its predecessor in `prev_event_id`. In strict form, and in
+ *   dialects without an envelope, `run_end` counts the frames that were sent.
  *
  * Invariants:
  * - The frames of a record depend only on the records before it. A stream that starts later produces the same frames
@@ -103,9 +103,12 @@ function includesStates({ dialect, modes }: PageEncoding): boolean {
   return modes === "all" || modes.some((mode) => mode === "updates" || mode === "values" || mode === "checkpoints");
 }
 
-/** Whether `run_end` must state the number of frames sent, because the frames have no envelope. */
+/** Whether `run_end` must state the number of frames sent, because the frames do not name omitted ones. */
 function countsFrames({ dialect, encoderOptions }: PageEncoding): boolean {
-  return !dialect.isStateful && (!isChained(dialect) || encoderOptions.envelope === false);
+  const { envelope = true, strict = false } = encoderOptions;
+  const { run_end } = dialect.ledger;
+  if (run_end.support === "omitted" || run_end.lostFields.includes("frame_count")) return false;
+  return !isChained(dialect) || !envelope || strict;
 }
 
 /** Whether frames carry event IDs, so that a frame after omitted records names its predecessor. */

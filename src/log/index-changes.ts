@@ -6,7 +6,7 @@
  * back a different string.
  */
 import type { EventOf } from "../protocol/index.ts";
-import { isTerminal } from "../protocol/record.ts";
+import { endsRun, isBeforeReply } from "../protocol/record.ts";
 import type { Landmark, LogEntry, RunStatus } from "./log.ts";
 import { findConversationText, type IndexedText } from "./conversation-text.ts";
 import { MAX_SEARCHED_LENGTH } from "./search-text.ts";
@@ -56,10 +56,17 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
       const requestId = start?.request_id?.toWellFormed();
       starts.push({ runId, firstId: eventId, startedAt: ts, requestId, agent: start?.agent?.toWellFormed() });
     }
-    if (runId !== undefined && isTerminal(event)) {
+    // The first of a run counts: `run_end` has the status, and its reply is the next record.
+    if (runId !== undefined && endsRun(event)) {
       const end = event.type === "run_end" ? (event as EventOf<"run_end">) : undefined;
       const status = end === undefined ? "completed" : end.status;
-      ends.push({ runId, lastId: eventId, endedAt: ts, status, code: end?.code?.toWellFormed() });
+      ends.push({
+        runId,
+        lastId: isBeforeReply(event) ? eventId + 1 : eventId,
+        endedAt: ts,
+        status,
+        code: end?.code?.toWellFormed(),
+      });
     }
     if (event.type === "checkpoint") {
       const key = (event as EventOf<"checkpoint">).checkpoint_id.toWellFormed();

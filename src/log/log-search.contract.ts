@@ -108,6 +108,18 @@ export function describeSearch(store: LogStore): void {
         expect(info).toEqual(await log.getSession("c"));
       }));
 
+    test.each(["cancelled", "error"] as const)("finds the answer so far of a run that ended with %s", (status) =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        const end = { type: "run_end", status, has_reply: true } as const;
+        const reply = { type: "reply", reply: "The answer is apples and" } as const;
+        await writer.write([drafts.start("r"), drafts.chunk("r"), { ...drafts.end("r", status), event: end }]);
+        await writer.write([{ ...drafts.reply("r"), event: reply }]);
+        const [found] = await other.searchSessions({ query: "apples" });
+        expect(found?.match).toEqual({ where: "answer", snippet: "The answer is apples and", runId: "r" });
+      }),
+    );
+
     test("prefers the title, then the latest text", () =>
       withLog(store, async ({ log }) => {
         await writeTurns(log, "s", ["one apple", "two apples"], ["three apple trees", "no fruit"]);

@@ -4,6 +4,7 @@ import type { MessageChunkEvent } from "../protocol/events.generated.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createLoopYield } from "./follow-records.ts";
 import type { Log } from "./log.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 
 /** Reads the text from the records and adds it. Costs the records of the answer. */
 export async function readMissingText(log: Log, sessionId: string, missing: MissingText): Promise<void> {
@@ -19,7 +20,7 @@ export async function readMissingText(log: Log, sessionId: string, missing: Miss
       if (left === 0) break;
       if (event.type !== "message_chunk" || envelope.run_id !== runId || envelope.node_id !== nodeId) continue;
       const { content, channel } = event as MessageChunkEvent;
-      if (channel === "thought") continue;
+      if (!isAnswerChannel(channel)) continue;
       pieces.push(content);
       left -= content.length;
     }

@@ -7,6 +7,7 @@
  * matching exact phrases, so it has its own terms (`context/knowledge-base/read-terms.ts`).
  */
 import { isInsidePair } from "../protocol/cut-text.ts";
+import { stripMarkdown } from "../protocol/strip-markdown.ts";
 
 /** Searched length of a text in characters and in words; the rest is not searched. */
 export const MAX_SEARCHED_LENGTH = 64 * 1024;
@@ -107,12 +108,12 @@ function fold(word: string): string {
     .replaceAll(/[\p{M}\p{Z}\p{C}]|[\0-/:-@[-`{-\x7f]/gu, "");
 }
 
-/** Cuts a one-line snippet, with ellipses where text was removed. Surrogate pairs are not split. */
+/** Cuts a one-line snippet without Markdown, with ellipses where text was cut off. Surrogate pairs are not split. */
 function cutAround(text: string, at: number): string {
   let start = Math.max(0, at - SNIPPET_LEAD);
   if (isInsidePair(text, start)) start--;
   let end = Math.min(text.length, start + SNIPPET_LENGTH);
   if (isInsidePair(text, end)) end--;
-  const piece = text.slice(start, end).replaceAll(/\s+/gu, " ").trim().toWellFormed();
+  const piece = stripMarkdown(text.slice(start, end)).replaceAll(/\s+/gu, " ").trim().toWellFormed();
   return `${start > 0 ? "…" : ""}${piece}${end < text.length ? "…" : ""}`;
 }

@@ -14,7 +14,7 @@ import {
 import { FORMS } from "../../test/vectors.ts";
 import { DIALECTS } from "../dialects/index.ts";
 import { createRecordReader } from "../dialects/loom/decode.ts";
-import { StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
+import { type AnyEvent, StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
 import { findStreamMode } from "../protocol/stream-modes.ts";
 import { createCursorFormat, ENCODER_VERSION, encoderVersionOf, formatCursor } from "./cursor.ts";
@@ -79,7 +79,7 @@ function showRecords(records: readonly StampedRecord[], { dialect, encoderOption
   const modes = writesChanges && hasValues ? [...asked, "updates" as const, "checkpoints" as const] : asked;
   const folds = new Map<string | undefined, StateFold>();
   const leftOut = new Map<string | undefined, number>();
-  const isCounted = dialect === "export" || encoderOptions?.envelope === false;
+  const isCounted = dialect === "export" || encoderOptions?.envelope === false || encoderOptions?.strict === true;
   const shown: StampedRecord[] = [];
   for (const { envelope, event } of records) {
     const { run_id } = envelope;
@@ -152,6 +152,30 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
         { numRuns: SAMPLES.sessions },
       );
     });
+  });
+
+  test.each(STREAMS)("%s: continues in the middle of thoughts that wait for each other", async (_name, form) => {
+    const nodes = ["a-1", "a-2", "b-3"];
+    const put = (event: AnyEvent, node_id?: string) => ({ event, node_id });
+    const piece = (n: number) => ({ type: "message_chunk", content: `${n}`, id: "a", channel: "thought" });
+    const ended = { type: "node_exit", id: "a", result: "Ok" } as const;
+    const events = [
+      put({ type: "run_start", run_id: "r", contiguous: true }),
+      ...nodes.map((node) => put({ type: "node_enter", id: node.slice(0, 1) }, node)),
+      ...Array.from({ length: 9 }, (_, n) => put(piece(n), nodes[n % 3])),
+      ...nodes.toReversed().map((node) => put({ ...ended, id: node.slice(0, 1) }, node)),
+      put({ type: "run_end", status: "cancelled" }),
+    ];
+    const records = events.map(({ event, node_id }, index): StampedRecord => ({
+      envelope: { session_id: "s", run_id: "r", event_id: index + 1, ts: index, ...(node_id && { node_id }) },
+      event,
+    }));
+    for (const snapshotRecords of [1, 5, Number.POSITIVE_INFINITY]) {
+      const log = await open({ snapshotRecords });
+      await writeRecords(log, records, 4);
+      await expectResumable(log, form, undefined);
+      await log.close();
+    }
   });
 
   test.each(STREAMS)("%s: sends the selected events with full states, from every position", async (_name, form) => {

@@ -7,7 +7,7 @@
  */
 import { LoomError, type StampedRecord, type ToolRules } from "../protocol/index.ts";
 import type { RunStartEvent } from "../protocol/events.generated.ts";
-import { isTerminal } from "../protocol/record.ts";
+import { endsRun } from "../protocol/record.ts";
 import { joinToolRules, readToolRules } from "../protocol/tool-rules.ts";
 import { createEntry } from "./entry.ts";
 import type { LogEntry } from "./log.ts";
@@ -34,7 +34,7 @@ export class LiveRunFold {
   take({ envelope, event }: StampedRecord): void {
     const { run_id } = envelope;
     if (run_id === undefined || this.#ended.has(run_id)) return;
-    if (isTerminal(event)) {
+    if (endsRun(event)) {
       this.#ended.add(run_id);
       this.#live.delete(run_id);
       return;

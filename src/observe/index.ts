@@ -1,5 +1,12 @@
 /** Entry point of observability: callbacks, metrics, traces and logs of runs, live or replayed from the log. */
-export { BaseCallback, type Callback, type CallbackEventType, type CallbackPayload } from "./callbacks/callback.ts";
+export {
+  BaseCallback,
+  type AnyCallback,
+  type Callback,
+  type CallbackEventType,
+  type CallbackPayload,
+  type SnakeCallback,
+} from "./callbacks/callback.ts";
 export { type CallbackObserver, type CallbackOptions, createCallbackObserver } from "./callbacks/callback-observer.ts";
 export {
   Observation,

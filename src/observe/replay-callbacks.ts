@@ -1,7 +1,7 @@
 /** Replays a recorded session to callbacks. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log } from "../log/log.ts";
-import type { Callback } from "./callbacks/callback.ts";
+import type { AnyCallback } from "./callbacks/callback.ts";
 import { CALLBACK_OPTIONS, type CallbackOptions, createCallbackQueues } from "./callbacks/callback-observer.ts";
 import { createPayloadProjection, type ProjectPayloads } from "./callbacks/project-payloads.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
@@ -21,7 +21,7 @@ const MAX_LIVE_RUNS = 1000;
 export async function replayCallbacks(
   log: Log,
   sessionId: string,
-  callbacks: readonly Callback[],
+  callbacks: readonly AnyCallback[],
   options: CallbackReplayOptions = {},
 ): Promise<void> {
   const { signal } = options;

@@ -120,6 +120,7 @@ export const ERROR_CODES = {
   internal_error: "system",
   // Server
   invalid_request: "validation",
+  unknown_field: "validation",
   not_found: "validation",
   body_too_large: "validation",
   unauthorized: "validation",

@@ -28,6 +28,8 @@ export interface RunStartEvent {
   readonly attachments?: readonly { readonly blob_id: string; readonly name?: string; readonly media_type: string; readonly bytes: number }[];
   /** How much the models of the run reason; default: the setting of the agent */
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high" | (string & {});
+  /** Strategy settings of the message, such as `{"beam": 3}`; default: the settings of the agent */
+  readonly strategy?: JsonObject;
   /** Who started the run, such as `token:k3x9`; never contains a secret */
   readonly actor?: string;
   /** Permissions by tool name, with `*` for all other tools: `allow`, `ask` or `deny`; if a value is invalid, all tools are denied */
@@ -75,8 +77,8 @@ export interface MessageChunkEvent {
   readonly content: string;
   /** Name of the node that produced it */
   readonly id: string;
-  /** `answer` (default): text for the user; `thought`: intermediate text of a search */
-  readonly channel?: "answer" | "thought";
+  /** `answer` (default): text for the user; `thought`: intermediate text of a search; `judgement`: text that only steers the search, such as ratings and plans; `break`: a blank line between text and a tool call, part of no answer */
+  readonly channel?: "answer" | "thought" | "judgement" | "break";
   /** Text format (default: `markdown`) */
   readonly format?: "markdown" | "text" | "html" | (string & {});
   /** True on the last chunk of a message */
@@ -163,6 +165,8 @@ export interface TotExpandEvent {
   readonly ids?: readonly string[];
   /** ID of the parent thought */
   readonly parent?: string;
+  /** ID of the parent of each candidate, if they have different parents */
+  readonly parents?: readonly string[];
   /** Depth of the thoughts; the root has depth 0 */
   readonly depth?: number;
 }
@@ -178,6 +182,8 @@ export interface TotEvaluateEvent {
   readonly ids?: readonly string[];
   /** IDs of the thoughts that the search keeps */
   readonly kept?: readonly string[];
+  /** IDs of the thoughts without a known rating; their score is neutral */
+  readonly unrated?: readonly string[];
   /** Depth of the thoughts; the root has depth 0 */
   readonly depth?: number;
 }
@@ -187,7 +193,7 @@ export interface TotBacktrackEvent {
   readonly type: "tot_backtrack";
   /** Reason for backtracking */
   readonly reason: string;
-  /** Reason as a code, for translation: `no_next_step`, `dead_end` or `max_depth`; other writers may use others */
+  /** Reason as a code, for translation: `no_next_step`, `dead_end`, `max_depth` or `best_so_far`; other writers may use others */
   readonly code?: string;
   /** Depth to which the search returned */
   readonly to_depth: number;
@@ -195,6 +201,8 @@ export interface TotBacktrackEvent {
   readonly from?: string;
   /** ID of the thought to which the search returned */
   readonly to?: string;
+  /** IDs of the thoughts with which the search goes on, or which the answer uses; their scores are not sent again */
+  readonly kept?: readonly string[];
 }
 
 /** GoT: the graph was planned (001 §4.2). */
@@ -206,6 +214,8 @@ export interface GotPlanEvent {
   readonly edge_count: number;
   /** IDs of the nodes */
   readonly node_ids: readonly string[];
+  /** ID of the node inside which these nodes are planned, such as drafts of its result */
+  readonly parent?: string;
   /** Edges as pairs of node IDs: [from, to] */
   readonly edges?: readonly (readonly string[])[];
   /** Label of each node, in the order of `node_ids` */
@@ -288,6 +298,8 @@ export interface ToolCallEvent {
   readonly arguments: JsonObject;
   /** Description of the call for the user */
   readonly description?: string;
+  /** Name of the MCP server that has the tool. Title and description of such a tool are words of that server */
+  readonly server?: string;
   /** Distinguishes parallel calls */
   readonly index?: number;
   /** Text from the model, if it was not a JSON object */
@@ -331,6 +343,8 @@ export interface ToolEndEvent {
   readonly is_error: boolean;
   /** Result as structured data */
   readonly output?: Json;
+  /** What the call has done, in a few words for the user */
+  readonly summary?: string;
   /** Error code of the failure */
   readonly error_code?: string;
   /** Duration of the call, in milliseconds */
@@ -354,16 +368,18 @@ export interface ToolApprovalEvent {
   readonly digest?: string;
   /** What the call would change, as a unified diff of limited length */
   readonly preview?: string;
+  /** Name of the MCP server that has the tool. Title and description of such a tool are words of that server */
+  readonly server?: string;
 }
 
-/** The complete answer of a run and its last frame. Sent without `type` (001 §5). */
+/** The answer of a run and its last frame. If the run did not complete, it is the part that was produced, possibly empty. Sent without `type` (001 §5). */
 export interface ReplyEvent {
   readonly type: "reply";
   /** Text of the answer */
   readonly reply: string;
 }
 
-/** The run ended. A completed run is followed only by its reply (001 §8). */
+/** How the run ended. Only its reply follows (001 §8). */
 export interface RunEndEvent {
   readonly type: "run_end";
   /** How the run ended */
@@ -380,6 +396,8 @@ export interface RunEndEvent {
   readonly reason?: string;
   /** Error code of the reason */
   readonly code?: string;
+  /** True if a run that did not complete is followed by a reply, which has the answer so far. Always the case in runs of this version */
+  readonly has_reply?: boolean;
 }
 
 /** A chunk of the model's reasoning. It is not part of the answer (001 §8). */
@@ -391,6 +409,8 @@ export interface ReasoningChunkEvent {
   readonly id?: string;
   /** Stage of reasoning (003) */
   readonly stage?: "reasoning" | "planning" | "analyzing" | (string & {});
+  /** `thought` (default), or `judgement`: reasoning about a rating of thoughts */
+  readonly channel?: "thought" | "judgement";
 }
 
 /** The current reasoning is complete (001 §8). */
@@ -718,32 +738,32 @@ export interface LoomEventMap {
 
 /** Forms by type, as strings. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high strategy?m actor?s tool_rules?m on_interruption?~resume|fail capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s call_id?s supersedes?s attempt?i0",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
-  "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
+  "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought|judgement|break format?~markdown|text|html is_complete?b",
   "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s cached_tokens?i0",
   "values": "001 §4.2>#state:j checkpoint_ns?s delta?b",
   "updates": "001 §4.2>#id:s state:j written?j task?i0 checkpoint_ns?s delta?b",
   "custom": "001 §4.2>#value:j",
   "checkpoint": "001 §4.2>#checkpoint_id:s timestamp:x step:x state:j thread_id?s checkpoint_ns?s next?[{id:s input?j} delta?b",
-  "tot_expand": "001 §4.2>#candidates:[s ids?[s parent?s depth?i0",
-  "tot_evaluate": "001 §4.2>#chosen:i0 scores:[n ids?[s kept?[s depth?i0",
-  "tot_backtrack": "001 §4.2>#reason:s code?s to_depth:i0 from?s to?s",
-  "got_plan": "001 §4.2>#node_count:i0 edge_count:i0 node_ids:[s edges?[[s labels?[s operations?[~generate|aggregate|refine|score",
+  "tot_expand": "001 §4.2>#candidates:[s ids?[s parent?s parents?[s depth?i0",
+  "tot_evaluate": "001 §4.2>#chosen:i0 scores:[n ids?[s kept?[s unrated?[s depth?i0",
+  "tot_backtrack": "001 §4.2>#reason:s code?s to_depth:i0 from?s to?s kept?[s",
+  "got_plan": "001 §4.2>#node_count:i0 edge_count:i0 node_ids:[s parent?s edges?[[s labels?[s operations?[~generate|aggregate|refine|score",
   "got_node_start": "001 §4.2>#id:s",
   "got_node_complete": "001 §4.2>#id:s result_summary:s scored?[s scores?[n",
   "got_node_failed": "001 §4.2>#id:s error:s skipped?b",
   "got_expand": "001 §4.2>#node_id:s nodes_added:i0 edges_added:i0 nodes?[s edges?[[s labels?[s operations?[~generate|aggregate|refine|score",
   "tool_call_chunk": "001 §4.2>#call_id?s name?s arguments_delta:s index?i0",
-  "tool_call": "001 §4.2>#call_id?s name:s arguments:m description?s index?i0 raw_arguments?s",
+  "tool_call": "001 §4.2>#call_id?s name:s arguments:m description?s server?s index?i0 raw_arguments?s",
   "tool_start": "001 §4.2>#call_id?s name:s executor?~client expires_at?n",
   "tool_output": "001 §4.2>#call_id?s name:s content:s",
-  "tool_end": "001 §4.2>#call_id?s name:s result:s is_error:b output?j error_code?s duration_ms?n0 actor?s",
-  "tool_approval": "001 §4.2>#call_id?s name:s arguments:m expires_at?n digest?s preview?s",
+  "tool_end": "001 §4.2>#call_id?s name:s result:s is_error:b output?j summary?s error_code?s duration_ms?n0 actor?s",
+  "tool_approval": "001 §4.2>#call_id?s name:s arguments:m expires_at?n digest?s preview?s server?s",
   "reply": "001 §5#reply:s",
-  "run_end": "001 §8#status:=completed|error|cancelled summary?{total_tokens?i0 prompt_tokens?i0 completion_tokens?i0 duration_ms?n0 tool_calls?i0} first_event_id?i0 last_event_id?i0 frame_count?i0 reason?s code?s",
-  "reasoning_chunk": "001 §8#content:s id?s stage?~reasoning|planning|analyzing",
+  "run_end": "001 §8#status:=completed|error|cancelled summary?{total_tokens?i0 prompt_tokens?i0 completion_tokens?i0 duration_ms?n0 tool_calls?i0} first_event_id?i0 last_event_id?i0 frame_count?i0 reason?s code?s has_reply?b",
+  "reasoning_chunk": "001 §8#content:s id?s stage?~reasoning|planning|analyzing channel?=thought|judgement",
   "reasoning_end": "001 §8#id?s duration_ms?n0",
   "tool_progress": "001 §8#call_id?s name?s progress:n0,100 message?s",
   "tool_approval_result": "001 §8#call_id?s name?s decision:=approved|rejected|expired reason?s arguments?m actor?s code?s",

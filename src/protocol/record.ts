@@ -50,9 +50,31 @@ export function isKnownEvent(event: AnyEvent): event is LoomEvent {
   return isKnownType(event.type);
 }
 
-/** True for the last frame of a run: the reply, or the `run_end` of a run that did not complete. */
+/** True for the last frame of a run: the reply, or the `run_end` of a run that did not complete and has no reply. */
 export function isTerminal(event: AnyEvent): boolean {
+  return endsRun(event) && !isBeforeReply(event);
+}
+
+/** True for the frame that decides that a run is over: the `run_end` of a run that did not complete, or the reply. */
+export function endsRun(event: AnyEvent): boolean {
   return event.type === "reply" || (event.type === "run_end" && (event as EventOf<"run_end">).status !== "completed");
+}
+
+/** True for the `run_end` of a run that did not complete, if its reply follows. */
+export function isBeforeReply(event: AnyEvent): boolean {
+  if (event.type !== "run_end") return false;
+  const { status, has_reply } = event as EventOf<"run_end">;
+  return status !== "completed" && has_reply === true;
+}
+
+/** True for the channel of text that is part of the answer. */
+export function isAnswerChannel(channel: EventOf<"message_chunk">["channel"]): boolean {
+  return channel === undefined || channel === "answer";
+}
+
+/** True for the channel of text that prepares an answer. */
+export function isThinkingChannel(channel: EventOf<"message_chunk">["channel"]): boolean {
+  return channel === "thought" || channel === "judgement";
 }
 
 /** Events that can happen outside a run, such as checking off a to-do item after the run ended. */

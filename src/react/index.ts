@@ -4,6 +4,14 @@
  */
 export { createTurnSelector, useMessage, useRun, useSession } from "./use-receiver.ts";
 export { useStore } from "./use-store.ts";
+export { AllowedTools } from "./chat/allowed-tools.tsx";
+export { Composer } from "./chat/composer.tsx";
+export { type Draft, type DraftFile, type FileActions, undoPaste } from "./chat/draft.ts";
+export { LoomChat, type LoomChatProps } from "./chat/loom-chat.tsx";
+export { createSessionActions } from "./chat/session-actions.ts";
+export { SessionStatus } from "./chat/session-status.tsx";
+export { WaitingList } from "./chat/waiting-list.tsx";
+export { describeMessage, splitWaiting, type QueuedMessage } from "./chat/waiting-message.ts";
 export { Conversation, type ConversationHandle } from "./conversation/conversation.tsx";
 export { MessageItem } from "./conversation/message-item.tsx";
 export type { PendingMessage } from "./conversation/pending-item.tsx";
@@ -24,7 +32,7 @@ export { CitationProvider, listCitedSources } from "./text/citation.tsx";
 export { closeMarkdown } from "./text/close-markdown.ts";
 export { HighlightedText } from "./text/highlighted-text.tsx";
 export { RichText } from "./text/rich-text.tsx";
-export { findRunPhase, type RunPhase } from "./thoughts/describe-stream.ts";
+export { findLiveRun, findRunPhase, isAway, type RunPhase } from "./thoughts/describe-stream.ts";
 export { findStage } from "./thoughts/find-stage.ts";
 export { StageLine } from "./thoughts/stage.tsx";
 export { StreamStatus } from "./thoughts/stream-status.tsx";

@@ -46,7 +46,7 @@ export interface EventsHandlerOptions extends CommandHost {
   /** Size of a frame in bytes. Code `frame_too_long`. Default: what receivers accept by default. */
   readonly maxFrameBytes?: number;
   /**
-   * Send `loom` and `export` in strict form, with only the 23 types of specification 001, unless a request has `strict=0`.
+   * Send `loom` and `export` in strict form, with only the types and fields of specification 001, unless a request has `strict=0`.
    * Default: false.
    */
   readonly strict?: boolean;

@@ -3,12 +3,15 @@
  *
  * Invariant: an invalid option is rejected by name before anything is created.
  */
+import { isCallback } from "../observe/callbacks/callback.ts";
 import type { Log } from "../log/index.ts";
-import type { Callback, Observer, PrometheusRegister, ServerMeter, StreamMeter } from "../observe/index.ts";
+import type { AnyCallback, Observer, PrometheusRegister, ServerMeter, StreamMeter } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { Audit } from "./auth/audit/audit-actions.ts";
 import type { AuthOptions } from "./auth/auth-options.ts";
+import type { Credentials } from "./auth/credentials/credentials.ts";
+import type { LinkStore } from "./auth/open-access.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Authorize } from "./auth/authorize.ts";
 import type { Notify } from "./guard/notice.ts";
@@ -57,10 +60,16 @@ export interface LoomHandlerOptions {
   readonly auth?: AuthOptions | undefined;
   /**
    * Let every client that reaches the server use its agents and tools although `auth` is not set. Without it, a mounted
-   * handler refuses requests from other addresses, from unknown ones (as in Next.js) and through proxies, and
-   * `startLoomServer` refuses a `host` that other machines can reach. Default: false.
+   * handler refuses requests from other addresses, from unknown ones (as in Next.js) and through proxies, except those with
+   * a share link, and `startLoomServer` refuses a `host` that other machines can reach unless `allowLinks` is set.
+   * Default: false.
    */
   readonly allowPublic?: boolean | undefined;
+  /**
+   * Where share links are stored if `auth` is not set: `openCredentials(file)`, or functions that open it with the first
+   * link. The handler does not close it. Default: in memory, until the process ends.
+   */
+  readonly links?: Credentials | LinkStore | undefined;
   /** Additional authorization check, called after the one of `auth`. Throws to reject. Default: none. */
   readonly authorize?: Authorize | undefined;
   /**
@@ -75,7 +84,7 @@ export interface LoomHandlerOptions {
   /** Observers of all runs of the server. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /** Callbacks for the events of all runs of the server. Default: none. */
-  readonly callbacks?: readonly Callback[] | undefined;
+  readonly callbacks?: readonly AnyCallback[] | undefined;
   /** Meter of all streams of the server, and of the server itself if it can. Default: none. */
   readonly meter?: (StreamMeter & Partial<ServerMeter>) | undefined;
   /** Prometheus register behind `/metrics`. Default: none; `/metrics` answers 404. */
@@ -93,10 +102,12 @@ export interface LoomHandlerOptions {
   /** Include stack traces in the dialect `engine`. For development only. Default: false. */
   readonly debug?: boolean | undefined;
   /**
-   * Send `loom` and `export` in strict form, with only the 23 types of specification 001, unless a request has `strict=0`.
+   * Send `loom` and `export` in strict form, with only the types and fields of specification 001, unless a request has `strict=0`.
    * Default: false.
    */
   readonly strict?: boolean | undefined;
+  /** Unit of `metadata.timestamp` in the dialect `engine`. Default: `milliseconds`. */
+  readonly timestamps?: "milliseconds" | "seconds" | undefined;
   /** Serves `/` and the files below `/assets`: `createPage()` or your own function. Default: none; 404. */
   readonly page?: ((request: Request) => Response | Promise<Response>) | undefined;
   /** Fetch images from other sites for the server's own pages (`/v1/images`). Default: true. */
@@ -141,17 +152,22 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   trustedProxies: [(value) => isListOf(value, isText), "a list of IP addresses and CIDR ranges"],
   auth: [isAuth, "an object with `credentials`, `jwt` or `authenticate`"],
   allowPublic: [isBoolean, "true or false"],
+  links: [
+    (value) => hasMethods(value, "createShare", "find") || hasMethods(value, "find", "open"),
+    "a credential store",
+  ],
   authorize: [isFunction, "a function"],
   audit: [isFunction, "a function"],
   auditRequired: [isBoolean, "true or false"],
   observers: [(value) => isListOf(value, (item) => hasMethods(item, "openRun")), "a list of observers"],
-  callbacks: [(value) => isListOf(value, (item) => hasMethods(item, "onEvent")), "a list of callbacks"],
+  callbacks: [(value) => isListOf(value, isCallback), "a list of callbacks"],
   meter: [isObject, "a stream meter"],
   register: [(value) => hasMethods(value, "metrics"), "a Prometheus register"],
   onError: [isFunction, "a function"],
   notify: [isFunction, "a function"],
   debug: [isBoolean, "true or false"],
   strict: [isBoolean, "true or false"],
+  timestamps: [(value) => value === "milliseconds" || value === "seconds", '"milliseconds" or "seconds"'],
   page: [isFunction, "a function from Request to Response"],
   images: [isBoolean, "true or false"],
   fetchAttachments: [isFetchRules, "true, false, or an object with `allow`, a list of hosts"],

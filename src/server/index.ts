@@ -13,6 +13,7 @@ export type { Caller, Authorize, AuthorizeRequest } from "./auth/authorize.ts";
 export type { Action, Scope } from "./auth/scopes.ts";
 export type { Notice, Notify } from "./guard/notice.ts";
 export type { Audit, AuditAction, AuditEntry, AuditTarget } from "./auth/audit/audit-actions.ts";
+export type { LinkStore } from "./auth/open-access.ts";
 export type { Authenticate, AuthenticatedUser, AuthOptions, JwtOptions } from "./auth/auth-options.ts";
 export type { Credentials, NewToken, TokenInfo } from "./auth/credentials/credentials.ts";
 export { openCredentials } from "./auth/credentials/open-credentials.ts";

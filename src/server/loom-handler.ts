@@ -15,10 +15,10 @@ import { createCommandHost } from "./commands/command-host.ts";
 import { type Auditor, NO_AUDIT, sourceOf } from "./auth/audit/auditor.ts";
 import { createAuditor } from "./auth/audit/create-auditor.ts";
 import { createAccess } from "./auth/create-access.ts";
-import { OPEN_ACCESS } from "./auth/open-access.ts";
+import { createOpenAccess, type LinkStore } from "./auth/open-access.ts";
 import type { Authorize } from "./auth/authorize.ts";
 import { OutageReporter } from "./guard/outage-reporter.ts";
-import { createGuard } from "./guard/create-guard.ts";
+import { createGuard, type GuardOptions } from "./guard/create-guard.ts";
 import { warnOfNotice } from "./guard/notice.ts";
 import { readHost } from "./guard/read-request-info.ts";
 import { readProxies } from "./guard/read-proxies.ts";
@@ -84,7 +84,7 @@ const RECOVERY_RETRY_MS = 1000;
 /**
  * Creates the whole server as a handler without a port, to mount in another server. Throws `invalid_arguments` for an
  * invalid option. Close it before the log. Without `auth` and `allowPublic` it answers only requests that come directly
- * from this machine.
+ * from this machine, and those with a share link.
  *
  * ```ts
  * const auth = { credentials: openCredentials("chats.db-auth") };
@@ -100,22 +100,28 @@ export function createLoomHandler(options: LoomHandlerOptions): LoomHandler {
   checkHandlerOptions(options);
   const { auth, allowPublic = false } = options;
   const isLocalOnly = auth === undefined && !allowPublic;
-  return buildHandler(options, hosts === undefined ? undefined : readHosts(hosts), isLocalOnly);
+  const named = hosts === undefined ? undefined : readHosts(hosts);
+  return buildHandler(options, named, { isLocalOnly, localHosts: named });
 }
 
 export function readHosts(hosts: readonly string[]): Set<string> {
   return new Set(hosts.map((host) => readHost(host, "http")));
 }
 
+/** How a handler is reached. */
+export interface HandlerReach extends Pick<GuardOptions, "isLocalOnly" | "localHosts"> {
+  readonly networkOrigin?: ServerCore["networkOrigin"];
+}
+
 /**
  * Creates the handler from checked options. `hosts` are the accepted `Host` headers, undefined for any;
- * `startLoomServer` knows them only after it listens. `isLocalOnly` refuses requests that may come from other machines;
- * `startLoomServer` checks the address it listens on instead.
+ * `startLoomServer` knows them only after it listens. `isLocalOnly` refuses requests that may come from other machines,
+ * except those with a share link.
  */
 export function buildHandler(
   options: LoomHandlerOptions,
   hosts: ReadonlySet<string> | undefined,
-  isLocalOnly = false,
+  { networkOrigin, ...reach }: HandlerReach,
 ): LoomHandler {
   const { origins = [], devOrigins = false, notify = warnOfNotice, trustedProxies = [], page, images = true } = options;
   const closing = new AbortController();
@@ -129,7 +135,13 @@ export function buildHandler(
   const observers = [...(options.observers ?? []), ...(callbackObserver === undefined ? [] : [callbackObserver])];
   const core = createCore(
     { ...options, observers, ...(onError === undefined ? {} : { onError }) },
-    { closing: closing.signal, report, isReady: () => state.isReady, isDraining: () => state.isDraining },
+    {
+      closing: closing.signal,
+      report,
+      isReady: () => state.isReady,
+      isDraining: () => state.isDraining,
+      networkOrigin,
+    },
     onLoginError,
   );
   const { meter } = options;
@@ -142,7 +154,7 @@ export function buildHandler(
   const pipeline: RequestPipeline = {
     core,
     app: createApp(core, { operations, page, socketPaths: SOCKET_PATHS }),
-    guard: createGuard({ hosts, origins: new Set(origins), devOrigins, isLocalOnly, notify }),
+    guard: createGuard({ hosts, origins: new Set(origins), devOrigins, ...reach, notify }),
     proxies: readProxies(trustedProxies),
     variesByOrigin: devOrigins || origins.length > 0,
   };
@@ -214,11 +226,11 @@ export function buildHandler(
 
 function createCore(
   options: LoomHandlerOptions,
-  lifecycle: Required<Pick<ServerCore, "closing" | "report" | "isReady" | "isDraining">>,
+  lifecycle: Pick<ServerCore, "closing" | "report" | "isReady" | "isDraining" | "networkOrigin">,
   onLoginError: (error: unknown) => void,
 ): ServerCore {
   const { log, agents, defaultAgent, blobs, authorize, meter, register, onError, debug = false } = options;
-  const { observers = [], knowledge, strict, fetchAttachments = false } = options;
+  const { observers = [], knowledge, strict, timestamps, fetchAttachments = false } = options;
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
   const onFault = (error: unknown): void => void lifecycle.report(error);
@@ -227,10 +239,11 @@ function createCore(
     audit === undefined
       ? NO_AUDIT
       : createAuditor({ audit, isRequired, onError: onFault, onFailure: () => meter?.countAuditFailure?.() });
+  const dependencies = { log, onError: onFault, onLoginError, meter, auditor };
   const access =
     options.auth === undefined
-      ? OPEN_ACCESS
-      : createAccess(options.auth, { log, onError: onFault, onLoginError, meter, auditor });
+      ? createOpenAccess(findLinkStore(options.links), dependencies)
+      : createAccess(options.auth, dependencies);
   const authorizeAll = authorize === undefined ? access.authorize : combineAuthorize(access.authorize, authorize);
   const runs = createRunDispatcher({
     ...options.runs,
@@ -246,7 +259,7 @@ function createCore(
   return {
     log,
     limits,
-    streams: createStreams({ log, limits, meter, debug, strict, onError: lifecycle.report }),
+    streams: createStreams({ log, limits, meter, debug, strict, timestamps, onError: lifecycle.report }),
     runs,
     blobs,
     fetchedHosts: fetchAttachments === true ? [] : fetchAttachments === false ? undefined : fetchAttachments.allow,
@@ -269,6 +282,11 @@ function createCore(
     version: readPackageVersion(),
     ...lifecycle,
   };
+}
+
+function findLinkStore(links: LoomHandlerOptions["links"]): LinkStore | undefined {
+  if (links === undefined || "open" in links) return links;
+  return { find: () => Promise.resolve(links), open: () => Promise.resolve(links) };
 }
 
 /** Records refusals of credentials that are valid but do not allow the action. */

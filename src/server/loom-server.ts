@@ -4,9 +4,11 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
+import { describeValue } from "../protocol/fault.ts";
 import { LoomError } from "../protocol/index.ts";
-import { formatHost, listLoopbackHosts } from "./guard/create-guard.ts";
+import { formatHost, isLoopbackHost, listLoopbackHosts } from "./guard/create-guard.ts";
 import { isLoopback } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
 import { answerMalformed, refuseUnknownUpgrade } from "./http/answer-malformed.ts";
@@ -22,6 +24,11 @@ export interface LoomServerOptions extends LoomHandlerOptions {
   readonly host?: string | undefined;
   /** Port to listen on; 0 picks a free one. Default: 10338. */
   readonly port?: number | undefined;
+  /**
+   * Let other machines open share links, and nothing else, although `auth` is not set. Requests through a proxy count as
+   * those of another machine then. Default: false.
+   */
+  readonly allowLinks?: boolean | undefined;
 }
 
 /** Options of `LoomServer.close`. */
@@ -50,7 +57,7 @@ export interface LoomServer {
  * Starts an HTTP and WebSocket server on Node and resolves when it listens.
  *
  * Throws `invalid_arguments` for an invalid option, and `listen_failed` if the address is not available. By default it
- * listens on `127.0.0.1:10338`; a host that other machines can reach needs `auth` or `allowPublic`. The server accepts
+ * listens on `127.0.0.1:10338`; a host that other machines can reach needs `auth`, `allowLinks` or `allowPublic`. The server accepts
  * `Host` headers with a loopback name or with its `host` and `port`; add further names with `hosts`.
  *
  * ```ts
@@ -60,9 +67,12 @@ export interface LoomServer {
  * ```
  */
 export async function startLoomServer(options: LoomServerOptions): Promise<LoomServer> {
-  const { host = "127.0.0.1", port = DEFAULT_PORT, ...rest } = options;
+  const { host = "127.0.0.1", port = DEFAULT_PORT, allowLinks = false, ...rest } = options;
   checkHandlerOptions(rest);
-  assertAddress(host, port, rest.allowPublic === true || rest.auth !== undefined);
+  if (typeof allowLinks !== "boolean")
+    throw new LoomError("invalid_arguments", `\`allowLinks\` must be true or false, not ${describeValue(allowLinks)}`);
+  const isOpen = rest.auth === undefined && rest.allowPublic !== true;
+  assertAddress(host, port, !isOpen || allowLinks);
   const limits = readLimits(rest.limits);
   const basePath = readBasePath(rest.basePath);
   const server = createNodeServer(limits);
@@ -75,7 +85,8 @@ export async function startLoomServer(options: LoomServerOptions): Promise<LoomS
   hosts.add(formatHost(host, address.port));
   let handler: LoomHandler;
   try {
-    handler = buildHandler(rest, hosts);
+    const networkOrigin = (): string | undefined => findNetworkOrigin(host, address.port);
+    handler = buildHandler(rest, hosts, { isLocalOnly: isOpen && allowLinks, networkOrigin });
   } catch (error) {
     server.close();
     throw error;
@@ -127,7 +138,7 @@ function assertAddress(host: string, port: number, mayBePublic: boolean): void {
   throw new LoomError(
     "invalid_arguments",
     `\`host\` is ${host}, which other machines can reach, and authentication is off: ` +
-      "set `auth`, or set `allowPublic: true` to let every client use the agents and tools",
+      "set `auth`, or set `allowLinks: true` to let them open share links only, or `allowPublic: true` to let every client use the agents and tools",
   );
 }
 
@@ -189,6 +200,16 @@ async function closeServer(
   }, closeMs);
   await ended;
   clearTimeout(timer);
+}
+
+/** The origin under which other machines reach the server; undefined if it listens on this machine only. */
+function findNetworkOrigin(host: string, port: number): string | undefined {
+  if (isLoopbackHost(formatHost(host, port))) return undefined;
+  if (host !== "0.0.0.0" && host !== "::") return `http://${formatHost(host, port)}`;
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const reachable = addresses.filter(({ internal, address }) => !internal && !address.startsWith("fe80:"));
+  const found = reachable.find(({ family }) => family === "IPv4") ?? (host === "::" ? reachable[0] : undefined);
+  return found === undefined ? undefined : `http://${formatHost(found.address, port)}`;
 }
 
 /** Returns a host that clients can connect to. A wildcard address is replaced by the loopback address. */

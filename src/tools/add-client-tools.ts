@@ -23,7 +23,7 @@ export function addClientTools(toolbox: Toolbox, clientTools: readonly ClientToo
     names: [...toolbox.names, ...own.names],
     find: (name) => toolbox.find(name) ?? own.find(name),
     describe: () => [...toolbox.describe(), ...own.describe()],
-    summarize: (name, language) => toolbox.summarize(name, language) ?? own.summarize(name, language),
+    summarize: (...about) => toolbox.summarize(...about) ?? own.summarize(...about),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
+import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 
 interface ConsentInput {
@@ -33,6 +34,6 @@ export function createConsentTool(): Tool {
     approval: "always",
     // Running it again has no effect.
     idempotent: true,
-    execute: () => "The user agreed.",
+    execute: () => toolResult({ text: "The user agreed.", summary: { en: "Received approval", zh: "已获得同意" } }),
   });
 }

@@ -76,6 +76,76 @@ describe("createBuiltinTools", () => {
     expect(namesOf({ fetch: { allow: ["intranet"] } })).toEqual(["http_fetch"]);
   });
 
+  it.each([
+    ["calculator", { expression: "6*7" }, "Calculate 6*7", "Calculated 6*7: 42", "计算 6*7", "已计算 6*7：42"],
+    [
+      "current_time",
+      { time_zone: "UTC" },
+      "Get the current time: UTC",
+      "Got the current time: 2026-02-28 12:30 (UTC)",
+      "获取当前时间：UTC",
+      "已获取当前时间：2026-02-28 12:30 (UTC)",
+    ],
+    [
+      "write_todo_list",
+      { title: "Trip", items: [{ text: "Pack" }] },
+      "Make a to-do list: Trip",
+      "Made a to-do list (1 item): Trip",
+      "列出待办清单：Trip",
+      "已列出待办清单（1 项）：Trip",
+    ],
+    [
+      "update_todo_item",
+      { list_id: "a", item_id: "1", completed: true },
+      "Update a to-do item",
+      "Ticked off to-do item 1",
+      "更新待办事项",
+      "已勾选待办事项 1",
+    ],
+    [
+      "show_table",
+      { name: "Cities", columns: ["a"], rows: [[1]] },
+      "Show a table: Cities",
+      "Showed a table: Cities",
+      "展示表格：Cities",
+      "已展示表格：Cities",
+    ],
+    [
+      "show_chart",
+      { kind: "bar", labels: ["a"], series: [{ name: "s", values: [1] }] },
+      "Show a chart",
+      "Showed a chart",
+      "展示图表",
+      "已展示图表",
+    ],
+    [
+      "show_image",
+      { svg: "<svg xmlns='http://www.w3.org/2000/svg'></svg>", alt: "A dot" },
+      "Show an image: A dot",
+      "Showed an image: A dot",
+      "展示图片：A dot",
+      "已展示图片：A dot",
+    ],
+    ["ask_consent", { question: "Go on?" }, "Ask for approval", "Received approval", "请求用户同意", "已获得同意"],
+  ] as const)("says what a call of %s does and has done, in both languages", async (name, input, ...expected) => {
+    const said = [];
+    for (const language of ["en", "zh"] as const) {
+      const events: LoomEvent[] = [];
+      await runToolCall({ callId: "c", name, input, rawInput: "" }, toolbox, {
+        sessionId: "s",
+        runId: "r",
+        signal: new AbortController().signal,
+        language,
+        emit: (event) => void events.push(event),
+        ready: async () => undefined,
+        requestApproval: async (request) => ({ decision: "approved", arguments: request.arguments }),
+      });
+      const end = events.at(-1);
+      said.push(toolbox.summarize(name, language, input), end?.type === "tool_end" ? end.summary : undefined);
+    }
+    expect(said).toEqual(expected);
+  });
+
   it("evaluates expressions with calculator", async () => {
     expect(await use("calculator", { expression: "（1.1＋2.2）×3" })).toEqual({
       result: "9.9",

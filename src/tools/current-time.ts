@@ -2,6 +2,7 @@
 import { LoomError } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
+import { nameSubject } from "./summarize-tool.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 
@@ -27,6 +28,7 @@ export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: Curre
   return defineTool({
     name: "current_time",
     title: { en: "Get the current time", zh: "获取当前时间" },
+    summarize: ({ time_zone }) => nameSubject({ en: "Get the current time", zh: "获取当前时间" }, time_zone),
     description:
       "Returns the current date and time, in any time zone. Use it whenever an answer depends on the current date or time.",
     input: describeInput<{ time_zone?: string }>({
@@ -49,7 +51,12 @@ export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: Curre
         });
       const { iso, weekday, timeZone } = time;
       const text = `${weekday}, ${iso.slice(0, 10)}, ${iso.slice(11, 19)} in ${timeZone} (${iso})`;
-      return toolResult({ text, output: { iso, weekday, time_zone: timeZone, unix_ms: time.at } });
+      const shown = `${iso.slice(0, 10)} ${iso.slice(11, 16)} (${timeZone})`;
+      return toolResult({
+        text,
+        output: { iso, weekday, time_zone: timeZone, unix_ms: time.at },
+        summary: nameSubject({ en: "Got the current time", zh: "已获取当前时间" }, shown),
+      });
     },
   });
 }

@@ -1,8 +1,9 @@
 /** Truncates text to one short line for display, between words where possible and never inside a character. */
 
 // The locale is fixed so that the same line is cut at the same position on every machine.
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
-const words = new Intl.Segmenter("en", { granularity: "word" });
+/** Created on first use, because each takes several milliseconds. */
+let graphemes: Intl.Segmenter | undefined;
+let words: Intl.Segmenter | undefined;
 /** Code units examined per visible character. One visible character can have several. */
 const MAX_UNITS = 8;
 
@@ -32,6 +33,7 @@ function cutCharacters(line: string, maxCharacters: number): string | undefined 
   const maxLookedAt = MAX_UNITS * maxCharacters;
   let count = 0;
   let end = 0;
+  graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   for (const { index } of graphemes.segment(line.slice(0, maxLookedAt))) {
     if (count === maxCharacters - 1) end = index;
     if (++count > maxCharacters) return line.slice(0, end);
@@ -46,6 +48,7 @@ function isPrintableAscii(text: string): boolean {
 
 /** Returns the complete words of `head`, or all of `head` if it is a single word. */
 function cutAtWord(line: string, head: string, maxCharacters: number): string {
+  words ??= new Intl.Segmenter("en", { granularity: "word" });
   const next = words.segment(line.slice(0, head.length + maxCharacters)).containing(head.length);
   const cut = line.slice(0, next?.index ?? head.length).trimEnd();
   return cut === "" ? head : cut;

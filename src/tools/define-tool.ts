@@ -26,6 +26,11 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
    * Default: the first sentence of `description`.
    */
   readonly title?: string | LocalizedText;
+  /**
+   * Returns what a call with these arguments will do, such as "Make a to-do list: Trip", shown to users in place of
+   * `title`. What it has done is the `summary` of its `toolResult`. Default: `title`.
+   */
+  readonly summarize?: (input: OutputOf<Schema>) => string | LocalizedText | undefined;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** Schema of the arguments: Zod, or any other library that implements Standard Schema. */
@@ -59,6 +64,7 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
 const FIELDS: { readonly [name in keyof Required<ToolDefinition<StandardSchema>>]: true } = {
   name: true,
   title: true,
+  summarize: true,
   description: true,
   input: true,
   inputSchema: true,
@@ -116,6 +122,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
     approval,
     needsApproval,
     preview,
+    summarize,
     execute,
     inputSchema: given,
     ...options
@@ -168,6 +175,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
       return typeof policy === "function" ? policy(value) : policy === true || policy === "always";
     },
     ...(preview === undefined ? {} : { preview: async (value, signal) => preview(value, signal) }),
+    ...(summarize === undefined ? {} : { summarize: (value) => summarizeInput(schema, value, summarize) }),
     ...(execute === undefined ? { executor: "client" } : {}),
     async execute(value, context) {
       if (execute === undefined) throw new LoomError("unsupported", `The tool ${name} is carried out by the client`);
@@ -198,6 +206,18 @@ export function assertTool(tool: Tool): void {
     if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= MAX_TIMER_MS)) continue;
     refuse(`\`${limit}\` must be an integer from 1 to ${MAX_TIMER_MS}`);
   }
+}
+
+/** A call is described before its arguments are checked. Without a result at once, it has the title of the tool. */
+function summarizeInput<Input>(
+  schema: StandardSchema<unknown, Input>["~standard"],
+  given: JsonObject,
+  summarize: (input: Input) => string | LocalizedText | undefined,
+): string | LocalizedText | undefined {
+  const checked = schema.validate(given);
+  if (!(checked instanceof Promise)) return checked.issues === undefined ? summarize(checked.value) : undefined;
+  checked.catch(() => undefined);
+  return undefined;
 }
 
 function isTitle(title: unknown): boolean {

@@ -12,6 +12,7 @@ import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RetrievalCompleteEvent } from "../protocol/events.generated.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
+import { nameSubject } from "./summarize-tool.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
@@ -85,7 +86,9 @@ export function createKnowledgeTool(
   return defineTool({
     name,
     // A description of the caller says what this search finds.
-    ...(options.description === undefined ? { title: TITLE } : {}),
+    ...(options.description === undefined
+      ? { title: TITLE, summarize: ({ query }: SearchInput) => nameSubject(TITLE, query) }
+      : {}),
     description,
     timeoutMs,
     idempotent: true,
@@ -111,7 +114,15 @@ export function createKnowledgeTool(
       const passages = found.map((passage) => ({ ...passage, ref: numbers.take(passage) }));
       show({ type: "retrieval_complete", doc_count: passages.length, query, sources: passages.map(toSource) });
       const output = { results: passages.map(toResult), query, total: passages.length };
-      return toolResult({ text: writeText(query, collection, passages), output });
+      const count = passages.length;
+      return toolResult({
+        text: writeText(query, collection, passages),
+        output,
+        summary: nameSubject(
+          { en: `Found ${count === 1 ? "1 passage" : `${count} passages`}`, zh: `找到 ${count} 个段落` },
+          query,
+        ),
+      });
     },
   });
 }

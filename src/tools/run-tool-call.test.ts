@@ -57,7 +57,8 @@ describe("a call that runs", () => {
   it("reports an error result without an error event", async () => {
     const host = createToolRecorder();
     const tool: Tool = { ...toolOf(() => ""), execute: async () => ({ text: "no luck", isError: true }) };
-    expect(await run(tool, host)).toEqual({ callId: "c1", name: "tool", result: "no luck", isError: true });
+    const failed = { callId: "c1", name: "tool", result: "no luck", isError: true, errorCode: "tool_failed" };
+    expect(await run(tool, host)).toEqual(failed);
     expect(host.types()).toEqual(["tool_start", "tool_end"]);
   });
 

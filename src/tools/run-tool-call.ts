@@ -17,6 +17,7 @@ import { isLoomError, type JsonObject, LoomError, type LoomEvent, type ToolRule 
 import type { ErrorEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { truncateResult } from "./truncate-result.ts";
 import { describeFailure } from "./describe-failure.ts";
+import { writeSummary } from "./summarize-tool.ts";
 import { reserveBytes } from "./write-budget.ts";
 import { readArguments } from "./read-arguments.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
@@ -138,7 +139,7 @@ async function checkAndApprove(
   }
   // The caller has stopped waiting, so do not ask the user.
   host.signal.throwIfAborted();
-  const more = dropUndefined({ expiresInMs: tool.approvalMs, preview });
+  const more = dropUndefined({ expiresInMs: tool.approvalMs, preview, server: tool.server });
   let answer: ToolApprovalAnswer;
   try {
     answer = await host.requestApproval({ callId, name, arguments: requested, ...more });
@@ -303,8 +304,8 @@ async function execute(
 function readResult(result: unknown): ToolCallResult {
   const given: Partial<ToolCallResult> | null | undefined = typeof result === "object" ? result : undefined;
   if (typeof given?.text !== "string") return asToolResult(result);
-  const { text, output, isError } = given;
-  return { text, ...(output === undefined ? {} : { output }), ...(isError === true ? { isError } : {}) };
+  const { text, output, summary, isError } = given;
+  return { text, ...dropUndefined({ output, summary }), ...(isError === true ? { isError } : {}) };
 }
 
 /** Writes `tool_end`, and `error` if the tool failed. */
@@ -319,7 +320,9 @@ async function endCall(
   const { text, output, bytes } = truncateResult(ending, limits.maxResultCharacters);
   const result = note === undefined ? text : `${note}\n${text}`;
   const isError = ending.isError === true;
+  const code = ending.code ?? (isError ? "tool_failed" : undefined);
   const given = output === undefined ? {} : { output };
+  const summary = writeSummary(ending.summary, host.language);
   const end: ToolEndEvent = {
     type: "tool_end",
     call_id: callId,
@@ -327,7 +330,8 @@ async function endCall(
     result,
     is_error: isError,
     ...given,
-    ...(ending.code === undefined ? {} : { error_code: ending.code }),
+    ...(summary === undefined ? {} : { summary }),
+    ...(code === undefined ? {} : { error_code: code }),
     ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
   };
   await reserveBytes(host, bytes + (note?.length ?? 0) + 512);
@@ -335,7 +339,7 @@ async function endCall(
   const written = [write(end)];
   if (ending.thrown !== undefined) written.push(write(describeError(callId, ending, ending.thrown, host)));
   await untilAborted(Promise.all(written), host.signal);
-  return { callId, name, result, isError, ...given, ...(ending.code === undefined ? {} : { errorCode: ending.code }) };
+  return { callId, name, result, isError, ...given, ...(code === undefined ? {} : { errorCode: code }) };
 }
 
 function describeError(

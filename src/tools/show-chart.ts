@@ -4,6 +4,7 @@
  */
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
+import { nameSubject } from "./summarize-tool.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 
@@ -26,6 +27,7 @@ export function createChartTool(): Tool {
   return defineTool({
     name: "show_chart",
     title: { en: "Show a chart", zh: "展示图表" },
+    summarize: ({ title }) => nameSubject({ en: "Show a chart", zh: "展示图表" }, title),
     description:
       "Shows the user a chart. Use it to compare numbers or show how they change. " +
       "Each series has one value per label.",
@@ -68,7 +70,10 @@ export function createChartTool(): Tool {
         },
         ...(description === undefined ? {} : { metadata: { description } }),
       });
-      return `Shown to the user: ${kind} chart, ${series.length} series of ${labels.length} values.`;
+      return toolResult({
+        text: `Shown to the user: ${kind} chart, ${series.length} series of ${labels.length} values.`,
+        summary: nameSubject({ en: "Showed a chart", zh: "已展示图表" }, title),
+      });
     },
   });
 }

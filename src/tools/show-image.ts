@@ -10,6 +10,7 @@ import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { sniffImage } from "./fetch/sniff-image.ts";
 import { findSvgFault, MAX_SVG_CHARACTERS, addSvgNamespace } from "./find-svg-fault.ts";
+import { nameSubject } from "./summarize-tool.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 import { shorten } from "../protocol/cut-text.ts";
@@ -49,6 +50,7 @@ export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACT
   return defineTool({
     name: "show_image",
     title: { en: "Show an image", zh: "展示图片" },
+    summarize: ({ alt }) => nameSubject({ en: "Show an image", zh: "展示图片" }, alt),
     description:
       "Shows the user an image. Draw it as an SVG of plain shapes, paths and text, without scripts, styles or links; " +
       `or pass an image as a data: URL${addresses}.`,
@@ -71,7 +73,10 @@ export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACT
       // Too large for an event: saved as a blob and shown by its URL.
       else if (large !== undefined && saveBlob !== undefined)
         show({ type: "image", url: (await saveBlob(large.bytes, large)).url, media_type: large.mediaType, alt });
-      return `Shown to the user: ${shorten(alt.toWellFormed(), 200)}`;
+      return toolResult({
+        text: `Shown to the user: ${shorten(alt.toWellFormed(), 200)}`,
+        summary: nameSubject({ en: "Showed an image", zh: "已展示图片" }, alt),
+      });
     },
   });
 }

@@ -3,6 +3,7 @@ import { shorten } from "../protocol/cut-text.ts";
 import type { Json } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
+import { nameSubject } from "./summarize-tool.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 
@@ -22,6 +23,7 @@ export function createTableTool(): Tool {
   return defineTool({
     name: "show_table",
     title: { en: "Show a table", zh: "展示表格" },
+    summarize: ({ name }) => nameSubject({ en: "Show a table", zh: "展示表格" }, name),
     description: "Shows the user a table. Use it for data with several columns instead of writing it as text.",
     input: describeInput<TableInput>({
       type: "object",
@@ -53,7 +55,10 @@ export function createTableTool(): Tool {
         data: { name: name ?? shorten(columns.join(", "), MAX_NAME), columns, rows },
         ...(description === undefined ? {} : { metadata: { description } }),
       });
-      return `Shown to the user: table with ${rows.length} rows and ${columns.length} columns.`;
+      return toolResult({
+        text: `Shown to the user: table with ${rows.length} rows and ${columns.length} columns.`,
+        summary: nameSubject({ en: "Showed a table", zh: "已展示表格" }, name),
+      });
     },
   });
 }

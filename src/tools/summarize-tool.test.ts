@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_SUMMARY_CHARACTERS, summarizeTool } from "./summarize-tool.ts";
+import { z } from "zod";
+import { defineTool } from "./define-tool.ts";
+import { describeInput } from "./describe-input.ts";
+import { MAX_SUMMARY_CHARACTERS, nameSubject, summarizeCall, summarizeTool, writeSummary } from "./summarize-tool.ts";
 
 const graphemes = new Intl.Segmenter("en");
 const count = (text: string): number => [...graphemes.segment(text)].length;
@@ -57,5 +60,45 @@ describe("summarizeTool", () => {
       // Segmenting such texts is slow.
       { numRuns: 10 },
     );
+  });
+});
+
+describe("summarizeCall", () => {
+  const input = describeInput<{ readonly city: string }>({
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  });
+  const about = { name: "weather", title: { en: "Get the weather", zh: "查询天气" }, description: "Weather." };
+  const weather = defineTool({ ...about, input, summarize: ({ city }) => nameSubject(about.title, city) });
+
+  it("says what a call with these arguments will do, in the language of the user", () => {
+    expect(summarizeCall(weather, { city: "Oslo" })).toBe("Get the weather: Oslo");
+    expect(summarizeCall(weather, { city: "Oslo" }, "zh")).toBe("查询天气：Oslo");
+    expect(summarizeCall(weather, { city: " a\n\tb " })).toBe("Get the weather: a b");
+    expect(count(summarizeCall(weather, { city: "x".repeat(1000) }) ?? "")).toBeLessThanOrEqual(200);
+  });
+
+  it("is the title of the tool if the arguments are invalid or say nothing", () => {
+    for (const given of [{}, { city: 7 }, { city: " " }]) expect(summarizeCall(weather, given)).toBe("Get the weather");
+    const failing = defineTool({
+      ...about,
+      input,
+      summarize: () => {
+        throw new Error("a mistake");
+      },
+    });
+    expect(summarizeCall(failing, { city: "Oslo" }, "zh")).toBe("查询天气");
+    // A schema that answers later.
+    const late = z.object({ city: z.string().refine(async () => Promise.resolve(true)) });
+    expect(summarizeCall(defineTool({ ...about, input: late, summarize: () => "late" }), { city: "Oslo" })).toBe(
+      "Get the weather",
+    );
+  });
+
+  it("reads a summary without text as absent", () => {
+    for (const summary of [undefined, null, 7, {}, { en: 7 }, " \n"]) expect(writeSummary(summary)).toBeUndefined();
+    expect(writeSummary({ en: "Done", zh: "完成" }, "zh")).toBe("完成");
+    expect(writeSummary("Done", "zh")).toBe("Done");
   });
 });

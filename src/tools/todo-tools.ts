@@ -4,8 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import type { LocalizedText } from "../protocol/schema.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
+import { nameSubject } from "./summarize-tool.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
@@ -33,7 +35,8 @@ export function createTodoTools(): readonly Tool[] {
 
   const write = defineTool({
     name: "write_todo_list",
-    title: { en: "Show a to-do list", zh: "展示待办清单" },
+    title: { en: "Make a to-do list", zh: "列出待办清单" },
+    summarize: ({ title }) => nameSubject({ en: "Make a to-do list", zh: "列出待办清单" }, title),
     description:
       "Shows the user a to-do list. Use it to plan work in several steps, or when the user asks for a list of tasks. " +
       "Returns the ids of the list and its items, for update_todo_item. With list_id, it replaces that list.",
@@ -73,6 +76,13 @@ export function createTodoTools(): readonly Tool[] {
       return toolResult({
         text: `The list ${id} is shown:\n${lines.join("\n")}`,
         output: { list_id: id, items: shown },
+        summary: nameSubject(
+          {
+            en: `Made a to-do list (${shown.length === 1 ? "1 item" : `${shown.length} items`})`,
+            zh: `已列出待办清单（${shown.length} 项）`,
+          },
+          title,
+        ),
       });
     },
   });
@@ -105,10 +115,20 @@ export function createTodoTools(): readonly Tool[] {
         ...(completed === undefined ? {} : { completed }),
         ...(text === undefined ? {} : { text }),
       });
-      return `Item ${item_id} of list ${list_id} was updated.`;
+      return toolResult({
+        text: `Item ${item_id} of list ${list_id} was updated.`,
+        summary: nameSubject(describeUpdate(item_id, completed), text),
+      });
     },
   });
   return [write, update];
+}
+
+function describeUpdate(id: string, completed: boolean | undefined): LocalizedText {
+  if (completed === undefined) return { en: `Changed to-do item ${id}`, zh: `已修改待办事项 ${id}` };
+  return completed
+    ? { en: `Ticked off to-do item ${id}`, zh: `已勾选待办事项 ${id}` }
+    : { en: `Unticked to-do item ${id}`, zh: `已取消勾选待办事项 ${id}` };
 }
 
 /** Creates a list ID that is short enough for a model to repeat, and the same if the call is repeated after a crash. */

@@ -3,6 +3,7 @@
  * runs, the log or the engine.
  */
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
+import type { Language } from "../protocol/detect-language.ts";
 import type { JsonObject, LoomEvent } from "../protocol/index.ts";
 
 /**
@@ -39,6 +40,8 @@ export interface ToolHost {
   readonly exposeErrors?: boolean | undefined;
   /** Receives each error thrown by a tool, with the ID that users see. */
   onError?(error: unknown, errorId: string): void;
+  /** Language in which users see summaries of results. Default: `en`. */
+  readonly language?: Language | undefined;
   /** Saves data that is too large for an event. Absent if there is no blob store. */
   readonly saveBlob?: SaveBlob | undefined;
   /** Clock for durations, in milliseconds. Default: `Date.now`. */
@@ -70,6 +73,8 @@ export interface ToolApprovalRequest {
   readonly arguments: JsonObject;
   /** What the call would change, as a unified diff. */
   readonly preview?: string;
+  /** Name of the MCP server that has the tool. */
+  readonly server?: string;
   /** Milliseconds until the request expires. Default: decided by the host. */
   readonly expiresInMs?: number;
 }

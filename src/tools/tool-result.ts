@@ -3,6 +3,7 @@
  * only a text.
  */
 import { type Json, LoomError } from "../protocol/index.ts";
+import type { LocalizedText } from "../protocol/schema.ts";
 import { toJson } from "./to-json.ts";
 import type { ToolCallResult } from "./tool.ts";
 
@@ -18,6 +19,11 @@ export interface ToolResultParts {
   readonly text?: string;
   /** Data for programs. Any value that can be converted to JSON. */
   readonly output?: unknown;
+  /**
+   * What the call has done, in a few words for users, such as "Made a to-do list (5 items)". With `en` and `zh`, users
+   * see it in the language of their message. Default: users see what the call does.
+   */
+  readonly summary?: string | LocalizedText | undefined;
   /** Set if the tool worked but the outcome is an error, such as "not found". Default: false. */
   readonly isError?: boolean;
 }
@@ -27,13 +33,14 @@ export interface ToolResultParts {
  *
  * Throws `tool_failed` if `output` cannot be converted to JSON.
  */
-export function toolResult({ text, output, isError = false }: ToolResultParts): ToolCallResult {
+export function toolResult({ text, output, summary, isError = false }: ToolResultParts): ToolCallResult {
   const made = output === undefined ? undefined : toJson(output);
   if (made !== undefined) assertSerializable(output, made.value);
   const nothing = isError ? FAILED : NOTHING;
   const result: ToolCallResult = {
     text: text ?? (made === undefined ? nothing : writeJson(made.value, made.isCut)),
     ...(made === undefined || made.isCut ? {} : { output: made.value }),
+    ...(summary === undefined ? {} : { summary }),
     ...(isError ? { isError } : {}),
   };
   return Object.defineProperty(result, TOOL_RESULT, { value: true });

@@ -89,6 +89,13 @@ export interface Tool extends ToolOptions {
    * Default: the first sentence of `description`.
    */
   readonly title?: string | LocalizedText;
+  /**
+   * Says what a call with these arguments will do, such as "Make a to-do list: Trip". Shown in place of `title`.
+   * Undefined if the arguments say nothing.
+   */
+  summarize?(input: JsonObject): string | LocalizedText | undefined;
+  /** Name of the MCP server that has the tool. Users see that its title and description are words of that server. */
+  readonly server?: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** JSON Schema of the arguments, for the model. */
@@ -127,6 +134,8 @@ export interface ToolCallResult {
   readonly text: string;
   /** The same as data, for programs. */
   readonly output?: Json;
+  /** Says in a few words what the call has done, such as "Made a to-do list (5 items)". For users, not for the model. */
+  readonly summary?: string | LocalizedText;
   /** Set if the tool worked but the outcome is an error. */
   readonly isError?: boolean;
 }

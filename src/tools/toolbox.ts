@@ -3,7 +3,7 @@ import type { Language } from "../protocol/detect-language.ts";
 import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
 import { assertTool } from "./define-tool.ts";
 import { ConcurrencyLimit, type Release } from "./concurrency-limit.ts";
-import { summarizeTool } from "./summarize-tool.ts";
+import { summarizeCall, summarizeTool } from "./summarize-tool.ts";
 import type { Tool } from "./tool.ts";
 
 /** Describes a tool to a model. */
@@ -21,8 +21,11 @@ export interface Toolbox {
   ruleOf(name: string): ToolRule;
   /** Returns the descriptions to send to the model. */
   describe(): readonly ToolDescription[];
-  /** Returns a short description for users in their language, or undefined if there is no such tool. */
-  summarize(name: string, language?: Language): string | undefined;
+  /**
+   * Returns a short description of a tool, or of a call with these arguments, for users in their language. Undefined if
+   * there is no such tool.
+   */
+  summarize(name: string, language?: Language, input?: JsonObject): string | undefined;
   /** Returns false for an unknown tool. */
   isIdempotent(name: string): boolean;
   /** Waits until another call of the tool can run. Throws `queue_full` if too many calls wait. */
@@ -64,8 +67,9 @@ export function createToolbox(
   }));
   /** Computed on demand, because most tools of a large toolbox are never called. */
   const summaries = new Map<string, string | undefined>();
-  const summarize = (name: string, language: Language = "en"): string | undefined => {
+  const summarize: Toolbox["summarize"] = (name, language = "en", input) => {
     const tool = byName.get(name);
+    if (tool?.summarize !== undefined && input !== undefined) return summarizeCall(tool, input, language);
     const key = `${language} ${name}`;
     if (tool !== undefined && !summaries.has(key)) summaries.set(key, summarizeTool(tool, language));
     return summaries.get(key);

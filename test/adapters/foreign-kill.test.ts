@@ -200,16 +200,17 @@ describe("a server with agents of other frameworks", () => {
   async function approve(url: string, session: string) {
     const listed = await fetch(`${url}/v1/sessions/${session}/approvals`);
     const { approvals } = (await listed.json()) as { readonly approvals: readonly { readonly call_id: string }[] };
-    const command = { run_id: "run-1", call_id: approvals[0]?.call_id, decision: "approved" };
-    const answered = await fetch(`${url}/v1/sessions/${session}/approvals/${command.call_id}`, {
+    const callId = approvals[0]?.call_id;
+    const answer = { run_id: "run-1", decision: "approved" };
+    const answered = await fetch(`${url}/v1/sessions/${session}/approvals/${callId}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify(command),
+      body: JSON.stringify(answer),
     });
     await answered.body?.cancel();
     const socket = new WebSocket(`${url.replace("http", "ws")}/v1/ws`);
     await once(socket, "open");
-    socket.send(JSON.stringify({ type: "approve", id: "again", session, ...command }));
+    socket.send(JSON.stringify({ type: "approve", id: "again", session, call_id: callId, ...answer }));
     const refusal = await new Promise<unknown>((resolve) => {
       socket.addEventListener("message", ({ data }) => {
         const frame = JSON.parse(data as string) as { readonly id?: string };

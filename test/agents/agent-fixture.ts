@@ -8,6 +8,7 @@ import type { Log } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { AnyEvent, EventOf, EventType, StampedRecord } from "../../src/protocol/index.ts";
+import { isAnswerChannel } from "../../src/protocol/record.ts";
 import { createTools } from "./counted-tools.ts";
 import { isInterrupted } from "../../src/engine/interrupted-nodes.ts";
 
@@ -78,6 +79,7 @@ export function answerOf(records: readonly StampedRecord[]): string {
     ({ envelope }) => envelope.node_id === undefined || !interrupted.has(envelope.node_id),
   );
   return eventsOf(counted, "message_chunk")
+    .filter(({ channel }) => isAnswerChannel(channel))
     .map(({ content }) => content)
     .join("");
 }

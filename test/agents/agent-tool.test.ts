@@ -352,7 +352,7 @@ describe("agents of every kind as tools", () => {
     expect(answerOf(records)).toContain("Done.");
     expect(
       eventsOf(records, "message_chunk")
-        .filter(({ channel }) => channel !== "thought")
+        .filter(({ channel }) => channel === undefined || channel === "answer")
         .map(({ content }) => content)
         .join(""),
     ).toBe("Done.");

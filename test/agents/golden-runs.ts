@@ -83,7 +83,7 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
       prompt.some(({ role }) => role === "tool")
         ? { text: "The sum of 1 and 2 is 3." }
         : { text: "One moment. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "call_add" }] },
-    diesAfterChunks: 4,
+    diesAfterChunks: 5,
   },
   {
     name: "agent-client-tools",

@@ -47,6 +47,7 @@ describe("the path of a search", () => {
   it("is the one of the answer, and a dead search keeps no branch", async () => {
     const options = fc.record({
       strategy: fc.constantFrom("breadth" as const, "depth" as const),
+      generate: fc.constantFrom("propose" as const, "propose" as const, "sample" as const),
       evaluate: fc.constantFrom("value" as const, "value" as const, "vote" as const),
       beam: fc.integer({ min: 1, max: 3 }),
       maxDepth: fc.constantFrom(2, 3, 6, 6, 6),
@@ -57,7 +58,9 @@ describe("the path of a search", () => {
     await fc.assert(
       fc.asyncProperty(growTree(3), options, async (world, given) => {
         const { records, answered, reply, tree } = await search(world, given);
+        // Fails unless each evaluation has a score for each candidate of the expansion before it.
         const { thoughts, path } = rebuildTree(records);
+        for (const { id, score } of tree?.thoughts ?? []) expect([id, score]).toEqual([id, thoughts.get(id)?.score]);
         expect(tree?.path ?? []).toEqual(path);
         expect(path.map((id) => thoughts.get(id)?.text)).toEqual(answered.steps);
         for (const id of path) expect([id, thoughts.get(id)?.status]).toEqual([id, "kept"]);
@@ -81,14 +84,10 @@ describe("the path of a search", () => {
     };
     const { reply, records, tree } = await search(world, { strategy: "depth", maxDepth: 2 });
     expect(reply).toBe("unsolved: a > a1");
-    expect(eventsOf(records, "tot_backtrack").at(-1)).toMatchObject({ from: "2.1", to_depth: 0 });
-    expect(eventsOf(records, "tot_evaluate").at(-1)).toEqual({
-      type: "tot_evaluate",
-      chosen: 1,
-      scores: [0.9, 0.9],
-      ids: ["1", "1.1"],
-      kept: ["1", "1.1"],
-    });
+    expect(eventsOf(records, "tot_backtrack").slice(-2)).toMatchObject([
+      { from: "2.1", to_depth: 0 },
+      { from: "2.1", to: "1.1", to_depth: 2, kept: ["1", "1.1"], code: "best_so_far" },
+    ]);
     expect(tree?.thoughts.map(({ status }) => status)).toEqual(["kept", "abandoned", "kept", "abandoned"]);
   });
 

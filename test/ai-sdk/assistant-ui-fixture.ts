@@ -2,6 +2,11 @@
 import type { AssistantRuntime, ThreadMessage, ThreadRuntime } from "@assistant-ui/core";
 import { AssistantRuntimeProvider } from "@assistant-ui/core/react";
 import { AssistantChatTransport, useChatRuntime, type UseChatRuntimeOptions } from "@assistant-ui/react-ai-sdk";
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
+} from "ai";
 import { createElement, type ReactElement } from "react";
 import { createRoot } from "react-dom/client";
 import { expect, onTestFinished, vi } from "vitest";
@@ -57,6 +62,36 @@ export async function openPage(
     return current;
   }, WAIT);
   return { runtime, thread: runtime.thread, errors, close };
+}
+
+const sendAutomaticallyWhen: NonNullable<UseChatRuntimeOptions["sendAutomaticallyWhen"]> = (options) =>
+  lastAssistantMessageIsCompleteWithToolCalls(options) || lastAssistantMessageIsCompleteWithApprovalResponses(options);
+
+/** A page whose chat keeps its ID, as the guide shows it. */
+export function openChat(
+  api: string,
+  chat: string,
+  messages: UIMessage[],
+  options: Pick<UseChatRuntimeOptions, "onData"> = {},
+): Promise<AssistantPage> {
+  return openPage(
+    {
+      api,
+      prepareSendMessagesRequest: ({ body, messages: sent, trigger, messageId }) => ({
+        body: { ...body, id: chat, messages: sent, trigger, messageId },
+      }),
+      resumable: {
+        // A new chat has nothing to resume, and a message that is sent meanwhile would mix with it.
+        storage: {
+          getStreamId: () => (messages.length > 0 ? chat : null),
+          setStreamId: () => undefined,
+          clear: () => undefined,
+        },
+        resumeApi: `${api}/${chat}/stream`,
+      },
+    },
+    { ...options, messages, sendAutomaticallyWhen },
+  );
 }
 
 export function textOf(message: ThreadMessage | undefined): string {

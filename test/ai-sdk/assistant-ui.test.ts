@@ -1,13 +1,12 @@
 // assistant-ui over the endpoint of the AI SDK, unmodified: answers, tools, approvals, stop, resume, versions and errors.
 import { createResumableSessionStorage } from "@assistant-ui/react-ai-sdk";
-import {
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-  lastAssistantMessageIsCompleteWithToolCalls,
-  type UIMessage,
-} from "ai";
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { Log } from "../../src/log/index.ts";
-import { ask, openPage, settle, textOf, textsOf, WAIT } from "./assistant-ui-fixture.ts";
+import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Log, MemoryLog } from "../../src/log/index.ts";
+import { listCases } from "../clients/client-cases.ts";
+import { startScriptedServer } from "../clients/scripted-server.ts";
+import { ASSISTANT_UI } from "./assistant-ui-client.ts";
+import { ask, openChat, openPage, settle, textOf, textsOf, WAIT } from "./assistant-ui-fixture.ts";
 import { startChatServer, useDom } from "./chat-fixture.ts";
 
 const REMOVE = [
@@ -38,26 +37,16 @@ const createResume = (api: string) => ({
   resumeApi: (streamId: string) => `${api}/${streamId}/stream`,
 });
 
-/** A page whose chat keeps its ID, as the guide shows it. */
-async function openChat(api: string, chat: string, messages: UIMessage[]) {
-  return openPage(
-    {
-      api,
-      prepareSendMessagesRequest: ({ body, messages: sent, trigger, messageId }) => ({
-        body: { ...body, id: chat, messages: sent, trigger, messageId },
-      }),
-      resumable: {
-        storage: { getStreamId: () => chat, setStreamId: () => undefined, clear: () => undefined },
-        resumeApi: `${api}/${chat}/stream`,
-      },
-    },
-    { messages, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses },
-  );
-}
-
 beforeEach(useDom);
 
 describe("assistant-ui", () => {
+  it.each(listCases(ASSISTANT_UI))("has the case: %s", async (_name, run) => {
+    const log = new MemoryLog();
+    const server = await startScriptedServer(log);
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    await run(ASSISTANT_UI, { ...server, log });
+  });
+
   it("shows the answer with its tools, and the next turn", async () => {
     const script = [
       { reasoning: "They add.", text: "Adding. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "t1" }] },
@@ -76,22 +65,6 @@ describe("assistant-ui", () => {
     expect(second).toHaveLength(4);
     expect(textOf(second.at(-1))).toBe("You are welcome.");
     expect(await log.listRuns(await findOnlySession(log))).toHaveLength(2);
-  });
-
-  it.each([true, false])("passes on the answer to an approval: %s", async (approved) => {
-    const { api, log, ran } = await startChatServer(REMOVE);
-    const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
-    const { thread, errors } = await openPage({ api }, { sendAutomaticallyWhen });
-    await ask(thread, "Remove x", "requires-action");
-    expect(ran).toEqual([]);
-    const call = thread.getMessageByIndex(1).getMessagePartByToolCallId("t1");
-    expect(call.getState()).toMatchObject({ toolName: "remove", approval: { id: "t1" } });
-    await call.respondToToolApproval({ approved });
-    await vi.waitFor(() => expect(textOf(thread.getState().messages.at(-1))).toBe("Let me see. Done."), WAIT);
-    expect(await settle(thread)).toHaveLength(2);
-    expect(ran).toEqual(approved ? [["remove", { path: "x" }]] : []);
-    expect(errors).toEqual([]);
-    expect(await log.listRuns(await findOnlySession(log))).toHaveLength(1);
   });
 
   it("cancels a run that waits when the user writes a message instead", async () => {
@@ -197,21 +170,6 @@ describe("a page of assistant-ui that is reloaded", () => {
     expect(errors).toEqual([]);
     expect(await findOnlySession(log)).toBe("c");
   });
-
-  it("answers an approval that an earlier page received", async () => {
-    const { api, log, ran, loadMessages } = await startChatServer(REMOVE);
-    const before = await openChat(api, "c", []);
-    await ask(before.thread, "Remove x", "requires-action");
-    before.close();
-    const { thread, errors } = await openChat(api, "c", await loadMessages("c"));
-    await settle(thread, "requires-action");
-    await thread.getMessageByIndex(1).getMessagePartByToolCallId("t1").respondToToolApproval({ approved: true });
-    await vi.waitFor(() => expect(textsOf(thread)).toEqual(["Remove x", "Let me see. Done."]), WAIT);
-    await settle(thread);
-    expect(ran).toEqual([["remove", { path: "x" }]]);
-    expect(errors).toEqual([]);
-    expect(await log.listRuns("c")).toHaveLength(1);
-  });
 });
 
 describe("versions in assistant-ui", () => {
@@ -276,6 +234,24 @@ describe("versions in assistant-ui", () => {
     thread.getMessageByIndex(index + 1).reload();
     await vi.waitFor(() => expect(textsOf(thread).at(-1)).toBe(`4 after ${index + 1}`), WAIT);
     await settle(thread);
+  });
+});
+
+describe("a stale tab of assistant-ui", () => {
+  it("begins a new version with its message, and gets a notice", async () => {
+    const { api, log, loadMessages } = await startChatServer(countMessages);
+    const tab = await openChat(api, "c", []);
+    await ask(tab.thread, "1");
+    const onData = vi.fn<(part: { readonly type: string; readonly data: unknown }) => void>();
+    const stale = await openChat(api, "c", await loadMessages("c"), { onData });
+    await settle(stale.thread);
+    await ask(tab.thread, "2");
+    await ask(stale.thread, "3");
+    expect(textsOf(stale.thread)).toEqual(["1", "0 after 1", "3", "2 after 3"]);
+    const notices = onData.mock.calls.flat().filter(({ type }) => type === "data-loom-notice");
+    expect(notices.map(({ data }) => data)).toMatchObject([{ code: "new_version" }]);
+    expect([...tab.errors, ...stale.errors]).toEqual([]);
+    expect(await log.listBranches("c", { limit: 10 })).toHaveLength(2);
   });
 });
 

@@ -47,19 +47,25 @@ export async function startChatServer(
 }
 
 /**
- * Sets up a DOM and fails the test if a promise is rejected without a handler. The global variables stay, because React
- * may still use them after the test: vitest.config.ts runs these files in a thread alone.
+ * Sets up a DOM; `close` ends it. The global variables stay, because React may still use them after the test:
+ * vitest.config.ts runs these files in a thread alone.
  */
-export function useDom(): void {
+export function openDom(): { readonly close: () => Promise<void> } {
   const window = new GlobalWindow({ url: "http://127.0.0.1/" });
   Object.assign(globalThis, { window, document: window.document });
+  return { close: () => window.happyDOM.close() };
+}
+
+/** Sets up a DOM and fails the test if a promise is rejected without a handler. */
+export function useDom(): void {
+  const dom = openDom();
   const rejected: unknown[] = [];
   const note = (error: unknown): void => void rejected.push(error);
   process.on("unhandledRejection", note);
   onTestFinished(async () => {
     await new Promise((resolve) => setTimeout(resolve, 0));
     process.off("unhandledRejection", note);
-    await window.happyDOM.close();
+    await dom.close();
     if (rejected.length > 0) throw new Error("A promise was rejected without a handler", { cause: rejected[0] });
   });
 }

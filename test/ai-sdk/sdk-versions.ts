@@ -73,14 +73,21 @@ function withWorkflow(query = ""): Omit<SdkClient, "openPage"> {
   };
 }
 
-export const SDK_CLIENTS: readonly SdkClient[] = [
+/** Each release as the guide configures it. */
+export const SDK_RELEASES: readonly SdkClient[] = [
   { ...withDefault(five, "?version=5"), hasApprovals: false, openPage: "fails" },
   withDefault(six),
   withDefault(old),
-  withDefault(old, "?version=7"),
   withDefault(newest),
+];
+
+export const WORKFLOW_CLIENT: SdkClient = { ...withWorkflow(), openPage: "appends" };
+
+export const SDK_CLIENTS: readonly SdkClient[] = [
+  ...SDK_RELEASES,
+  withDefault(old, "?version=7"),
   withDefault(newest, "?version=7"),
-  { ...withWorkflow(), openPage: "appends" },
+  WORKFLOW_CLIENT,
   { ...withWorkflow("?version=7"), openPage: "replays" },
   ...[old, newest].map(({ version, sdk }) => ({
     ...USUAL,

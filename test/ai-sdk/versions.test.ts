@@ -8,74 +8,28 @@ import {
 } from "ai";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
-import type { ScriptedRequest, ScriptedTurn } from "../../src/models/scripted-model.ts";
-import { ScriptedModel } from "../../src/models/testing.ts";
-import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
-import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
-import { startLoomServer } from "../../src/server/loom-server.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
-import { createTools } from "../agents/counted-tools.ts";
+import type { CaseName } from "../clients/client-cases.ts";
+import { gateOf, PIXEL, startScriptedServer } from "../clients/scripted-server.ts";
 import { sampleCases } from "../sampling.ts";
 import { startFaultProxy } from "../server/fault-proxy.ts";
-import { openSdkChat, SDK_CLIENTS, type SdkChat, type SdkClient } from "./sdk-versions.ts";
+import {
+  openSdkChat,
+  SDK_CLIENTS,
+  SDK_RELEASES,
+  type SdkChat,
+  type SdkClient,
+  WORKFLOW_CLIENT,
+} from "./sdk-versions.ts";
 
 const WAIT = { timeout: 25_000, interval: 5 };
-const PIXEL =
-  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
-
-/** What the model does first, by the first word of the message. Then it says "Done.". */
-const FIRST: { readonly [word: string]: ScriptedTurn } = {
-  text: { text: "Hello there." },
-  think: { reasoning: "They greet me.", text: "Hello." },
-  add: { text: "Adding. ", calls: [{ name: "add", input: { a: 1, b: 2 } }] },
-  remove: { text: "Let me see. ", calls: [{ name: "remove", input: { path: "x" } }] },
-  deploy: { text: "Let me see. ", calls: [{ name: "deploy", input: {} }] },
-  locate: { calls: [{ name: "locate", input: {} }] },
-  stall: { text: "Never ends", fault: { kind: "stall", after: 1 } },
-  wait: { text: "Waiting. ", calls: [{ name: "wait", input: {} }] },
-};
-
-/** Messages whose answer the model has begun, and promises that let it go on. */
-const begun = new Set<string>();
-const gates = new Map<string, PromiseWithResolvers<void>>();
-
-function gateOf(text: string): PromiseWithResolvers<void> {
-  const gate = gates.get(text) ?? Promise.withResolvers<void>();
-  gates.set(text, gate);
-  return gate;
-}
-
-function answer({ prompt }: ScriptedRequest): ScriptedTurn {
-  if (prompt.at(-1)?.role === "tool") return { text: "Done." };
-  const content = JSON.stringify(prompt.findLast(({ role }) => role === "user")?.content);
-  const text = /"text":"([^"]*)"/.exec(content)?.[1] ?? "";
-  const [word = ""] = text.split(" ");
-  if (word === "gate") return { text: "The rest of it.", until: gateOf(text).promise };
-  if (word === "kill" && begun.has(text)) return { text: "A whole answer." };
-  begun.add(text);
-  return word === "kill" ? { text: "Half an answer", fault: { kind: "stall", after: 2 } } : (FIRST[word] ?? {});
-}
-
-const { tools } = createTools();
+/** Has no `execute`, so a client carries out its calls. */
 const locate = defineTool({ name: "locate", description: "Returns the position.", input: z.object({}) });
-const deploy = defineTool({
-  name: "deploy",
-  description: "Deploys.",
-  input: z.object({}),
-  approval: "always",
-  execute: async (_input, { sessionId }) => gateOf(sessionId).promise.then(() => "deployed"),
-});
 const log = new MemoryLog();
 let api = "";
 
-/** Starts a server on the log: another process, as far as runs are concerned. */
-async function startServer(hosts: readonly string[] = []) {
-  const agents = { main: agent({ model: new ScriptedModel(answer, { chunk: 4 }), tools: [...tools, locate, deploy] }) };
-  const blobs = createMemoryBlobStore(SERVER_LIMITS);
-  return startLoomServer({ log, agents, blobs, port: 0, hosts });
-}
+const startServer = (hosts: readonly string[] = []) => startScriptedServer(log, { hosts, moreTools: [locate] });
 
 beforeAll(async () => {
   const server = await startServer();
@@ -90,13 +44,18 @@ afterEach(() => void vi.restoreAllMocks());
 class Page {
   readonly chat: SdkChat;
   readonly errors: readonly Error[];
+  /** Codes of the notices that it received. */
+  readonly notices: string[] = [];
 
   constructor(client: SdkClient, id: string, messages: UIMessage[] = [], url = api) {
     const transport = client.createTransport(url);
     const sendAutomaticallyWhen: typeof lastAssistantMessageIsCompleteWithToolCalls = (options) =>
       lastAssistantMessageIsCompleteWithToolCalls(options) ||
       lastAssistantMessageIsCompleteWithApprovalResponses(options);
-    const { chat, errors } = openSdkChat(client, { id, messages, transport, sendAutomaticallyWhen });
+    const onData = ({ type, data }: { readonly type: string; readonly data: unknown }): void => {
+      if (type === "data-loom-notice") this.notices.push((data as { readonly code: string }).code);
+    };
+    const { chat, errors } = openSdkChat(client, { id, messages, transport, sendAutomaticallyWhen, onData });
     this.chat = chat;
     this.errors = errors;
   }
@@ -147,7 +106,7 @@ async function cancel(page: Page): Promise<void> {
 
 type Case = (client: SdkClient, id: string) => Promise<void>;
 
-const CASES: { readonly [name: string]: Case } = {
+const CASES: { readonly [name in CaseName | "a run that is cancelled"]: Case } = {
   async text(client, id) {
     const page = new Page(client, id);
     await page.send("text");
@@ -192,7 +151,7 @@ const CASES: { readonly [name: string]: Case } = {
     expect(page.call?.state).toBe("input-available");
     const { toolCallId = "" } = page.call ?? {};
     await page.chat.addToolOutput({ tool: "locate", toolCallId, output: "Oslo" });
-    await page.settle("Done.");
+    await page.settle("You are in Oslo.");
     expect(page.call).toMatchObject({ state: "output-available", output: "Oslo" });
     expect(page.chat.messages).toHaveLength(2);
   },
@@ -200,8 +159,8 @@ const CASES: { readonly [name: string]: Case } = {
   async "an image"(client, id) {
     const page = new Page(client, id);
     const files = [{ type: "file", mediaType: "image/png", url: PIXEL, filename: "dot.png" } as const];
-    await page.chat.sendMessage({ text: "text", files });
-    await page.settle("Hello there.");
+    await page.chat.sendMessage({ text: "see", files });
+    await page.settle("I see image/png.");
     expect((await load(await findSession(page)))[0]?.parts).toMatchObject([
       { type: "file", mediaType: "image/png" },
       {},
@@ -212,11 +171,12 @@ const CASES: { readonly [name: string]: Case } = {
     const page = new Page(client, id);
     const sent = page.send("stall");
     await vi.waitFor(() => expect(page.text).toBe("Neve"), WAIT);
+    // This only closes the connection: the next message cancels the run.
     await page.chat.stop();
     await sent;
-    await cancel(page);
     await page.send("text");
     await page.settle("Hello there.");
+    expect(page.notices).toEqual([]);
     expect(await statesOf(await findSession(page))).toEqual(["completed", "cancelled"]);
   },
 
@@ -308,14 +268,25 @@ const CASES: { readonly [name: string]: Case } = {
     await last.settle("Let me see. Done.");
     expect(last.call?.state).toBe(client.hasApprovals ? "output-available" : "output-error");
     expect(await statesOf(session)).toEqual(["completed"]);
+    // The first tab does not show what the last one adds, and its message follows that.
+    await last.send("text");
+    await last.settle("Hello there.");
+    await first.send("think");
+    await first.settle("Hello.");
+    expect([last.notices, first.notices]).toEqual([[], ["missed_messages"]]);
+    expect(await statesOf(session)).toEqual(["completed", "completed", "completed"]);
   },
 };
 
+/** Each client with all cases, as the guide configures it; a few cases of `LoomChatTransport` and of other forms. */
+const CONFIGURED: ReadonlySet<SdkClient> = new Set([...SDK_RELEASES, WORKFLOW_CLIENT]);
 const SAMPLED = sampleCases(
-  SDK_CLIENTS.flatMap((client) => Object.keys(CASES).map((name) => ({ client, name }))),
-  { perKind: 2, kindOf: ({ client }) => client.name },
+  SDK_CLIENTS.flatMap((client) => Object.entries(CASES).map(([name, run]) => ({ client, name, run }))),
+  {
+    kindOf: ({ client, name }) => (CONFIGURED.has(client) ? `${client.name} ${name}` : client.name),
+  },
 );
 
-it.each(SAMPLED)("$client.name: $name", async ({ client, name }) =>
-  CASES[name]?.(client, `${name} ${client.name}`.replaceAll(/\W+/g, "-")),
+it.each(SAMPLED)("$client.name: $name", async ({ client, name, run }) =>
+  run(client, `${name} ${client.name}`.replaceAll(/\W+/g, "-")),
 );

@@ -9,7 +9,7 @@ import { bundleForBrowser } from "./bundle.ts";
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; require-trusted-types-for 'script'; trusted-types loom loom-chart";
-const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Loom</title><link rel="stylesheet" href="/page.css">
+const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Loom</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/page.css">
 <div id="root"></div><script type="module" src="/page.js"></script></html>`;
 
 export interface PageOutcome<T> {

@@ -16,11 +16,11 @@ import { closeContexts, hasChromium, shareChromium } from "./launch.ts";
 const LANGUAGES = [
   [
     "README.md",
-    "Ask",
+    "en-US",
     /does not allow pages of http:\/\/localhost:\d+\..*--dev-origins/s,
     /credentials.*loom token create/s,
   ],
-  ["README.zh-CN.md", "提问", /不允许来自 http:\/\/localhost:\d+ 的页面.*--dev-origins/s, /凭证.*loom token create/s],
+  ["README.zh-CN.md", "zh-CN", /不允许来自 http:\/\/localhost:\d+ 的页面.*--dev-origins/s, /凭证.*loom token create/s],
 ] as const;
 
 const HTML = `<!doctype html><html lang="en"><head><meta charset="UTF-8" /></head>
@@ -43,7 +43,7 @@ async function servePage(folder: string): Promise<{ readonly url: string; server
     const text = readFileSync(join(folder, path), "utf8");
     return response
       .writeHead(200, { "content-type": type })
-      .end(text.replaceAll("ws://127.0.0.1:10338", site.server.replace("http", "ws")));
+      .end(text.replaceAll("http://127.0.0.1:10338", site.server));
   });
   await new Promise<void>((resolve) => http.listen(0, "localhost", resolve));
   const url = `http://localhost:${(http.address() as AddressInfo).port}/`;
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the page of the README (skipped without Chromium)
   }
 
   it.each(sampleCases(LANGUAGES))("of %s answers, and says what to change if it is refused", async (...language) => {
-    const [file, ask, origin, token] = language;
+    const [file, locale, origin, token] = language;
     const { args, program } = readSection(file);
     const [server, refusing, secured, built] = await Promise.all([
       startServe(join(folder, `${file}.db`), args),
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("the page of the README (skipped without Chromium)
     ]);
     const site = await servePage(built);
     onTestFinished(() => site.close());
-    const page = await (await browser.newContext({ viewport: { width: 900, height: 700 } })).newPage();
+    const page = await (await browser.newContext({ viewport: { width: 900, height: 700 }, locale })).newPage();
     page.setDefaultTimeout(30_000);
     const open = (url: string): Promise<unknown> => {
       site.server = url;
@@ -102,13 +102,14 @@ describe.skipIf(!hasChromium)("the page of the README (skipped without Chromium)
     expect(await notice.innerText()).toMatch(token);
 
     await open(server.url);
-    const height = async (): Promise<number> => (await page.locator(".loom-conversation").boundingBox())?.height ?? 0;
+    const height = async (): Promise<number> => (await page.locator(".loom-chat").boundingBox())?.height ?? 0;
     const empty = await height();
     expect(empty).toBeGreaterThan(300);
-    await page.getByRole("button", { name: ask }).click();
+    await page.getByRole("textbox").fill("What is 6*7?");
+    await page.keyboard.press("Enter");
     await page.getByText("6*7 = 42").first().waitFor();
     expect([await height(), await notice.count()]).toEqual([empty, 0]);
-    // In a container that has a height, the conversation has the same.
+    // In a container that has a height, the chat has the same.
     await page.addStyleTag({ content: "#root { height: 250px }" });
     expect(await height()).toBe(250);
   });

@@ -41,6 +41,46 @@ function pushAll(source: { push(text: string): void }, texts: readonly string[])
 
 const PROVED = { status: "complete", verified: true };
 
+describe("a stream that opens with the past", () => {
+  const open = () => {
+    const receiver = createLoomReceiver({ notify: "sync" });
+    const feed = receiver.openFeed({ session: "s", dialect: "loom" })!;
+    const isCatchingUp = (): boolean => receiver.peek("s")?.state.isCatchingUp === true;
+    return { feed, isCatchingUp };
+  };
+  const past = [...makeRun("s", "r1", 1, ["one"]), ...makeRun("s", "r2", 5, ["two"])];
+
+  it("is catching up until its last stored record, or until the server says so", () => {
+    const { feed, isCatchingUp } = open();
+    feed.expectHistory(past.length);
+    const seen = past.map((text) => {
+      feed.take(text);
+      return isCatchingUp();
+    });
+    expect(seen).toEqual([...past.slice(1).map(() => true), false]);
+    const other = open();
+    // The last record may be one that is not sent.
+    other.feed.expectHistory(past.length + 1);
+    pushAll({ push: (text) => other.feed.take(text) }, past);
+    expect(other.isCatchingUp()).toBe(true);
+    other.feed.expectHistory(undefined);
+    expect(other.isCatchingUp()).toBe(false);
+  });
+
+  it("continues a live run after an interruption, but not runs that were missed", () => {
+    const { feed, isCatchingUp } = open();
+    feed.expectHistory(undefined);
+    pushAll({ push: (text) => feed.take(text) }, past.slice(0, 2));
+    feed.expectHistory(past.length);
+    feed.take(past[2]!);
+    expect(isCatchingUp()).toBe(false);
+    pushAll({ push: (text) => feed.take(text) }, past.slice(3, 6));
+    expect(isCatchingUp()).toBe(true);
+    feed.finish();
+    expect(isCatchingUp()).toBe(false);
+  });
+});
+
 describe("reused names", () => {
   it("a recreated session is detected, also after a long one", () => {
     for (const length of [2, 1500]) {
@@ -74,7 +114,7 @@ describe("reused names", () => {
   });
 
   // 001 has no times, so only the content tells two frames with one number apart.
-  it("two runs with the same numbers are a conflict, even if they look alike and have no times", () => {
+  it("frames with the same numbers are a conflict, even if they look alike and have no times", () => {
     const makeTimeless = (run: string, answer: string): string[] =>
       [
         { event_id: 1, type: "run_start", run_id: run, message: "Hi" },
@@ -84,7 +124,9 @@ describe("reused names", () => {
         { node_id: "run-think-1", event_id: 5, reply: answer },
       ].map((frame) => JSON.stringify({ session_id: "s", ...frame }));
     const first = makeTimeless("run-1", "Yes");
-    for (const [index, text] of [...makeTimeless("run-2", "Yes"), ...makeTimeless("run-1", "Yet")].entries()) {
+    // The `run_start` of a new run starts another numbering.
+    const [, ...others] = makeTimeless("run-2", "Yes");
+    for (const [index, text] of [...others, ...makeTimeless("run-1", "Yet")].entries()) {
       const isSame = first.includes(text);
       expect(receive([...first, text])[0]?.state, String(index)).toMatchObject(
         isSame ? { status: "complete" } : { status: "gap", reason: { code: "id_conflict" } },

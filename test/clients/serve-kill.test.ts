@@ -1,16 +1,22 @@
-// Real clients of AG-UI and TanStack AI on a real `loom serve` that is killed in the middle of an answer, or while the run
-// waits for the user, and started again.
+// Real clients of all protocols on a real `loom serve` that is killed in the middle of an answer, or while the run waits
+// for the user, and started again.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toolDefinition } from "@tanstack/ai";
 import { ChatClient, fetchServerSentEvents } from "@tanstack/ai-client";
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { UIMessage } from "ai";
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openSqliteLog } from "../../src/log/index.ts";
 import { ServeProcess } from "../page/serve-process.ts";
 import { KILL_SAMPLES } from "../sampling.ts";
 import { findPort } from "../server/kill-fixture.ts";
+import { ASSISTANT_UI } from "../ai-sdk/assistant-ui-client.ts";
+import { openDom } from "../ai-sdk/chat-fixture.ts";
+import { openSdkChat, SDK_RELEASES, type SdkChat, type SdkClient } from "../ai-sdk/sdk-versions.ts";
 import { VERSIONS } from "./ag-ui-fixture.ts";
+import type { Client } from "./client-cases.ts";
+import { OPENAI_CLIENTS } from "./openai-clients.ts";
 import { ANSWER } from "./serve-agents.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-serve-kill-"));
@@ -25,6 +31,8 @@ let listeners: ReturnType<typeof process.listeners<"unhandledRejection">> = [];
 let count = 0;
 
 beforeEach(() => {
+  const dom = openDom();
+  onTestFinished(dom.close);
   vi.spyOn(console, "error").mockReturnValue();
   // HttpAgent leaves a promise unhandled when its connection is cut.
   unhandled.length = 0;
@@ -51,6 +59,7 @@ async function serve() {
   servers.push(server);
   await server.start();
   return {
+    origin: server.url,
     url: `${server.url}/ag-ui`,
     open: () => writeFileSync(`${store}.gate`, ""),
     stop: () => server.kill(),
@@ -58,10 +67,11 @@ async function serve() {
       await server.kill();
       await server.start();
     },
-    /** The states of the runs of each thread. */
-    listRuns: async (threads: readonly string[]) => {
+    /** The states of the runs of each session. */
+    listRuns: async () => {
       const log = await openSqliteLog(store);
-      const runs = await Promise.all(threads.map((thread) => log.listRuns(thread)));
+      const sessions = await log.listSessions({ limit: 100 });
+      const runs = await Promise.all(sessions.map(({ sessionId }) => log.listRuns(sessionId)));
       await log.close();
       return runs.map((list) => list.map(({ status }) => status));
     },
@@ -87,7 +97,8 @@ const ASK_SCHEMA = { type: "object", properties: { question: { type: "string" } 
 const TOOLS = [{ name: "ask", description: "Asks the user", parameters: ASK_SCHEMA }];
 const THOUGHT = "I think of an answer.";
 /** What a client has of an answer that stops in the middle. */
-const CUT_TEXTS: { readonly [word: string]: string } = { add: "This is a", think: "I think" };
+const CUT = "This is a long answer, of whic";
+const CUT_TEXTS: { readonly [word: string]: string } = { add: CUT, think: "I think" };
 const RESUME = [{ interruptId: "c1", status: "resolved" as const, payload: true }];
 
 /** What a client of AG-UI does before the kill and after it, with the threads that it uses. */
@@ -124,6 +135,47 @@ async function prepareAgent({ url }: KilledServer, version: string, Agent: (type
         const said = cut.messages.flatMap(({ role, content }) => (role === "user" || role === "tool" ? [] : [content]));
         expect(said).toEqual([...(started === add ? ["I use a tool.", "Let me see."] : [THOUGHT]), ANSWER]);
       }
+    },
+  };
+}
+
+/** A page in the middle of an answer after a tool. When it is reloaded, it shows the whole answer. */
+async function preparePage({ origin }: KilledServer, client: Client) {
+  const page = await client.open(origin);
+  page.send("add").catch(() => undefined);
+  await vi.waitFor(() => expect([client.name, page.text()]).toEqual([client.name, expect.stringContaining(CUT)]), WAIT);
+  return {
+    async finish() {
+      const reloaded = await page.reload();
+      // Some show a blank line between two texts.
+      const show = () => [client.name, reloaded.text().replaceAll(/\s+/g, "")];
+      const whole = `Let me see.${client.keepsCutText === true ? CUT : ""}${ANSWER}`.replaceAll(" ", "");
+      await vi.waitFor(() => expect(show()).toEqual([client.name, whole]), WAIT);
+      page.close();
+      reloaded.close();
+    },
+  };
+}
+
+/** The same with a release of the AI SDK. */
+async function prepareSdkPage({ origin }: KilledServer, client: SdkClient) {
+  const id = crypto.randomUUID();
+  const api = `${origin}/api/chat`;
+  const open = (messages: UIMessage[]) =>
+    openSdkChat(client, { id, messages, transport: client.createTransport(api) }).chat;
+  const show = ({ messages }: SdkChat) => {
+    const parts = messages.findLast(({ role }) => role === "assistant")?.parts ?? [];
+    return [client.name, parts.map((part) => (part.type === "text" ? part.text : "")).join("")];
+  };
+  const chat = open([]);
+  void chat.sendMessage({ text: "add" });
+  await vi.waitFor(() => expect(show(chat)).toEqual([client.name, `Let me see.${CUT}`]), WAIT);
+  return {
+    async finish() {
+      const reloaded = open((await (await fetch(`${api}/${id}/messages`)).json()) as UIMessage[]);
+      await reloaded.resumeStream();
+      expect(show(reloaded)).toEqual([client.name, `Let me see.${ANSWER}`]);
+      expect(reloaded.status).toBe("ready");
     },
   };
 }
@@ -179,14 +231,23 @@ test("clients continue an answer, approve calls and send results after a kill, i
       ...VERSIONS.map(([version, Agent]) => prepareAgent(server, version, Agent)),
       prepareTanStack(server),
     ]);
+    const pages = await Promise.all([
+      ...[ASSISTANT_UI, ...OPENAI_CLIENTS].map((client) => preparePage(server, client)),
+      ...SDK_RELEASES.map((client) => prepareSdkPage(server, client)),
+    ]);
+    const count = clients.flatMap(({ threads }) => threads).length + pages.length;
+    const expectRuns = () =>
+      vi.waitFor(
+        async () => expect(await server.listRuns()).toEqual(Array.from({ length: count }, () => ["completed"])),
+        WAIT,
+      );
     server.open();
     await server.restart();
     await Promise.all(clients.map((client) => client.finish()));
-    const threads = clients.flatMap((client) => client.threads);
-    await vi.waitFor(
-      async () => expect(await server.listRuns(threads)).toEqual(threads.map(() => ["completed"])),
-      WAIT,
-    );
+    await expectRuns();
+    await Promise.all(pages.map((page) => page.finish()));
+    // A reload starts no other run.
+    await expectRuns();
     await server.stop();
   }
 }, 900_000);

@@ -147,7 +147,7 @@ describe.skipIf(!canMount)("a full disk (skipped if no disk can be mounted)", ()
     await waitUntil(log, async () => (await log.getRun("s", "cut"))?.status !== "live", "s");
     expect(await log.getRun("s", "cut")).toMatchObject({ status: "error", code: "store_failed" });
     const records = await expectValid(log, "s");
-    expect(records.at(-1)?.event).toMatchObject({ type: "run_end", status: "error", code: "store_failed" });
+    expect(records.at(-2)?.event).toMatchObject({ type: "run_end", status: "error", code: "store_failed" });
     await (await session.startRun({ runId: "next" })).finish({ reply: "ok" });
     await session.close();
     await log.close();

@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("page-token");
     expect(await field.getAttribute("type")).toBe("password");
     await page.getByText("loom token create NAME").waitFor();
-    expect(await page.locator(".page-shell, .page-prompt, .page-composer").count()).toBe(0);
+    expect(await page.locator(".page-shell, .page-prompt, .loom-composer").count()).toBe(0);
     expect(await findFaults("sign-in", page)).toEqual([]);
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("Enter a token.").waitFor();
@@ -172,7 +172,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await sendMessage(owner.page, "Ask me for approval, then calculate 1234 * 5678");
     await owner.page.getByRole("button", { name: "Allow", exact: true }).waitFor();
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();
-    await owner.page.getByRole("menuitem", { name: "Share…" }).click();
+    await owner.page.getByRole("menuitem", { name: "Share session…" }).click();
     const dialog = owner.page.getByRole("dialog", { name: "Share session" });
     await dialog.getByText("No active links").waitFor();
     await dialog.getByLabel("Expires after").selectOption("1 day");
@@ -201,7 +201,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await page.reload();
     await page.getByText("Shared with you (read-only)").waitFor();
     await findRun(page).waitFor();
-    expect(await page.locator(".page-composer, .page-sidebar, .loom-approval button").count()).toBe(0);
+    expect(await page.locator(".loom-composer, .page-sidebar, .loom-approval button").count()).toBe(0);
     for (const name of ["Show sessions", "Edit message", "Attach files", "Stop", "Allow", "Sign out"])
       expect(await page.getByRole("button", { name }).count(), name).toBe(0);
     // Shortcuts without a button do nothing, and Escape does not stop the run.
@@ -223,7 +223,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await waitForEnd(owner.page, "en", 2);
     await fixture.knowledge.remove("tides.md");
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();
-    await owner.page.getByRole("menuitem", { name: "Share…" }).click();
+    await owner.page.getByRole("menuitem", { name: "Share session…" }).click();
     expect(await dialog.getByLabel("New link").count()).toBe(0);
     expect([...owner.complaints, ...guest.complaints]).toEqual([]);
     await dialog.getByRole("button", { name: /^Revoke link created/ }).click();
@@ -250,7 +250,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await list.getByRole("link", { name: "What is 2+3?" }).click();
     await waitForEnd(page);
     await page.getByText("Read-only access").waitFor();
-    for (const name of [/^Actions for/, "New session", "Edit message", "Retry", "Send"])
+    for (const name of [/^Actions for What/, "New session", "Edit message", "Retry", "Send"])
       expect(await page.getByRole("button", { name, exact: true }).count(), String(name)).toBe(0);
     await page.getByRole("button", { name: "Knowledge base" }).click();
     const dialog = page.getByRole("dialog", { name: "Knowledge base" });
@@ -265,7 +265,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await page.getByRole("button", { name: "Stop" }).click();
     await findRun(page).getByText("Cancelled", { exact: true }).first().waitFor();
     await page.getByRole("button", { name: "Retry" }).waitFor();
-    for (const name of [/^Actions for/, "Attach files", "Edit message"])
+    for (const name of [/^Actions for What/, "Attach files", "Edit message"])
       expect(await page.getByRole("button", { name }).count(), String(name)).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();

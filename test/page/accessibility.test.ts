@@ -321,16 +321,23 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
   });
 
   it("shows no animation if reduced motion is set", async () => {
-    const { page, context, complaints } = await open({ path: "#/s/asking", reducedMotion: false });
-    await page.locator(".loom-approval").waitFor();
+    const previous = model;
+    model = new OfflineModel({ delayMs: 1000 });
+    await fetch(`${fixture.url}/v1/sessions/moving/runs`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ message: "What pulls the sea?", agent: "react" }),
+    });
     // The list shows the progress of other sessions.
-    await page.getByRole("button", { name: "New session" }).click();
-    await page.locator(".page-session-live").waitFor();
+    const { page, context, complaints } = await open({ reducedMotion: false });
+    await page.locator('.page-session-mark[data-mark="live"]').waitFor();
     const countMoving = (): Promise<number> =>
       page.evaluate(() => document.getAnimations().filter(({ playState }) => playState === "running").length);
     expect(await countMoving()).toBeGreaterThan(0);
     await page.emulateMedia({ reducedMotion: "reduce" });
     await expect.poll(countMoving).toBe(0);
+    model = previous;
+    await fetch(`${fixture.url}/v1/sessions/moving`, { method: "DELETE" });
     expect(complaints).toEqual([]);
     await context.close();
   });

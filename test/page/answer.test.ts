@@ -92,6 +92,37 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await context.close();
   });
 
+  it.each(
+    sampleCases([
+      ["en", "Agent: ReAct", "Tree of thoughts", "Search settings", "Search", "Beam", "Close"],
+      ["zh", "智能体：ReAct", "思维树", "搜索设置", "搜索方式", "束宽", "关闭"],
+    ] as const),
+  )(
+    "searches with the chosen settings, within their caps: %s",
+    async (...[language, agent, tot, button, search, beam, close]) => {
+      const { page, context, complaints } = await openPage(fixture, { language });
+      await page.getByRole("button", { name: agent }).waitFor();
+      expect(await page.getByRole("button", { name: button }).count()).toBe(0);
+      await page.getByRole("button", { name: agent }).click();
+      await page.getByRole("menuitemradio", { name: tot }).click();
+      await page.getByRole("button", { name: button }).click();
+      await page.getByLabel(search, { exact: true }).selectOption("breadth");
+      const field = page.getByLabel(beam, { exact: true });
+      await field.fill("2");
+      // Not applied: it is above the cap.
+      await field.fill("99");
+      expect(await field.getAttribute("aria-invalid")).toBe("true");
+      await page.getByRole("button", { name: close }).click();
+      await page.getByRole("button", { name: button }).getByText("2", { exact: true }).waitFor();
+      await sendMessage(page, "Game of 24: 1 5 5 5", language);
+      await waitForEnd(page, language);
+      const [start] = await readEvents(fixture, readSessionId(page));
+      expect(start).toMatchObject({ type: "run_start", strategy: { search: "breadth", beam: 2 } });
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
+
   it("shows thinking, tools and a to-do list while they stream, and draws a chart with its data", async () => {
     const { page, context, complaints } = await openPage(fixture, {
       theme: "dark",
@@ -123,19 +154,20 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     expect(await page.locator(".loom-spinner").count()).toBe(1);
 
     model.pauseAt("tool-input-delta", 6);
-    const todoTool = answer.getByRole("group", { name: "write_todo_list" });
+    const todoTool = answer.getByRole("group", { name: "Write todo list" });
     await todoTool.getByText("Writing arguments").waitFor();
     await todoTool.getByText("Product launch").waitFor();
-    await stageLine.getByText("Preparing write_todo_list").waitFor();
+    await stageLine.getByText("Preparing: Write todo list").waitFor();
 
     model.pauseAt("text-delta", 10);
     await answer.getByText("Offline model: Here is the list “Product launch”").waitFor();
     await stageLine.getByText("Answering").waitFor();
-    expect(await answer.getByText("8+20+12 = 40").count()).toBe(0);
+    const text = answer.locator(".loom-part-text");
+    expect(await text.getByText("8+20+12 = 40").count()).toBe(0);
 
     model.resume();
     await waitForEnd(page);
-    await answer.getByText("8+20+12 = 40").waitFor();
+    await text.getByText("8+20+12 = 40").waitFor();
     await stageLine.waitFor({ state: "detached" });
     await status.waitFor({ state: "detached" });
     await findRun(page)
@@ -151,7 +183,8 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await thought.click();
     await answer.getByRole("group", { name: "Thoughts" }).getByText("8+20+12 (calculator)").waitFor();
 
-    const calculator = answer.getByRole("group", { name: "calculator" });
+    await answer.getByRole("group", { name: /^Made a to-do list \(\d items\): Product launch$/ }).waitFor();
+    const calculator = answer.getByRole("group", { name: "Calculated 8+20+12: 40" });
     await calculator.getByRole("button", { name: /Done .*\d s$/ }).click();
     await calculator.getByText("40", { exact: true }).waitFor();
 

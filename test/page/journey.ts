@@ -69,6 +69,6 @@ export async function readEvents(fixture: PageFixture, session: string): Promise
 /** Opens the inspector at the frames of a part, with the menu of the part. */
 export async function showFrames(part: Locator): Promise<void> {
   await part.hover();
-  await part.getByRole("button", { name: "More actions" }).click();
+  await part.getByRole("button", { name: /^(More actions|Actions for this step)$/ }).click();
   await part.getByRole("menuitem", { name: "Show frames" }).click();
 }

@@ -15,6 +15,7 @@ import {
   type AuthOptions,
   createMemoryBlobStore,
   type LoomServer,
+  type LoomServerOptions,
   SERVER_LIMITS,
   type ServedAgent,
   startLoomServer,
@@ -37,6 +38,8 @@ export interface PageFixtureOptions {
   readonly port?: number;
   /** Default: authentication is off. */
   readonly auth?: AuthOptions;
+  /** Default: loopback. */
+  readonly reach?: Pick<LoomServerOptions, "host" | "allowLinks">;
 }
 
 export interface OpenPageOptions {
@@ -86,6 +89,7 @@ export async function createPageFixture(options: PageFixtureOptions = {}): Promi
     port: options.port ?? 0,
     page,
     ...(options.auth === undefined ? {} : { auth: options.auth }),
+    ...options.reach,
   });
   return {
     url: server.url,

@@ -7,12 +7,17 @@ type StreamRequest = Parameters<OfflineModel["doStream"]>[0];
 
 export class PausableModel implements LanguageModel {
   readonly specificationVersion = "v4";
-  readonly #inner = new OfflineModel();
-  readonly provider = this.#inner.provider;
-  readonly modelId = this.#inner.modelId;
-  readonly traits = this.#inner.traits;
+  readonly #inner: OfflineModel;
+  readonly provider: OfflineModel["provider"];
+  readonly modelId: OfflineModel["modelId"];
+  readonly traits: OfflineModel["traits"];
   #pause: { readonly type: string; left: number } | undefined;
   #blocked: (() => void)[] = [];
+
+  constructor(options?: ConstructorParameters<typeof OfflineModel>[0]) {
+    this.#inner = new OfflineModel(options);
+    ({ provider: this.provider, modelId: this.modelId, traits: this.traits } = this.#inner);
+  }
 
   /** Resumes until the `count`th part of this type, counted from here. All later parts, of any call, wait. */
   pauseAt(type: "stream-start" | "reasoning-delta" | "text-delta" | "tool-input-delta", count: number): void {

@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)("the first minutes (skipped without Chromium)", { 
       await page.keyboard.press("Escape");
 
       // 7: export.
-      await press(findRun(page).getByRole("button", { name: "Answer menu" }));
+      await press(findRun(page).getByRole("button", { name: "More actions" }));
       const [download] = await Promise.all([
         page.waitForEvent("download"),
         press(page.getByRole("menuitem", { name: "Export as Markdown" })),

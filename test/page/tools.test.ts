@@ -1,7 +1,7 @@
 // Tools: progress, output, results and approval, in several tabs.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/tools/index.ts";
+import { defineTool, type Tool } from "../../src/tools/index.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { LONG } from "../sampling.ts";
 import { createCommandModel } from "./command-model.ts";
@@ -65,9 +65,21 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
       },
     }),
   ];
+  /** As the tools of an MCP server are made: its server says what it does. */
+  const lookup: Tool = {
+    ...defineTool({
+      name: "dictionary__write_file",
+      title: "Harmless lookup",
+      description: "Looks up a word.",
+      input: z.object({}),
+      approval: "always",
+      execute: () => "a word",
+    }),
+    server: "dictionary",
+  };
   let fixture: PageFixture;
   beforeAll(async () => {
-    fixture = await createPageFixture({ model, tools });
+    fixture = await createPageFixture({ model, tools: [...tools, lookup] });
   });
   afterAll(() => fixture.close());
 
@@ -83,8 +95,17 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await findRun(page).getByRole("button", { name: "Allow", exact: true }).waitFor();
     await page.keyboard.press("Alt+n");
 
+    // The list marks what goes on, also on a page that is not connected to the sessions.
+    const list = page.getByRole("complementary", { name: "Sessions" }).getByRole("listitem");
+    await list.filter({ hasText: "remove" }).getByRole("img", { name: "Waiting for approval" }).waitFor();
+    await list.filter({ hasText: "measure" }).getByRole("img", { name: "Running" }).waitFor();
     const second = await openPage(fixture, { language: "zh", ...PHONE });
     await second.page.getByRole("button", { name: /显示会话.*1 项待审批/ }).click();
+    await second.page
+      .getByRole("listitem")
+      .filter({ hasText: "remove" })
+      .getByRole("img", { name: "等待审批" })
+      .waitFor();
     await second.page.getByRole("button", { name: /运行与审批.*1 项待审批/ }).click();
     const other = second.page.getByRole("dialog", { name: "运行与审批" });
     await other.getByRole("group", { name: "允许执行 remove？" }).waitFor();
@@ -120,6 +141,82 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     removed.length = 0;
     await first.context.close();
     await second.context.close();
+  });
+
+  it("says what tools do and have done in the language of the user, and leaves their names to the details", async () => {
+    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
+    await sendMessage(page, 'write_todo_list {"title": "Trip", "items": [{"text": "Pack"}, {"text": "Go"}]}');
+    await waitForEnd(page);
+    const card = findAnswer(page).getByRole("group", { name: "Made a to-do list (2 items): Trip" });
+    await card.waitFor();
+    expect(await page.getByText("write_todo_list", { exact: true }).count()).toBe(0);
+    await card.getByRole("button", { name: /^Made a to-do list/ }).click();
+    await card.getByText("write_todo_list", { exact: true }).waitFor();
+
+    await sendMessage(page, 'write_todo_list {"title": "旅行的待办", "items": [{"text": "收拾行李"}]}');
+    await findAnswer(page).getByRole("group", { name: "已列出待办清单（1 项）：旅行的待办" }).waitFor();
+    await waitForEnd(page, "en", 2);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("marks the words of a server in a request for approval, with its tool and arguments", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    await sendMessage(page, 'dictionary__write_file {"path": "a.txt"}');
+    const card = findAnswer(page).getByRole("group", { name: "“Harmless lookup”" });
+    const request = card.getByRole("group", { name: "Allow dictionary__write_file?" });
+    for (const fact of ["dictionary__write_file", "dictionary", "path", "a.txt"])
+      await request.getByText(fact, { exact: true }).waitFor();
+    await request.getByText("The title is this server’s own description.").waitFor();
+    await card.getByText("from dictionary", { exact: true }).waitFor();
+
+    // Also in the list of runs of another page.
+    const second = await openPage(fixture, { language: "zh", ...PHONE });
+    await second.page.getByRole("button", { name: /显示会话/ }).click();
+    await second.page.getByRole("button", { name: /运行与审批/ }).click();
+    const listed = second.page.getByRole("group", { name: "允许执行 dictionary__write_file？" });
+    await listed.getByText("服务器", { exact: true }).waitFor();
+    await listed.getByText("dictionary", { exact: true }).waitFor();
+    await request.getByRole("button", { name: "Allow", exact: true }).click();
+    await waitForEnd(page);
+    await card.getByText("Done", { exact: true }).waitFor();
+    expect([...complaints, ...second.complaints]).toEqual([]);
+    await context.close();
+    await second.context.close();
+  });
+
+  it("shows Arabic and Hebrew from right to left, and code and other paragraphs from left to right", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    const arabic = "مرحبا بالعالم";
+    const box = page.getByRole("textbox", { name: "Message", exact: true });
+    await box.fill(arabic);
+    const direction = (element: Element): string => getComputedStyle(element).direction;
+    expect(await box.evaluate(direction)).toBe("rtl");
+    const given = `${arabic}\n\nEnglish text\n\n- שלום\n- word\n\n| مدينة | عدد |\n| --- | --- |\n| بيروت | 2 |\n\n\`\`\`\nx = 1;\n\`\`\``;
+    await sendMessage(page, `say ${given}`);
+    await waitForEnd(page);
+    const answer = findAnswer(page);
+    /** Whether the text of an element is nearer to the right end of the answer than to its left end. */
+    const isRight = async (text: string): Promise<boolean> =>
+      answer
+        .getByText(text, { exact: true })
+        .last()
+        .evaluate((element) => {
+          const range = document.createRange();
+          range.selectNodeContents(element);
+          const [inner, outer] = [
+            range.getBoundingClientRect(),
+            element.closest(".loom-text")?.getBoundingClientRect(),
+          ];
+          return outer !== undefined && outer.right - inner.right < inner.left - outer.left;
+        });
+    for (const text of [arabic, "שלום", "word", "بيروت"]) expect(await isRight(text), text).toBe(true);
+    for (const text of ["English text", "x = 1;"]) expect(await isRight(text), text).toBe(false);
+    expect(await answer.getByRole("table").evaluate(direction)).toBe("rtl");
+    await sendMessage(page, arabic);
+    await expect.poll(() => page.locator(".loom-user-text").last().evaluate(direction)).toBe("rtl");
+    expect(complaints).toEqual([]);
+    await context.close();
   });
 
   it("renders an answer as Markdown", async () => {
@@ -159,13 +256,13 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
   it("shows the progress, output and result of a tool", async () => {
     const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
     await sendMessage(page, "measure");
-    const card = findAnswer(page).getByRole("group", { name: "measure", exact: true });
+    const card = findAnswer(page).getByRole("group", { name: "Measures a distance", exact: true });
     await card.getByText("Running").waitFor();
-    await card.getByText("Measures a distance.").waitFor();
+    await card.getByText("measure", { exact: true }).waitFor();
     expect(await card.getByRole("progressbar", { name: "Progress" }).getAttribute("value")).toBe("40");
     await card.getByText("two of five").waitFor();
     await card.getByRole("group", { name: "Output" }).getByText("the tape is out").waitFor();
-    const stageLine = findRun(page).getByRole("status").getByText("Calling measure");
+    const stageLine = findRun(page).getByRole("status").getByText("Measures a distance");
     await stageLine.waitFor();
 
     // The end of a run in the background is shown in the title of the tab.
@@ -178,7 +275,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await expect.poll(() => page.title()).toBe("measure – Loom");
     await waitForEnd(page);
     // A successful call is collapsed to one line.
-    const head = card.getByRole("button", { name: /^measure .*Done .*\d s$/ });
+    const head = card.getByRole("button", { name: /^Measures a distance .*Done .*\d s$/ });
     expect(await head.getAttribute("aria-expanded")).toBe("false");
     await head.click();
     await card.getByText("metres").waitFor();
@@ -186,7 +283,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     expect(await findAnswer(page).locator("strong").innerText()).toBe("all");
 
     await sendMessage(page, "fail");
-    const failed = findAnswer(page).getByRole("group", { name: "fail", exact: true });
+    const failed = findAnswer(page).getByRole("group", { name: "Fails", exact: true });
     await failed.getByText("the tape broke").waitFor();
     await failed.getByText("Failed", { exact: true }).waitFor();
     await waitForEnd(page, "en", 2);
@@ -197,16 +294,16 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
   it("asks for approval, runs with edited arguments, and updates every tab", async () => {
     const first = await openPage(fixture);
     await sendMessage(first.page, REMOVAL);
-    const card = findAnswer(first.page).getByRole("group", { name: "remove", exact: true });
+    const card = findAnswer(first.page).getByRole("group", { name: "Removes a file", exact: true });
     await card.getByText("Allow remove?").waitFor();
-    await first.page.getByRole("status").getByText("Waiting for your approval: remove").first().waitFor();
+    await first.page.getByRole("status").getByText("Waiting for your approval: Removes a file").first().waitFor();
     const second = await openPage(fixture, {
       language: "zh",
       theme: "dark",
       ...PHONE,
       path: `#/s/${readSessionId(first.page)}`,
     });
-    const other = findAnswer(second.page, "zh").getByRole("group", { name: "remove", exact: true });
+    const other = findAnswer(second.page, "zh").getByRole("group", { name: "Removes a file", exact: true });
     await other.getByRole("button", { name: "允许", exact: true }).waitFor();
     await other.getByText("old.txt").waitFor();
     expect(await other.getByRole("group", { name: "更改：+0 −1" }).innerText()).toBe("第 1 行\n kept\n-gone");
@@ -256,7 +353,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     removed.length = 0;
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, REMOVAL);
-    const card = findAnswer(page).getByRole("group", { name: "remove", exact: true });
+    const card = findAnswer(page).getByRole("group", { name: "Removes a file", exact: true });
     await card.getByRole("button", { name: "Edit", exact: true }).click();
     await card.getByRole("button", { name: "Edit as JSON" }).click();
     await card.getByRole("textbox", { name: "Arguments (JSON)" }).fill('{"path": "old.txt", "copies": 2}');
@@ -293,11 +390,11 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     removed.length = 0;
     const first = await openPage(fixture, { language: "zh", ...PHONE });
     await sendMessage(first.page, REMOVAL, "zh");
-    const card = findAnswer(first.page, "zh").getByRole("group", { name: "remove", exact: true });
+    const card = findAnswer(first.page, "zh").getByRole("group", { name: "Removes a file", exact: true });
     await card.getByRole("button", { name: "拒绝…" }).click();
     // The short run has one page here: the edited arguments above are shown on two.
     const second = LONG ? await openPage(fixture, { path: `#/s/${readSessionId(first.page)}` }) : undefined;
-    const other = second && findAnswer(second.page).getByRole("group", { name: "remove", exact: true });
+    const other = second && findAnswer(second.page).getByRole("group", { name: "Removes a file", exact: true });
     await other?.getByRole("button", { name: "Allow", exact: true }).waitFor();
     await card.getByRole("textbox", { name: "原因（将发送给模型）" }).fill("还需要这个文件");
     await card.getByRole("button", { name: "拒绝", exact: true }).click();

@@ -1,6 +1,9 @@
 // Turns of a conversation: stop, retry, edit, queue and attach files.
+import { setTimeout as pause } from "node:timers/promises";
+import type { WebSocketRoute } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
+import { LogWriter } from "./log-writer.ts";
 import { PausableModel } from "./pausable-model.ts";
 import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
@@ -11,7 +14,34 @@ const PIXEL = Buffer.from(
   "base64",
 );
 
-type Recording = typeof globalThis & { heights?: readonly number[] };
+type Recording = typeof globalThis & { heights?: readonly number[]; signs?: readonly string[] };
+
+/** The page renders between the messages, each of which ends within a run. */
+function deliverSlowly(socket: WebSocketRoute): void {
+  let work = Promise.resolve();
+  const forward = async (text: string): Promise<void> => {
+    const message = JSON.parse(text) as { readonly frames?: readonly string[] };
+    const { frames = [] } = message;
+    if (frames.length === 0) socket.send(text);
+    for (let at = 0; at < frames.length; at += 332) {
+      socket.send(JSON.stringify({ ...message, frames: frames.slice(at, at + 332) }));
+      await pause(50);
+    }
+  };
+  socket.connectToServer().onMessage((text) => (work = work.then(() => forward(String(text)))));
+}
+
+/** Runs in the page: records the elements that only a live run has. */
+function recordSignsOfLife(): void {
+  const signs = new Set<string>();
+  const isAlive = (button: Element): boolean => /^(Stop|Running)/.test(button.textContent ?? "");
+  new MutationObserver(() => {
+    for (const found of document.querySelectorAll(".loom-stage, .loom-run-footer[data-status=running]"))
+      signs.add(found.className);
+    for (const button of document.querySelectorAll("button")) if (isAlive(button)) signs.add(button.textContent ?? "");
+    (globalThis as Recording).signs = [...signs];
+  }).observe(document, { subtree: true, childList: true });
+}
 
 /** Runs in the page: records the different heights of the attachments of the message. */
 function recordAttachments(): void {
@@ -56,13 +86,94 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await context.close();
   });
 
-  it("shows an error with its code, and retries", async () => {
+  it("shows no run as live while it loads a finished conversation", async () => {
+    const writer = await new LogWriter(fixture.log, "finished").open();
+    for (let run = 1; run <= 1000; run++) {
+      writer.begin(`r${run}`, { message: `Question ${run}` });
+      writer.put({ type: "message_chunk", id: "think", content: `Answer ${run} ` });
+      writer.put({ type: "message_chunk", id: "think", content: "word ".repeat(50) });
+      writer.end({}, `Answer ${run}`);
+    }
+    await writer.flush();
+    const { page, context, complaints } = await openPage(fixture, {
+      path: "#/s/finished",
+      prepare: async (made) => {
+        await made.addInitScript(recordSignsOfLife);
+        await made.routeWebSocket(/./, deliverSlowly);
+      },
+    });
+    await page.getByText("Answer 1000", { exact: false }).waitFor();
+    await waitForEnd(page);
+    expect(await page.evaluate(() => (globalThis as Recording).signs)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("marks a session in the list whose run failed", async () => {
+    const failing = await new LogWriter(fixture.log, "failing").open();
+    failing.begin("r1", { message: "Fails" });
+    const other = await new LogWriter(fixture.log, "other").open();
+    other.begin("r2", { message: "Ends" });
+    await Promise.all([failing.flush(), other.flush()]);
+    const { page, context, complaints } = await openPage(fixture, { path: "#/s/other" });
+    const row = page.locator('[data-root="failing"]');
+    await row.getByRole("img", { name: "Running" }).waitFor();
+    failing.end({ status: "error", code: "model_failed" });
+    await failing.flush();
+    // The page loads the list of runs when a run of the shown session ends.
+    other.end({}, "Done");
+    await other.flush();
+    await row.getByRole("img", { name: "Failed" }).waitFor();
+    await row.getByRole("link").click();
+    await findRun(page).getByText("Failed", { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("says what was done about an error after which the run continued", async () => {
+    const writer = await new LogWriter(fixture.log, "continued").open();
+    writer.begin("r1", { message: "Summarize this" });
+    const message = "The prompt has 9000 tokens, and nothing more can be removed.";
+    writer.put({ type: "error", message, code: "prompt_too_large", stage: "compression", recoverable: true });
+    await writer.flush();
+    const { page, context, complaints } = await openPage(fixture, { path: "#/s/continued" });
+    const notice = findRun(page).getByRole("group", { name: "Notice" });
+    await notice.getByText("The input may be too long for the model. It was sent anyway.").waitFor();
+    writer.put({ type: "message_chunk", id: "think", content: "Here it is." });
+    writer.end({}, "Here it is.");
+    await writer.flush();
+    await waitForEnd(page);
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await page.locator(".loom-error").count()).toBe(0);
+    await notice.getByRole("button", { name: "Details" }).click();
+    await notice.getByText(message).waitFor();
+    await notice.getByText("prompt_too_large").waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("says in an error what was kept and what to do, with one action, and leaves codes to its details", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
     await sendMessage(page, "出一个错误", "zh");
     const error = findAnswer(page, "zh").getByLabel("错误", { exact: true });
+    await error.getByText("模型出错。").waitFor();
+    await error.getByText("已有的回答已保留。请重试，或选择其他模型。").waitFor();
+    await findRun(page).getByText("失败", { exact: true }).waitFor();
+    await error.getByRole("button", { name: "重试" }).waitFor();
+    expect(
+      await findRun(page)
+        .getByRole("button", { name: /重新生成|重试|有帮助|没帮助|好|差/ })
+        .count(),
+    ).toBe(1);
+    expect(await findRun(page).getByText("model_failed").count()).toBe(0);
+    await error.getByRole("button", { name: "详细信息" }).click();
     await error.getByText("离线模型按要求出错。").waitFor();
     await error.getByText("model_failed").waitFor();
-    await findRun(page).getByText("失败", { exact: true }).waitFor();
+    // The answer so far is also found by search.
+    await page.getByRole("button", { name: /显示会话/ }).click();
+    await page.getByRole("searchbox", { name: "搜索会话" }).fill("这就是你要的");
+    await page.getByRole("listitem").getByText("离线模型：这就是你要的错误。").waitFor();
+    await page.getByRole("link", { name: /^出一个错误/ }).click();
     const red = await error.evaluate((banner) => getComputedStyle(banner).borderTopColor);
     const [r = 0, g = 255, b = 255] = red.match(/[\d.]+/g)?.map(Number) ?? [];
     expect(r).toBeGreaterThan(2 * Math.max(g, b));
@@ -136,7 +247,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
           .evaluate((run) => run === document.activeElement),
       )
       .toBe(true);
-    for (const _button of ["copy", "edit", "inspect", "next"]) await page.keyboard.press("Tab");
+    for (const _button of ["copy", "edit", "next"]) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await versionOf(2, 3).waitFor();
     expect(readSessionId(page)).toBe(sessions[1]);

@@ -10,6 +10,10 @@ const MAX_FIRST_VIEW = 220_000;
 /** Chunks loaded on demand, with a text that only they contain. */
 const LATER: { readonly [file: string]: string } = {
   "chart-worker": "vega.github.io",
+  "chart-plugin": "loom-chart-canvas",
+  "sign-in": "page-sign-in-error",
+  "todo-card": "loom-todo",
+  "references-item": "loom-references",
   "code-highlight": "hljs-",
   "math-formula": "mathbb",
   inspector: "page-inspector-timeline",
@@ -20,7 +24,10 @@ const LATER: { readonly [file: string]: string } = {
   "approval-form": "loom-approval-fields",
   "feedback-comment": "loom-feedback",
   "export-conversation": "page-export-note",
+  "export-dialog": "page-export-forms",
+  "share-dialog": "page-share-links",
   "diagram-plugin": "page-diagram-tools",
+  "thought-canvas": "loom-canvas-stage",
 };
 
 /** Namespaces, schemas and links in developer messages, which are never requested. */

@@ -31,11 +31,11 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
     // The uploaded file is still attached.
     await page.getByRole("button", { name: "Remove notes.txt" }).waitFor();
     await sendMessage(page, "What is 2+3?");
-    await page.getByText("Sending…").first().waitFor();
+    await page.getByText("Waiting for the connection").first().waitFor();
     await page.getByText("Reconnecting…").first().waitFor();
     expect(await page.getByText("What is 2+3?", { exact: true }).count()).toBe(1);
     await page.reload();
-    await page.getByText("Sending…").first().waitFor();
+    await page.getByText("Waiting for the connection").first().waitFor();
     isCut = false;
     await waitForEnd(page, "en", 2);
     await findAnswer(page).getByText("2+3 = 5").waitFor();
@@ -90,6 +90,44 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
     await notice.waitFor({ state: "detached" });
     const files = findRun(page).getByRole("list", { name: "Attachments" });
     for (const name of ["pasted.txt", "dropped.txt"]) await files.getByText(name, { exact: true }).waitFor();
+    await context.close();
+  });
+
+  it("that is long becomes a file, with an undo, and returns to the box if it cannot be sent", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    const box = page.getByRole("textbox", { name: "Message", exact: true });
+    await box.fill("Summarize: ");
+    const countSessions = async (): Promise<number> => (await fixture.log.listSessions()).length;
+    const before = await countSessions();
+    const paste = (): Promise<unknown> =>
+      box.evaluate((element) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", "word ".repeat(14_000));
+        element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+      });
+    await paste();
+    const remove = page.getByRole("button", { name: "Remove Pasted text.txt" });
+    await remove.waitFor();
+    await page.getByRole("progressbar").waitFor({ state: "detached" });
+    expect(await box.inputValue()).toBe("Summarize: ");
+    expect(await countSessions()).toBe(before + 1);
+    // A session that has only a file disappears with it.
+    await remove.click();
+    await expect.poll(countSessions).toBe(before);
+    expect(await box.inputValue()).toBe("Summarize: ");
+    await paste();
+    await page.getByRole("button", { name: "Undo" }).click();
+    const whole = `Summarize: ${"word ".repeat(14_000)}`;
+    await expect.poll(() => box.inputValue()).toBe(whole);
+    await expect.poll(countSessions).toBe(before);
+
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByText("Couldn't send message").waitFor();
+    await expect.poll(() => box.inputValue()).toBe(whole);
+    await page.reload();
+    await box.waitFor();
+    expect(await box.inputValue()).toBe(whole);
+    expect(complaints).toEqual([]);
     await context.close();
   });
 

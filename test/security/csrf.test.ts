@@ -81,7 +81,8 @@ testThreat(
     const { log, credentials, own, cookie, ask } = await createFixture();
     // The attacker's credential, to sign the user in as the attacker.
     const credential = (await credentials.createToken({ name: "eve", owner: "eve" })).secret;
-    const body = JSON.stringify({ ...BODY, credential });
+    const body = JSON.stringify(BODY);
+    const signIn = JSON.stringify({ credential });
     const unsafe = OPERATIONS.filter(({ method }) => method !== "GET");
     expect(unsafe.length).toBeGreaterThan(15);
     for (const { method, path: pattern, id, action } of unsafe) {
@@ -92,7 +93,12 @@ testThreat(
           if (/^sign(?:In|Out)$/.test(id) && what === "no browser headers") continue;
           const headers = { cookie, ...page, ...(type !== undefined && { "content-type": type }) };
           await attempts.attempt(`${id}, ${what}, ${type}`, async () => {
-            const response = await ask(method, path, headers, method === "DELETE" ? undefined : body);
+            const response = await ask(
+              method,
+              path,
+              headers,
+              method === "DELETE" ? undefined : id === "signIn" ? signIn : body,
+            );
             // Public endpoints validate the body before they check the origin.
             expect(action === "public" ? [400, 401, 403, 415] : [401, 403]).toContain(response.status);
             expect(response.headers.getSetCookie()).toEqual([]);
@@ -108,7 +114,7 @@ testThreat(
       "PATCH",
       "/v1/sessions/s",
       { cookie, origin: own, "content-type": "application/json" },
-      body,
+      JSON.stringify({ title: BODY.title }),
     );
     expect(renamed.status).toBe(200);
   },

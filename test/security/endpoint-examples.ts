@@ -30,6 +30,8 @@ const agUi = (threadId: string, more: object = {}): object => ({
 });
 const ANSWER = { resume: [{ interruptId: "call_rm", status: "resolved", payload: { approved: true } }] };
 const OPENAI = "/openai/v1";
+const conversation = (s: string, rest = ""): string => `${OPENAI}/conversations/${s}${rest}`;
+
 const response = (session: string, run: string): string =>
   `${OPENAI}/responses/${formatOpenaiId("response", { session, run, after: 0 })}`;
 const answer = (session: string, run: string): object => ({
@@ -199,6 +201,19 @@ export const BY_PARAMETER: { readonly [operation: string]: Examples } = {
   cancelResponse: (s, { run }) => [post(`${response(s, run)}/cancel`)],
   deleteResponse: (s, { run }) => [{ path: response(s, run), method: "DELETE" }],
   listResponseInputItems: (s, { run }) => [{ path: `${response(s, run)}/input_items` }],
+  getConversation: (s) => [{ path: conversation(s) }],
+  updateConversation: (s) => [post(conversation(s), { metadata: { mine: "yes" } })],
+  deleteConversation: (s) => [{ path: conversation(s), method: "DELETE" }],
+  createConversationItems: (s) => [
+    post(conversation(s, "/items"), { items: [{ role: "user", content: "Hi" }] }),
+    post(conversation(s, "/items"), { items: [] }),
+  ],
+  listConversationItems: (s) => [
+    { path: conversation(s, "/items") },
+    { path: conversation(s, "/items?order=asc&limit=1&after=msg_1") },
+  ],
+  getConversationItem: (s) => [{ path: conversation(s, "/items/msg_1") }],
+  deleteConversationItem: (s) => [{ path: conversation(s, "/items/msg_1"), method: "DELETE" }],
   createTicket: (s) => [post("/v1/auth/tickets", { session_id: s })],
   listSessions: (s) => [{ path: `/v1/sessions?after=${s}` }, { path: `/v1/sessions?q=xylophone&after=${s}` }],
   listActiveRuns: (s) => [{ path: `/v1/runs?after=${s}` }, { path: `/v1/runs?state=waiting&after=${s}` }],
@@ -243,6 +258,7 @@ export const WITHOUT_SESSION: { readonly [operation: string]: Example } = {
   startRunInNewSession: post("/v1/runs", { message: "Hi" }),
   listAgents: { path: "/v1/agents" },
   listModels: { path: "/v1/models" },
+  createConversation: post(`${OPENAI}/conversations`, {}),
   listOpenaiModels: { path: `${OPENAI}/models` },
   getOpenaiModel: { path: `${OPENAI}/models/main` },
   getImage: { path: "/v1/images?url=https%3A%2F%2F127.0.0.1%2F" },

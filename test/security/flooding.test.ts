@@ -51,9 +51,9 @@ const RUN_STARTERS: { readonly [endpoint: string]: StartRun } = {
     await socket.started;
     socket.send({ content: "go" });
     const answer = await socket.waitFor(
-      (text) => text.includes("Hey") || /"\w+_(limited|runs|exceeded|unrecorded)"/.test(text),
+      (text) => text.includes("Hey") || /"\w+_(LIMITED|RUNS|EXCEEDED|UNRECORDED)"/.test(text),
     );
-    return /"(\w+_(?:limited|runs|exceeded|unrecorded))"/.exec(answer)?.[1];
+    return /"(\w+_(?:LIMITED|RUNS|EXCEEDED|UNRECORDED))"/.exec(answer)?.[1]?.toLowerCase();
   },
   "/openai/v1/responses": async (fixture, auth, conversation) => {
     const socket = fixture.openSocket("/openai/v1/responses", auth);
@@ -100,7 +100,7 @@ testThreat("flooding", "limits requests per minute", async ({ attempt }) => {
         else socket.send({ type: "todo_update", list_id: "l", item_id: "i", completed: true, session_id: SESSION });
       }
       // The upgrade counts as a request; a ping does not.
-      await expect.poll(() => socket.received.filter((text) => text.includes("rate_limited")).length).toBe(16);
+      await expect.poll(() => socket.received.filter((text) => /rate_limited/i.test(text)).length).toBe(16);
       if (isControl) expect(socket.received.filter((text) => text.includes('"pong"')).length).toBeGreaterThan(0);
     });
 });
@@ -354,7 +354,7 @@ testThreat(
       const socket = fixture.openSocket(`/agentOS/v1/ws_stream?session_id=${SESSION}`, weak);
       await socket.started;
       socket.send({ type: "tool_approval", tool_use_id: "call", decision: "approved", session_id: SESSION });
-      expect(await socket.waitFor((text) => text.includes("scope"))).toContain("forbidden");
+      expect(await socket.waitFor((text) => text.includes("scope"))).toContain("FORBIDDEN");
     });
     expect(fixture.ran).toEqual([]);
   },

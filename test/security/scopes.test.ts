@@ -208,8 +208,11 @@ describe("a token without a scope", () => {
     const { alice } = fixture.tokens;
     await fillSession(fixture, session);
     await attempt("an answer with another actor", async () => {
-      const body = { decision: "rejected", actor: "forged-actor", tools: { "*": "allow" } };
-      await fixture.askJson(alice, `/v1/sessions/${session}/approvals/call_rm`, { method: "POST", body });
+      const path = `/v1/sessions/${session}/approvals/call_rm`;
+      const body = { decision: "rejected" };
+      const forged = { ...body, actor: "forged-actor", tools: { "*": "allow" } };
+      expect((await fixture.ask(alice, path, { method: "POST", body: forged })).status).toBe(400);
+      await fixture.askJson(alice, path, { method: "POST", body });
       const text = await fixture.dumpSession(session);
       expect(text).toMatch(/"tool_approval_result".*"actor":"token:[a-z0-9]{12}"/);
       expect(text).not.toContain("forged-actor");
@@ -284,16 +287,12 @@ describe("a token for some agents", () => {
       "rules-http": () => fixture.ask(token, "/v1/sessions/rules-http/runs", { method: "POST", body: { message } }),
       "rules-chat": () =>
         fixture.ask(token, "/api/chat", { method: "POST", body: { session_id: "rules-chat", content: message } }),
-      "rules-forged": () => {
-        const forged = {
-          type: "run",
-          id: "1",
-          session: "rules-forged",
-          message,
-          tools: { "*": "allow" },
-          actor: "root",
-        };
-        return fixture.ask(token, "/v1/sessions/rules-forged/commands", { method: "POST", body: forged });
+      "rules-forged": async () => {
+        const path = "/v1/sessions/rules-forged/commands";
+        const body = { type: "run", id: "1", session: "rules-forged", message };
+        for (const forged of [{ tools: { "*": "allow" } }, { actor: "root" }])
+          expect((await fixture.ask(token, path, { method: "POST", body: { ...body, ...forged } })).status).toBe(400);
+        return fixture.ask(token, path, { method: "POST", body });
       },
       "rules-control": () =>
         fixture.sendFrames("/v1/ws", [{ type: "run", id: "1", session: "rules-control", message }], headers),

@@ -223,7 +223,11 @@ describe("a message over HTTP", () => {
       { message: "a", attachments: [{ url: "file:///etc/passwd" }] },
       [400, "invalid_request", "attachments[0].url"],
     ],
-    ["a path", { message: "a", attachments: [{ path: "/etc/passwd" }] }, [400, "invalid_request", "attachments[0]"]],
+    [
+      "a path",
+      { message: "a", attachments: [{ path: "/etc/passwd" }] },
+      [400, "invalid_request", "attachments[0].path"],
+    ],
     [
       "a file that is not Base64",
       { message: { attachments: [{ data: "a b!" }] } },

@@ -57,7 +57,7 @@ describe("a message over HTTP", () => {
   it("fails if the model does not return the output", async () => {
     const { fetch } = await serve([{ text: "Oslo" }, { text: "{}" }]);
     const frames = await read(await fetch("/v1/sessions/s/runs", post({ message: "Where?", output_schema: CITY })));
-    expect(frames.at(-1)).toMatchObject({ type: "run_end", status: "error", code: "model_output_invalid" });
+    expect(frames.at(-2)).toMatchObject({ type: "run_end", status: "error", code: "model_output_invalid" });
   });
 
   it.each<[string, JsonObject, string]>([

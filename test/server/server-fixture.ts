@@ -26,6 +26,7 @@ import { createTools } from "../agents/counted-tools.ts";
 import { checkResponse } from "./check-response.ts";
 
 export interface ServerFixtureOptions {
+  readonly timestamps?: "seconds";
   /** The script of the agent `main`. Ignored when `agents` is given. */
   readonly script?: Script;
   readonly agents?: ServedAgents;
@@ -65,7 +66,7 @@ export async function createServerFixture(options: ServerFixtureOptions = {}): P
   const { tools, ran } = createTools();
   const agents = options.agents ?? { main: agent({ model: new ScriptedModel(script), tools, onError: report }) };
   const runs = createRunDispatcher({ log, agents, onError: report, lingerMs: 20 });
-  const streams = createStreams({ log, limits, onError: report });
+  const streams = createStreams({ log, limits, timestamps: options.timestamps, onError: report });
   const blobs = createMemoryBlobStore(limits);
   const closing = new AbortController();
   const core: ServerCore = {

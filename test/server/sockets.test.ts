@@ -178,7 +178,7 @@ describe("the Lumine socket", () => {
     expect(second.texts.slice(1, 1 + all.length)).toEqual(all);
     expect(second.frames().slice(1 + all.length)).toMatchObject([
       { type: "session_id" },
-      { type: "error", code: "invalid_request", status: "refused" },
+      { type: "error", code: "INVALID_REQUEST", status: "refused" },
       { content: "[DONE]" },
     ]);
     expect(checkLumine(second.texts)).toEqual([]);
@@ -219,7 +219,7 @@ describe("the Lumine socket", () => {
     expect(two.texts.slice(1, all.length - ends)).toEqual(all.slice(ends + 1));
     expect(two.frames().slice(all.length - ends)).toMatchObject([
       { type: "session_id" },
-      { type: "error", code: "invalid_request" },
+      { type: "error", code: "INVALID_REQUEST" },
       { content: "[DONE]" },
     ]);
     expect(late.texts.slice(1)).toEqual(all.slice(ends + 2));
@@ -247,8 +247,8 @@ describe("the Lumine socket", () => {
     await client.done(3);
     const frames = client.frames();
     expect(frames.filter(({ type }) => type === "error")).toMatchObject([
-      { code, status: "refused", error: expect.any(String) as string },
-      { code, status: "refused" },
+      { code: code.toUpperCase(), status: "refused", error: expect.any(String) as string },
+      { code: code.toUpperCase(), status: "refused" },
     ]);
     for (const frame of frames) expect(Object.keys(frame)).toEqual(expect.arrayContaining(BASE));
     expect(checkLumine(client.texts)).toEqual([]);
@@ -274,7 +274,7 @@ describe("the Lumine socket", () => {
     await client.done();
     expect(client.frames().slice(0, 3)).toMatchObject([
       { type: "session_id" },
-      { type: "error", code },
+      { type: "error", code: code.toUpperCase() },
       { content: "[DONE]" },
     ]);
     client.send({ content: "hello" });
@@ -311,7 +311,7 @@ describe("the Lumine socket", () => {
       client.send({ content: "wait" });
       client.send({ type: "cancel" });
       await client.done();
-      expect(client.frames().filter(({ type }) => type === "error")).toEqual([]);
+      expect(client.frames().filter(({ type }) => type === "error")).toMatchObject([{ code: "CANCELLED" }]);
       expect(await fixture.log.listRuns(client.session())).toMatchObject([{ status: "cancelled" }]);
     }
   });
@@ -353,12 +353,12 @@ describe("the Lumine socket", () => {
     const other = fixture.connect(`${LUMINE}?session_id=s`);
     await other.opened();
     other.send({ content: "two" });
-    await client.until(({ code }) => code === "internal_error");
+    await client.until(({ code }) => code === "INTERNAL_ERROR");
     isBroken = false;
     await vi.waitFor(async () => expect((await log.listRuns("s")).map(({ status }) => status)).not.toContain("live"));
     client.send({ content: "three" });
     await client.done(4);
-    const ours = client.frames().findIndex(({ code }) => code === "internal_error");
+    const ours = client.frames().findIndex(({ code }) => code === "INTERNAL_ERROR");
     // The greeting before the error and the [DONE] after it are not in the log either.
     const got = client.texts.filter((_, index) => Math.abs(index - ours) > 1);
     expect(got).toEqual(await fixture.list("s", true));
@@ -386,7 +386,7 @@ describe("the Lumine socket", () => {
     await vi.waitFor(() => expect(fixture.core.streams.size).toBe(2));
     isBroken = true;
     gate.open();
-    await two.until(({ code }) => code === "internal_error");
+    await two.until(({ code }) => code === "INTERNAL_ERROR");
     isBroken = false;
     two.send({ content: "three" });
     await two.done(2);
@@ -408,10 +408,10 @@ describe("the Lumine socket", () => {
     client.send({ content: "one" });
     await client.done();
     for (let n = 0; n < 150; n++) client.send({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
-    await vi.waitFor(() => expect(client.frames().filter(({ code }) => code === "backlog_full")).toHaveLength(50));
+    await vi.waitFor(() => expect(client.frames().filter(({ code }) => code === "BACKLOG_FULL")).toHaveLength(50));
     expect(calls).toBe(100);
     held.resolve();
-    const isRefused = ({ code }: { readonly code?: unknown }): boolean => code === "unknown_todo";
+    const isRefused = ({ code }: { readonly code?: unknown }): boolean => code === "UNKNOWN_TODO";
     await vi.waitFor(() => expect(client.frames().filter(isRefused)).toHaveLength(100), { timeout: 5000 });
     expect(checkLumine(client.texts)).toEqual([]);
   });
@@ -454,7 +454,7 @@ describe("the Lumine socket", () => {
     await vi.waitFor(async () => expect(await fixture.log.listPending("s")).toHaveLength(1));
     two.send({ type: "cancel" });
     await two.done();
-    expect(two.frames().slice(1)).toMatchObject([{ type: "error", code: "cancelled" }, { content: "[DONE]" }]);
+    expect(two.frames().slice(1)).toMatchObject([{ type: "error", code: "CANCELLED" }, { content: "[DONE]" }]);
     gate.open();
     await one.done();
     // No server error was reported.
@@ -500,14 +500,14 @@ describe("the Lumine socket", () => {
     client.send({ content: "remove it", capabilities: ["approval"] });
     await client.until(({ status }) => status === "awaiting_approval");
     client.send({ type: "tool_approval", tool_use_id: "none", decision: "approved" });
-    await client.until(({ code }) => code === "unknown_call");
+    await client.until(({ code }) => code === "UNKNOWN_CALL");
     client.send({ type: "tool_approval", tool_use_id: "call-1", decision: "maybe" });
-    await client.until(({ code }) => code === "invalid_request");
+    await client.until(({ code }) => code === "INVALID_REQUEST");
     client.send({ type: "tool_approval", tool_use_id: "call-1", decision: "rejected", reason: "no" });
     await client.done();
     client.send({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
     await client.done(2);
-    expect(client.frames().slice(-3)).toMatchObject([{ type: "session_id" }, { code: "unknown_todo" }, {}]);
+    expect(client.frames().slice(-3)).toMatchObject([{ type: "session_id" }, { code: "UNKNOWN_TODO" }, {}]);
     expect(checkLumine(client.texts)).toEqual([]);
     const ours = client.texts.filter((text) => !text.includes('"status":"refused"')).slice(0, -2);
     expect(ours).toEqual(await fixture.list("s"));
@@ -537,7 +537,7 @@ describe("the Lumine socket", () => {
     await client.done();
     const [used, refused, ...rest] = client.frames().slice(1);
     expect(used).toMatchObject({ type: "tool_use", status: "running" });
-    expect(refused).toMatchObject({ type: "tool_result", status: "error", code: "approval_unavailable" });
+    expect(refused).toMatchObject({ type: "tool_result", status: "error", code: "APPROVAL_UNAVAILABLE" });
     expect(refused?.["error"]).toBe("该工具需要审批，但当前应用无法答复审批，工具未执行");
     expect(rest.map(({ type }) => type)).not.toContain("error");
     expect(rest.at(-1)).toMatchObject({ content: "[DONE]", status: null });
@@ -550,7 +550,7 @@ describe("the Lumine socket", () => {
     client.send({ content: "你好", agent: "missing-agent" });
     await client.until(({ status }) => status === "refused");
     expect(client.frames().find(({ status }) => status === "refused")).toMatchObject({
-      code: "unknown_agent",
+      code: "UNKNOWN_AGENT",
       error: "智能体不存在",
       detail: expect.stringContaining("missing-agent") as unknown,
     });
@@ -567,14 +567,14 @@ describe("the Lumine socket", () => {
     await writeRecords(fixture.log, makeRun("run-1", { sessionId: "secret" }));
     const shut = fixture.connect(`${LUMINE}?session_id=secret&after=0`);
     expect(await shut.closed()).toMatchObject({ code: 1008, reason: "forbidden" });
-    expect(shut.frames()).toMatchObject([{ type: "session_id" }, { code: "forbidden" }, { content: "[DONE]" }]);
+    expect(shut.frames()).toMatchObject([{ type: "session_id" }, { code: "FORBIDDEN" }, { content: "[DONE]" }]);
     const client = fixture.connect(`${LUMINE}?session_id=mine`);
     await client.opened();
     client.send({ content: "hello", session_id: "secret" });
     client.send({ type: "todo_update", session_id: "secret", list_id: "l", item_id: "i", completed: true });
     client.send({ content: "hello", session_id: "mine" });
     await client.done(2);
-    expect(client.frames().filter(({ code }) => code === "forbidden")).toHaveLength(2);
+    expect(client.frames().filter(({ code }) => code === "FORBIDDEN")).toHaveLength(2);
     expect(actions).toEqual(expect.arrayContaining(["sessions.read mine", "runs.start mine", "runs.control secret"]));
     expect(await fixture.log.listRuns("secret")).toHaveLength(1);
   });
@@ -782,7 +782,7 @@ describe("a client that does not read", () => {
     expect(server.isPaused()).toBe(true);
     expect(server.writableLength).toBeLessThan(limits.maxOutboundBytes + 1024 * 1024);
     client.ws.resume();
-    const isAnswer = (text: string): boolean => text.includes('"code":"invalid_request"');
+    const isAnswer = (text: string): boolean => text.includes('"code":"INVALID_REQUEST"');
     await vi.waitFor(() => expect(client.texts.filter(isAnswer)).toHaveLength(sent * 500));
   });
 });

@@ -92,8 +92,11 @@ export const PAGE_SCENES: readonly Scene[] = [
     component: "page composer",
     modules: [
       "web/composer/composer",
-      "web/composer/attachment-chips",
-      "web/composer/waiting-list",
+      "chat/allowed-tools",
+      "chat/attachment-chips",
+      "chat/composer",
+      "chat/session-status",
+      "chat/waiting-list",
       "web/composer/pickers",
     ],
     states: {
@@ -163,14 +166,7 @@ export const PAGE_SCENES: readonly Scene[] = [
         () => ({ type: "knowledge/failed", error: failure.message }),
         () => ({ type: "dialog/opened", dialog: "knowledge" }),
       ),
-      share: show(
-        () => ({ type: "sharing/opened", session: DRAFT }),
-        () => ({
-          type: "sharing/listed",
-          session: DRAFT,
-          links: [{ share_id: "a", created_at: Date.UTC(2025, 10, 14) }],
-        }),
-      ),
+      share: show(() => ({ type: "sharing/opened", session: DRAFT })),
     },
   },
   {

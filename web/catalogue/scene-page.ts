@@ -56,6 +56,11 @@ export interface ScenePageOptions {
   readonly session?: SceneSession;
 }
 
+const SHARES = [
+  { share_id: "a", created_at: NOW, opened: 3, opened_at: NOW },
+  { share_id: "b", created_at: NOW, expires_at: NOW + 7 * 86_400_000, opened: 0 },
+];
+
 export function createScenePage({
   language,
   theme = "system",
@@ -81,6 +86,7 @@ export function createScenePage({
       async *readFrames() {
         for (const text of session?.frames ?? []) yield { text };
       },
+      listShares: () => Promise.resolve({ shares: SHARES, this_machine_only: true }),
     } as Partial<PageController["api"]> as PageController["api"],
   };
   return new Proxy(known as PageController, {

@@ -67,9 +67,16 @@ export const THOUGHT_SCENES: readonly Scene[] = [
     component: "tree of thoughts",
     modules: [
       "thoughts/thought-tree",
+      "thoughts/thought-section",
       "thoughts/thought-node",
       "thoughts/thought-panel",
       "thoughts/drawing",
+      "thoughts/drawn-sheet",
+      "thoughts/mini-drawing",
+      "thoughts/thought-canvas",
+      "thoughts/canvas",
+      "thoughts/canvas-stage",
+      "thoughts/canvas-search",
       "thoughts/detail-panel",
       "thoughts/score",
       "conversation/search-output",
@@ -85,6 +92,15 @@ export const THOUGHT_SCENES: readonly Scene[] = [
       ),
       open: (language) => (
         <Pressed selector={OPEN}>
+          <RunScene
+            write={(session) =>
+              search(session, language).put(say("5 * (5 - 1 / 5) = 24")).end({}, "5 * (5 - 1 / 5) = 24")
+            }
+          />
+        </Pressed>
+      ),
+      canvas: (language) => (
+        <Pressed selector=".loom-thoughts-picture">
           <RunScene
             write={(session) =>
               search(session, language).put(say("5 * (5 - 1 / 5) = 24")).end({}, "5 * (5 - 1 / 5) = 24")

@@ -7,6 +7,7 @@ import { PLUGINS } from "./plugins.tsx";
 import { PageBoundary } from "./shell/page-boundary.tsx";
 import { PageProvider } from "./shell/page-context.tsx";
 import { type AccessState, may } from "./store/access.ts";
+import { formatUrl } from "./api/request.ts";
 import { resolveImageUrl } from "./store/image-url.ts";
 import type { VersionsByRun } from "./store/find-versions.ts";
 import type { PageState } from "./store/page-state.ts";
@@ -31,7 +32,7 @@ export function App({ page }: { readonly page: PageController }): ReactNode {
   const actions = useMemo(() => createActions(page, access), [page, access]);
   const findBlob = useCallback(
     (id: string): string | undefined =>
-      BLOB_ID.test(id) ? `./v1/sessions/${encodeURIComponent(session ?? "")}/blobs/${id}` : undefined,
+      BLOB_ID.test(id) ? formatUrl(`/v1/sessions/${encodeURIComponent(session ?? "")}/blobs/${id}`) : undefined,
     [session],
   );
   return (

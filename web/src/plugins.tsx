@@ -1,7 +1,6 @@
 /** Plugins for code, formulas, charts and diagrams. Their libraries are loaded on first use. */
 import { lazy, type ReactNode } from "react";
-import type { CodeProps, DiagramProps, MathProps, UiPlugins } from "loom-agent/react";
-import { Chart } from "./plugins/chart-plugin.tsx";
+import type { ChartProps, CodeProps, DiagramProps, MathProps, UiPlugins } from "loom-agent/react";
 import { isKnownLanguage } from "./plugins/code-languages.ts";
 import { TurnMenu } from "./shell/turn-menu.tsx";
 
@@ -18,10 +17,22 @@ function MathPlugin(props: MathProps): ReactNode {
   return <Formula {...props} />;
 }
 
+const Chart = lazy(async () => ({ default: (await import("./plugins/chart-plugin.tsx")).Chart }));
+
+function ChartPlugin(props: ChartProps): ReactNode {
+  return <Chart {...props} />;
+}
+
 const Diagram = lazy(async () => ({ default: (await import("./plugins/diagram/diagram-plugin.tsx")).Diagram }));
 
 function DiagramPlugin(props: DiagramProps): ReactNode {
   return <Diagram {...props} />;
 }
 
-export const PLUGINS: UiPlugins = { Code: CodePlugin, Math: MathPlugin, Chart, Diagram: DiagramPlugin, TurnMenu };
+export const PLUGINS: UiPlugins = {
+  Code: CodePlugin,
+  Math: MathPlugin,
+  Chart: ChartPlugin,
+  Diagram: DiagramPlugin,
+  TurnMenu,
+};

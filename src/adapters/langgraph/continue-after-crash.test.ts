@@ -86,6 +86,7 @@ it.each(["before", "after"])("keeps an approval that is answered %s the graph co
   expect(events.filter(({ type }) => type === "tool_end")).toMatchObject([{ call_id: "call-Oslo", is_error: false }]);
   expect(events.filter(({ type }) => type === "message_chunk").map(({ content }) => content)).toEqual([
     "I look.",
+    "\n\n",
     "It is cold.",
   ]);
   expect(ran).toEqual([{ city: "Oslo" }]);

@@ -6,7 +6,7 @@
  */
 import { LoomError } from "../../protocol/index.ts";
 import type { Execution } from "./execution.ts";
-import { describeExpansion, type PlanNode } from "./plan.ts";
+import { describeDrafts, type PlanNode } from "./plan.ts";
 
 /** Returns the result of the node, or undefined if the options or the limits leave it to a single call. */
 export async function draftNode(
@@ -29,7 +29,7 @@ export async function draftNode(
     if (!around.has(key) && execution.total + nodes.length > maxTotalNodes) return false;
     execution.total += nodes.length;
     await around.once(key, (part) => {
-      part.emitWithResult(describeExpansion(node.id, { nodes }));
+      part.emitWithResult(describeDrafts(node.id, { nodes }));
       return true;
     });
     await runNodes(nodes);

@@ -79,6 +79,11 @@ export function fitKnownResults(known: readonly KnownResult[]): readonly KnownRe
   return fitted === texts ? known : known.map((one, index) => ({ ...one, text: fitted[index] ?? "" }));
 }
 
+export interface GotCallOptions extends Pick<ModelRequest, "tools" | "toolChoice" | "responseFormat"> {
+  readonly channel?: "thought" | "judgement";
+  readonly isJson?: boolean;
+}
+
 /** Calls the model once. `label` distinguishes the calls of one span. */
 export function askModel(
   { model, settings, callOptions, stage, run, limits }: GotContext,
@@ -86,7 +91,7 @@ export function askModel(
   span: PartContext["span"],
   label: string,
   messages: readonly ModelMessage[],
-  further: Pick<ModelRequest, "tools" | "toolChoice" | "responseFormat"> = {},
+  { channel = "thought", isJson = false, ...further }: GotCallOptions = {},
 ): Promise<ThinkResult> {
   const { maxOutputCharacters = Infinity } = callOptions;
   return think(
@@ -101,7 +106,8 @@ export function askModel(
       signal,
       run,
       label,
-      channel: "thought",
+      channel,
+      isJson,
     },
   );
 }

@@ -49,6 +49,7 @@ export async function expandNode(
   const isComplex = await part.once("complex", async (inner): Promise<boolean> => {
     const { text } = await askForJson(context, signal, inner.span, "complex", askIfComplex(context, node, known), {
       responseFormat: COMPLEX_FORMAT,
+      channel: "judgement",
     });
     const complex = readComplex(text);
     if (complex === undefined)

@@ -115,7 +115,7 @@ function describeEnd(records: readonly StampedRecord[]) {
   const sort = (list: readonly string[]): readonly string[] => list.toSorted();
   return {
     reply: eventsOf(records, "reply")[0]?.reply,
-    answer: answerOf(records.filter(({ event }) => (event as { channel?: string }).channel !== "thought")),
+    answer: answerOf(records),
     completed: sort(completed),
     failed: sort(failed),
     skipped: sort(skipped),

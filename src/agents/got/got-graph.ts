@@ -45,7 +45,7 @@ export function createGotGraph(context: GotContext) {
       plan_graph: async (_, node) => {
         const plan = await makePlan(context, node);
         isNew = true;
-        closeCallsOf(context.run, node.span.name);
+        closeCallsOf(context.run, node.span);
         node.emitWithResult(describePlan(plan));
         return { plan };
       },
@@ -74,7 +74,7 @@ export function createGotGraph(context: GotContext) {
       },
       answer: async (state, node) => {
         await giveAnswer(context, node, state);
-        closeCallsOf(context.run, node.span.name);
+        closeCallsOf(context.run, node.span);
       },
     },
     edges: { plan_graph: "execute_graph", execute_graph: "answer" },
@@ -98,7 +98,7 @@ async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
   return { nodes: [{ id: "whole", task, needs: [], operation: "generate" }] };
 }
 
-/** The tasks of a first layer need nothing and are not connected. */
+/** The tasks of a first layer need nothing. */
 const FIRST_LAYER: LayerContext = { done: new Set(), all: new Set() };
 
 /** A fork may contain an edited plan. */

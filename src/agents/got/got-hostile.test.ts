@@ -35,6 +35,21 @@ async function runFixture(fixture: AgentFixture) {
 }
 
 describe("a hostile plan", () => {
+  it.each<readonly [string, Json, readonly string[]]>([
+    ["two graphs", listNodes([{ id: "x" }, { id: "y" }]), ["x", "y"]],
+    ["unknown operations", listNodes([{ id: "x", operation: "explode" }]), ["x"]],
+    ["a node that needs itself", listNodes([{ id: "x", needs: ["x"] }]), ["x"]],
+    ["a dictionary", { nodes: { x: { task: "do x" }, y: { task: "do y", needs: ["x"] } } }, ["x", "y"]],
+    ["a numbered list", "1. Do x\n2. Do y", ["1", "2"]],
+  ])("with %s is repaired and not requested again", async (_, plan, expected) => {
+    const fixture = await createGotFixture({ plan });
+    const { end, records } = await runFixture(fixture);
+    expect(end).toMatchObject({ status: "completed" });
+    expect(eventsOf(records, "error")).toEqual([]);
+    expect(fixture.model.prompts.filter((prompt) => readGotPrompt(prompt).kind === "plan")).toHaveLength(1);
+    expect(eventsOf(records, "got_node_complete").map(({ id }) => id)).toEqual(expected);
+  });
+
   it.each<readonly [string, Json]>([
     ["prose", "I think we should first collect, then compare."],
     ["nothing", ""],
@@ -49,8 +64,6 @@ describe("a hostile plan", () => {
     ["a hundred nodes", listNodes(Array.from({ length: 100 }, (_, index) => ({ id: `n${index}` })))],
     ["NaN", '{"nodes": [NaN]}'],
     ["a reserved name", listNodes([{ id: "answer" }])],
-    ["two graphs", listNodes([{ id: "x" }, { id: "y" }])],
-    ["unknown operations", listNodes([{ id: "x", operation: "explode" }])],
     ["a megabyte of text", "so ".repeat(350_000)],
   ])("with %s is requested again, then the question becomes one task", async (_, plan) => {
     const fixture = await createGotFixture({ plan });

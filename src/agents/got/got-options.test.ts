@@ -24,6 +24,15 @@ const byDigit: GotScript["scores"] = ({ known }) => ({
 describe("branches", () => {
   it("are nodes of the graph, of which the best are kept", async () => {
     const { graph, results, records } = await run({ plan: ONE, scores: byDigit }, { branches: 3, keepBest: 2 });
+    // An expansion belongs to the adaptive form.
+    expect(eventsOf(records, "got_expand")).toEqual([]);
+    expect(
+      eventsOf(records, "got_plan").map(({ parent, node_count, edge_count }) => [parent, node_count, edge_count]),
+    ).toEqual([
+      [undefined, 1, 0],
+      ["text", 3, 3],
+      ["text", 1, 3],
+    ]);
     expect(graph.nodes).toEqual(["text", "text.try1", "text.try2", "text.try3", "text.best0"]);
     expect(graph.edges).toEqual([
       "text→text.try1",
@@ -160,7 +169,8 @@ describe("layers", () => {
     const plans = eventsOf(records, "got_plan");
     expect(plans.length).toBeGreaterThan(1);
     expect(plans[0]?.edges).toEqual([]);
-    expect(eventsOf(records, "got_expand").length).toBeGreaterThan(2);
+    expect(plans.filter(({ parent }) => parent !== undefined).length).toBeGreaterThan(2);
+    expect(eventsOf(records, "got_expand")).toEqual([]);
     expect(eventsOf(records, "error")).toEqual([]);
     expect(eventsOf(records, "reply")[0]?.reply).toMatch(/tea/i);
   });

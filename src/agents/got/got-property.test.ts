@@ -120,6 +120,14 @@ async function check(list: readonly Drawn[], adaptive: boolean, concurrency: num
     return needs.length === 0 && around !== "" ? [`${around}→${id}`] : needs.map((need) => `${need}→${id}`);
   });
   expect(graph.edges.toSorted()).toEqual(edges.toSorted());
+  const plans = eventsOf(records, "got_plan");
+  const expansions = eventsOf(records, "got_expand");
+  expect(expansions.length === 0 || adaptive).toBe(true);
+  const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0);
+  expect([...plans.map((one) => one.node_count), ...expansions.map((one) => one.nodes_added)]).toSatisfy(
+    (counts: number[]) => sum(counts) === graph.completed.length + graph.failed.length + graph.skipped.length,
+  );
+  expect(sum([...plans.map((one) => one.edge_count), ...expansions.map((one) => one.edges_added)])).toBe(edges.length);
   for (const end of ["completed", "failed", "skipped"] as const)
     expect([end, graph[end].toSorted()]).toEqual([
       end,

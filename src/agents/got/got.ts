@@ -2,6 +2,8 @@
  * Graph of Thoughts: the model plans a graph of tasks, independent tasks run in parallel with the results they need,
  * and the answer is written from the final results. With `adaptive`, a complex task becomes a graph itself.
  */
+import { ADAPTIVE } from "../../protocol/agent-kinds.ts";
+import { ruleOfSetting, STRATEGY_SETTINGS, toAgentOptions } from "../../protocol/strategy-settings.ts";
 import type { AgentKind } from "../agent-kind.ts";
 import type { GotContext, GotLimits } from "./execution.ts";
 import { MAX_PLAN_NODES } from "./read-plan.ts";
@@ -49,17 +51,19 @@ export interface GotOptions {
   readonly maxCharacters?: number;
 }
 
+const { candidates, depth, layers } = STRATEGY_SETTINGS;
+
 /** Allowed values. A plan or a thought must fit into one record of 1 MiB, and IDs grow with the depth. */
 export const GOT_OPTIONS = {
   adaptive: withDefault(BOOLEAN_OPTION, false),
-  branches: withDefault(acceptInteger(1, 20), 1),
+  branches: withDefault<number>(ruleOfSetting(candidates.uses.got), candidates.uses.got.defaultValue),
   keepBest: withDefault(acceptInteger(1, 20), 1),
   improvements: withDefault(acceptInteger(0, 20), 0),
   goodScore: withDefault(acceptNumber(0, 1), 0.8),
-  maxLayers: withDefault(acceptInteger(1, 50), 1),
+  maxLayers: withDefault<number>(ruleOfSetting(layers.uses.got), layers.uses.got.defaultValue),
   maxNodes: withDefault(acceptInteger(1, MAX_PLAN_NODES), 50),
   maxTotalNodes: withDefault(acceptInteger(1, 10_000), 200),
-  maxDepth: withDefault(acceptInteger(0, 5), 2),
+  maxDepth: withDefault<number>(ruleOfSetting(depth.uses.agot), depth.uses.agot.defaultValue),
   concurrency: withDefault(acceptInteger(1, 1000), 8),
   attempts: withDefault(acceptInteger(1, 100), 2),
   retryMs: withDefault(acceptInteger(0, 60_000), 500),
@@ -68,10 +72,13 @@ export const GOT_OPTIONS = {
 } as const satisfies OptionTable<GotOptions>;
 
 export function createGot(options: GotOptions): AgentKind {
-  const limits: GotLimits = readOptions(GOT_OPTIONS, options, { isPart: true });
+  const { adaptive } = readOptions(GOT_OPTIONS, options, { isPart: true });
+  const name = adaptive ? ADAPTIVE : "got";
   return {
     name: "got",
     async answer(agentContext) {
+      const chosen = { ...options, ...toAgentOptions(name, agentContext.run.strategy) };
+      const limits: GotLimits = readOptions(GOT_OPTIONS, chosen, { isPart: true });
       const context: GotContext = { ...agentContext, limits };
       // Loaded for the first run, because most programs only use ReAct agents.
       const { createGotGraph } = await import("./got-graph.ts");

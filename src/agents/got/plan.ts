@@ -16,7 +16,7 @@ export type PlanNode = {
   readonly keep?: number;
 };
 
-/** Acyclic, connected and within the limits. Every node comes after the nodes it needs. */
+/** Acyclic and within the limits. Every node comes after the nodes it needs. */
 export type Plan = {
   readonly nodes: readonly PlanNode[];
 };
@@ -47,10 +47,22 @@ export function describePlan({ nodes }: Plan): GotPlanEvent {
   };
 }
 
-/** The event for an expanded node. Edges lead away from it, so they cannot form a cycle. */
-export function describeExpansion(id: string, { nodes }: Plan): GotExpandEvent {
+/** The event for drafts of a node. */
+export function describeDrafts(id: string, plan: Plan): GotPlanEvent {
+  const edges = listInnerEdges(id, plan);
+  return { ...describePlan(plan), edge_count: edges.length, edges, parent: id };
+}
+
+/** The edges of a plan inside a node. Some lead away from the node and none to it, so they cannot form a cycle. */
+function listInnerEdges(id: string, { nodes }: Plan): readonly (readonly [from: string, to: string])[] {
   const sources = nodes.flatMap((node) => (node.needs.length === 0 ? [[id, node.id] as const] : []));
-  const edges = [...sources, ...listEdges(nodes)];
+  return [...sources, ...listEdges(nodes)];
+}
+
+/** The event for an expanded node. */
+export function describeExpansion(id: string, plan: Plan): GotExpandEvent {
+  const { nodes } = plan;
+  const edges = listInnerEdges(id, plan);
   return {
     type: "got_expand",
     node_id: id,

@@ -68,7 +68,7 @@ describe("readPlan", () => {
     ["no nodes", '{"words": []}', /no array "nodes"/],
     ["an object of nodes", '{"nodes": {"length": 3}}', /no array "nodes"/],
     ["an empty array", say([]), /no nodes/],
-    ["a string for a node", say(["a"]), /node 1 is not an object/],
+    ["a word for a node", say(["a"]), /node 1 is not an object/],
     ["null for a node", say([null]), /node 1 is not an object/],
     ["an id that is an object", say([node({ a: 1 })]), /has the id \(not a string\)/],
     ["an id of control characters", say([node("\u0000\u202e")]), /1 to 40 letters/],
@@ -79,17 +79,24 @@ describe("readPlan", () => {
     ["a duplicate id", say([node("a"), node("b", ["a"]), node("a")]), /two nodes have the id "a"/],
     ["no task", say([{ id: "a" }]), /\(a\) has no task/],
     ["a blank task", say([node("a", [], { task: " \n" })]), /\(a\) has no task/],
-    ["an unknown operation", say([node("a", [], { operation: "guess" })]), /unknown operation "guess"/],
-    [
-      "an operation that is an array",
-      say([node("a", [], { operation: ["score"] })]),
-      /unknown operation \(not a string\)/,
-    ],
     ["needs that is not a list", say([node("a", { b: 1 })]), /not an array of ids/],
     ["needs with other values than ids", say([node("a", [true])]), /not an array of ids/],
     ["two ids that are alike", say([node("a b"), node("c", ["a b"]), node("a_b")]), /two nodes have the id "a_b"/],
     ["a need that does not exist", say([node("a", ["z"])]), /needs "z", which does not exist/],
-    ["the same need twice", say([node("a"), node("b", ["a", "a"])]), /same node twice/],
+    ["a cycle", say([node("s"), node("a", ["s", "c"]), node("b", ["a"]), node("c", ["b"])]), /cycle/],
+  ])("rejects %s", (_, text, fault) => {
+    expect(faultOf(text)).toMatch(fault);
+    expect(faultOf(text).length).toBeLessThan(300);
+  });
+
+  it.each<readonly [what: string, text: string, expected: readonly string[]]>([
+    ["an unknown operation", say([node("a", [], { operation: "guess" })]), ["generate a"]],
+    ["an operation that is an array", say([node("a", [], { operation: ["score"] })]), ["generate a"]],
+    ["another word", say([node("a"), node("b", ["a"], { operation: "Summarize" })]), ["generate a", "aggregate b a"]],
+    ["nothing to score", say([node("a", [], { operation: "score" })]), ["generate a"]],
+    ["nothing to refine", say([node("a", [], { operation: "refine" })]), ["generate a"]],
+    ["a node that needs itself", say([node("a"), node("b", ["b", "a"])]), ["generate a", "generate b a"]],
+    ["the same need twice", say([node("a"), node("b", ["a", "a"])]), ["generate a", "generate b a"]],
     [
       "too many needs",
       say([
@@ -99,16 +106,31 @@ describe("readPlan", () => {
           Array.from({ length: 50_000 }, () => "a"),
         ),
       ]),
-      /same node twice/,
+      ["generate a", "generate b a"],
     ],
-    ["a node that needs itself", say([node("a", ["a"])]), /needs itself/],
-    ["a cycle", say([node("s"), node("a", ["s", "c"]), node("b", ["a"]), node("c", ["b"])]), /cycle/],
-    ["two graphs", say([node("a"), node("b"), node("c", ["b"])]), /not connected: no edges join "a" and "b"/],
-    ["nothing to score", say([node("a", [], { operation: "score" })]), /nothing to score/],
-    ["nothing to refine", say([node("a", [], { operation: "refine" })]), /nothing to refine/],
-  ])("rejects %s", (_, text, fault) => {
-    expect(faultOf(text)).toMatch(fault);
-    expect(faultOf(text).length).toBeLessThan(300);
+    ["two graphs", say([node("a"), node("b"), node("c", ["b"])]), ["generate a", "generate b", "generate c b"]],
+    ["a dictionary", say({ a: { task: "x" }, b: { task: "y", depends_on: "a" } }), ["generate a", "generate b a"]],
+    [
+      "a dictionary without a name",
+      '{"a": {"task": "x"}, "b": {"task": "y", "needs": ["a"]}}',
+      ["generate a", "generate b a"],
+    ],
+    ["a dictionary of texts", '{"plan": {"a": "do x", "b": "do y"}}', ["generate a", "generate b"]],
+    ["a list of texts", say(["do x", "do y", "do z"]), ["generate 1", "generate 2 1", "generate 3 1 2"]],
+    ["a numbered list", "My plan:\n1. Do x\n   in full\n2) **Do y**\n", ["generate 1", "generate 2 1"]],
+    [
+      "a numbered list with needs",
+      "1. Do x\n2. Do y\n3. Join them (needs 1 and step 2)",
+      ["generate 1", "generate 2", "generate 3 1 2"],
+    ],
+    ["a Chinese list", "1、收集资料\n2、写报告（依赖 1）", ["generate 1", "generate 2 1"]],
+  ])("repairs %s", (_, text, expected) => {
+    const outcome = readPlan(text, 50);
+    expect(
+      outcome.ok
+        ? outcome.plan.nodes.map(({ operation, id, needs }) => [operation, id, ...needs].join(" "))
+        : outcome.fault,
+    ).toEqual(expected);
   });
 
   it("rejects ten thousand nodes before traversing them, and reads any other input", () => {
@@ -153,7 +175,7 @@ describe("readPlan", () => {
           say(ids.map((id, index) => node(id, needs[index]?.map((need) => `n${need}`) ?? []))),
           8,
         );
-        expect(outcome.ok).toBe(!hasCycle(needs) && isConnected(needs));
+        expect(outcome.ok).toBe(!hasCycle(needs));
         if (!outcome.ok) return;
         const { nodes } = outcome.plan;
         expect(nodes.map(({ id }) => id).toSorted()).toEqual(ids);
@@ -184,11 +206,4 @@ function hasCycle(needs: readonly (readonly number[])[]): boolean {
   const reach = (from: number, seen: ReadonlySet<number>): boolean =>
     seen.has(from) || (needs[from] ?? []).some((need) => reach(need, new Set([...seen, from])));
   return needs.some((_, index) => reach(index, new Set()));
-}
-
-function isConnected(needs: readonly (readonly number[])[]): boolean {
-  const groups = needs.map((_, index) => index);
-  const find = (index: number): number => (groups[index] === index ? index : find(groups[index] ?? 0));
-  for (const [index, list] of needs.entries()) for (const need of list) groups[find(index)] = find(need);
-  return new Set(needs.map((_, index) => find(index))).size === 1;
 }

@@ -1,15 +1,15 @@
 /**
- * Parses and validates the plan in a model's answer. Faults are described for the model, which may correct them. Never
- * throws.
+ * Parses and validates the plan in a model's answer. Single nodes are repaired (`normalizePlan`); other faults are
+ * described for the model, which may correct them. Never throws.
  *
- * Invariant: an accepted plan is acyclic, connected and within the limits. Oversized plans are rejected before they are
- * traversed.
+ * Invariant: an accepted plan is acyclic and within the limits. It needs no common last node, because the answer, or the
+ * node that it expands, combines all final results. Oversized plans are rejected before they are traversed.
  */
 import { Buffer } from "node:buffer";
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
 import { removeThinking } from "../../models/think-tags.ts";
 import { listJson } from "../read-json.ts";
-import { normalizePlan } from "./normalize-plan.ts";
+import { listTasks, normalizePlan } from "./normalize-plan.ts";
 import { describePlan, type ThoughtOperation, nestPlan, type Plan, type PlanNode } from "./plan.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
@@ -39,7 +39,7 @@ export interface LayerContext {
 export interface PlanReading {
   /** The node that the plan expands; the IDs of the plan are prefixed with its ID. */
   readonly inside?: string | undefined;
-  /** Set for one of several layers: it need not be connected, and all after the first may be empty. */
+  /** Set for one of several layers; all after the first may be empty. */
   readonly layer?: LayerContext | undefined;
 }
 
@@ -53,6 +53,8 @@ export function readPlan(text: string, maxNodes: number, reading: PlanReading = 
     if (plan !== undefined) return outcome;
     fault ??= outcome;
   }
+  const tasks = fault === undefined ? listTasks(removeThinking(text)) : undefined;
+  if (tasks !== undefined) return validatePlan(tasks, maxNodes, reading);
   return fault ?? fail("it contains no JSON object");
 }
 
@@ -105,20 +107,12 @@ function validateGraph(
   inside: string | undefined,
   layer: LayerContext | undefined,
 ): PlanOutcome {
-  const dependants = new Map<string, PlanNode[]>([...nodes.keys()].map((id) => [id, []]));
-  for (const node of nodes.values()) {
-    for (const need of node.needs) {
-      if (layer?.done.has(need) === true) continue;
-      const known = dependants.get(need);
-      if (known === undefined) return fail(`node ${quote(node.id)} needs ${quote(need)}, which does not exist`);
-      known.push(node);
-    }
+  for (const { id, needs } of nodes.values()) {
+    const unknown = needs.find((need) => layer?.done.has(need) !== true && !nodes.has(need));
+    if (unknown !== undefined) return fail(`node ${quote(id)} needs ${quote(unknown)}, which does not exist`);
   }
   const ordered = order(nodes);
   if (typeof ordered === "string") return fail(`it has a cycle through node ${quote(ordered)}`);
-  const apart = layer === undefined ? findDisconnected(nodes, dependants) : undefined;
-  if (apart !== undefined)
-    return fail(`it is not connected: no edges join ${quote([...nodes.keys()][0])} and ${quote(apart)}`);
   const plan: Plan = inside === undefined ? { nodes: ordered } : nestPlan(inside, { nodes: ordered });
   if (Buffer.byteLength(JSON.stringify(describePlan(plan))) > MAX_PLAN_BYTES)
     return fail("it is too large: use fewer edges or shorter ids");
@@ -151,20 +145,6 @@ function order(nodes: ReadonlyMap<string, PlanNode>): readonly PlanNode[] | stri
     if (stuck !== undefined) return stuck;
   }
   return ordered;
-}
-
-/** Returns a node that is not connected to the first one, ignoring the direction of edges. */
-function findDisconnected(
-  nodes: ReadonlyMap<string, PlanNode>,
-  dependants: ReadonlyMap<string, readonly PlanNode[]>,
-): string | undefined {
-  const [first] = nodes.keys();
-  const reached = new Set(first === undefined ? [] : [first]);
-  for (const id of reached) {
-    for (const need of nodes.get(id)?.needs ?? []) reached.add(need);
-    for (const next of dependants.get(id) ?? []) reached.add(next.id);
-  }
-  return [...nodes.keys()].find((id) => !reached.has(id));
 }
 
 function fail(fault: string): PlanOutcome {

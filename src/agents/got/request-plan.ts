@@ -40,6 +40,7 @@ export async function requestPlan(
     part.once(`${key}-${call}`, async (inner): Promise<PlanAnswer> => {
       const { text, fault, said } = await askForJson(context, signal, span, `${key}-${call}`, messages, {
         responseFormat: PLAN_FORMAT,
+        isJson: true,
       });
       const outcome: PlanOutcome =
         fault === undefined ? readPlan(text, findRoom(), { inside, layer }) : { ok: false, fault };

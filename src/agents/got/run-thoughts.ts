@@ -121,7 +121,7 @@ async function runThought(
             isDraft,
             onMissing: (found) => (missing = found),
           });
-          closeCallsOf(context.run, id);
+          closeCallsOf(context.run, part.span);
           part.emitWithResult({ type: "got_node_complete", id, result_summary: toLabel(text), ...details });
           return {
             text,
@@ -132,7 +132,7 @@ async function runThought(
         {
           name: id,
           recover: (error, part) => {
-            closeCallsOf(context.run, id);
+            closeCallsOf(context.run, part.span);
             const reason = describeError(error);
             delay = findRetryDelay(policy, attempt, error);
             if (delay !== undefined) {

@@ -27,6 +27,7 @@ export async function scoreResults(
     part.once(`score-${call}`, async (inner): Promise<Scores> => {
       const { text, fault, said } = await askForJson(context, around.signal, inner.span, `score-${call}`, messages, {
         responseFormat: createScoresFormat(known),
+        channel: "judgement",
       });
       const scores = fault ?? readResultScores(text, known);
       if (typeof scores !== "string") return { scores };

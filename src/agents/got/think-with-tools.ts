@@ -41,7 +41,7 @@ export async function thinkWithTools(
   for (let round = 1; ; round++) {
     const isLast = round > limits.maxIterations;
     const turn = await part.once(`think-${round}`, async (inner): Promise<Json> => {
-      closeCallsOf(run, part.span.name);
+      closeCallsOf(run, part.span);
       const prompt: readonly ModelMessage[] = isLast
         ? [...messages, { role: "user", content: [{ type: "text", text: LAST_ROUND }] }]
         : messages;
@@ -96,7 +96,10 @@ function reportLimit(part: PartContext, maxIterations: number): void {
  * Closes open tool calls of node runs with this name: calls of an answer that was never completed, and calls that the
  * model made although it may not.
  */
-export function closeCallsOf(run: GotContext["run"], name: string): void {
+export function closeCallsOf(
+  run: GotContext["run"],
+  { name, nodeId: closer }: Pick<PartContext["span"], "name" | "nodeId">,
+): void {
   const prefix = `run-${name}-`;
   const callIds: string[] = [];
   for (const { callId, nodeId = "", isNested = false } of run.work.calls) {
@@ -104,5 +107,5 @@ export function closeCallsOf(run: GotContext["run"], name: string): void {
     const isOwn = !isNested && nodeId.startsWith(prefix) && /^\d+$/.test(nodeId.slice(prefix.length));
     if (isOwn && callId !== undefined) callIds.push(callId);
   }
-  if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted" });
+  if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted", nodeId: closer });
 }

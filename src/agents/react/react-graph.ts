@@ -48,7 +48,7 @@ export function createReactGraph(context: ReactContext) {
     maxSteps: 3 * context.maxIterations + 10 + (context.output?.maxRetries ?? 0),
     nodes: {
       think: async (state, node) => {
-        closeOrphanedCalls(context.run);
+        closeOrphanedCalls(context.run, node.span.nodeId);
         context.lastNodeId = node.span.nodeId;
         const isLast = state.round >= context.maxIterations;
         const isOfRun = context.output?.isOfRun ?? false;
@@ -180,9 +180,9 @@ function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: ReactSt
 /**
  * Closes the calls of a thought that a crash left incomplete. The model is called again, so these calls will never run.
  */
-function closeOrphanedCalls(run: ReactContext["run"]): void {
+function closeOrphanedCalls(run: ReactContext["run"], nodeId: string): void {
   const callIds = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
-  if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted" });
+  if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted", nodeId });
 }
 
 /**

@@ -18,7 +18,7 @@ export interface TotCallOptions {
   readonly span: NodeRun;
   readonly signal: AbortSignal;
   readonly label?: string;
-  readonly channel?: "answer" | "thought";
+  readonly channel?: "answer" | "thought" | "judgement";
   readonly withTools?: boolean;
   /** Requests structured output, if the model has it. */
   readonly format?: AnswerFormat;
@@ -53,7 +53,7 @@ export async function askModel(
     );
     return { thought, tokens: countTokens(thought.result.usage) };
   } catch (error) {
-    if (channel === "thought" && isLoomError(error, "model_output_too_large")) return { thought: undefined, tokens: 0 };
+    if (channel !== "answer" && isLoomError(error, "model_output_too_large")) return { thought: undefined, tokens: 0 };
     throw error;
   }
 }
@@ -80,10 +80,15 @@ export function createWarning(message: string, stage: string, code: ErrorCode = 
 /** Calls closed per batch; thousands may be open, and the log has a backlog limit. */
 const MAX_CLOSED = 100;
 
-/** Closes tool calls that will not run. */
-export async function closeCalls({ run }: TotContext, ids: readonly string[], reason: string): Promise<void> {
+/** Closes tool calls that will not run. Those whose node run has ended are ended by this one. */
+export async function closeCalls(
+  { run }: TotContext,
+  { nodeId }: Pick<NodeRun, "nodeId">,
+  ids: readonly string[],
+  reason: string,
+): Promise<void> {
   for (let from = 0; from < ids.length; from += MAX_CLOSED) {
     await run.ready();
-    run.closeCalls(ids.slice(from, from + MAX_CLOSED), { reason });
+    run.closeCalls(ids.slice(from, from + MAX_CLOSED), { reason, nodeId });
   }
 }

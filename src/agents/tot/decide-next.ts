@@ -4,9 +4,10 @@
  *
  * Invariant: the search continues only with a thought to continue and with every budget left. The answer is made from
  * the thought last reported as chosen.
+ * Scores are sent once: a backtrack only names the thoughts that the search goes on with.
  */
 import type { NodeContext } from "../../graph/index.ts";
-import type { ErrorEvent } from "../../protocol/events.generated.ts";
+import type { ErrorEvent, TotBacktrackEvent } from "../../protocol/events.generated.ts";
 import { findSpentBudget, type TotContext } from "./ask-model.ts";
 import type { SearchOutcome } from "./prompts.ts";
 import {
@@ -14,7 +15,6 @@ import {
   findPosition,
   findUntried,
   type ThoughtJudgement,
-  listChildren,
   listPath,
   listSpares,
   measureDepth,
@@ -78,24 +78,34 @@ function reportEnd(
   const end = findFinalThought(context, state, outcome);
   if (outcome === "dead") {
     const { ids } = popEnded(state, 0);
-    for (const from of [...ids, ...listActive(context, state)].slice(0, MAX_NAMED))
-      node.emitWithResult({ type: "tot_backtrack", ...explain(state, from), to_depth: 0, from });
-    if (chosen !== null) announce(state, node, [chosen], chosen, []);
+    const left = [...ids, ...listActive(context, state)];
+    reportBacktracks(node, left, (from) => ({ ...explain(state, from), to_depth: 0 }), []);
     return;
   }
   if (end === null || end === chosen) return;
   const from = findPosition(state);
   if (isOver && context.search.strategy === "depth" && !canGoBack(context, state))
     reportAbandoned(context, state, node, from, end);
-  // Includes the ancestors, because they may have been abandoned before.
-  const path = listPath(end);
-  node.emitWithResult({
-    type: "tot_evaluate",
-    chosen: path.length - 1,
-    scores: path.map((id) => scoreOf(state, id)),
-    ids: path,
-    kept: path,
-  });
+  // Keeps the ancestors too, because they may have been abandoned before.
+  const to = { to_depth: measureDepth(end), to: end, kept: listPath(end) };
+  node.emitWithResult({ type: "tot_backtrack", ...REASONS.bestSoFar, from, ...to });
+}
+
+/** Reports the abandoned branches. The last event names the thoughts that the search goes on with. */
+function reportBacktracks(
+  node: NodeContext,
+  left: readonly string[],
+  describe: (from: string) => Omit<TotBacktrackEvent, "type">,
+  kept: readonly string[],
+): void {
+  const named = left.slice(0, MAX_NAMED);
+  for (const [index, from] of named.entries())
+    node.emitWithResult({
+      type: "tot_backtrack",
+      ...describe(from),
+      from,
+      ...(index === named.length - 1 ? { kept } : {}),
+    });
 }
 
 /** Reports that the last branch was a dead end, up to its common ancestor with the final thought. */
@@ -144,7 +154,7 @@ function describeSpent(what: string): ErrorEvent {
   };
 }
 
-/** Backtracks: reports the abandoned thoughts and the scores of the level it returns to. */
+/** Backtracks: reports the abandoned thoughts and those that the search goes on with. */
 export function goBack(context: TotContext, state: TotState, node: NodeContext) {
   const isDepth = context.search.strategy === "depth";
   return isDepth ? goBackToUntried(context, state, node) : goBackToSpares(context, state, node);
@@ -154,10 +164,7 @@ function goBackToUntried({ search }: TotContext, state: TotState, node: NodeCont
   const to = findUntried(state) ?? findPosition(state);
   const from = findPosition(state);
   const reason = explainLeaf(search.maxDepth, state, from);
-  node.emitWithResult({ type: "tot_backtrack", ...reason, to_depth: measureDepth(to), from, to });
-  const siblings = listChildren(state, findParent(to));
-  const kept = siblings.filter((id) => id === to || state.judged[id]?.standing === "open");
-  announce(state, node, siblings, to, kept);
+  node.emitWithResult({ type: "tot_backtrack", ...reason, to_depth: measureDepth(to), from, to, kept: [to] });
   return continueWith(state, [to]);
 }
 
@@ -171,9 +178,7 @@ function goBackToSpares({ search }: TotContext, state: TotState, node: NodeConte
   const { ids, lastEnded: below } = popEnded(state, depth);
   const left = [...ids, ...parents];
   // Every active branch is abandoned and reported.
-  for (const from of left.slice(0, MAX_NAMED))
-    node.emitWithResult({ type: "tot_backtrack", ...explain(state, from), to_depth: depth, from, to });
-  announce(state, node, level?.ids ?? frontier, to, frontier);
+  reportBacktracks(node, left, (from) => ({ ...explain(state, from), to_depth: depth, to }), frontier);
   // The level directly above is dead too, except for parents of spares.
   const above = new Set(left.flatMap((id) => listPath(id)[depth - 2] ?? []));
   for (const id of spares) above.delete(findParent(id));
@@ -192,6 +197,7 @@ const REASONS = {
   maxDepth: { reason: "the maximum depth is reached without an answer", code: "max_depth" },
   noNextStep: { reason: "no next step was found", code: "no_next_step" },
   deadEnd: { reason: "every next step is a dead end", code: "dead_end" },
+  bestSoFar: { reason: "the answer uses the best thought so far", code: "best_so_far" },
 } as const;
 
 type BacktrackReason = (typeof REASONS)[keyof typeof REASONS];
@@ -202,24 +208,6 @@ function explainLeaf(maxDepth: number, state: TotState, from: string): Backtrack
 
 function explain({ children }: TotState, from: string): BacktrackReason {
   return (children[from] ?? 0) === 0 ? REASONS.noNextStep : REASONS.deadEnd;
-}
-
-/** Reports the scores of a level, the chosen thought and the kept ones. */
-function announce(
-  state: TotState,
-  node: NodeContext,
-  ids: readonly string[],
-  chosen: string,
-  kept: readonly string[],
-): void {
-  node.emitWithResult({
-    type: "tot_evaluate",
-    chosen: ids.indexOf(chosen),
-    scores: ids.map((id) => scoreOf(state, id)),
-    ids,
-    kept,
-    depth: measureDepth(chosen),
-  });
 }
 
 function continueWith(state: TotState, frontier: readonly string[]) {

@@ -1,16 +1,18 @@
 /**
  * The node `think_expand`: asks the model for next steps of every thought in the frontier, in parallel.
  *
- * Invariant: each answer is a part of the node and is never requested again; `tot_expand` is written together with it.
+ * Invariant: each answer is a part of the node and is never requested again. One `tot_expand` has the candidates of all
+ * thoughts of the frontier, because they are judged together; it is written with the result of the node.
  */
 import type { NodeContext, PartContext } from "../../graph/index.ts";
 import { hasStructuredOutput } from "../create-format.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext } from "./ask-model.ts";
 import { type CallFailure, FailedCalls } from "./failed-calls.ts";
-import { askForProposals, askForSample, PROPOSALS_FORMAT } from "./prompts.ts";
+import { askForProposals, askForSample, askForStepsAgain, PROPOSALS_FORMAT } from "./prompts.ts";
 import {
   type CandidateThought,
+  isBlankOutput,
   joinParsed,
   type ParsedThoughts,
   readProposals,
@@ -18,7 +20,7 @@ import {
   type ThoughtLimits,
 } from "./read-thoughts.ts";
 import { MAX_LEVEL_BYTES } from "./tot-settings.ts";
-import { listSteps, measureDepth, nameChild, ROOT, type TotState } from "./tot-state.ts";
+import { findParent, listChildren, listSteps, measureDepth, nameChild, ROOT, type TotState } from "./tot-state.ts";
 
 /** Limits of one thought. */
 const MAX_CHARACTERS = 4000;
@@ -31,8 +33,10 @@ type StoredExpansion = Omit<ParsedThoughts, "left">;
 type ExpansionAnswer = StoredExpansion & {
   readonly tokens: number;
   readonly failure?: CallFailure;
-  /** True if there is no step although the model did not say so: its answer was cut off or only reasoning. */
+  /** True if there is no step although the model did not say so: its answer was cut off or empty. */
   readonly isUnread?: boolean;
+  /** True if its answer was empty, also when asked again. */
+  readonly isBlank?: boolean;
 };
 
 interface ExpansionCall {
@@ -63,6 +67,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
   const expansions = groupCalls(calls);
   const failed = new FailedCalls();
   let { tokens, isShort, isUnread } = state;
+  let blanks = 0;
 
   await runConcurrently(calls, search.concurrency, async (call) => {
     const { parent, index, max, isWhole } = call;
@@ -70,12 +75,9 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
     const key = isWhole ? parent : `${parent}/${index}`;
     // Remembered answers count even if a budget is used up.
     if (node.has(key) || (!failed.shouldStop && findSpentBudget(context, startedAt, tokens) === undefined)) {
-      const limits = { max, maxCharacters: MAX_CHARACTERS, maxBytes, tooMany: search.candidates };
-      const work = async (part: PartContext): Promise<ExpansionAnswer> => {
-        const answer = await ask(context, state, call, part, node.signal, limits);
-        if (isWhole) announce(part, parent, answer.candidates);
-        return answer;
-      };
+      const limits = { max, maxCharacters: MAX_CHARACTERS, maxBytes };
+      const work = (part: PartContext): Promise<ExpansionAnswer> =>
+        ask(context, state, call, part, node.signal, limits);
       const recover = (error: unknown): ExpansionAnswer | undefined => {
         const failure = failed.recover(error);
         return failure === undefined ? undefined : { ...NOTHING, failure };
@@ -83,6 +85,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
       const answer = await node.once(key, work, { name, recover });
       failed.record(answer);
       if (answer.failure !== undefined || answer.isUnread === true) isUnread = true;
+      if (answer.isBlank === true) blanks++;
       tokens += answer.tokens;
       expansion.answers[index] = answer;
     } else isShort = true;
@@ -102,9 +105,12 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
     children[parent] = result.candidates.length;
     return [result];
   });
+  announce(node, frontier, thoughts, children);
   const cut = sum(results.map((result) => result.cut));
   if (cut > 0)
     node.emitWithResult(createWarning(`The model gave more than requested; ${cut} parts were left out`, stage));
+  if (blanks > 0)
+    node.emitWithResult(createWarning(`${blanks} answers of the model were empty, also when asked again`, stage));
   const halves = results.filter(({ isHalf }) => isHalf).length;
   if (halves > 0) node.emitWithResult(createWarning(`${halves} answers of the model were cut off`, stage));
   const made = state.made + sum(Object.values(children));
@@ -130,10 +136,9 @@ async function join(
 ): Promise<StoredExpansion | undefined> {
   const given = answers.filter((answer) => answer !== undefined);
   if (given.length === 0) return undefined;
-  return node.once(`${parent}/all`, async (part): Promise<StoredExpansion> => {
+  return node.once(`${parent}/all`, async (): Promise<StoredExpansion> => {
     const { left, ...result } = joinParsed(given);
-    await closeCalls(context, left, "the call was left out");
-    announce(part, parent, result.candidates);
+    await closeCalls(context, node.span, left, "the call was left out");
     return result;
   });
 }
@@ -152,29 +157,45 @@ async function ask(
   const steps = listSteps(state, parent);
   const isStructured = !isSample && hasStructuredOutput(context.model);
   const messages = isSample ? askForSample(context, steps) : askForProposals(context, steps, limits.max, isStructured);
-  const { thought, tokens } = await askModel(context, messages, {
+  const options = {
     span,
     signal,
     withTools: true,
     ...(isSample ? { sample: index } : {}),
     ...(isStructured ? { format: PROPOSALS_FORMAT } : {}),
-  });
+  };
+  let { thought, tokens } = await askModel(context, messages, options);
+  if (thought !== undefined && isBlankOutput(thought)) {
+    const again = await askModel(context, askForStepsAgain(messages), { ...options, label: "again" });
+    thought = again.thought;
+    tokens += again.tokens;
+  }
   if (thought === undefined) return { ...NOTHING, cut: 1, tokens, isUnread: true };
+  if (isBlankOutput(thought)) return { ...NOTHING, tokens, isUnread: true, isBlank: true };
   const { left, ...result } = isSample ? readSample(thought, limits) : readProposals(thought, limits);
-  await closeCalls(context, left, "the call was left out");
-  const isReasoning = thought.content.every(({ type }) => type === "reasoning") && thought.content.length > 0;
-  const isUnread = result.candidates.length === 0 && (result.isHalf || result.cut > 0 || isReasoning);
+  await closeCalls(context, span, left, "the call was left out");
+  const isUnread = result.candidates.length === 0 && (result.isHalf || result.cut > 0);
   return { ...result, tokens, ...(isUnread ? { isUnread } : {}) };
 }
 
-function announce(part: PartContext, parent: string, candidates: readonly CandidateThought[]): void {
-  if (candidates.length === 0) return;
-  part.emitWithResult({
+/** Reports the candidates of a level, in the order in which they are judged. */
+function announce(
+  node: NodeContext,
+  frontier: readonly string[],
+  thoughts: { readonly [id: string]: CandidateThought },
+  children: { readonly [id: string]: number },
+): void {
+  const ids = frontier.flatMap((parent) => listChildren({ children }, parent));
+  const [first] = ids;
+  if (first === undefined) return;
+  const growing = frontier.filter((parent) => (children[parent] ?? 0) > 0);
+  const [parent = ROOT] = growing;
+  node.emitWithResult({
     type: "tot_expand",
-    candidates: candidates.map(({ text }) => text),
-    ids: candidates.map((_, index) => nameChild(parent, index)),
-    ...(parent === ROOT ? {} : { parent }),
-    depth: measureDepth(parent) + 1,
+    candidates: ids.map((id) => thoughts[id]?.text ?? ""),
+    ids,
+    ...(growing.length > 1 ? { parents: ids.map(findParent) } : parent === ROOT ? {} : { parent }),
+    depth: measureDepth(first),
   });
 }
 

@@ -7,7 +7,9 @@
  */
 import type { NodeContext, PartContext } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import type { Json } from "../../protocol/index.ts";
+import { type Json, LoomError } from "../../protocol/index.ts";
+import { describeValue } from "../../protocol/fault.ts";
+import type { ThoughtToRate, TotSettings } from "./tot-settings.ts";
 import type { AnswerFormat } from "../create-format.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext, type TotReply } from "./ask-model.ts";
@@ -61,7 +63,13 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
   const { frontier: parents } = state;
   const made = parents.flatMap((parent) => listChildren(state, parent));
   const jury = new ThoughtJudge(context, state, node);
-  const { judged, faults, fault, tokens } = await (search.evaluate === "value" ? jury.value(made) : jury.vote(made));
+  const {
+    judged: rated,
+    faults,
+    fault,
+    tokens,
+  } = await (search.evaluate === "vote" ? jury.vote(made) : jury.value(made));
+  const judged = search.isSolved === undefined ? rated : await jury.test(rated, search.isSolved);
   const ids = judged.map(({ id }) => id);
   const isShort = state.isShort || ids.length < made.length;
   if (ids.length === 0) return { parents, frontier: [], tokens, isShort };
@@ -77,10 +85,21 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
         faults > 0 ? "model_output_invalid" : "model_failed",
       ),
     );
-  node.emitWithResult({ type: "tot_evaluate", chosen, scores: judged.map(({ score }) => score), ids, kept, depth });
+  // The event has a score for each candidate, also for those without a rating.
+  const byId = new Map(judged.map((thought) => [thought.id, thought]));
+  const unrated = made.filter((id) => !byId.has(id) || byId.get(id)?.isUnknown === true);
+  node.emitWithResult({
+    type: "tot_evaluate",
+    chosen: made.indexOf(ids[chosen] ?? ""),
+    scores: made.map((id) => byId.get(id)?.score ?? NEUTRAL_SCORE),
+    ids: made,
+    kept,
+    ...(unrated.length === 0 ? {} : { unrated }),
+    depth,
+  });
   const pruned = ids.filter((id) => statuses[id] === "pruned");
   const calls = pruned.flatMap((id) => (state.thoughts[id]?.calls ?? []).map((call) => call.id));
-  await closeCalls(context, calls, "the thought was discarded");
+  await closeCalls(context, node.span, calls, "the thought was discarded");
 
   const judgements: { [id: string]: ThoughtJudgement } = {};
   for (const { id, score } of judged) judgements[id] = { score, standing: statuses[id] ?? "pruned" };
@@ -155,16 +174,16 @@ class ThoughtJudge {
 
   /** Rates each thought separately; several ratings of one thought are averaged. */
   async value(ids: readonly string[]): Promise<LevelVerdicts> {
-    const { evaluations, concurrency } = this.#context.search;
+    const { evaluations, evaluate, concurrency } = this.#context.search;
     const asked = ids.flatMap((id) => Array.from({ length: evaluations }, (_, sample) => ({ id, sample })));
     const name = asked.length === 1 ? undefined : "value";
     const sums = new Map(ids.map((id) => [id, { score: 0, solved: 0, given: 0, asked: 0 }]));
     await runConcurrently(asked, concurrency, async ({ id, sample }) => {
       const prompt = (): readonly ModelMessage[] => askForValue(this.#context, listSteps(this.#state, id));
-      const value = await this.#ask<ValueVerdict>(`${id}/${sample}`, name, prompt, sample, {
-        read: readValue,
-        format: VALUE_FORMAT,
-      });
+      const key = `${id}/${sample}`;
+      const value = await (typeof evaluate === "function"
+        ? this.#rate(key, id, evaluate)
+        : this.#ask<ValueVerdict>(key, name, prompt, sample, { read: readValue, format: VALUE_FORMAT }));
       const sum = sums.get(id);
       if (value === undefined || sum === undefined) return;
       sum.asked++;
@@ -215,6 +234,37 @@ class ThoughtJudge {
     return { judged: wasAsked ? judged : [], ...this.#describeFaults() };
   }
 
+  /** Replaces what the model says about a solution with a test of the program. */
+  async test(
+    judged: readonly JudgedThought[],
+    isSolved: NonNullable<TotSettings["isSolved"]>,
+  ): Promise<readonly JudgedThought[]> {
+    const tested = new Map<string, boolean>();
+    await runConcurrently(judged, this.#context.search.concurrency, async ({ id }) => {
+      const work = async (): Promise<boolean> => readTest(await isSolved(this.#describe(id)));
+      tested.set(id, await this.#node.once(`${id}/solved`, work, {}));
+    });
+    return judged.map((thought) => ({ ...thought, isSolved: tested.get(thought.id) === true }));
+  }
+
+  /** Rates a thought with a function of the program. What it throws ends the run. */
+  #rate(
+    key: string,
+    id: string,
+    evaluate: (thought: ThoughtToRate) => number | Promise<number>,
+  ): Promise<ValueVerdict> {
+    const work = async (): Promise<ValueVerdict> => ({
+      score: readScore(await evaluate(this.#describe(id))),
+      isSolved: false,
+    });
+    return this.#node.once(key, work, {});
+  }
+
+  #describe(id: string): ThoughtToRate {
+    const steps = listSteps(this.#state, id).map(({ text }) => text);
+    return { question: this.#context.question, steps, signal: this.#node.signal };
+  }
+
   #describeFaults(): Omit<LevelVerdicts, "judged"> {
     return { faults: this.#faults, fault: this.#fault, tokens: this.#tokens };
   }
@@ -255,7 +305,7 @@ class ThoughtJudge {
   ): Promise<StoredVerdict<T>> {
     const { signal } = this.#node;
     const { evaluations } = this.#context.search;
-    const options = { span, signal, format, ...(evaluations === 1 ? {} : { sample }) };
+    const options = { span, signal, format, channel: "judgement" as const, ...(evaluations === 1 ? {} : { sample }) };
     const first = await askModel(this.#context, messages, options);
     const verdict = readReply(first, read);
     if (typeof verdict !== "string") return { verdict, tokens: first.tokens };
@@ -268,6 +318,19 @@ class ThoughtJudge {
     const corrected = readReply(second, read);
     return typeof corrected === "string" ? { verdict: null, tokens, fault: corrected } : { verdict: corrected, tokens };
   }
+}
+
+function readScore(score: unknown): number {
+  if (typeof score === "number" && score >= 0 && score <= 1) return score;
+  throw new LoomError(
+    "invalid_arguments",
+    `\`evaluate\` must return a number from 0 to 1, not ${describeValue(score)}`,
+  );
+}
+
+function readTest(isSolved: unknown): boolean {
+  if (typeof isSolved === "boolean") return isSolved;
+  throw new LoomError("invalid_arguments", `\`isSolved\` must return true or false, not ${describeValue(isSolved)}`);
 }
 
 /** Returns the verdict, or the fault of the answer. */

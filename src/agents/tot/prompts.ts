@@ -30,8 +30,8 @@ export function askForProposals(
   return compose(context, path, [
     `List different possible next steps, at most ${max}, the most promising first.`,
     isStructured
-      ? 'Each short and complete in itself, as JSON: {"steps": ["one step", "another step"]}'
-      : "One step per line, each short and complete in itself; no other text.",
+      ? 'Each short and complete in itself, as JSON: {"steps": ["one step", "another step"]}. If there is none: {"steps": []}'
+      : 'One step per line, each short and complete in itself; no other text. If there is none, write "none".',
   ]);
 }
 
@@ -48,7 +48,9 @@ export const VOTE_FORMAT = createReasonedFormat("vote", {
 });
 
 export function askForSample(context: QuestionContext, path: readonly PathStep[]): readonly ModelMessage[] {
-  return compose(context, path, ["Write the next step only: one short thought that goes on from the steps so far."]);
+  return compose(context, path, [
+    'Write the next step only: one short thought that goes on from the steps so far. If there is none, write "none".',
+  ]);
 }
 
 /** The last step of the path is the one to rate. */
@@ -80,8 +82,20 @@ export function askForRatingAgain(
   answer: string,
   fault: string,
 ): readonly ModelMessage[] {
+  return askAgain(
+    first,
+    answer,
+    `That rating cannot be used: ${fault}. Give the line of JSON alone, in the same form.`,
+  );
+}
+
+/** Follows an answer without text. */
+export function askForStepsAgain(first: readonly ModelMessage[]): readonly ModelMessage[] {
+  return askAgain(first, "", "That answer is empty. Answer in the form that was asked for.");
+}
+
+function askAgain(first: readonly ModelMessage[], answer: string, text: string): readonly ModelMessage[] {
   const said = answer.trim() === "" ? "(nothing)" : answer;
-  const text = `That rating cannot be used: ${fault}. Give the line of JSON alone, in the same form.`;
   return [
     ...first,
     { role: "assistant", content: [{ type: "text", text: said }] },

@@ -18,7 +18,12 @@ export function readCandidates(said: string, isHalf: boolean): readonly string[]
   if (listed !== undefined) return listed;
   const lines = isHalf ? text.slice(0, text.lastIndexOf("\n") + 1) : text;
   const steps = readLines(lines);
-  return steps.length === 1 && NONE.test(steps[0] ?? "") ? [] : steps;
+  return steps.length === 1 && isNone(steps[0] ?? "") ? [] : steps;
+}
+
+/** True if the text says that there is no next step. */
+export function isNone(text: string): boolean {
+  return NONE.test(text.trim());
 }
 
 const LISTS = ["steps", "nextsteps", "thoughts", "candidates", "ideas", "options", "proposals"] as const;
@@ -35,7 +40,7 @@ function readListed(text: string): readonly string[] | undefined {
     const isNamed = isJsonObject(value);
     const found = isNamed ? findField(value, ...LISTS) : value;
     if (isNamed && typeof found === "string") return readLines(found);
-    const list = isNamed && isJsonObject(found) ? Object.values(found) : found;
+    const list = isNamed && isJsonObject(found) ? Object.values(found) : (found ?? listSteps(value));
     if (!Array.isArray(list) || !(isNamed || startsLine)) continue;
     const given = (list as readonly Json[]).slice(0, MAX_ITEMS).filter((item) => item !== null && item !== "");
     const steps = given.map(readStep);
@@ -43,6 +48,17 @@ function readListed(text: string): readonly string[] | undefined {
   }
   return undefined;
 }
+
+/** The steps of a dictionary such as `{"step_1": "…", "step_2": "…"}`. */
+function listSteps(value: Json | readonly Json[]): readonly Json[] | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const entries = Object.entries(value);
+  const isNumbered = entries.every(([key, step]) => NUMBERED_KEY.test(key) && typeof step === "string");
+  return isNumbered && entries.length > 0 ? entries.map(([, step]) => step) : undefined;
+}
+
+const NUMBERED_KEY =
+  /^(?:(?:next[ _-]?)?step|option|candidate|idea|thought|approach|proposal|步骤|选项|候选|想法|方案)?[ _-]?\d{1,4}$/iu;
 
 function readStep(item: Json): string | undefined {
   if (typeof item === "string") return isEmpty(item) ? undefined : item.replace(MARKER, "");
@@ -107,7 +123,7 @@ const REMARK =
   /^(?:let me know|i hope|hope (?:this|that)|would you like|feel free|which (?:one|of these)|如果(?:你|您)|希望)/iu;
 const HEADING = /^#{1,6}\s|^\*\*[^*]{1,200}\*\*[:：]?$/;
 const NONE =
-  /^(?:none|nothing|no (?:further|next|more|other|possible|valid) (?:next )?steps?(?: (?:remain|left|possible|exist))?|无|没有(?:下一步|了)?)[.。!]?$/iu;
+  /^(?:none|nothing|null|n\/a|no (?:further|next|more|other|possible|valid) (?:next )?steps?(?: (?:remain|left|possible|exist))?|无|暂无|没有(?:下一步|了)?)[.。!]?$/iu;
 
 function readLines(text: string): readonly string[] {
   const lines = text.split(/\r\n?|\n/, MAX_LINES).flatMap(readLine);

@@ -10,7 +10,7 @@ import type { JsonObject } from "../../protocol/index.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 import { removeThinking } from "../../models/think-tags.ts";
 import { findField, listObjectsIn } from "../read-json.ts";
-import { isEmpty, readCandidates } from "./read-candidates.ts";
+import { isEmpty, isNone, readCandidates } from "./read-candidates.ts";
 
 export type ThoughtCall = {
   readonly id: string;
@@ -29,17 +29,15 @@ export type ParsedThoughts = {
   readonly candidates: readonly CandidateThought[];
   /** Ids of calls that belong to no thought. */
   readonly left: readonly string[];
-  /** Number of thoughts, parts of thoughts and calls that exceeded a limit. */
+  /** Number of parts of thoughts and of calls that exceeded a limit. */
   readonly cut: number;
   /** Whether the model was stopped in the middle of a thought. */
   readonly isHalf: boolean;
 };
 
 export interface ThoughtLimits {
-  /** Maximum thoughts of this answer. */
+  /** Maximum thoughts of this answer; further ones are left out. */
   readonly max: number;
-  /** Thoughts beyond this number are counted in `cut`. Default: `max`. */
-  readonly tooMany?: number;
   /** Maximum characters of a thought. */
   readonly maxCharacters: number;
   /** Maximum bytes of a thought in a record; its calls may have as many again. */
@@ -84,6 +82,12 @@ function isStopped({ result }: ModelOutput): boolean {
   return result?.finishReason === "length" || result?.finishReason === "content_filter";
 }
 
+/** True if the answer has neither text nor calls. Reasoning is not text. */
+export function isBlankOutput({ content, calls }: ModelOutput): boolean {
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  return calls.length === 0 && isEmpty(removeThinking(text));
+}
+
 /** The whole answer is one thought with all its calls, even if it is incomplete. */
 export function readSample(said: ModelOutput, limits: ThoughtLimits): ParsedThoughts {
   const { content, calls } = said;
@@ -91,7 +95,7 @@ export function readSample(said: ModelOutput, limits: ThoughtLimits): ParsedThou
   const text = readWhole(content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""));
   const made = content.flatMap((part) => (part.type === "tool-call" ? [readCall(part, calls)] : []));
   const [first] = made;
-  if (!isEmpty(text)) list.add(text);
+  if (!isEmpty(text) && !isNone(text)) list.add(text);
   else if (first !== undefined) list.add(formatCall(first));
   for (const call of made) list.attach(call);
   return list.finish(isStopped(said));
@@ -152,7 +156,6 @@ class CandidateList {
   readonly #seen = new Set<string>();
   readonly #left: string[] = [];
   #cut = 0;
-  #over = 0;
   /** True if the last line was accepted and nothing followed it. */
   #isFresh = false;
 
@@ -162,15 +165,12 @@ class CandidateList {
 
   add(said: string): void {
     this.#isFresh = false;
-    const { max, tooMany = max, maxCharacters, maxBytes } = this.#limits;
+    const { max, maxCharacters, maxBytes } = this.#limits;
     const text = clean(said);
     const short = shorten(text, maxCharacters);
     const key = collapseSpaces(short);
     if (this.#seen.has(key)) return;
-    if (this.#candidates.length >= max) {
-      if (++this.#over > tooMany - max) this.#cut++;
-      return;
-    }
+    if (this.#candidates.length >= max) return;
     this.#seen.add(key);
     const fitting = fitText(short, maxBytes);
     if (fitting !== text) this.#cut++;

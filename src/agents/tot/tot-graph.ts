@@ -42,7 +42,7 @@ async function giveAnswer(context: TotContext, state: TotState, { span, signal }
   context.answerNodeId = span.nodeId;
   // Calls of thoughts that were not continued, and of answers that a crash cut off.
   const open = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
-  await closeCalls(context, open, "the search ended");
+  await closeCalls(context, span, open, "the search ended");
   const outcome = state.outcome ?? "unsolved";
   const end = findFinalThought(context, state, outcome);
   const steps = end === null ? [] : listSteps(state, end);

@@ -59,6 +59,20 @@ describe("a rating", () => {
     expect(asked.at(-1)?.text).not.toContain("dead end");
   });
 
+  it.each([
+    ["impossible", 0],
+    ["评分：1分（满分10分）", 0.1],
+    ["★☆☆☆☆", 0.2],
+    ["25%", 0.25],
+  ])("of %j loses to 0.3", async (said, score) => {
+    const { errors, records } = await search(
+      { value: (request) => (readPrompt(request).steps.at(-1) === "x" ? said : '{"score": 0.3}') },
+      { maxDepth: 1 },
+    );
+    expect(errors).toEqual([]);
+    expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ chosen: 1, scores: [score, 0.3] }]);
+  });
+
   it("is requested again with its fault", async () => {
     const { fixture } = await search({ value: () => '{"score": "good"}' }, { maxDepth: 1 });
     const again = fixture.model.prompts.find((prompt) => prompt.at(-2)?.role === "assistant") ?? [];
@@ -112,11 +126,11 @@ describe("thoughts", () => {
     const lines = Array.from({ length: 10_000 }, (_, index) => `step ${index}`).join("\n");
     const { end, records, errors } = await search({ propose: () => lines }, { candidates: 3 });
     expect(end.status).toBe("completed");
-    for (const { candidates } of eventsOf(records, "tot_expand")) expect(candidates).toHaveLength(3);
-    expect(errors).toMatchObject([
-      { code: "model_output_invalid", recoverable: true, message: expect.stringContaining("9997") as string },
-      { code: "model_output_invalid" },
+    expect(eventsOf(records, "tot_expand")).toMatchObject([
+      { ids: ["1", "2", "3"] },
+      { parents: ["1", "1", "1", "2", "2", "2", "3", "3", "3"] },
     ]);
+    expect(errors).toEqual([]);
   });
 
   it("are limited to what a record can hold", async () => {
@@ -178,12 +192,43 @@ describe("thoughts", () => {
     expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
   });
 
-  it("that are empty are dead ends", async () => {
-    for (const text of ["", "\n\n---\n", "```\n```"]) {
-      const { end, records } = await search({ propose: () => text });
-      expect(end.status).toBe("completed");
-      expect(eventsOf(records, "tot_expand")).toEqual([]);
-    }
+  it("that are empty are requested once more, then reported, and are not dead ends", async () => {
+    for (const text of ["", "\n\n---\n", "```\n```"])
+      for (const generate of ["propose", "sample"] as const) {
+        const { end, records, errors, fixture } = await search(
+          { propose: () => text, sample: () => text },
+          { generate, candidates: 1 },
+        );
+        expect(end.status).toBe("completed");
+        expect(eventsOf(records, "tot_expand")).toEqual([]);
+        expect(errors).toMatchObject([
+          { code: "model_output_invalid", recoverable: true, message: expect.stringContaining("empty") as string },
+        ]);
+        expect(fixture.model.requests.map((request) => readPrompt(request).kind)).toEqual([
+          generate,
+          generate,
+          "answer",
+        ]);
+        expect(readPrompt(fixture.model.requests[2]!).text).not.toContain("dead end");
+      }
+  });
+
+  it("of the second answer count if the first was empty", async () => {
+    const { errors, records } = await search(
+      { propose: ({ prompt }) => (prompt.at(-2)?.role === "assistant" ? "x" : "") },
+      { maxDepth: 1 },
+    );
+    expect(errors).toEqual([]);
+    expect(eventsOf(records, "tot_expand")).toMatchObject([{ candidates: ["x"] }]);
+  });
+
+  it.each(["propose", "sample"] as const)("that do not exist are not requested again: %s", async (generate) => {
+    const { errors, fixture } = await search(
+      { propose: () => "None.", sample: () => "none" },
+      { generate, candidates: 1 },
+    );
+    expect(errors).toEqual([]);
+    expect(fixture.model.requests).toHaveLength(2);
   });
 
   it("named like properties of objects are ordinary thoughts", async () => {

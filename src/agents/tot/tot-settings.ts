@@ -2,12 +2,23 @@
 import { LoomError } from "../../protocol/index.ts";
 import {
   acceptInteger,
-  acceptNumber,
   acceptNumberAbove,
-  acceptOneOf,
+  FUNCTION_OPTION,
   type OptionTable,
+  orElse,
   readOptions,
 } from "../../protocol/read-options.ts";
+import { ruleOfSetting, STRATEGY_SETTINGS } from "../../protocol/strategy-settings.ts";
+
+/** A thought, for an own evaluator. */
+export interface ThoughtToRate {
+  /** The user's message. */
+  readonly question: string;
+  /** The texts from the first step to the thought itself. */
+  readonly steps: readonly string[];
+  /** Aborted when the run ends. */
+  readonly signal: AbortSignal;
+}
 
 /** Options of the kind `tot`. */
 export interface TotOptions {
@@ -29,9 +40,15 @@ export interface TotOptions {
   readonly candidates?: number;
   /**
    * `value` rates each thought separately. `vote` compares the thoughts of a level and ranks them by votes; there are
-   * no dead ends. Default: `value`.
+   * no dead ends. A function rates a thought without the model: it returns a number from 0 to 1, is called once per
+   * thought, and a message can choose `value` or `vote` instead. Default: `value`.
    */
-  readonly evaluate?: "value" | "vote";
+  readonly evaluate?: "value" | "vote" | ((thought: ThoughtToRate) => number | Promise<number>);
+  /**
+   * Whether a rated thought answers the question, which ends the search. It is called once per thought. Default: the model
+   * says so; with a function as `evaluate`, no thought does.
+   */
+  readonly isSolved?: (thought: ThoughtToRate) => boolean | Promise<boolean>;
   /** Model calls per rating: values are averaged, votes are counted. Default: 1 for `value`, 3 for `vote`. */
   readonly evaluations?: number;
   /** Maximum depth of the tree. Default: 8. */
@@ -55,28 +72,30 @@ export interface TotOptions {
 }
 
 /** Validated options with defaults. */
-export type TotSettings = Required<TotOptions>;
+export type TotSettings = Required<Omit<TotOptions, "isSolved">> & Pick<TotOptions, "isSolved">;
 
 /** A level is written as one record of at most 1 MiB. */
 const MAX_LEVEL = 2000;
 /** Bytes of a record for the tree itself; the rest is for its surroundings. */
 export const MAX_LEVEL_BYTES = 850_000;
-/** Ids are paths and grow with the depth. */
-const MAX_DEPTH = 100;
 const MAX_THOUGHTS = 100_000;
-const MAX_EVALUATIONS = 100;
 const MAX_CONCURRENCY = 1000;
 
+const { search, generator, evaluator, samples, threshold, beam, candidates, depth, backtracks } = STRATEGY_SETTINGS;
+
 export const TOT_OPTIONS: OptionTable<TotOptions> = {
-  strategy: acceptOneOf(["breadth", "depth"]),
-  beam: acceptInteger(1, MAX_LEVEL),
-  threshold: acceptNumber(0, 1),
-  generate: acceptOneOf(["propose", "sample"]),
-  candidates: acceptInteger(1, MAX_LEVEL),
-  evaluate: acceptOneOf(["value", "vote"]),
-  evaluations: acceptInteger(1, MAX_EVALUATIONS),
-  maxDepth: acceptInteger(1, MAX_DEPTH),
-  maxBacktracks: acceptInteger(0, MAX_THOUGHTS),
+  strategy: ruleOfSetting(search.uses.tot),
+  beam: ruleOfSetting(beam.uses.tot),
+  threshold: ruleOfSetting(threshold.uses.tot),
+  generate: ruleOfSetting(generator.uses.tot),
+  candidates: ruleOfSetting(candidates.uses.tot),
+  evaluate: orElse(ruleOfSetting(evaluator.uses.tot), "a function", (value): value is never =>
+    FUNCTION_OPTION.accepts(value),
+  ),
+  isSolved: FUNCTION_OPTION,
+  evaluations: ruleOfSetting(samples.uses.tot),
+  maxDepth: ruleOfSetting(depth.uses.tot),
+  maxBacktracks: ruleOfSetting(backtracks.uses.tot),
   maxThoughts: acceptInteger(1, MAX_THOUGHTS),
   maxTokens: acceptNumberAbove(0),
   maxMs: acceptNumberAbove(0),
@@ -85,15 +104,16 @@ export const TOT_OPTIONS: OptionTable<TotOptions> = {
 
 export function readSettings(options: TotOptions): TotSettings {
   const given = readOptions(TOT_OPTIONS, options, { isPart: true });
-  const { strategy = "breadth", generate = "propose", evaluate = "value" } = given;
+  const { strategy = search.uses.tot.defaultValue } = given;
+  const { generate = generator.uses.tot.defaultValue, evaluate = evaluator.uses.tot.defaultValue } = given;
   const settings: TotSettings = {
-    beam: 5,
+    beam: beam.uses.tot.defaultValue,
     // Breadth removes hopeless thoughts; depth continues only with promising ones.
     threshold: strategy === "breadth" ? 0.05 : 0.3,
     candidates: generate === "propose" ? 16 : 5,
-    evaluations: evaluate === "value" ? 1 : 3,
-    maxDepth: 8,
-    maxBacktracks: 20,
+    evaluations: evaluate === "vote" ? 3 : 1,
+    maxDepth: depth.uses.tot.defaultValue,
+    maxBacktracks: backtracks.uses.tot.defaultValue,
     maxThoughts: 1000,
     maxTokens: 2_000_000,
     maxMs: 30 * 60_000,
@@ -102,6 +122,7 @@ export function readSettings(options: TotOptions): TotSettings {
     strategy,
     generate,
     evaluate,
+    ...(typeof evaluate === "function" ? { evaluations: 1 } : {}),
   };
   if (strategy === "breadth" && settings.beam * settings.candidates > MAX_LEVEL)
     throw invalid(`\`beam\` times \`candidates\` must be at most ${MAX_LEVEL}, so that a level fits into one record`);

@@ -81,7 +81,7 @@ export function findParent(id: string): string {
   return end < 0 ? ROOT : id.slice(0, end);
 }
 
-export function listChildren({ children }: TotState, parent: string): readonly string[] {
+export function listChildren({ children }: Pick<TotState, "children">, parent: string): readonly string[] {
   return Array.from({ length: children[parent] ?? 0 }, (_, index) => nameChild(parent, index));
 }
 

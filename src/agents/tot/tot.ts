@@ -1,13 +1,16 @@
 /** Tree of Thoughts: generates thoughts, rates them, and continues with the best until one answers the question. */
 import type { AgentKind } from "../agent-kind.ts";
 import type { TotContext } from "./ask-model.ts";
+import { toAgentOptions } from "../../protocol/strategy-settings.ts";
 import { readSettings, type TotOptions } from "./tot-settings.ts";
 
 export function createTot(options: TotOptions): AgentKind {
-  const search = readSettings(options);
+  readSettings(options);
   return {
     name: "tot",
     async answer(agentContext) {
+      const { strategy } = agentContext.run;
+      const search = readSettings({ ...options, ...toAgentOptions("tot", strategy) });
       const context: TotContext = { ...agentContext, search, answerNodeId: undefined };
       // Loaded for the first run, because most programs only use ReAct agents.
       const { createTotGraph } = await import("./tot-graph.ts");

@@ -86,10 +86,13 @@ function playTurn(tree: ScriptedTree, request: ScriptedRequest): ScriptedTurn {
     return { text: `Hm. ${JSON.stringify({ score: thought.score, solved: thought.solved === true })}` };
   if (kind === "propose") {
     const calls = next.flatMap(([, { calls: made = [] }]) => made);
-    return { text: next.map(([line], index) => `${index + 1}. ${line}`).join("\n"), calls };
+    return {
+      text: next.length === 0 ? "None." : next.map(([line], index) => `${index + 1}. ${line}`).join("\n"),
+      calls,
+    };
   }
   const sampled = next[(request.seed ?? 0) % next.length];
-  return sampled === undefined ? { text: "" } : { text: sampled[0], calls: sampled[1].calls ?? [] };
+  return sampled === undefined ? { text: "none" } : { text: sampled[0], calls: sampled[1].calls ?? [] };
 }
 
 function vote(thoughts: readonly ScriptedThought[]): string {
@@ -121,32 +124,44 @@ export interface RebuiltTree {
 export function rebuildTree(records: readonly StampedRecord[]): RebuiltTree {
   const thoughts = new Map<string, RebuiltThought>();
   let chosen: string | undefined;
+  /** The expansion that was not rated yet. */
+  let expanded: readonly string[] | undefined;
   const apply = (event: AnyEvent): void => {
     if (event.type === "tot_expand") {
-      const { candidates, ids = [], parent, depth } = event as EventOf<"tot_expand">;
+      const { candidates, ids = [], parents, depth } = event as EventOf<"tot_expand">;
+      if (expanded !== undefined) throw new Error(`thoughts ${expanded.join()} were not rated`);
+      expanded = ids;
       for (const [index, text] of candidates.entries()) {
         const id = ids[index] ?? "";
         if (thoughts.has(id)) throw new Error(`thought ${id} was created twice`);
+        const parent = parents?.[index] ?? (event as EventOf<"tot_expand">).parent;
         thoughts.set(id, { text, parent, depth, score: undefined, status: "open" });
       }
     } else if (event.type === "tot_evaluate") {
-      const { scores, ids = [], kept = [], chosen: best } = event as EventOf<"tot_evaluate">;
+      const { scores, ids = [], kept = [], unrated = [], chosen: best } = event as EventOf<"tot_evaluate">;
+      // A score for each candidate of the expansion before, in its order, and only once.
+      if (JSON.stringify(ids) !== JSON.stringify(expanded) || scores.length !== ids.length)
+        throw new Error(`thoughts ${ids.join()} are rated after the expansion of ${expanded?.join()}`);
+      expanded = undefined;
       for (const [index, id] of ids.entries()) {
         const thought = thoughts.get(id);
         if (thought === undefined) throw new Error(`thought ${id} was rated but never created`);
-        thought.score = scores[index];
+        if (!unrated.includes(id)) thought.score = scores[index];
         if (kept.includes(id)) thought.status = "kept";
+        else if (unrated.includes(id)) continue;
         else if (thought.status !== "abandoned") thought.status = "pruned";
       }
       chosen = kept.length === 0 ? undefined : ids[best];
     } else if (event.type === "tot_backtrack") {
-      const { from, to, to_depth } = event as EventOf<"tot_backtrack">;
+      const { from, to, to_depth, kept } = event as EventOf<"tot_backtrack">;
       for (let id = from; id !== undefined; id = thoughts.get(id)?.parent) {
         const thought = thoughts.get(id);
         if (thought === undefined) throw new Error(`thought ${id} was abandoned but never created`);
-        if (id === to || (thought.depth ?? 0) < to_depth) break;
+        if (id === to || (id !== from && (thought.depth ?? 0) < to_depth)) break;
         thought.status = "abandoned";
       }
+      for (const id of kept ?? []) thoughts.get(id)!.status = "kept";
+      if (kept !== undefined) chosen = kept.length === 0 ? undefined : to;
     }
   };
   for (const { event } of records) apply(event);

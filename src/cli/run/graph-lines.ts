@@ -34,17 +34,14 @@ export class GraphLines {
   describe(event: GraphLineEvent, ts: number | undefined): readonly Note[] {
     switch (event.type) {
       case "got_plan": {
-        const { node_ids: ids, edges, labels } = event;
+        const { node_ids: ids, node_count, parent, edges, labels } = event;
+        if (parent !== undefined) return this.#addInside(parent, node_count, ids, labels, edges);
         const title: Note = { style: "cyan", sign: "◆", name: "plan", text: plural(ids.length, "task") };
         return [title, ...this.#add(ids, labels, edges, 0)];
       }
       case "got_expand": {
         const { node_id, nodes_added, nodes = [], edges, labels } = event;
-        const level = this.findLevel(node_id) + 1;
-        const title: Note = { indent: level, style: "cyan", sign: "+", name: plural(nodes_added, "task") };
-        // Edges from the expanded node itself are implied.
-        const inner = edges?.filter(([from]) => from !== node_id);
-        return [{ ...title, text: `in ${node_id}` }, ...this.#add(nodes, labels, inner, level, `${node_id}.`)];
+        return this.#addInside(node_id, nodes_added, nodes, labels, edges);
       }
       case "got_node_start": {
         const { level, label } = this.#change(event.id, "running", ts);
@@ -89,6 +86,20 @@ export class GraphLines {
     const node = { ...before, status, startedAt: startedAt ?? before.startedAt };
     this.#nodes.set(id, node);
     return node;
+  }
+
+  #addInside(
+    id: string,
+    count: number,
+    nodes: readonly string[],
+    labels: readonly string[] | undefined,
+    edges: Edges | undefined,
+  ): readonly Note[] {
+    const level = this.findLevel(id) + 1;
+    const title: Note = { indent: level, style: "cyan", sign: "+", name: plural(count, "task"), text: `in ${id}` };
+    // Edges from the node itself are implied.
+    const inner = edges?.filter(([from]) => from !== id);
+    return [title, ...this.#add(nodes, labels, inner, level, `${id}.`)];
   }
 
   #add(

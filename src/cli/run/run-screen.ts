@@ -5,7 +5,7 @@
  */
 import { isInterrupted } from "../../engine/interrupted-nodes.ts";
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
-import { isForkNotice, isNextAttempt } from "../../protocol/record.ts";
+import { isBeforeReply, isForkNotice, isNextAttempt, isThinkingChannel } from "../../protocol/record.ts";
 import { cleanText, cutColumns, plural, wrapText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { SourceLines } from "./source-lines.ts";
@@ -34,6 +34,7 @@ export class RunScreen {
   #lastNodeId: string | undefined;
   #lastText = "";
   #lastError: string | undefined;
+  #hasFailed = false;
   /** The cursor is inside a line, on either stream. */
   #isAnswerOpen = false;
   #isThoughtOpen = false;
@@ -112,7 +113,8 @@ export class RunScreen {
     switch (event.type) {
       case "message_chunk": {
         const { content, channel } = event as EventOf<"message_chunk">;
-        if (channel === "thought") this.#think(content);
+        if (channel === "break") return;
+        if (isThinkingChannel(channel)) this.#think(content);
         else if (this.#terminal.columns !== undefined) await this.#speak(content, envelope.node_id);
         else this.#keep(content, envelope.node_id);
         return;
@@ -141,6 +143,8 @@ export class RunScreen {
       }
       case "reply": {
         await this.#settleAll();
+        // The answer so far was shown as it came.
+        if (this.#hasFailed) return;
         const { reply } = event as EventOf<"reply">;
         const isSpoken =
           this.#lastText !== "" && this.#lastNodeId === envelope.node_id && reply.endsWith(this.#lastText);
@@ -152,6 +156,7 @@ export class RunScreen {
         this.#sources.add(event as EventOf<"retrieval_complete">);
         break;
       case "run_end":
+        this.#hasFailed = isBeforeReply(event);
         await this.#settleAll();
         await this.#writeSources();
         break;

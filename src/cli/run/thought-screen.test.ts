@@ -50,6 +50,30 @@ describe("a tree of thoughts on a terminal", () => {
     ]);
   });
 
+  test("shows a level that several thoughts were expanded into, and where the search goes on", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    await show(
+      screen,
+      TOT,
+      { type: "tot_expand", candidates: ["a", "b"], ids: ["1", "2"] },
+      { type: "tot_evaluate", chosen: 0, scores: [0.9, 0.8], ids: ["1", "2"], kept: ["1", "2"] },
+      { type: "tot_expand", candidates: ["c", "d"], ids: ["1.1", "2.1"], parents: ["1", "2"] },
+      { type: "tot_evaluate", chosen: 0, scores: [0.1, 0.5], ids: ["1.1", "2.1"], kept: ["1.1"], unrated: ["2.1"] },
+      { type: "tot_backtrack", reason: "dead", to_depth: 1, from: "1.1", to: "2", kept: ["2"] },
+    );
+    await screen.end();
+    expect(readVisibleLines(written.all)).toEqual([
+      "+ 2 thoughts",
+      "  ★ 0.90 ▰▰▰▰▰▰▰▰▰▱ a",
+      "  • 0.80 ▰▰▰▰▰▰▰▰▱▱ b",
+      "  + 2 thoughts from 2 thoughts",
+      "    ★ 0.10 ▰▱▱▱▱▱▱▱▱▱ c",
+      "  ↩ backtrack to depth 1: dead",
+      "  ★ 0.80 ▰▰▰▰▰▰▰▰▱▱ b",
+      "",
+    ]);
+  });
+
   test("works without ids, and merges branches abandoned together", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     const back = { type: "tot_backtrack", reason: "dead", to_depth: 0 };

@@ -6,6 +6,7 @@
  */
 import { type EventOf, type EventRecord, isKnownEvent } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { isThinkingChannel } from "../../protocol/record.ts";
 import { plural } from "../fit-text.ts";
 import type { Note } from "./format-note.ts";
 import { GraphLines } from "./graph-lines.ts";
@@ -73,7 +74,7 @@ export class ThoughtScreen {
         if (this.#isSearch) this.#printOmitted();
         return false;
       case "message_chunk":
-        return event.channel === "thought" && this.#think(node_id, event.content, ts);
+        return isThinkingChannel(event.channel) && this.#think(node_id, event.content, ts);
       case "reasoning_chunk":
         return this.#think(node_id, event.content, ts);
       case "reasoning_end":
@@ -103,7 +104,7 @@ export class ThoughtScreen {
   isTransient({ envelope: { node_id }, event }: EventRecord): boolean {
     const isThought =
       event.type === "reasoning_chunk" ||
-      (event.type === "message_chunk" && (event as EventOf<"message_chunk">).channel === "thought");
+      (event.type === "message_chunk" && isThinkingChannel((event as EventOf<"message_chunk">).channel));
     return isThought && this.#isInner(node_id);
   }
 

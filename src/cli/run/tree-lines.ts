@@ -22,6 +22,7 @@ interface ShownThought {
   readonly text: string;
   readonly depth: number;
   readonly parent: string | undefined;
+  readonly score?: number;
 }
 
 type TreeLineEvent = EventOf<"tot_expand" | "tot_evaluate" | "tot_backtrack">;
@@ -43,8 +44,8 @@ export class TreeLines {
   #lastBacktrack: string | undefined;
 
   describe(event: TreeLineEvent, width: number): readonly Note[] {
-    if (event.type === "tot_backtrack") return this.#backtrack(event);
-    // After backtracking, thoughts that were shown before are evaluated again; only the best one is shown.
+    if (event.type === "tot_backtrack") return [...this.#backtrack(event), ...this.#continueWith(event, width)];
+    // Some senders evaluate thoughts that were shown before again after backtracking; only the best one is shown.
     const isBack = this.#lastBacktrack !== undefined;
     this.#lastBacktrack = undefined;
     if (event.type === "tot_expand") return [this.#expand(event)];
@@ -94,15 +95,25 @@ export class TreeLines {
     return isSame ? [] : [{ indent: to_depth, style: "yellow", sign: "↩", name, text: reason }];
   }
 
-  #expand({ candidates, ids, parent, depth }: EventOf<"tot_expand">): Note {
-    const above = parent === undefined ? undefined : this.#thoughts.get(parent);
+  /** Shows the thought that the search goes on with. */
+  #continueWith({ to, kept = [] }: EventOf<"tot_backtrack">, width: number): readonly Note[] {
+    const thought = to === undefined || !kept.includes(to) ? undefined : this.#thoughts.get(to);
+    if (to === undefined || thought === undefined) return [];
+    this.#best = to;
+    return [this.#showThought(to, { indent: thought.depth, sign: "★", style: "green" }, thought.score, width)];
+  }
+
+  #expand({ candidates, ids, parent, parents, depth }: EventOf<"tot_expand">): Note {
+    const growing = new Set(parents ?? (parent === undefined ? [] : [parent]));
+    const [first = ""] = growing;
+    const above = this.#thoughts.get(first);
     this.#depth = depth ?? (above?.depth ?? this.#depth) + 1;
     const batch: string[] = [];
     const level = this.#atDepth.getOrCreate(`${this.#depth}`, () => []);
     for (const [i, text] of candidates.entries()) {
       const id = ids?.[i] ?? `#${this.#count}`;
       this.#count++;
-      this.#thoughts.set(id, { text: text.slice(0, MAX_TEXT), depth: this.#depth, parent });
+      this.#thoughts.set(id, { text: text.slice(0, MAX_TEXT), depth: this.#depth, parent: parents?.[i] ?? parent });
       batch.push(id);
       for (const list of [level, this.#unjudged]) if (list.length < MAX_THOUGHTS) list.push(id);
     }
@@ -112,7 +123,9 @@ export class TreeLines {
       style: "cyan",
       sign: "+",
       name: plural(candidates.length, "thought"),
-      ...(above === undefined ? {} : { text: `from ${above.text}` }),
+      ...(above === undefined
+        ? {}
+        : { text: `from ${growing.size > 1 ? plural(growing.size, "thought") : above.text}` }),
     };
   }
 
@@ -126,7 +139,7 @@ export class TreeLines {
   }
 
   #evaluate(
-    { chosen, scores, ids, kept, depth }: EventOf<"tot_evaluate"> & { readonly ids: readonly string[] },
+    { chosen, scores, ids, kept, unrated = [], depth }: EventOf<"tot_evaluate"> & { readonly ids: readonly string[] },
     shown: number,
     width: number,
   ): Note[] {
@@ -135,13 +148,20 @@ export class TreeLines {
     this.#depth = depth ?? this.#thoughts.get(best ?? "")?.depth ?? this.#depth;
     this.#best = best !== undefined && stay.has(best) ? best : undefined;
     const indent = this.#depth;
-    const judged = ids.map((id, i) => ({ id, score: scores[i] ?? 0 }));
+    const unknown = new Set(unrated);
+    const judged = ids
+      .map((id, i) => ({ id, score: unknown.has(id) ? undefined : (scores[i] ?? 0) }))
+      .filter(({ id }) => stay.has(id) || !unknown.has(id));
+    for (const { id, score } of judged) {
+      const thought = this.#thoughts.get(id);
+      if (thought !== undefined && score !== undefined) this.#thoughts.set(id, { ...thought, score });
+    }
     const staying = judged.filter(({ id }) => stay.has(id));
     // The chosen thought comes first, whatever its score.
-    staying.sort((a, b) => Number(b.id === best) - Number(a.id === best) || b.score - a.score);
+    staying.sort((a, b) => Number(b.id === best) - Number(a.id === best) || (b.score ?? 0) - (a.score ?? 0));
     const notes = staying.slice(0, shown).map(({ id, score }): Note => {
-      const [sign, style] = id === best ? (["★", "green"] as const) : (["•", "dim"] as const);
-      return { indent, sign, style, name: formatScore(score), text: this.#describe(id, score, width) };
+      const look = id === best ? ({ sign: "★", style: "green" } as const) : ({ sign: "•", style: "dim" } as const);
+      return this.#showThought(id, { indent, ...look }, score, width);
     });
     const more = staying.length - notes.length;
     const dropped = judged.length - staying.length;
@@ -156,12 +176,18 @@ export class TreeLines {
     return notes;
   }
 
-  #describe(id: string, score: number, width: number): string {
+  #showThought(
+    id: string,
+    look: Pick<Note, "indent" | "sign" | "style">,
+    score: number | undefined,
+    width: number,
+  ): Note {
     const text = this.#thoughts.get(id)?.text ?? id;
-    if (width < BAR_COLUMNS || score < 0 || score > 1) return text;
+    const name = score === undefined ? "" : formatScore(score);
+    if (width < BAR_COLUMNS || score === undefined || score < 0 || score > 1) return { ...look, name, text };
     // Only a score of 1 fills the bar.
     const full = Math.floor(score * BAR_CELLS);
-    return `${"▰".repeat(full)}${"▱".repeat(BAR_CELLS - full)} ${text}`;
+    return { ...look, name, text: `${"▰".repeat(full)}${"▱".repeat(BAR_CELLS - full)} ${text}` };
   }
 }
 

@@ -129,7 +129,7 @@ describe("createAgents", () => {
     expect(new Set(known).size).toBe(8);
   });
 
-  it("passes the options of a tree search to tot", async () => {
+  it("passes the strategy settings to their agent", async () => {
     const model = new ScriptedModel(({ prompt }) => {
       const asked = JSON.stringify(prompt.at(-1));
       return {
@@ -138,10 +138,8 @@ describe("createAgents", () => {
     });
     const settings = {
       ...AGENT_SETTINGS,
-      "tot-evaluator": "vote",
-      "tot-samples": 2,
-      "tot-max-depth": 1,
-    } as const;
+      set: ["tot.evaluator=vote", "tot.samples=9", "tot.samples=2", "tot.depth=1"],
+    };
     const { tot } = createAgents({ tools: [] }, [{ name: "scripted", model }], settings);
     expect((await tot?.agent.run("Which way?"))?.reply).toBe("Done.");
     // One level: a list, two votes and the answer.

@@ -2,11 +2,13 @@
  * Creates the agents of `loom serve`: one of each kind for each model, with shared tools. Agents of the first model are
  * named after their kind (`react`), the others after kind and model (`react:openai/gpt-5`).
  */
-import { agent, type CommonOptions, createTitleWriter, type TotOptions } from "../../agents/index.ts";
+import { agent, type CommonOptions, createTitleWriter } from "../../agents/index.ts";
+import { isStrategyAgent, toAgentOptions } from "../../protocol/strategy-settings.ts";
 import type { ServedAgent } from "../../server/runs/run-dispatcher.ts";
 import type { AgentResources } from "../agent-resources.ts";
 import { collectToolRules } from "./collect-tool-rules.ts";
 import type { NamedModel } from "./additional-models.ts";
+import { collectCaps, collectValues } from "./strategy-items.ts";
 import { AGENT_NAMES, type Settings } from "./settings.ts";
 
 type AgentName = (typeof AGENT_NAMES)[number];
@@ -29,20 +31,7 @@ type AgentSettings = Pick<
   Settings,
   "system" | "reasoning" | "compression" | "record-prompts" | "titles" | "tool-rules" | "expose-tool-errors"
 > &
-  Partial<Pick<Settings, TotSetting>>;
-type TotSetting = Extract<keyof Settings, `tot-${string}`>;
-
-function readTotOptions(settings: Partial<Pick<Settings, TotSetting>>): TotOptions {
-  const options = {
-    strategy: settings["tot-search"],
-    evaluate: settings["tot-evaluator"],
-    evaluations: settings["tot-samples"],
-    threshold: settings["tot-threshold"],
-    maxDepth: settings["tot-max-depth"],
-    maxBacktracks: settings["tot-max-backtracks"],
-  };
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
+  Partial<Pick<Settings, "set" | "caps">>;
 
 export function createAgents(
   { tools }: Pick<AgentResources, "tools">,
@@ -50,7 +39,7 @@ export function createAgents(
   settings: AgentSettings,
 ): { readonly [name: string]: ServedAgent } {
   const { system, reasoning, compression, "tool-rules": toolRuleItems } = settings;
-  const totOptions = readTotOptions(settings);
+  const [own, caps] = [collectValues(settings.set ?? []), collectCaps(settings.caps ?? [])];
   const names = tools.map(({ name }) => name);
   const common: CommonOptions = {
     tools,
@@ -62,17 +51,19 @@ export function createAgents(
     metrics: false,
     ...(system === undefined ? {} : { systemInstructions: system }),
   };
-  const agents = models.flatMap(({ name: model, model: own }, index) =>
+  const agents = models.flatMap(({ name: model, model: ownModel }, index) =>
     AGENT_NAMES.map((name): readonly [string, ServedAgent] => {
       const toolRules = collectToolRules(toolRuleItems, { agent: name, tools: names });
+      const strategy = isStrategyAgent(name) ? toAgentOptions(name, own[name]) : {};
       const rules = toolRules === undefined ? {} : { toolRules };
       return [
         index === 0 ? name : `${name}:${model}`,
         {
-          agent: agent({ ...common, ...rules, model: own, ...KINDS[name], ...(name === "tot" ? totOptions : {}) }),
+          agent: agent({ ...common, ...rules, model: ownModel, ...KINDS[name], ...strategy }),
+          strategyCaps: isStrategyAgent(name) ? caps[name] : undefined,
           description: DESCRIPTIONS[name],
           model,
-          writeTitle: settings.titles ? createTitleWriter(own) : undefined,
+          writeTitle: settings.titles ? createTitleWriter(ownModel) : undefined,
         },
       ];
     }),

@@ -48,6 +48,7 @@ async function start(store: string, argv: readonly string[], env = {}): Promise<
 const JWT = ["--jwks", "https://id.example.com/keys", "--jwt-issuer", "i", "--jwt-audience", "a"];
 const PUBLIC = ["--host", "0.0.0.0"];
 const ALLOWED = [...PUBLIC, "--allow-public"];
+const LINKS = [...PUBLIC, "--allow-links"];
 
 describe("openAuth", () => {
   // Expected outcomes for these tokens: none, active, revoked, expired; then without tokens but with JWT.
@@ -72,6 +73,8 @@ describe("openAuth", () => {
       [...ALLOWED, "--auth", "on"],
       ["rejected", "required", "rejected", "rejected", "required"],
     ],
+    ["auto with --allow-links", LINKS, ["open", "required", "rejected", "rejected", "required"]],
+    ["off with --allow-links", [...LINKS, "--auth", "off"], ["open", "open", "open", "open", "rejected"]],
     ["off with --allow-public", [...ALLOWED, "--auth", "off"], ["open", "open", "open", "open", "rejected"]],
   ])("%s", async (_, argv, outcomes) => {
     const tokens: readonly Tokens[] = ["none", "active", "revoked", "expired"];
@@ -105,13 +108,29 @@ describe("openAuth", () => {
 
   it("creates no file if authentication is off or the server does not start", async () => {
     const store = await newStore("none");
-    for (const argv of [[], PUBLIC, ALLOWED, ["--auth", "off"], [...PUBLIC, "--auth", "on"]]) await start(store, argv);
+    for (const argv of [[], PUBLIC, ALLOWED, LINKS, ["--auth", "off"], [...PUBLIC, "--auth", "on"]])
+      await start(store, argv);
     expect(readdirSync(join(store, ".."))).toEqual([]);
+    await using parts = await openStore(store);
+    const { links } = await openAuth(readSettings(parseCommand(SERVE, []), {}).values, parts, {});
+    expect([await links?.find(), readdirSync(join(store, ".."))]).toEqual([undefined, []]);
     expect(await start(store, ["--auth", "on"])).toEqual({
       outcome: "required",
       messages: expect.stringContaining("no client can sign in yet because no token exists yet") as string,
     });
     expect(readdirSync(join(store, ".."))).toEqual(["loom.db-auth"]);
+  });
+
+  it("creates the store of share links with the first link, once", async () => {
+    const store = await newStore("none");
+    await using parts = await openStore(store);
+    const { links } = await openAuth(readSettings(parseCommand(SERVE, []), {}).values, parts, {});
+    const [found, one, two] = await Promise.all([links?.find(), links?.open(), links?.open()]);
+    expect([found, one === two, await links?.find()]).toEqual([undefined, true, one]);
+    expect(readdirSync(join(store, "..")).filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual(["loom.db-auth"]);
+    // A link does not turn authentication on.
+    await one?.createShare({ session: "s", incarnation: "i", owner: "local" });
+    expect((await start(store, [])).outcome).toBe("open");
   });
 
   it("throws if the credentials exist but cannot be read", async () => {

@@ -1,9 +1,11 @@
 /**
  * Decides whether a server requires authentication. With `auth: auto` it does once the store has had a token or a JWT
  * issuer is configured; a store that ever had a token is never served without authentication by default. A server on a
- * public address does not start without a usable credential, unless `allow-public` is set.
+ * public address does not start without a usable credential, unless `allow-links` or `allow-public` is set.
  */
 import type { AuthOptions, JwtOptions } from "../../server/auth/auth-options.ts";
+import type { Credentials } from "../../server/auth/credentials/credentials.ts";
+import type { LinkStore } from "../../server/auth/open-access.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../server/auth/scopes.ts";
 import { isLoopback } from "../../server/guard/read-proxies.ts";
 import { CliError } from "../command.ts";
@@ -16,6 +18,8 @@ import type { Settings } from "./settings.ts";
 export interface ServerAuth {
   /** Undefined if authentication is off. */
   readonly options: AuthOptions | undefined;
+  /** Where share links are stored if authentication is off. */
+  readonly links?: LinkStore;
   readonly warnings: readonly string[];
 }
 
@@ -26,18 +30,16 @@ export async function openAuth(
   env: Environment = process.env,
 ): Promise<ServerAuth> {
   const jwt = readJwt(values);
-  const { auth, host, "allow-public": allowPublic } = values;
+  const { auth, host, "allow-public": allowPublic, "allow-links": allowLinks } = values;
   const found = auth === "off" ? undefined : await store.findCredentials();
   const isPublic = host !== "localhost" && !isLoopback(host);
   const create = formatCreateCommand(store.address, env);
   const hasTokens = (await found?.hasTokens()) === true;
   const isRequired = auth === "on" || (auth === "auto" && (hasTokens || jwt !== undefined));
   if (!isRequired) {
-    if (isPublic && !allowPublic) throw createPublicAccessError(values, create);
-    return {
-      options: undefined,
-      warnings: isPublic ? [describePublicAccess(host)] : listProxyWarnings(values),
-    };
+    if (isPublic && !allowPublic && !allowLinks) throw createPublicAccessError(values, create);
+    const warnings = isPublic ? [describePublicAccess(values)] : listProxyWarnings(values);
+    return { options: undefined, links: createLinkStore(store, found), warnings };
   }
   const tokens = (await found?.listTokens()) ?? [];
   const hasLiveToken = tokens.some((token) => isLive(token, Date.now()));
@@ -60,17 +62,35 @@ function createPublicAccessError({ auth, host }: Settings, create: string): CliE
   const why = auth === "off" ? "authentication is off" : "no token exists yet";
   return new CliError(
     `host: other machines can reach ${host} and could use these agents and their tools: ${why}`,
-    `create a token with \`${auth === "off" ? `${create}\` and remove \`auth\`` : `${create}\``}, then start the server again; or add \`--allow-public\` to serve everyone`,
+    `create a token with \`${auth === "off" ? `${create}\` and remove \`auth\`` : `${create}\``}, then start the server again; or add \`--allow-links\` to let them open share links only, or \`--allow-public\` to serve everyone`,
   );
 }
 
-function describePublicAccess(host: string): string {
+function describePublicAccess({ host, "allow-public": allowPublic }: Settings): string {
+  if (!allowPublic)
+    return `auth: authentication is off; anyone who can reach ${host} can open share links, but only this machine can do more`;
   return `auth: authentication is off; anyone who can reach ${host} can use these agents and their tools`;
 }
 
+/** Creates the store with the first link. Calls wait for each other: each of them could open the store. */
+function createLinkStore(store: StoreParts, found: Credentials | undefined): LinkStore {
+  let known = found;
+  let last: Promise<unknown> = Promise.resolve();
+  const load = <T extends Credentials | undefined>(open: () => Promise<T>): Promise<T | Credentials> => {
+    const loading = last.then(async () => known ?? (await open()));
+    last = loading.then(
+      (credentials) => (known = credentials),
+      () => undefined,
+    );
+    return loading;
+  };
+  return { find: () => load(() => store.findCredentials()), open: () => load(() => store.openCredentials()) };
+}
+
 /** `hosts` and `trusted-proxies` suggest that other machines reach this server through a proxy. */
-function listProxyWarnings({ hosts, "trusted-proxies": proxies, auth }: Settings): readonly string[] {
-  if (auth === "off" || (hosts.length === 0 && proxies.length === 0)) return [];
+function listProxyWarnings(values: Settings): readonly string[] {
+  const { hosts, "trusted-proxies": proxies, auth, "allow-links": allowLinks } = values;
+  if (auth === "off" || allowLinks || (hosts.length === 0 && proxies.length === 0)) return [];
   const name = hosts.length === 0 ? "trusted-proxies" : "hosts";
   return [
     `auth: authentication is off although \`${name}\` is set; use \`--auth on\` to require it, or \`--auth off\` to hide this warning`,

@@ -211,6 +211,23 @@ describe("readSettings", () => {
     expect(printed).not.toContain("secret");
   });
 
+  it.each([
+    ["set", "tot.bean=5", "Unknown setting `tot.bean`; did you mean `tot.beam`?"],
+    ["set", "tott.beam=5", "no agent `tott` has strategy settings; did you mean `tot`?"],
+    ["set", "beam=5", "`beam=5` must have the form AGENT.SETTING=VALUE"],
+    ["set", "tot.beam=0", "`tot.beam` must be an integer from 1 to 2000, not 0"],
+    ["set", "tot.beam=5,tot.search=dept", '`tot.search` must be breadth or depth, not "dept"; did you mean "depth"?'],
+    [
+      "caps",
+      "tot.search=depth",
+      "`tot.search` has no cap; the settings with a cap are samples, beam, candidates, depth, backtracks",
+    ],
+  ])("explains what is wrong with the strategy settings --%s %s", (flag, given, message) => {
+    expect(rejection([`--${flag}`, given])).toBe(`--${flag}: ${message}`);
+    const file = writeFile({ [flag]: given.split(",") });
+    expect(rejection(["--config", file])).toBe(`"${flag}" in ${file}: ${message}`);
+  });
+
   it("reads secrets from the environment or the file and never prints them", () => {
     const file = writeFile({ "api-key": "sk-secret" });
     const known = [read(["--config", file]), read([], { LOOM_API_KEY: "sk-secret" })];

@@ -80,6 +80,8 @@ function findGiven(
 function readGiven(setting: Setting<unknown>, { value, source, name }: GivenValue, file: string | undefined): unknown {
   const { kind, isSecret = false } = setting;
   const read = kind.read(value);
+  const why = read === undefined ? kind.explain?.(value) : undefined;
+  if (why !== undefined) throw new CliError(`${name}: ${why}`);
   if (read === undefined) throw new CliError(`${name}: ${describeGivenValue(value, isSecret)} is not ${kind.expected}`);
   const isUrl = typeof read === "string" && /^[a-z][a-z\d+.-]+:\/\//i.test(read);
   const isFromFile = source === "file" && kind.isPath === true && !isUrl && file !== undefined;

@@ -105,6 +105,8 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     host: values.host,
     port: values.port,
     allowPublic: values["allow-public"],
+    allowLinks: values["allow-links"],
+    links: auth.links,
     ...(values["base-path"] === undefined ? {} : { basePath: values["base-path"] }),
     blobs,
     ...(resources.knowledge === undefined ? {} : { knowledge: resources.knowledge }),
@@ -120,6 +122,8 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     onError: createReporter(logger, values.debug),
     notify: createNotifier(logger, values),
     debug: values.debug,
+    strict: values.strict,
+    timestamps: values.timestamps,
     images: values.images,
     fetchAttachments: values["allow-fetch"],
     runs: {

@@ -55,7 +55,7 @@ export const SERVE: CliCommand = {
     "Sizes: 64KB, 10MB. Durations: 500ms, 15s, 10m, 24h, 30d. Lists: comma-separated. Boolean settings are true or false in the environment and in the file, and have a second flag for the opposite, such as --no-debug or --metrics.",
     "Without --model, the offline model answers: it needs no key and is not a language model. Agents: react, tot, got, and agot (adaptive got).",
     AGENTS_NOTE,
-    "By default the server listens on localhost without authentication. Authentication turns on once you create a token (`loom token create NAME`) or set --jwks. A public --host requires one of these; --allow-public serves a public address without authentication.",
+    "By default the server listens on localhost without authentication. Authentication turns on once you create a token (`loom token create NAME`) or set --jwks. A public --host requires one of these; --allow-links lets other machines open share links only; --allow-public serves a public address without authentication.",
     "SIGINT, SIGTERM and SIGHUP shut the server down: it answers 503 on /readyz for the --drain period, then accepts no new requests, gives live runs the --grace period to finish and asks clients to reconnect. Unfinished runs continue at the next start. A second signal exits immediately.",
     "Exit codes: 0 stopped, 1 the store can no longer be written, 2 could not start, 130 stopped by a second signal.",
   ],

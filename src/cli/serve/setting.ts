@@ -11,6 +11,8 @@ export interface SettingKind<T> {
   readonly placeholder?: string;
   /** Returns undefined if the value is invalid. */
   read(given: unknown): T | undefined;
+  /** Says what is wrong with an invalid value, if there is more to say than `expected`. */
+  readonly explain?: (given: unknown) => string | undefined;
   /** Completes the error "VALUE is not …", for example `a port number from 0 to 65535`. */
   readonly expected: string;
   /** All accepted values, if there are few. */
@@ -145,17 +147,6 @@ export function wholeNumber(noun: string, least: number, most = Number.MAX_SAFE_
     show: String,
   };
 }
-
-/** A number from 0 to 1. */
-export const fraction: SettingKind<number> = {
-  placeholder: "SCORE",
-  expected: "a number from 0 to 1",
-  read: (given) => {
-    const value = typeof given === "string" && /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(given) ? Number(given) : given;
-    return typeof value === "number" && value >= 0 && value <= 1 ? value : undefined;
-  },
-  show: String,
-};
 
 const BYTES: readonly (readonly [unit: string, size: number])[] = [
   ["GB", 1024 ** 3],

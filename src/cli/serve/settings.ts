@@ -18,6 +18,7 @@ import { DATABASE_SETTINGS, STORE } from "../database-settings.ts";
 import { findKnowledgeBase, findStore, hideCredentials } from "../find-store.ts";
 import { AUDIT_WORDS } from "../audit-command.ts";
 import { isAgentName } from "../load-agents.ts";
+import { capItems, DEFAULT_CAPS, valueItems } from "./strategy-items.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
 import { listDefaultModels } from "./list-default-models.ts";
 import {
@@ -26,7 +27,6 @@ import {
   define,
   defineOptional,
   duration,
-  fraction,
   durationOrNone,
   listOf,
   type OptionalSetting,
@@ -114,6 +114,12 @@ export const SETTINGS = {
   host: define(ADDRESS, text, "127.0.0.1", "address or host name to listen on"),
   port: define(ADDRESS, wholeNumber("a port number", 0, 65_535), 10_338, "port to listen on; 0 picks a free port"),
   "allow-public": define(ADDRESS, toggle, false, "listen on a public address without authentication"),
+  "allow-links": define(
+    ADDRESS,
+    toggle,
+    false,
+    "without authentication: let other machines open share links, and nothing else",
+  ),
   "base-path": defineOptional(
     ADDRESS,
     textOf("PATH", "a path such as /agents", isBasePath),
@@ -323,26 +329,32 @@ export const SETTINGS = {
     defaultLabel: "the store if that is a database, otherwise `knowledge.db` next to the default store",
     findDefault: findKnowledgeBase,
   },
-  "tot-search": defineOptional(AGENTS, chooseOf("breadth", "depth"), "tot: search strategy", "`breadth`"),
-  "tot-evaluator": defineOptional(
+  set: define(
     AGENTS,
-    chooseOf("value", "vote"),
-    "tot: rate each thought, or compare the thoughts of a level",
-    "`value`",
+    valueItems,
+    [],
+    "strategy settings of the built-in agents, such as tot.beam=5,agot.layers=3; a message can choose others",
   ),
-  "tot-samples": defineOptional(AGENTS, wholeNumber("a number", 1, 100), "tot: model calls per rating", "1; vote: 3"),
-  "tot-threshold": defineOptional(
+  strict: define(
     AGENTS,
-    fraction,
-    "tot: lowest score from 0 to 1 that is not a dead end",
-    "0.05; depth: 0.3",
+    toggle,
+    false,
+    "send loom and export with only the types and fields of specification 001, unless a request has strict=0",
   ),
-  "tot-max-depth": defineOptional(AGENTS, wholeNumber("a number", 1, 100), "tot: levels of the tree", "8"),
-  "tot-max-backtracks": defineOptional(
+  caps: {
+    ...define(
+      AGENTS,
+      capItems,
+      [],
+      "highest values of the strategy settings that a message can choose, such as tot.beam=8, because they multiply the cost",
+    ),
+    defaultLabel: DEFAULT_CAPS,
+  },
+  timestamps: define(
     AGENTS,
-    wholeNumber("a number", 0, 100_000),
-    "tot: backtracks; 0 turns them off",
-    "20",
+    chooseOf("milliseconds", "seconds"),
+    "milliseconds",
+    "unit of the times in the engine dialect (specification 003)",
   ),
   images: define(AGENTS, toggle, true, "fetch https images on behalf of the page, which cannot load them itself"),
 

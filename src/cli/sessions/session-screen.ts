@@ -1,6 +1,6 @@
 /** Shows a session on a terminal: messages of the user, and each run as `loom run` shows it. */
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
-import { isTerminal } from "../../protocol/record.ts";
+import { endsRun } from "../../protocol/record.ts";
 import { cleanText, cutColumns, wrapText } from "../fit-text.ts";
 import { MAX_REASON, RunScreen } from "../run/run-screen.ts";
 import type { Terminal } from "../terminal.ts";
@@ -25,7 +25,7 @@ export class SessionScreen {
     }
     await this.#run.show(record);
     this.#hasShown = true;
-    if (!isTerminal(event)) return;
+    if (!endsRun(event)) return;
     await this.#run.end();
     if (event.type === "run_end") this.#explain(event as EventOf<"run_end">);
   }

@@ -40,7 +40,7 @@ export class Pause {
         resolve();
       };
       const timer = this.#clock.setTimeout(end, ms);
-      const unlisten = onOnline(end);
+      const unlisten = onNetwork("online", end);
       this.#end = end;
     });
   }
@@ -50,9 +50,12 @@ export class Pause {
   }
 }
 
-/** Only pages and workers have the `online` event; elsewhere this does nothing. */
-function onOnline(callback: () => void): () => void {
+/**
+ * Calls `callback` when the device comes online or goes offline, and returns a function that ends that. Only pages and
+ * workers have these events; elsewhere this does nothing.
+ */
+export function onNetwork(type: "online" | "offline", callback: () => void): () => void {
   if (typeof globalThis.addEventListener !== "function") return () => undefined;
-  globalThis.addEventListener("online", callback);
-  return () => globalThis.removeEventListener("online", callback);
+  globalThis.addEventListener(type, callback);
+  return () => globalThis.removeEventListener(type, callback);
 }

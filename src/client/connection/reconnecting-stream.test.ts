@@ -108,8 +108,21 @@ describe("reconnection delays", () => {
       await it.transport.last.end(LOST);
       it.connection.close();
       await finished(it);
-      expect(added).toHaveBeenCalledTimes(2);
+      expect(added.mock.calls.map(([type]) => type)).toEqual(["offline", "online", "offline", "online"]);
       expect(removed.mock.calls).toEqual(added.mock.calls);
+    });
+
+    it("begin when the device goes offline", async () => {
+      const it = begin({ heartbeatMs: 0 });
+      it.transport.last.give(1);
+      page.dispatchEvent(new Event("offline"));
+      await setImmediate();
+      expect(it.reasons()).toEqual(["connection_lost"]);
+      page.dispatchEvent(new Event("online"));
+      await setImmediate();
+      expect(it.transport.last.request.from).toEqual({ after: "c1" });
+      it.connection.close();
+      await finished(it);
     });
   });
 });

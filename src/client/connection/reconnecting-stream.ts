@@ -48,7 +48,8 @@ export type StreamFeed = Pick<
   | "fail"
   | "onMissing"
   | "onOverflow"
->;
+> &
+  Partial<Pick<SessionFeed, "expectHistory">>;
 
 export interface ReconnectingStreamOptions {
   readonly transport: Transport;
@@ -133,6 +134,7 @@ export class ReconnectingStream {
       alive: () => this.#noteAnswer(),
       frame: (text, cursor) => feed.take(text, cursor),
       begin: (cursor) => feed.begin(cursor),
+      history: (lastId) => feed.expectHistory?.(lastId),
       fault: (reason, detail) => this.#noteFault(reason, `${reason}: ${detail}`),
     };
     this.#repair = new GapRepair({

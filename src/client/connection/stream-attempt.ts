@@ -1,11 +1,11 @@
 /**
- * One attempt to open a stream, with a watchdog that ends it when the server is silent for too long. It knows nothing
- * about earlier or later attempts.
+ * One attempt to open a stream. It ends when the server is silent for too long or the device goes offline: a socket may
+ * stay open without a network. It knows nothing about earlier or later attempts.
  *
  * Invariant: after it ended, nothing is delivered, even if the transport ignores the abort signal.
  */
 import type { FrameSink, StreamOutcome, StreamRequest, Transport } from "../transport.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, onNetwork } from "./clock.ts";
 
 /** How an attempt ended. */
 export type AttemptOutcome =
@@ -37,6 +37,7 @@ export class StreamAttempt {
   #endedAt: number;
   #isOver = false;
   #timer: unknown;
+  readonly #unlisten = onNetwork("offline", () => this.markLost("The device went offline"));
 
   constructor({ transport, request, sink, clock, heartbeatMs }: StreamAttemptOptions) {
     const { promise, resolve } = Promise.withResolvers<AttemptOutcome>();
@@ -75,6 +76,7 @@ export class StreamAttempt {
     this.#isOver = true;
     this.#endedAt = outcome.kind === "silent" ? this.#lastActivity : this.#clock.now();
     this.#clock.clearTimeout(this.#timer);
+    this.#unlisten();
     this.#abort.abort();
     this.#resolveOutcome(outcome);
   }
@@ -93,6 +95,9 @@ export class StreamAttempt {
         if (this.#isOver) return;
         noteActivity();
         if (!this.#isOver) sink.frame(text, cursor);
+      },
+      history: (lastId) => {
+        if (!this.#isOver) sink.history?.(lastId);
       },
       begin: (cursor) => {
         if (!this.#isOver) sink.begin?.(cursor);

@@ -21,9 +21,13 @@ export interface StreamFacts {
   readonly phases: readonly FeedPhase[];
   readonly isMissing: boolean;
   readonly lost: StreamReason | undefined;
+  /** Why the proof of a run does not match its frames. */
+  readonly proofFault?: string | undefined;
   readonly liveRuns: number;
   readonly runCount: number;
   readonly isVerified: boolean;
+  /** Runs arrive that may have ended before the stream was opened. */
+  readonly isCatchingUp: boolean;
   readonly undetectable: "none" | "loss" | "all";
 }
 
@@ -34,6 +38,7 @@ export const NO_FACTS: StreamFacts = {
   liveRuns: 0,
   runCount: 0,
   isVerified: false,
+  isCatchingUp: false,
   undetectable: "none",
 };
 
@@ -52,13 +57,20 @@ export function deriveState(before: StreamState, facts: StreamFacts): StreamStat
   const verified = isWhole && facts.isVerified && facts.runCount > 0 && undetectable === NO_FAULTS;
   if (
     before.status === status &&
+    (before.isCatchingUp ?? false) === facts.isCatchingUp &&
     before.verified === verified &&
     before.undetectable === undetectable &&
     before.reason?.code === reason?.code &&
     before.reason?.message === reason?.message
   )
     return before;
-  return { status, ...(reason === undefined ? {} : { reason }), verified, undetectable };
+  return {
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(facts.isCatchingUp ? { isCatchingUp: true } : {}),
+    verified,
+    undetectable,
+  };
 }
 
 interface StatusAndReason {
@@ -66,7 +78,10 @@ interface StatusAndReason {
   readonly reason?: StreamReason;
 }
 
-function decideStatus({ phases, isMissing, lost, liveRuns, runCount }: StreamFacts): StatusAndReason {
+function decideStatus(facts: StreamFacts): StatusAndReason {
+  const { phases, isMissing, proofFault, liveRuns, runCount } = facts;
+  const lost =
+    facts.lost ?? (proofFault === undefined ? undefined : ({ code: "proof_failed", message: proofFault } as const));
   const isOpen = phases.some(({ kind }) => kind === "open");
   const repairing = phases.find((phase) => phase.kind === "repairing");
   const failed = phases.find((phase) => phase.kind === "failed");

@@ -12,6 +12,10 @@ export class PositionTracker {
   /** Cursor of the stream's start. */
   #origin: string | undefined;
   #frozen: StreamPosition | undefined;
+  /** Number of the last frame. */
+  #last = 0;
+  /** The last record that was stored when the stream opened, and the number of runs received by then. */
+  #history: { readonly lastId: number; readonly runCount: number } | undefined;
   /** Number of frames passed. */
   count = 0;
 
@@ -33,6 +37,7 @@ export class PositionTracker {
 
   /** Moves past one frame, with its cursor or number if it has one. */
   advance(cursor: string | undefined, number?: number): void {
+    this.#last = number ?? this.#last;
     const after = cursor ?? (this.#isByNumber ? number : undefined);
     if (after === undefined) {
       // Unnumbered text among numbered frames is not a frame.
@@ -43,6 +48,17 @@ export class PositionTracker {
       this.#skip = 0;
     }
     this.count++;
+  }
+
+  /** Records up to this one happened before the stream was opened. Undefined: the session has caught up. */
+  expectHistory(lastId: number | undefined, runCount: number): void {
+    this.#history = lastId === undefined || !this.#isByNumber ? undefined : { lastId, runCount };
+  }
+
+  /** True while runs arrive from before. A run that was live before an interruption still is, as far as it is known. */
+  isCatchingUp(runCount: number): boolean {
+    const history = this.#history;
+    return history !== undefined && runCount > history.runCount && this.#last < history.lastId;
   }
 
   /** Moves to the position after this record. */

@@ -89,6 +89,13 @@ export class Sequence<T extends Numbered> {
     return lowest - this.#last;
   }
 
+  /** True for a number that is not above the last one and does not fill a gap. */
+  isBehind(number: number): boolean {
+    if (this.#last === undefined || number > this.#last) return false;
+    // The number right before the first one taken was late.
+    return number < this.#startsAfter || !this.#wasSkipped(number);
+  }
+
   get contiguous(): boolean {
     return this.#contiguous;
   }
@@ -254,9 +261,10 @@ export class Sequence<T extends Numbered> {
   /** True if exactly this frame was taken, as far as remembered. */
   hasTaken({ number, fingerprint: print }: Numbered): boolean {
     const last = this.#last ?? -1;
-    return (
-      number <= last && last - number < MAX_FINGERPRINTS && this.#fingerprints[number % MAX_FINGERPRINTS] === print
-    );
+    if (number > last) return false;
+    // The first frame of a run is remembered longer.
+    if (last - number >= MAX_FINGERPRINTS) return this.#starts.get(number) === print;
+    return this.#fingerprints[number % MAX_FINGERPRINTS] === print;
   }
 
   /** Gives up the missing numbers and takes the held items in order. Returns how many numbers were given up. */

@@ -16,32 +16,13 @@ import type { ReceiverLimits } from "../limits.ts";
 import type { StreamPosition } from "../transport.ts";
 import type { SessionView, StreamReason, StreamState } from "../view.ts";
 import { SessionFold } from "../view/session-fold.ts";
-import { createIncomingFrame, type IncomingFrame } from "./incoming-frame.ts";
+import { createIncomingFrame, type FrameSource, type IncomingFrame } from "./incoming-frame.ts";
+import { type NumberedStream, Numberings, renumberStream } from "./numbered-stream.ts";
 import { Sequence } from "./sequence.ts";
 import { PositionTracker } from "./position-tracker.ts";
-import { deriveState, type StreamFacts, INITIAL_STATE, NO_FACTS, type FeedPhase } from "./derive-state.ts";
-
-/** An input of the session's frames. */
-export interface FrameSource {
-  readonly phase: FeedPhase;
-  /** The application source it belongs to, or itself. */
-  readonly owner: object;
-  /** Called when frames are held because earlier ones are missing, and when the session may have earlier frames. */
-  onMissing: (() => void) | undefined;
-  /** Called when too many frames would have to be held. Everything after `position` must be sent again. */
-  onOverflow: (() => void) | undefined;
-}
-
-interface NumberedStream {
-  readonly sequence: Sequence<IncomingFrame>;
-  /** The last frame was received, so a stream with the same key may start. */
-  ended: boolean;
-  /** Earlier streams with the same key. */
-  readonly older: readonly Sequence<IncomingFrame>[];
-}
+import { deriveState, type StreamFacts, INITIAL_STATE, NO_FACTS } from "./derive-state.ts";
 
 const MAX_STREAMS = 10_000;
-const MAX_OLDER = 16;
 
 export class SessionIntake {
   readonly sessionId: string;
@@ -70,10 +51,11 @@ export class SessionIntake {
   /** The start of the session or of its first run may be lost, and a source can find that out. */
   #isStartOpen = false;
   #tracker: PositionTracker;
+  #numberings = new Numberings();
   #isAbandoned = false;
   #state: StreamState = INITIAL_STATE;
   #facts: StreamFacts = NO_FACTS;
-  /** A cause of the state changed that the run counts below do not show. */
+  /** A cause of the state changed that its facts do not show. */
   #isStateStale = true;
   /** The only source whose unnumbered frames are accepted. */
   #owner: FrameSource | undefined;
@@ -163,32 +145,32 @@ export class SessionIntake {
   get state(): StreamState {
     const { liveRuns, runCount, verified, proofFault } = this.#fold;
     const before = this.#facts;
+    const isCatchingUp = this.#tracker.isCatchingUp(runCount);
     // Read for every view and rarely different, so the last result is reused.
     if (
       !this.#isStateStale &&
       before.liveRuns === liveRuns &&
       before.runCount === runCount &&
       before.isVerified === verified &&
+      before.isCatchingUp === isCatchingUp &&
       (before.undetectable === this.#undetectable || this.#streams.evicted)
     )
       return this.#state;
     this.#isStateStale = false;
     this.#facts = {
-      phases: this.#dropped === undefined ? this.#phases : [{ kind: "failed", reason: this.#dropped }],
+      phases: this.#dropped ? [{ kind: "failed", reason: this.#dropped }] : [...this.sources].map(({ phase }) => phase),
       isMissing: this.isMissing,
-      lost: this.#loss ?? this.#missingRunStart ?? proofReason(proofFault),
+      lost: this.#loss ?? this.#missingRunStart,
+      proofFault,
       liveRuns,
       runCount,
       isVerified: verified,
+      isCatchingUp,
       // Once a stream is forgotten, repeating it cannot be noticed.
       undetectable: this.#streams.evicted ? "all" : this.#undetectable,
     };
     this.#state = deriveState(this.#state, this.#facts);
     return this.#state;
-  }
-
-  get #phases(): readonly FeedPhase[] {
-    return [...this.sources].map(({ phase }) => phase);
   }
 
   snapshot(): SessionView {
@@ -197,12 +179,16 @@ export class SessionIntake {
     return shown.snapshot();
   }
 
+  expectHistory(lastId: number | undefined): void {
+    this.#tracker.expectHistory(lastId, this.#fold.runCount);
+  }
+
   /** Takes one frame; `frame` is undefined when the text is not a JSON object. */
   takeFrame(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
     const { numbering, streams } = this.traits;
     const number = frame === undefined ? undefined : numbering?.readNumber(frame);
     if (frame === undefined || number === undefined) this.#takeUnnumbered(text, frame, cursor, by);
-    else this.#order(streams?.readKey(frame) ?? "", createIncomingFrame(number, text, frame, cursor));
+    else this.#order(streams?.readKey(frame) ?? "", createIncomingFrame(number, text, frame, cursor), by);
     this.#onChange(this);
   }
 
@@ -214,6 +200,7 @@ export class SessionIntake {
       event_id !== undefined &&
       prev_event_id === undefined &&
       record.event.type !== "run_start" &&
+      stream.older.length === 0 &&
       stream.sequence.advance(event_id, computeFingerprint(ts, record.event as JsonObject))
     ) {
       this.#tracker.advance(undefined, event_id);
@@ -222,7 +209,7 @@ export class SessionIntake {
       return;
     }
     const number = numberEvent(record.envelope, record.event as JsonObject);
-    if (number !== undefined) this.#order("", createIncomingFrame(number, "", undefined, undefined, record));
+    if (number !== undefined) this.#order("", createIncomingFrame(number, "", undefined, undefined, record), by);
     else if (this.#mayOwn(by)) this.#apply(record, false);
     this.#onChange(this);
   }
@@ -294,6 +281,7 @@ export class SessionIntake {
     this.#lastKey = undefined;
     this.#loss = undefined;
     this.#tracker = new PositionTracker(this.#hasEventIds);
+    this.#numberings = new Numberings();
     this.#isAbandoned = false;
     this.#owner = undefined;
     this.#onChange(this);
@@ -330,20 +318,27 @@ export class SessionIntake {
     return false;
   }
 
-  #order(key: string, incoming: IncomingFrame): void {
-    const stream = this.#streamOf(key);
-    // A frame of an earlier stream with this ID is a duplicate, even if its number would fit.
-    if (stream.older.some((sequence) => sequence.hasTaken(incoming))) return;
+  #order(key: string, incoming: IncomingFrame, by: FrameSource): void {
+    let stream = this.#streamOf(key);
+    if (this.#hasEventIds) {
+      const found = this.#numberings.find(stream, incoming, by);
+      if (found === "duplicate") return;
+      if (found === "new") {
+        stream = this.#renumber(key, stream);
+        this.#numberings.begin(stream, incoming, by, this.sources);
+      } else if (found !== stream.sequence) stream = { ...stream, sequence: found };
+      // A frame of an earlier stream with this ID is a duplicate, even if its number would fit.
+    } else if (stream.older.some((sequence) => sequence.hasTaken(incoming))) return;
     const isFirst = stream.sequence.last === undefined;
     const verdict = stream.sequence.insert(incoming);
     if (isFirst && stream.sequence.startsAfter > 0) this.#openStart();
     if (verdict === "full") {
-      this.#overflow(key, stream, incoming);
+      this.#overflow(key, stream, incoming, by);
       return;
     }
     if (verdict === "late")
       this.#recordLoss({ code: "frames_missing", message: `Frame ${incoming.number} arrived too late to be shown` });
-    else if (verdict === "conflict") this.#resolveConflict(key, stream, incoming);
+    else if (verdict === "conflict") this.#resolveConflict(key, stream, incoming, by);
     // A reordered stream may have discovered a gap too.
     const wasMissing = this.isMissing;
     if (stream.sequence.heldCount > 0) this.#gapped.add(stream);
@@ -362,11 +357,11 @@ export class SessionIntake {
    * Handles more held frames than allowed. If a source can request them again, they are discarded. Otherwise they are
    * shown and the missing ones are given up.
    */
-  #overflow(key: string, stream: NumberedStream, incoming: IncomingFrame): void {
+  #overflow(key: string, stream: NumberedStream, incoming: IncomingFrame, by: FrameSource): void {
     const waiting = [...this.sources].filter(({ onOverflow }) => onOverflow !== undefined);
     if (waiting.length === 0) {
       this.giveUp({ code: "held_limit", message: "Too many frames arrived after a missing one" });
-      this.#order(key, incoming);
+      this.#order(key, incoming, by);
       return;
     }
     stream.sequence.drop();
@@ -379,15 +374,19 @@ export class SessionIntake {
    * Two different frames have the same number. After the end of a stream, another one with the same key may start;
    * anything else is a loss.
    */
-  #resolveConflict(key: string, stream: NumberedStream, incoming: IncomingFrame): void {
+  #resolveConflict(key: string, stream: NumberedStream, incoming: IncomingFrame, by: FrameSource): void {
     if (stream.ended && incoming.frame !== undefined && this.traits.streams?.isStart(incoming.frame)) {
-      const older = [stream.sequence, ...stream.older].slice(0, MAX_OLDER);
-      this.#streams.set(key, { sequence: this.#createSequence(key), ended: false, older });
-      this.#lastKey = undefined;
-      this.#order(key, incoming);
+      this.#renumber(key, stream);
+      this.#order(key, incoming, by);
       return;
     }
     this.#recordLoss({ code: "id_conflict", message: `Two different frames have number ${incoming.number}` });
+  }
+
+  #renumber(key: string, before: NumberedStream): NumberedStream {
+    this.#streams.set(key, renumberStream(before, this.#createSequence(key)));
+    this.#lastKey = undefined;
+    return this.#streamOf(key);
   }
 
   #streamOf(key: string): NumberedStream {
@@ -411,8 +410,8 @@ export class SessionIntake {
       keepsItems: this.#keepsFrames,
       take: (incoming, sure) => this.#take(key, incoming, sure),
       reset: () => {
-        // Unnumbered frames are not kept and could not be replayed.
-        if (this.#undetectable === "all") return false;
+        // Unnumbered frames and those of earlier numberings are not kept and could not be replayed.
+        if (this.#undetectable === "all" || (this.#streams.get(key)?.older.length ?? 0) > 0) return false;
         // Only the frames of this stream can be replayed.
         if (this.#keepsFrames && this.#streams.size > 1) return false;
         if (this.#keepsFrames) this.#loss = undefined;
@@ -493,8 +492,4 @@ export class SessionIntake {
   #createFold(): SessionFold {
     return new SessionFold(this.sessionId, this.#limits, { byTime: this.traits.streams !== undefined });
   }
-}
-
-function proofReason(fault: string | undefined): StreamReason | undefined {
-  return fault === undefined ? undefined : { code: "proof_failed", message: fault };
 }

@@ -61,12 +61,13 @@ describe("a stream", () => {
         id: a,
         session: "a",
         dialect: "loom",
+        strict: false,
         follow: false,
         after: "x",
         skip: 2,
         limit: 5,
       },
-      { type: "subscribe", id: b, session: "b", dialect: "loom", follow: true, after: "y", of: "z" },
+      { type: "subscribe", id: b, session: "b", dialect: "loom", strict: false, follow: true, after: "y", of: "z" },
     ]);
   });
 
@@ -183,6 +184,17 @@ describe("a stream", () => {
     say({ type: "refusal", id: b.id, session: "b", dialect: "loom", code: "of_tomorrow", message: "no" });
     await settle();
     expect(b.outcome()).toEqual({ kind: "refused", code: "connection_refused", message: "no" });
+  });
+
+  it("is notified of what was stored before, and when it was delivered", () => {
+    const { open, say } = begin();
+    const { id, sink } = open();
+    const history: (number | undefined)[] = [];
+    Object.assign(sink, { history: (lastId?: number) => history.push(lastId) });
+    say({ type: "caught_up", session: "a", dialect: "loom" });
+    say({ type: "subscribed", id, session: "a", dialect: "loom", first_id: 1, last_id: 8 });
+    say({ type: "caught_up", session: "a", dialect: "loom" });
+    expect(history).toEqual([8, undefined]);
   });
 
   it("is notified that the link is alive, but not for each frame of other streams", () => {

@@ -113,6 +113,8 @@ export class ControlClient {
         id,
         session,
         dialect,
+        // The receiver cannot verify the strict form, which a server may send by default.
+        strict: false,
         follow,
         ...(modes !== undefined && { modes: modes === "all" ? ["all"] : modes }),
         ...(after !== undefined && { after }),
@@ -228,7 +230,14 @@ export class ControlClient {
         break;
       case "subscribed": {
         const stream = this.#findStream(frame.session, frame.dialect);
-        if (stream?.id === frame.id) stream.isSubscribed = true;
+        if (stream?.id !== frame.id) break;
+        stream.isSubscribed = true;
+        stream.sink.history?.(frame.last_id);
+        break;
+      }
+      case "caught_up": {
+        const stream = this.#findStream(frame.session, frame.dialect);
+        if (stream?.isSubscribed === true) stream.sink.history?.(undefined);
         break;
       }
       case "frames":

@@ -1,13 +1,14 @@
 /**
  * A transport that uses the control protocol over links: the common part of sockets and in-process pairs. A link is
  * opened on demand and shared by all streams and commands. It is closed when idle, and considered lost when a ping gets
- * no response.
+ * no response or the device goes offline.
  *
  * A link carries a session and dialect only once. A second stream of the same session, for example to fetch missing
  * frames, uses a second link.
  */
 import type { DialectName } from "../../dialects/index.ts";
 import { encodeControl } from "../../protocol/control/index.ts";
+import { onNetwork } from "../connection/clock.ts";
 import type { Refusal, SinkFault, Transport } from "../transport.ts";
 import { COMMAND_TIMEOUT_MS, MAX_COMMAND_LENGTH } from "./command-frames.ts";
 import { ControlClient } from "./control-client.ts";
@@ -39,8 +40,8 @@ export interface ControlOptions {
   /** Maximum length of a command in characters; longer ones are refused as `invalid_command`. Default: 65,536. */
   readonly maxCommandLength?: number;
   /**
-   * After this many milliseconds of silence the server is pinged; after as many again the link is lost. 0 disables
-   * pings. Default: 20,000.
+   * A link that is silent for this many milliseconds is lost. The server is pinged after half of them. 0 disables
+   * both. Default: 20,000.
    */
   readonly heartbeatMs?: number;
   /** How long an unused link stays open, in milliseconds. Default: 10,000. */
@@ -117,6 +118,7 @@ class ManagedLink {
   #hasPinged = false;
   #watch: ReturnType<typeof setTimeout> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
+  readonly #unlisten = onNetwork("offline", () => this.#handleLoss("The device went offline"));
 
   constructor(dial: DialLink, options: ManagedLinkOptions) {
     this.#dial = dial;
@@ -141,7 +143,7 @@ class ManagedLink {
   start(): void {
     this.#lastActivity = performance.now();
     const { heartbeatMs } = this.#options;
-    if (heartbeatMs > 0) this.#watchFor(heartbeatMs);
+    if (heartbeatMs > 0) this.#watchFor(heartbeatMs / 2);
     this.#waitIdle();
     const link = this.#dial({
       receive: (text) => {
@@ -174,6 +176,7 @@ class ManagedLink {
     this.#isClosed = true;
     clearTimeout(this.#watch);
     clearTimeout(this.#idle);
+    this.#unlisten();
     this.#options.onClosed();
     this.#link?.close();
     this.#link = undefined;
@@ -197,13 +200,13 @@ class ManagedLink {
   #watchFor(ms: number): void {
     const { heartbeatMs } = this.#options;
     this.#watch = setTimeout(() => {
-      const left = this.#lastActivity + heartbeatMs - performance.now();
+      const left = this.#lastActivity + heartbeatMs / 2 - performance.now();
       if (left > 0) this.#watchFor(left);
-      else if (this.#hasPinged) this.#handleLoss(`The server was silent for ${2 * heartbeatMs} ms`);
+      else if (this.#hasPinged) this.#handleLoss(`The server was silent for ${heartbeatMs} ms`);
       else {
         this.#hasPinged = true;
         this.#link?.send(encodeControl({ type: "ping" }));
-        this.#watchFor(heartbeatMs);
+        this.#watchFor(heartbeatMs / 2);
       }
     }, ms);
   }

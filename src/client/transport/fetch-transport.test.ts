@@ -53,7 +53,7 @@ describe("a stream request", () => {
     const asked = { session: "a/b c?ü", dialect: "stream-event", from, follow: true, limit: 7 } as const;
     const { request } = await open(answer("sse"), { url: "http://host/base//" }, asked);
     expect(request.url).toBe(
-      "http://host/base/v1/sessions/a%2Fb%20c%3F%C3%BC/events?dialect=stream-event&after=1.pX3kQ9_a.12.0&skip=3&follow=1&limit=7",
+      "http://host/base/v1/sessions/a%2Fb%20c%3F%C3%BC/events?dialect=stream-event&strict=0&after=1.pX3kQ9_a.12.0&skip=3&follow=1&limit=7",
     );
     expect(request.headers.get("accept")).toBe("text/event-stream");
     expect(request.cache).toBe("no-store");
@@ -66,7 +66,7 @@ describe("a stream request", () => {
 
   it("omits defaults", async () => {
     const { request } = await open(answer("ndjson"), { framing: "ndjson" }, { from: { after: "5", skip: 0 } });
-    expect(request.url).toBe("http://host/base/v1/sessions/s/events?dialect=loom&after=5");
+    expect(request.url).toBe("http://host/base/v1/sessions/s/events?dialect=loom&strict=0&after=5");
     expect(request.headers.get("accept")).toBe("application/x-ndjson");
   });
 

@@ -235,7 +235,8 @@ function rejectSessionName(session: string): Refusal {
 }
 
 function streamQuery({ dialect, modes, from, follow, limit }: StreamRequest): string {
-  const query = new URLSearchParams({ dialect });
+  // The receiver cannot verify the strict form, which a server may send by default.
+  const query = new URLSearchParams({ dialect, strict: "0" });
   if (modes !== undefined) query.set("modes", String(modes));
   if (from.after !== undefined) query.set("after", from.after);
   if (from.skip !== undefined && from.skip > 0) query.set("skip", String(from.skip));

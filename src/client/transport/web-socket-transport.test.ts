@@ -235,21 +235,41 @@ describe("a socket", () => {
     const { sink, outcome } = open();
     const [socket] = sockets;
     socket!.accept();
-    await vi.advanceTimersByTimeAsync(900);
+    await vi.advanceTimersByTimeAsync(400);
     socket!.say({ type: "heartbeat" });
-    await vi.advanceTimersByTimeAsync(999);
+    await vi.advanceTimersByTimeAsync(499);
     expect(socket!.sent.map(({ type }) => type)).toEqual(["subscribe"]);
     await vi.advanceTimersByTimeAsync(1);
     expect(socket!.sent.at(-1)).toEqual({ type: "ping" });
     socket!.say({ type: "pong" });
     expect(sink.signs).toBe(0); // The stream is not subscribed yet.
-    await vi.advanceTimersByTimeAsync(1999);
+    await vi.advanceTimersByTimeAsync(999);
     expect(outcome()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
-    expect(outcome()).toEqual({ kind: "lost", message: "The server was silent for 2000 ms" });
+    expect(outcome()).toEqual({ kind: "lost", message: "The server was silent for 1000 ms" });
     expect(socket!.isClosed).toBe(true);
     transport.close();
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is lost when the device goes offline, with its streams and commands", async () => {
+    const page = new EventTarget();
+    const [added, removed] = [vi.fn(page.addEventListener.bind(page)), vi.fn(page.removeEventListener.bind(page))];
+    vi.stubGlobal("addEventListener", added);
+    vi.stubGlobal("removeEventListener", removed);
+    const { transport, open } = begin();
+    const { outcome } = open();
+    sockets[0]!.accept();
+    const answer = transport.send(COMMAND, NEVER);
+    page.dispatchEvent(new Event("offline"));
+    expect(await answer).toMatchObject({ kind: "lost" });
+    await settle();
+    expect(outcome()).toEqual({ kind: "lost", message: "The device went offline" });
+    open();
+    expect(sockets).toHaveLength(2);
+    transport.close();
+    expect(removed.mock.calls).toEqual(added.mock.calls);
+    vi.unstubAllGlobals();
   });
 
   it("reports unreadable messages and continues", async () => {

@@ -102,6 +102,21 @@ describe("the graph of thoughts", () => {
     ]);
   });
 
+  it("shows nodes planned inside a node like those of an expansion", () => {
+    const made = new ViewFeed().start();
+    made.put({ type: "got_plan", node_count: 1, edge_count: 0, node_ids: ["a"] });
+    const edges = [["a", "a.1"]];
+    made.put({ type: "got_plan", node_count: 1, edge_count: 1, node_ids: ["a.1"], edges, parent: "a" });
+    expect(made.turn.graph).toEqual({
+      nodes: [
+        { id: "a", status: "planned" },
+        { id: "a.1", status: "planned", expandedFrom: "a" },
+      ],
+      edges,
+      expansions: [{ nodeId: "a", nodesAdded: 1, edgesAdded: 1, nodes: ["a.1"] }],
+    });
+  });
+
   it("cuts long texts, ignores long IDs, and limits the lists of all expansions", () => {
     const long = "x".repeat(1001);
     const made = new ViewFeed({ maxText: 10, maxItems: 3 }).start();

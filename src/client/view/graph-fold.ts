@@ -1,6 +1,6 @@
 /** Folds the graph-of-thoughts events of one turn: the plan, the progress of its nodes, and expansions. */
 import type { EventOf } from "../../protocol/index.ts";
-import type { GotExpandEvent } from "../../protocol/events.generated.ts";
+import type { GotExpandEvent, GotPlanEvent } from "../../protocol/events.generated.ts";
 import type { GraphExpansion, GraphNodeView, GraphView } from "../view.ts";
 import { changeEntry, GrowingList, interruptEntries, type ViewQuota } from "./growing-list.ts";
 import { makeView, withFields } from "./with-fields.ts";
@@ -29,14 +29,7 @@ export class GraphFold {
   apply(event: GraphFoldEvent, ts: number | undefined): void {
     switch (event.type) {
       case "got_plan":
-        for (const [i, id] of event.node_ids.entries()) {
-          // Planning a node again resets it, unless it is running.
-          const index = this.#nodes.find(id);
-          if (index !== undefined && this.#nodes.at(index)?.status !== "running")
-            this.#nodes.set(index, { id, status: "planned" });
-          this.#put(id, { label: this.#quota.cut(event.labels?.[i]), operation: event.operations?.[i] });
-        }
-        this.#connect(event.edges);
+        this.#plan(event);
         return;
       case "got_node_start":
         this.#start(event.id, ts);
@@ -89,14 +82,30 @@ export class GraphFold {
     else this.#nodes.set(index, node);
   }
 
+  #plan({ node_ids, parent, node_count, edge_count, edges, labels, operations }: GotPlanEvent): void {
+    if (parent !== undefined) this.#put(parent);
+    for (const [i, id] of node_ids.entries()) {
+      // Planning a node again resets it, unless it is running.
+      const index = this.#nodes.find(id);
+      if (index !== undefined && this.#nodes.at(index)?.status !== "running")
+        this.#nodes.set(index, { id, status: "planned" });
+      this.#put(id, { label: this.#quota.cut(labels?.[i]), operation: operations?.[i], expandedFrom: parent });
+    }
+    this.#connect(edges);
+    if (parent !== undefined) this.#addExpansion(parent, node_count, edge_count, node_ids);
+  }
+
   #expand({ node_id, nodes_added, edges_added, nodes = [], edges, labels, operations }: GotExpandEvent): void {
     this.#put(node_id);
     for (const [i, id] of nodes.entries())
       if (this.#nodes.find(id) === undefined)
         this.#put(id, { label: this.#quota.cut(labels?.[i]), operation: operations?.[i], expandedFrom: node_id });
     this.#connect(edges);
-    const shown = this.#list(nodes);
-    this.#expansions.push({ nodeId: node_id, nodesAdded: nodes_added, edgesAdded: edges_added, nodes: shown });
+    this.#addExpansion(node_id, nodes_added, edges_added, nodes);
+  }
+
+  #addExpansion(nodeId: string, nodesAdded: number, edgesAdded: number, nodes: readonly string[]): void {
+    this.#expansions.push({ nodeId, nodesAdded, edgesAdded, nodes: this.#list(nodes) });
   }
 
   #listScores({ scored, scores }: EventOf<"got_node_complete">): GraphNodeView["scores"] {

@@ -97,10 +97,10 @@ export class ToolCell implements PartCell {
   }
 
   /** Sets the complete arguments. */
-  call({ arguments: given, description, raw_arguments }: ToolCallEvent): void {
+  call({ arguments: given, description, server, raw_arguments }: ToolCallEvent): void {
     this.isCalled = true;
     this.#settleArguments(given, raw_arguments);
-    this.#set({ status: this.#call.status === "streaming" ? "ready" : undefined, description });
+    this.#set({ status: this.#call.status === "streaming" ? "ready" : undefined, description, server });
   }
 
   apply(event: CallEvent, ts: number | undefined): void {
@@ -108,11 +108,12 @@ export class ToolCell implements PartCell {
     const isOpen = status === "streaming" || status === "ready";
     switch (event.type) {
       case "tool_approval": {
-        const { arguments: given, expires_at, digest, preview } = event;
+        const { arguments: given, expires_at, digest, preview, server } = event;
         // Some dialects announce a call only when it starts, so the approval request comes first.
         if (!this.isCalled) this.#settleArguments(given, undefined);
         this.#set({
           status: isOpen ? "awaiting_approval" : undefined,
+          server,
           approval: withFields<ApprovalView>(
             { decision: "pending", arguments: given },
             { expiresAt: expires_at, digest, preview },
@@ -145,7 +146,7 @@ export class ToolCell implements PartCell {
         this.#output += this.#cut(event.content, this.#output);
         return;
       default: {
-        const { result: text, is_error, output: data, error_code: code, duration_ms } = event;
+        const { result: text, is_error, output: data, summary, error_code: code, duration_ms } = event;
         const isAsked = status === "awaiting_approval";
         const isRefused = isAsked || status === "rejected" || code === "tool_rejected" || code === "approval_expired";
         this.isEnded = true;
@@ -153,6 +154,7 @@ export class ToolCell implements PartCell {
         this.#set({
           status: !is_error ? "success" : isRefused ? "rejected" : "failed",
           result: makeView<ToolResult>({ text, data }),
+          summary,
           error: is_error ? makeView<NonNullable<ToolCall["error"]>>({ message: text, code }) : undefined,
           durationMs: findDuration(duration_ms, startedAt, ts),
         });

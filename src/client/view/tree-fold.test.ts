@@ -27,6 +27,26 @@ describe("the tree of thoughts", () => {
     });
   });
 
+  it("has one expansion and one evaluation per level, and continues with what a backtrack keeps", () => {
+    const made = new ViewFeed().start();
+    made.put({ type: "tot_expand", candidates: ["x", "y"], ids: ["1", "2"], depth: 1 });
+    made.put({ type: "tot_evaluate", chosen: 0, scores: [0.9, 0.8], ids: ["1", "2"], kept: ["1", "2"] });
+    const ids = ["1.1", "2.1", "2.2"];
+    made.put({ type: "tot_expand", candidates: ["a", "b", "c"], ids, parents: ["1", "2", "2"] });
+    made.put({ type: "tot_evaluate", chosen: 0, scores: [0.7, 0, 0.5], ids, kept: ["1.1"], unrated: ["2.2"] });
+    expect(made.turn.tree?.thoughts.slice(2)).toEqual([
+      { id: "1.1", text: "a", parent: "1", depth: 2, status: "kept", score: 0.7 },
+      { id: "2.1", text: "b", parent: "2", depth: 2, status: "pruned", score: 0 },
+      { id: "2.2", text: "c", parent: "2", depth: 2, status: "open" },
+    ]);
+    made.put({ type: "tot_backtrack", reason: "no", to_depth: 2, from: "1.1", to: "2.2", kept: ["2", "2.2"] });
+    expect(made.turn.tree).toMatchObject({ chosen: "2.2", path: ["2", "2.2"] });
+    expect(made.turn.tree?.thoughts[4]).toEqual({ id: "2.2", text: "c", parent: "2", depth: 2, status: "kept" });
+    made.put({ type: "tot_backtrack", reason: "no", to_depth: 0, from: "2.2", kept: [] });
+    expect(made.turn.tree?.path).toEqual([]);
+    expect(made.turn.tree).not.toHaveProperty("chosen");
+  });
+
   it("derives missing fields from the order of events", () => {
     const made = new ViewFeed().start();
     made.put({ type: "tot_expand", candidates: ["x", "y"] }).put({ type: "tot_evaluate", chosen: 0, scores: [3, 1] });

@@ -56,15 +56,23 @@ export class TreeFold {
     return this.#view;
   }
 
-  #expand({ candidates, ids, parent, depth: given }: TotExpandEvent): void {
-    const depth = given ?? (this.#thoughts.get(parent)?.depth ?? this.#depth) + 1;
+  #expand({ candidates, ids, parent, parents, depth: given }: TotExpandEvent): void {
+    const depth = given ?? (this.#thoughts.get(parent ?? parents?.[0])?.depth ?? this.#depth) + 1;
     this.#depth = depth;
     this.#backtrackLevel = [];
     const batch: string[] = (this.#lastBatch = []);
     const level = this.#atDepth.get(depth) ?? [];
     for (const [i, text] of candidates.entries()) {
       const id = ids?.[i] ?? this.#makeId(depth, level.length);
-      const fields = { id, text: this.#quota.cut(text), parent, depth, score: undefined, status: "open" } as const;
+      const above = parents?.[i] ?? parent;
+      const fields = {
+        id,
+        text: this.#quota.cut(text),
+        parent: above,
+        depth,
+        score: undefined,
+        status: "open",
+      } as const;
       const thought = makeView<ThoughtView>(fields);
       const index = this.#thoughts.find(id);
       // The thought gets another parent, or extends the path upwards.
@@ -81,18 +89,21 @@ export class TreeFold {
     }
   }
 
-  #evaluate({ chosen, scores, ids = this.#findEvaluated(scores.length), kept }: TotEvaluateEvent): void {
+  #evaluate({ chosen, scores, ids = this.#findEvaluated(scores.length), kept, unrated = [] }: TotEvaluateEvent): void {
     this.#unevaluated = [];
     if (ids === undefined) return;
     // If none is kept, the best one is a dead end too, and there is no path.
     const best = kept?.length === 0 ? undefined : ids[chosen];
     const stay = new Set(kept ?? [best]);
+    const unknown = new Set(unrated);
     for (const [i, id] of ids.entries()) {
+      // A thought without a rating is not a dead end.
+      if (unknown.has(id) && !stay.has(id)) continue;
       // An abandoned thought stays abandoned unless it is kept again.
       const otherwise = this.#thoughts.get(id)?.status === "abandoned" ? "abandoned" : "pruned";
       changeEntry(this.#thoughts, this.#thoughts.find(id), {
         status: stay.has(id) ? "kept" : otherwise,
-        score: scores[i],
+        ...(unknown.has(id) ? {} : { score: scores[i] }),
       });
     }
     this.#isPathStale ||= this.#chosen !== best;
@@ -110,12 +121,21 @@ export class TreeFold {
       .find(({ length }) => length === count);
   }
 
-  #backtrack({ reason, code, to_depth, from, to }: TotBacktrackEvent): void {
+  #backtrack({ reason, code, to_depth, from, to, kept }: TotBacktrackEvent): void {
     this.#depth = to_depth;
     this.#backtrackLevel = this.#atDepth.get(to_depth || 1) ?? [];
     this.#abandon(from ?? this.#chosen, to, to_depth);
+    if (kept !== undefined) this.#continueWith(kept, to);
     const said = { reason: this.#quota.cut(reason), code: code === undefined ? undefined : this.#quota.cut(code) };
     this.#backtracks.push(makeView<BacktrackView>({ ...said, toDepth: to_depth, from, to }));
+  }
+
+  /** Chooses `to` if it is kept. Streams that evaluate the level again instead have no `kept`. */
+  #continueWith(kept: readonly string[], to: string | undefined): void {
+    for (const id of kept) changeEntry(this.#thoughts, this.#thoughts.find(id), { status: "kept" });
+    const best = to !== undefined && kept.includes(to) ? to : undefined;
+    this.#isPathStale ||= this.#chosen !== best;
+    this.#chosen = best;
   }
 
   /**

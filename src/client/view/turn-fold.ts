@@ -4,7 +4,7 @@
  */
 import type { AnyEvent, Envelope, EventRecord, LoomEvent } from "../../protocol/index.ts";
 import type { ErrorEvent, RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
-import { isTerminal } from "../../protocol/record.ts";
+import { isTerminal, isThinkingChannel } from "../../protocol/record.ts";
 import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
 import { AttemptFold } from "./attempt-fold.ts";
 import { createPartContent } from "./event-parts.ts";
@@ -112,8 +112,8 @@ export class TurnFold {
     switch (known.type) {
       case "message_chunk": {
         const author = this.#nodes.authorOf(node_id, known.id);
-        if (known.channel === "thought") this.#message.appendThinking(author, "thought", undefined, known.content);
-        else this.#message.appendText(author, known);
+        if (isThinkingChannel(known.channel)) this.#message.appendThinking(author, "thought", undefined, known.content);
+        else if (known.channel !== "break") this.#message.appendText(author, known);
         return;
       }
       case "tool_call_chunk":
@@ -367,14 +367,33 @@ const MAX_INSTRUCTIONS = 32 * 1024;
 
 /** Returns the turn fields given by run_start. */
 function showStart(
-  { run_id, agent, request_id, instructions = "" }: Omit<RunStartEvent, "type">,
+  { run_id, agent, request_id, instructions = "", strategy }: Omit<RunStartEvent, "type">,
   runId: string | undefined,
   ts: number | undefined,
-): Pick<TurnView, "runId" | "requestId" | "agent" | "instructions" | "startedAt"> {
+): Pick<TurnView, "runId" | "requestId" | "agent" | "instructions" | "strategy" | "startedAt"> {
   // A part of them would be other instructions.
   const isShown = instructions !== "" && instructions.length <= MAX_INSTRUCTIONS;
   const given = isShown ? instructions : undefined;
-  return makeView({ runId: runId ?? run_id, requestId: request_id, agent, instructions: given, startedAt: ts });
+  const settings = readStrategy(strategy);
+  return makeView({
+    runId: runId ?? run_id,
+    requestId: request_id,
+    agent,
+    instructions: given,
+    strategy: settings,
+    startedAt: ts,
+  });
+}
+
+/** More settings than any agent has. */
+const MAX_SETTINGS = 50;
+
+/** The settings are shown and sent again, whatever agent they belong to. */
+function readStrategy(strategy: RunStartEvent["strategy"]): TurnView["strategy"] {
+  const entries = Object.entries(strategy ?? {}).filter(
+    (entry): entry is [string, string | number] => typeof entry[1] === "number" || typeof entry[1] === "string",
+  );
+  return entries.length === 0 || entries.length > MAX_SETTINGS ? undefined : Object.fromEntries(entries);
 }
 
 /**

@@ -15,9 +15,9 @@ import {
   type StampedRecord,
 } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/json.ts";
-import { isTerminal } from "../../protocol/record.ts";
+import { endsRun } from "../../protocol/record.ts";
 import { trackCall, type TrackedCall } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
+import { LOST_RUN_FIELDS, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -72,7 +72,7 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
         return fold.state === "waiting" && isSilent(event) ? NO_FRAMES : startRun(fold);
       },
       after(fold, { event }) {
-        const waits = fold.interrupts.size + fold.pending.size > 0 && fold.state === "active" && !isTerminal(event);
+        const waits = fold.interrupts.size + fold.pending.size > 0 && fold.state === "active" && !endsRun(event);
         return waits ? pauseRun(fold) : NO_FRAMES;
       },
     },
@@ -152,21 +152,18 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   message_chunk: carried(
     "TEXT_MESSAGE_CONTENT",
     (fold, { content, channel }, { envelope }) => {
-      if (content === "") return NO_FRAMES;
+      if (content === "" || channel === "judgement" || channel === "break") return NO_FRAMES;
       if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
       addAnswerText(fold.answered, envelope.node_id, content);
       return appendText(fold, "text", envelope, content);
     },
-    {
-      ...TEXT_ROW,
-      note: "text of thoughts is sent as reasoning",
-    },
+    TEXT_ROW,
   ),
   reasoning_chunk: carried(
     "REASONING_MESSAGE_CONTENT",
-    (fold, { content }, { envelope }) =>
-      content === "" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
-    { lostFields: ["id", "stage"] },
+    (fold, { content, channel }, { envelope }) =>
+      content === "" || channel === "judgement" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
+    REASONING_ROW,
   ),
   reasoning_end: carried(
     "REASONING_END",
@@ -187,7 +184,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, text, envelope.node_id)];
     },
     {
-      lostFields: ["index"],
+      lostFields: ["index", "server"],
       note: "with a `TOOL_CALL_START` and the arguments, unless they were streamed",
       roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
         dropUndefined({
@@ -206,10 +203,11 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   tool_output: callEvent("running"),
   tool_progress: callEvent("running"),
   tool_end: carried("TOOL_CALL_RESULT", encodeToolEnd, {
+    lostFields: ["summary"],
     note: "what is not text is in `metadata.loom`. If a call is made again after an interruption, its ID gets a suffix",
   }),
   tool_approval: carried("RUN_FINISHED", encodeApproval, {
-    lostFields: ["preview"],
+    lostFields: ["preview", "server"],
     note: "with the outcome `interrupt`, whose ID is the ID of the call. Sent after each record until all are answered",
   }),
   tool_approval_result: carried("CUSTOM", (fold, event, { envelope }) => {
@@ -273,7 +271,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       return [...frames, finishRun(fold, { outcome: { type: "cancelled" }, ...usage }, loom)];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
       note: "`RUN_ERROR` if the run failed. A cancelled run has the outcome `cancelled`; with the option `legacy` it is a `RUN_ERROR` with the code `cancelled`",
       roundTrip: ({ status, reason = status === "error" ? FAILED : undefined, code }) =>
         status === "completed"

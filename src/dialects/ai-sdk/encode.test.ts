@@ -14,6 +14,7 @@ import {
   type JsonObject,
   type StampedRecord,
 } from "../../protocol/index.ts";
+import { isAnswerChannel } from "../../protocol/record.ts";
 import { createStamper } from "../stamp.ts";
 import { createAiSdkEncoder } from "./encode.ts";
 import { UiMessageFold } from "./ui-message-fold.ts";
@@ -159,7 +160,9 @@ describe("ai-sdk: messages", () => {
             const { message } = await readMessage(run, version);
             expect(message.id).toBe(runId);
             const streamed = findAll(run, "message_chunk") as EventOf<"message_chunk">[];
-            const text = streamed.flatMap(({ content, channel }) => (channel === "thought" ? [] : [content])).join("");
+            const text = streamed
+              .flatMap(({ content, channel }) => (isAnswerChannel(channel) ? [content] : []))
+              .join("");
             expect(textOf(message).slice(0, text.length).length).toBe(text.length);
             const open = message.parts.filter((part) => "state" in part && part.state === "streaming");
             expect(open).toEqual([]);

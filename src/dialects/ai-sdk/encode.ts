@@ -6,7 +6,7 @@ import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from ".
 import { findFault } from "../../protocol/check-form.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { trackCall, type TrackedCall } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
+import { LOST_RUN_FIELDS, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -156,21 +156,18 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   message_chunk: carried(
     "text-delta",
     (fold, { content, channel }, { envelope }) => {
-      if (content === "") return NO_FRAMES;
+      if (content === "" || channel === "judgement" || channel === "break") return NO_FRAMES;
       if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
       addAnswerText(fold.answered, envelope.node_id, content);
       return appendText(fold, "text", envelope, content);
     },
-    {
-      ...TEXT_ROW,
-      note: "text of thoughts is sent as reasoning",
-    },
+    TEXT_ROW,
   ),
   reasoning_chunk: carried(
     "reasoning-delta",
-    (fold, { content }, { envelope }) =>
-      content === "" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
-    { lostFields: ["id", "stage"] },
+    (fold, { content, channel }, { envelope }) =>
+      content === "" || channel === "judgement" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
+    REASONING_ROW,
   ),
   reasoning_end: carried(
     "reasoning-end",
@@ -190,7 +187,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       return [...endParts(fold, envelope.node_id), ...showCall(fold, call, event.raw_arguments ?? event.arguments)];
     },
     {
-      lostFields: ["index"],
+      lostFields: ["index", "server"],
       note: "arguments that are not a JSON object are sent as the text of the model",
       roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
         dropUndefined({
@@ -233,7 +230,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     { note: "replaces the progress before" },
   ),
   tool_end: carried("tool-output-available", encodeToolEnd, {
-    lostFields: ["error_code", "duration_ms", "actor"],
+    lostFields: ["error_code", "duration_ms", "actor", "summary"],
     note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected, without its text",
     roundTrip(event) {
       const { call_id, name, result, is_error, error_code } = event;
@@ -253,7 +250,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       return [...shown, ...addToStep(fold, fold.version < 6 ? NO_FRAMES : [request], true)];
     },
     {
-      lostFields: ["expires_at", "digest", "preview"],
+      lostFields: ["expires_at", "digest", "preview", "server"],
       note: "the ID of the approval is the ID of the call, and the arguments are those of the call. `data-loom-waiting` follows as soon as nothing else is open. Version 5 has no approvals",
     },
   ),
@@ -353,7 +350,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       ];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "code"],
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply", "code"],
       note: "after `error`, or `data-loom-cancelled` and `abort`, if the run did not complete",
       roundTrip: ({ status, reason = status === "error" ? FAILED : undefined }) =>
         status === "completed" || reason === undefined || reason === ""

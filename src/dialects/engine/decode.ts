@@ -33,6 +33,8 @@ interface Request {
   ended?: boolean;
   nextSequence: number;
   readonly toolNames: BoundedMap<string>;
+  /** Calls whose approval was refused. */
+  readonly refused: BoundedMap<true>;
   readonly reply: ReplyText;
   readonly legacyCalls: LegacyCalls;
 }
@@ -102,6 +104,7 @@ function createEngineDecoder(): Decoder {
       id: named ? id : undefined,
       nextSequence: 0,
       toolNames: new BoundedMap<string>(MAX_TOOLS),
+      refused: new BoundedMap<true>(MAX_TOOLS),
       reply: new ReplyText(budget),
       legacyCalls: new LegacyCalls(),
     };
@@ -137,7 +140,15 @@ function createEngineDecoder(): Decoder {
 const METADATA = ["request_id", "sequence", "timestamp"];
 
 function envelopeOf({ id, sessionId }: Request, { timestamp: ts }: JsonObject): Envelope {
-  return dropMissing({ session_id: sessionId, run_id: id, ts: isTimestamp(ts) ? ts : undefined });
+  return dropMissing({ session_id: sessionId, run_id: id, ts: isTimestamp(ts) ? toMilliseconds(ts) : undefined });
+}
+
+/** Seconds since 1970 have ten digits since 2001, as in the examples of 003; milliseconds then have more. */
+const SECONDS_FROM = 1e9;
+const SECONDS_TO = 1e11;
+
+function toMilliseconds(time: number): number {
+  return time >= SECONDS_FROM && time < SECONDS_TO ? Math.round(time * 1000) : time;
 }
 
 /** Checks a frame of a known type. Returns undefined if it is rejected. */
@@ -180,7 +191,7 @@ function checkMetadata(type: string, metadata: JsonObject, request: Request, iss
     issues.push(createIssue("engine-metadata", "`metadata.request_id` must be a string"));
   }
   if (!isTimestamp(timestamp))
-    issues.push(createIssue("engine-metadata", "`metadata.timestamp` must be a number of milliseconds"));
+    issues.push(createIssue("engine-metadata", "`metadata.timestamp` must be a number of milliseconds or seconds"));
   if (!isCount(sequence)) {
     issues.push(createIssue("engine-metadata", "`metadata.sequence` must be an integer from 0"));
     return;
@@ -244,7 +255,8 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       const { tool_id: call_id, tool_name: name, description, arguments: args } = data;
       request.toolNames.set(call_id, name);
       add(dropMissing({ type: "tool_call", call_id, name, arguments: args, description }), plain);
-      add({ type: "tool_start", call_id, name });
+      // 003 has a start for every end; the tool of a refused call did not start.
+      if (!request.refused.delete(call_id)) add({ type: "tool_start", call_id, name });
       break;
     }
     case "tool_call_progress": {
@@ -264,6 +276,9 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       if (event.type === "tool_approval") {
         const { call_id, name } = event as EventOf<"tool_approval">;
         if (call_id !== undefined) request.toolNames.set(call_id, name);
+      } else if (event.type === "tool_approval_result") {
+        const { call_id, decision } = event as EventOf<"tool_approval_result">;
+        if (call_id !== undefined && decision !== "approved") request.refused.set(call_id, true);
       }
       add(event);
       break;
@@ -316,7 +331,10 @@ function toolEnd(
   if (failed && error == null)
     issues.push(createIssue("engine-error-missing", "the tool failed, but `data.error` is missing"));
   const { result: text, ...data } = failed
-    ? { result: error?.message ?? "failed", ...(result == null ? {} : { output: splitOutputObject(result) }) }
+    ? {
+        result: error?.detail ?? error?.message ?? "failed",
+        ...(result == null ? {} : { output: splitOutputObject(result) }),
+      }
     : splitResultObject(result ?? undefined);
   const more = dropMissing({ error_code: failed ? error?.code : null, duration_ms });
   return { type: "tool_end", call_id, name, result: text, is_error: failed, ...data, ...more };

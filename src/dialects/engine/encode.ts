@@ -10,9 +10,11 @@ import {
   type LoomEvent,
   type StampedRecord,
 } from "../../protocol/index.ts";
+import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import { errorTypeOf } from "../../protocol/error-codes.ts";
-import { isNextAttempt } from "../../protocol/record.ts";
+import { isNextAttempt, isThinkingChannel } from "../../protocol/record.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
+import { ONE_THOUGHT, readTextBack } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
@@ -21,6 +23,15 @@ import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
+import {
+  addToThoughts,
+  BLANK_LINE,
+  createThoughtQueue,
+  type ThoughtPiece,
+  type ThoughtQueue,
+} from "../thought-queue.ts";
+import { describeErrorFor, TOOL_LEAD } from "../lumine/error-texts.ts";
+import type { LocalizedText } from "../../protocol/schema.ts";
 import type { EngineFrameType } from "./frames.ts";
 
 interface EngineFold {
@@ -28,9 +39,13 @@ interface EngineFold {
   readonly requestId: string;
   readonly startedAt: number;
   readonly debug: boolean;
+  /** Times are sent in seconds. */
+  readonly inSeconds: boolean;
+  /** Language of the user's message, for texts that the encoder writes. */
+  readonly language: Language;
   /**
-   * The run has an agent, whose events leave out `stage`, `format` and `is_complete`; the frames have them. Other senders
-   * decide for themselves.
+   * The run has an agent, whose events leave out `stage`, `format`, `is_complete`, and sometimes the description or the
+   * duration of a call; the frames have them. Other senders decide for themselves.
    */
   readonly isAgentRun: boolean;
   /** Answer text was sent, and none of it was marked as the last piece. */
@@ -41,12 +56,15 @@ interface EngineFold {
   ts: number;
   readonly calls: TrackedCalls;
   readonly answered: StreamedAnswer;
+  readonly thoughts: ThoughtQueue;
+  /** True once a tool has ended: the agent then thinks about results. */
+  hasResults: boolean;
   end: EventOf<"run_end"> | undefined;
   tokens: number;
   toolCalls: number;
 }
 
-export function createEngineEncoder({ debug = false }: EncoderOptions = {}, saved?: unknown): Encoder {
+export function createEngineEncoder({ debug = false, timestamps }: EncoderOptions = {}, saved?: unknown): Encoder {
   const hooks: FoldHooks<EngineFold> = {
     table: ENGINE_TABLE,
     create({ envelope, event }) {
@@ -56,6 +74,8 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}, save
         requestId: named?.request_id ?? envelope.run_id ?? named?.run_id ?? `req-${envelope.event_id}`,
         startedAt: envelope.ts ?? 0,
         debug,
+        inSeconds: timestamps === "seconds",
+        language: detectLanguage(named?.message ?? ""),
         isAgentRun: named?.agent !== undefined,
         isAnswerOpen: false,
         opened: false,
@@ -64,6 +84,8 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}, save
         ts: 0,
         calls: createTrackedCalls(),
         answered: createStreamedAnswer(),
+        thoughts: createThoughtQueue(),
+        hasResults: false,
         end: undefined,
         tokens: 0,
         toolCalls: 0,
@@ -71,7 +93,9 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}, save
     },
     before(fold, record) {
       fold.ts = record.envelope.ts ?? fold.ts;
-      return fold.opened || record.event.type === "run_start" ? NO_FRAMES : open(fold, {});
+      const opening = fold.opened || record.event.type === "run_start" ? NO_FRAMES : open(fold, {});
+      const thinking = addToThoughts(fold.thoughts, record);
+      return thinking.length === 0 ? opening : [...opening, ...writeThinking(fold, thinking, record.envelope)];
     },
   };
   return createFoldEncoder(hooks, saved);
@@ -91,7 +115,7 @@ function frameText(
 ): string {
   const metadata: JsonObject = {
     request_id: fold.requestId,
-    timestamp: Math.round(fold.ts),
+    timestamp: timestampOf(fold),
     sequence: fold.sequence++,
     ...(fold.attempt > 1 ? { attempt: fold.attempt } : {}),
     ...more,
@@ -100,13 +124,22 @@ function frameText(
   return JSON.stringify(extra === undefined ? { type, data, metadata } : mergeExtra({ type, data, metadata }, extra));
 }
 
+function timestampOf({ ts, inSeconds }: EngineFold): number {
+  return inSeconds ? Math.floor(ts / 1000) : Math.round(ts);
+}
+
+/** Describes a call to a tool that has no description for users. */
+const USE_TOOL: LocalizedText = { en: "Use", zh: "调用" };
+
 function startCall(fold: EngineFold, call: TrackedCall, envelope: object): string {
   call.shown = true;
+  call.startedAt = fold.ts;
   fold.toolCalls++;
+  const ownDescription = fold.isAgentRun ? `${USE_TOOL[fold.language]} ${call.name}` : undefined;
   const data = dropUndefined({
     tool_id: call.id,
     tool_name: call.name,
-    description: call.description,
+    description: call.description ?? ownDescription,
     arguments: call.arguments,
   });
   return frameText(fold, "tool_call_start", data, envelope);
@@ -124,10 +157,37 @@ function endRun(fold: EngineFold, status: EventOf<"run_end">["status"], envelope
 
 const DEFAULT_FORMAT = "markdown";
 
-/** The stage of 003 for the thoughts of a node. */
-function findStage(node: string): "planning" | "analyzing" | "reasoning" {
+/** The stage of 003 for the thoughts of a node: what it does, or `analyzing` once there are results of tools. */
+function findStage(node: string, { hasResults }: EngineFold): "planning" | "analyzing" | "reasoning" {
   if (/plan|expand/.test(node)) return "planning";
-  return /evaluate|judge|score/.test(node) ? "analyzing" : "reasoning";
+  return hasResults || /evaluate|judge|score|aggregate|answer/.test(node) ? "analyzing" : "reasoning";
+}
+
+/** Marks the answer of an agent as complete if its last piece was sent without a mark. */
+function completeAnswer(fold: EngineFold): readonly string[] {
+  if (!fold.isAgentRun || !fold.isAnswerOpen) return [];
+  return [frameText(fold, "content", { content: "", format: DEFAULT_FORMAT, is_complete: true }, {})];
+}
+
+/** The code of a failed tool without one. */
+const TOOL_FAILED = "tool_failed";
+
+/** The error of a failed tool, for users. Its original message follows if it differs. */
+function describeFailure(
+  fold: EngineFold,
+  { result, error_code: code = TOOL_FAILED }: EventOf<"tool_end">,
+): JsonObject {
+  const { error: message, detail } = describeErrorFor(fold.language, { message: result, code, lead: TOOL_LEAD });
+  return dropUndefined({ message, code, detail });
+}
+
+function writeThinking(fold: EngineFold, pieces: readonly ThoughtPiece[], envelope: object): readonly string[] {
+  return pieces.map(({ content, node, stage, isFirst, isLive }, index) => {
+    const own = findStage(node ?? "", fold);
+    const data = { content: isFirst ? BLANK_LINE + content : content, stage: fold.isAgentRun ? (stage ?? own) : stage };
+    // Fields of the original frame belong to what it sent itself.
+    return frameText(fold, "thinking", dropUndefined(data), isLive && index === 0 ? envelope : {});
+  });
 }
 
 /** Sends an event without a frame in 003 as application data; our decoder unwraps it. */
@@ -150,10 +210,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     "session_end",
     (fold, event, { envelope }) => {
       fold.end = event;
-      return event.status === "completed" ? [] : [endRun(fold, event.status, envelope)];
+      return event.status === "completed" ? [] : [...completeAnswer(fold), endRun(fold, event.status, envelope)];
     },
     {
-      lostFields: ["first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      lostFields: ["first_event_id", "last_event_id", "frame_count", "has_reply", "reason", "code"],
       note: "sent with the reply if the run completed",
     },
   ),
@@ -177,13 +237,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   message_chunk: carried(
     "content",
     (fold, event, { envelope }) => {
-      const { content, channel, id, format, is_complete } = event;
+      const { content, channel, format, is_complete } = event;
       const { isAgentRun } = fold;
-      if (channel === "thought") {
-        const stage = isAgentRun ? findStage(id) : undefined;
-        return [frameText(fold, "thinking", dropUndefined({ content, stage }), envelope)];
-      }
-      addAnswerText(fold.answered, envelope.node_id, content);
+      if (isThinkingChannel(channel)) return [];
+      if (channel !== "break") addAnswerText(fold.answered, envelope.node_id, content);
       fold.isAnswerOpen = is_complete !== true;
       const about = isAgentRun
         ? { format: format ?? DEFAULT_FORMAT, is_complete: is_complete ?? false }
@@ -192,22 +249,26 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     },
     {
       lostFields: ["id", "channel"],
-      note: "sent as `thinking` on the channel `thought`; in an agent's run with `stage`, or `format` and `is_complete`",
-      roundTrip: ({ content, channel, format, is_complete }) =>
-        channel === "thought"
-          ? { type: "reasoning_chunk", content }
-          : ({
-              type: "message_chunk",
-              ...dropUndefined({ content, id: DEFAULT_NODE_NAME, format, is_complete }),
-            } as unknown as LoomEvent),
+      note: `sent as \`thinking\` on the channel \`thought\`, and not on \`judgement\`; ${ONE_THOUGHT}; in an agent's run with \`stage\`, or \`format\` and \`is_complete\``,
+      roundTrip: (event) => {
+        const { content, channel, format, is_complete } = event;
+        if (isThinkingChannel(channel)) return readTextBack(event);
+        return {
+          type: "message_chunk",
+          ...dropUndefined({ content, id: DEFAULT_NODE_NAME, format, is_complete }),
+        } as unknown as LoomEvent;
+      },
     },
   ),
   reasoning_chunk: carried(
     "thinking",
-    (fold, { content, stage = fold.isAgentRun ? "reasoning" : undefined }, { envelope }) => [
-      frameText(fold, "thinking", dropUndefined({ content, stage }), envelope),
-    ],
-    { lostFields: ["id"], note: "with the stage `reasoning` if an agent's run states none" },
+    // Sent by the queue of thoughts.
+    () => NO_FRAMES,
+    {
+      lostFields: ["id", "channel"],
+      note: `with a \`stage\` in an agent's run; ${ONE_THOUGHT}`,
+      roundTrip: ({ id: _id, channel, ...event }) => (channel === "judgement" ? undefined : event),
+    },
   ),
   reasoning_end: omitted("003 does not mark the end of reasoning"),
   tool_call: carried(
@@ -218,7 +279,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       call.description = event.description;
       return [];
     },
-    { lostFields: ["index", "raw_arguments"], note: "sent when the tool starts" },
+    {
+      lostFields: ["index", "raw_arguments", "server"],
+      note: "sent when the tool starts, or before the end of a call that was refused; in an agent's run always with a `description`",
+    },
   ),
   tool_start: carried(
     "tool_call_start",
@@ -256,16 +320,19 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
             tool_id: call.id,
             status: "failed",
             result: event.output === undefined ? undefined : outputObject(event.output),
-            error: dropUndefined({ message: event.result, code: event.error_code }),
+            error: describeFailure(fold, event),
           })
         : dropUndefined({ tool_id: call.id, status: "success", result: resultObject(event) });
-      const more = event.duration_ms === undefined ? undefined : { duration_ms: event.duration_ms };
+      fold.hasResults = true;
+      const measured = fold.isAgentRun ? Math.max(0, fold.ts - (call.startedAt ?? fold.ts)) : undefined;
+      const more = dropUndefined({ duration_ms: event.duration_ms ?? measured });
       return [...opening, frameText(fold, "tool_call_end", data, record.envelope, more)];
     },
     {
-      note: "`result` holds the data if there is any, otherwise the text",
-      roundTrip: (event) => {
-        if (event.is_error) return event;
+      lostFields: ["summary"],
+      note: "`result` holds the data if there is any, otherwise the text; a failed tool always has a code, and its message is in the language of the conversation, the original in `detail`; in an agent's run always with `duration_ms`",
+      roundTrip: ({ summary: _summary, ...event }) => {
+        if (event.is_error) return { ...event, error_code: event.error_code ?? TOOL_FAILED };
         const { result: _result, output: _output, error_code: _code, ...rest } = event;
         return { ...rest, ...splitResultObject(resultObject(event)) };
       },
@@ -279,8 +346,6 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     (fold, event, record) => {
       const call = trackCall(fold.calls, event, record.envelope, "before");
       if (event.arguments !== undefined) call.arguments = event.arguments;
-      // A rejected call never starts; its end reports the rejection.
-      if (event.decision !== "approved") call.shown = true;
       return asCustomData(fold, event, record);
     },
     CUSTOM_DATA,
@@ -353,7 +418,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       const stamped = {
         ...metadata,
         request_id: fold.requestId,
-        timestamp: Math.round(fold.ts),
+        timestamp: timestampOf(fold),
         sequence: fold.sequence++,
         ...(fold.attempt > 1 ? { attempt: fold.attempt } : {}),
       };

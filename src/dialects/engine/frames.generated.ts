@@ -47,7 +47,7 @@ export interface ToolCallProgressFrame {
 export interface ToolCallEndFrame {
   readonly type: "tool_call_end";
   /** Payload of the message */
-  readonly data: { readonly tool_id: string; readonly status: "success" | "failed"; readonly result?: JsonObject; readonly error?: { readonly message: string; readonly code?: string } };
+  readonly data: { readonly tool_id: string; readonly status: "success" | "failed"; readonly result?: JsonObject; readonly error?: { readonly message: string; readonly code?: string; readonly detail?: string } };
   /** Metadata of the message */
   readonly metadata: { readonly request_id: string; readonly timestamp: number; readonly sequence: number; readonly attempt?: number; readonly duration_ms?: number };
 }
@@ -119,7 +119,7 @@ export const ENGINE_FRAME_FORMS = {
   "thinking": "003 §1.3#data:{content:s stage?~reasoning|planning|analyzing}",
   "tool_call_start": "003 §1.3#data:{tool_id:s tool_name:s description?s arguments:m}",
   "tool_call_progress": "003 §1.1#data:{tool_id:s progress:n0,100 message?s}",
-  "tool_call_end": "003 §1.3#data:{tool_id:s status:=success|failed result?m error?{message:s code?s}} metadata:{request_id:s timestamp:n sequence:i0 attempt?i0 duration_ms?n0}",
+  "tool_call_end": "003 §1.3#data:{tool_id:s status:=success|failed result?m error?{message:s code?s detail?s}} metadata:{request_id:s timestamp:n sequence:i0 attempt?i0 duration_ms?n0}",
   "content": "003 §1.3#data:{content:s format?~markdown|text|html is_complete?b}",
   "data": "003 §1.3#data:{data_type:=dataframe|chart|image|custom data:m metadata?m}",
   "error": "003 §1.3#data:{error_type:=validation|execution|timeout|system message:s details?m recoverable?b code?s stage?s}",

@@ -16,7 +16,11 @@ import {
   string,
 } from "../../protocol/schema.ts";
 
-const timestamp = required(number, "Time of sending, in milliseconds since 1970", "发送时间，Unix 毫秒时间戳");
+const timestamp = required(
+  number,
+  "Time of sending, in milliseconds since 1970, or in seconds if the sender says so",
+  "发送时间，Unix 毫秒时间戳；发送方可改用秒",
+);
 const sequence = required(count, "Position within the request, from 0", "在请求中的序号，从 0 开始");
 
 const attempt = additional(
@@ -82,6 +86,11 @@ export const ENGINE_FRAMES = {
         objectOf({
           message: required(string, "Error message", "错误信息"),
           code: optional(string, "Error code", "错误码"),
+          detail: additional(
+            string,
+            "The original message, if `message` is another text",
+            "原始信息；仅当与 `message` 不同时存在",
+          ),
         }),
         "Only if the tool failed",
         "仅在失败时存在",

@@ -10,7 +10,7 @@ export const engine: Dialect = {
   name: "engine",
   title: "Streaming output protocol of the engine (003)",
   createEncoder: createEngineEncoder,
-  options: ["debug"],
+  options: ["debug", "timestamps"],
   isStateful: true,
   carriesUnknown: false,
   carriesDeltas: false,

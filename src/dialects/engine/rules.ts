@@ -49,6 +49,27 @@ export const ENGINE_RULES = {
     section: "003 §1.3",
     about: { en: "A failed tool call has no error message", zh: "失败的工具调用没有错误信息" },
   },
+  "engine-error-code": {
+    level: "warning",
+    section: "003 §1.3",
+    about: { en: "A failed tool call has no error code", zh: "失败的工具调用没有错误代码" },
+  },
+  "engine-end-unstarted": {
+    level: "warning",
+    section: "003 §1.1",
+    about: {
+      en: "A `tool_call_end` has no `tool_call_start` before it",
+      zh: "`tool_call_end` 之前没有 `tool_call_start`",
+    },
+  },
+  "engine-thoughts-mixed": {
+    level: "warning",
+    section: "003 §1.3",
+    about: {
+      en: "Pieces of several thoughts are mixed in one thinking text",
+      zh: "多个想法的片段混在同一段思考文本中",
+    },
+  },
   "engine-legacy": {
     perFrame: true,
     level: "warning",

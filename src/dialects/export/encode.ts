@@ -5,10 +5,12 @@
 import type { AnyEvent, Json, JsonObject } from "../../protocol/index.ts";
 import { EVENTS, type SpecifiedType } from "../../protocol/events/index.ts";
 import { isSpecified } from "../../protocol/record.ts";
-import { completeEvent, fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
+import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
 import { ClosingReplyWriter } from "../closing-reply-writer.ts";
+import { toStrictEvent } from "../strict-event.ts";
 import type { Encoder, EncoderOptions } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
+import { addToTasks, type TaskQueues } from "./task-queues.ts";
 
 /** Writes bodies that differ from the payload; `decode.ts` reads them. */
 const WRITERS: { readonly [T in SpecifiedType]?: (event: JsonObject) => Json } = {
@@ -45,25 +47,33 @@ function renameToNodeId({ id, ...rest }: JsonObject): JsonObject {
   return { node_id: id as Json, ...rest };
 }
 
+interface SavedExport {
+  readonly tasks: TaskQueues;
+  readonly closing: unknown;
+}
+
 export function createExportEncoder({ strict = false }: EncoderOptions = {}, saved?: unknown): Encoder {
-  if (!strict) return { encode: ({ envelope, event }) => [exportText(event, extraOf(envelope, "export"))] };
-  const closing = new ClosingReplyWriter(saved);
+  const before = saved as SavedExport | undefined;
+  const tasks: TaskQueues = before?.tasks ?? new Map();
+  const closing = strict ? new ClosingReplyWriter(before?.closing) : undefined;
   return {
-    save: () => closing.save(),
-    findMissingText: (record) => closing.findMissingText(record),
+    save: (): SavedExport => ({ tasks, closing: closing?.save() }),
+    findMissingText: (record) => closing?.findMissingText(record),
     encode(record) {
       const { envelope, event } = record;
-      const text = exportText(completeEvent(event, envelope.session_id), extraOf(envelope, "export"));
-      const end = closing.add(record);
-      return end === undefined ? [text] : [text, JSON.stringify({ reply: end.reply })];
+      const sent = strict ? toStrictEvent(event, envelope.session_id) : event;
+      const extra = strict ? undefined : extraOf(envelope, "export");
+      const frames = addToTasks(tasks, record, exportText(sent, extra, strict));
+      const end = closing?.add(record);
+      return end === undefined ? frames : [...frames, JSON.stringify({ reply: end.reply })];
     },
   };
 }
 
-function exportText(event: AnyEvent, extra: JsonObject | undefined): string {
+function exportText(event: AnyEvent, extra: JsonObject | undefined, strict = false): string {
   const { type, ...payload } = event as JsonObject & { readonly type: string };
   if (type === "reply") return JSON.stringify(mergeExtra(payload, extra));
-  if (type === "foreign" && payload["dialect"] === "export") return JSON.stringify(payload["frame"]);
+  if (!strict && type === "foreign" && payload["dialect"] === "export") return JSON.stringify(payload["frame"]);
   if (!fitsStrictForm(event) || !isSpecified(type)) return JSON.stringify({ Custom: wrapEvent(event) });
   const write = WRITERS[type];
   return JSON.stringify({ [EVENTS[type].exportKey]: write === undefined ? payload : write(payload) });

@@ -16,8 +16,12 @@ const ledger = Object.fromEntries(
   EVENT_TYPES.map((type): [EventType, LedgerEntry] => {
     if (type === "reply")
       return [type, { support: "carried", frame: "{reply}", lostFields: [], roundTrip: (event) => event }];
-    if (isSpecified(type))
-      return [type, { support: "carried", frame: EVENTS[type].exportKey, lostFields: [], roundTrip: (event) => event }];
+    if (isSpecified(type)) {
+      const note =
+        type === "message_chunk" ? { note: "texts of parallel tasks of one name are sent one after the other" } : {};
+      const frame = EVENTS[type].exportKey;
+      return [type, { support: "carried", frame, ...note, lostFields: [], roundTrip: (event) => event }];
+    }
     return [
       type,
       { support: "converted", frame: "Custom", note: "with `$loom`", lostFields: [], roundTrip: (event) => event },
@@ -31,7 +35,7 @@ export const exportDialect: Dialect = {
   title: "Single-key form of EXPORT_SPEC (000/001 §6)",
   createEncoder: createExportEncoder,
   options: ["strict"],
-  isStateful: false,
+  isStateful: true,
   carriesUnknown: true,
   carriesDeltas: false,
   ledger,

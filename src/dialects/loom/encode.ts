@@ -6,9 +6,10 @@ import { ByteWriter } from "../../framing/byte-writer.ts";
 import { encodeNdjsonBatch } from "../../framing/ndjson.ts";
 import type { AnyEvent, Envelope, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
-import { completeEvent, fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
+import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
 import { type ClosingReply, ClosingReplyWriter } from "../closing-reply-writer.ts";
 import type { BatchEncoder, Encoder, EncoderOptions } from "../dialect.ts";
+import { toStrictEvent } from "../strict-event.ts";
 
 export function createLoomEncoder(
   { strict = false, envelope: withEnvelope = true }: EncoderOptions = {},
@@ -22,10 +23,10 @@ export function createLoomEncoder(
       : { save: () => closing.save(), findMissingText: (record) => closing.findMissingText(record) }),
     encode(record: StampedRecord) {
       const { envelope, event } = record;
-      const body = eventText(strict ? completeEvent(event, envelope.session_id) : event, strict);
+      const body = eventText(strict ? toStrictEvent(event, envelope.session_id) : event, strict);
       const { event_id } = envelope;
       const text = withEnvelope
-        ? `${prefixOf(envelope, event)}${event_id}${restText(envelope, event)},${body.slice(1)}`
+        ? `${prefixOf(envelope, event)}${event_id}${strict ? "" : restText(envelope, event)},${body.slice(1)}`
         : body;
       const end = closing?.add(record);
       return end === undefined ? [text] : [text, closingText(envelope, end, withEnvelope)];
@@ -33,9 +34,9 @@ export function createLoomEncoder(
   };
 }
 
-function closingText({ session_id, ts }: StampedEnvelope, { reply, nodeId }: ClosingReply, withEnvelope: boolean) {
+function closingText({ session_id }: StampedEnvelope, { reply, nodeId }: ClosingReply, withEnvelope: boolean) {
   if (!withEnvelope) return JSON.stringify({ reply });
-  return JSON.stringify({ session_id, node_id: nodeId, ts, reply });
+  return JSON.stringify({ session_id, node_id: nodeId, reply });
 }
 
 /** Caches `prefixText` while session, run and node run stay the same. */

@@ -14,7 +14,7 @@ import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decod
 import { readText } from "../frame-traits.ts";
 import { isNextAttempt } from "../../protocol/record.ts";
 import { ReplyText } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME, splitResult } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME, splitWholeResult } from "../tool-values.ts";
 import {
   type ErrorFrame,
   findLumineFrameForm,
@@ -50,7 +50,10 @@ function createLumineDecoder(): Decoder {
   let greeting: JsonObject | undefined;
   let live = false;
   let everDone = false;
-  let lastWasError = false;
+  /** The previous frame, if it is an error. */
+  let lastError: ErrorFrame | undefined;
+  /** An error that is only the reason of a cancelled run if [DONE] follows. */
+  let heldError: EventRecord | undefined;
   const reply = new ReplyText({ held: 0 });
   /** Calls that wait for approval, with the arguments shown, so that `running` does not announce them again. */
   const waiting = new BoundedMap<string>(MAX_TOOLS);
@@ -70,7 +73,8 @@ function createLumineDecoder(): Decoder {
       );
     }
     live = true;
-    lastWasError = false;
+    lastError = undefined;
+    heldError = undefined;
     reply.clear();
     const envelope = withExtra(plainEnvelope(), "lumine", greeting);
     greeting = undefined;
@@ -83,7 +87,7 @@ function createLumineDecoder(): Decoder {
   }
 
   function end(status: string | null, extra: JsonObject | undefined, records: EventRecord[], issues: Issue[]): void {
-    const outcome = outcomeOf(status, lastWasError);
+    const outcome = outcomeOf(status, lastError);
     live = false;
     everDone = true;
     if (reply.overflowed)
@@ -145,8 +149,9 @@ function createLumineDecoder(): Decoder {
     const plain = plainEnvelope();
     const envelope = withExtra(plain, "lumine", extra);
     const add = (event: AnyEvent, at: Envelope = envelope) => records.push({ envelope: at, event });
-    const wasError = lastWasError;
-    lastWasError = frame.type === "error";
+    if (heldError !== undefined && !isEnd) records.push(heldError);
+    heldError = undefined;
+    if (!isEnd) lastError = frame.type === "error" ? frame : undefined;
     if (frame.type === "unknown") {
       add({ type: "foreign", dialect: "lumine", frame: frame.frame });
       return records;
@@ -155,7 +160,6 @@ function createLumineDecoder(): Decoder {
     switch (type) {
       case "chunk":
         if (content === DONE) {
-          lastWasError = wasError;
           end(status, extra, records, issues);
           break;
         }
@@ -194,17 +198,24 @@ function createLumineDecoder(): Decoder {
         add(dropMissing({ type, url, media_type: mediaType, alt }));
         break;
       }
-      case "error":
-        add(dropMissing({ type, message: frame.detail ?? frame.error, code: frame.code, ...readAttempt(frame) }));
-        if (isNextAttempt(frame)) reply.rollBack();
+      case "error": {
+        const code = readCode(frame.code);
+        const attempt = readAttempt(frame, code);
+        const event = dropMissing({ type, message: frame.detail ?? frame.error, code, ...attempt });
+        if (code === "cancelled") heldError = { envelope, event };
+        else add(event);
+        if (attempt !== undefined) reply.rollBack();
         break;
+      }
     }
     return records;
   }
 
   function useTool(frame: ToolUseFrame, add: (event: AnyEvent, at?: Envelope) => void, plain: Envelope): void {
-    const { tool_use_id: call_id, toolName: name, args, status } = frame;
+    const { tool_use_id: call_id, toolName: name, args, status, code } = frame;
     const shown = waiting.get(call_id);
+    // The call was refused; its result says so.
+    if (shown !== undefined && code !== undefined) return;
     if (shown === undefined) add({ type: "tool_call", call_id, name, arguments: args }, plain);
     if (status === "awaiting_approval") {
       waiting.set(call_id, JSON.stringify(args));
@@ -236,8 +247,13 @@ type AnyLumineFrame =
   | { readonly type: "unknown"; readonly session_id: Json | undefined; readonly frame: JsonObject };
 
 /** The fields of an error that announces another attempt. */
-function readAttempt(frame: ErrorFrame): JsonObject {
-  return isNextAttempt(frame) ? { recoverable: true, attempt: frame.attempt } : {};
+function readAttempt({ attempt }: ErrorFrame, code: string | undefined): JsonObject | undefined {
+  return attempt !== undefined && isNextAttempt({ code, attempt }) ? { recoverable: true, attempt } : undefined;
+}
+
+/** Codes are in upper case on the wire. */
+function readCode(code: string | undefined): string | undefined {
+  return code !== undefined && /^[A-Z0-9_]+$/.test(code) ? code.toLowerCase() : code;
 }
 
 const FILLERS: JsonObject = { id: "", role: "assistant", session_id: "" };
@@ -246,19 +262,22 @@ function createAfterDoneIssue(what: string): Issue {
   return createIssue("lumine-after-done", `${what} follows [DONE] without a session_id frame in between`);
 }
 
-/** The `status` of [DONE] tells how the run ended; without it, the run failed if the previous frame is an error. */
-function outcomeOf(status: string | null, lastWasError: boolean): "completed" | "error" | "cancelled" {
-  if (status === null) return lastWasError ? "error" : "completed";
+/** A run did not complete if an error comes directly before [DONE]. Other senders may say it in the `status` of [DONE]. */
+function outcomeOf(status: string | null, lastError: ErrorFrame | undefined): "completed" | "error" | "cancelled" {
+  if (status === null) {
+    if (lastError === undefined) return "completed";
+    return readCode(lastError.code) === "cancelled" ? "cancelled" : "error";
+  }
   return status === "completed" || status === "cancelled" ? status : "error";
 }
 
 function toolEnd(frame: ToolResultFrame, issues: Issue[]): AnyEvent {
   const { tool_use_id: call_id, toolName: name, result, status, error, detail, code } = frame;
   if (status === "completed") {
-    const { result: text, ...data } = splitResult(result);
+    const { result: text, ...data } = splitWholeResult(result);
     return { type: "tool_end", call_id, name, result: text, is_error: false, ...data };
   }
   if (error === null) issues.push(createIssue("lumine-error-null", "the tool failed, but `error` is null"));
-  const said = { result: detail ?? error ?? "failed", is_error: true, output: result, error_code: code };
+  const said = { result: detail ?? error ?? "failed", is_error: true, output: result, error_code: readCode(code) };
   return dropMissing({ type: "tool_end", call_id, name, ...said });
 }

@@ -11,8 +11,9 @@ import {
   type StampedRecord,
 } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { isForkNotice, isNextAttempt, isTerminal, type StampedEnvelope } from "../../protocol/record.ts";
+import { endsRun, isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { deriveId } from "../derive-id.ts";
+import { ONE_THOUGHT, readTextBack, REASONING_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
@@ -20,12 +21,28 @@ import { dropUndefined } from "../drop-undefined.ts";
 import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME, splitWholeResult, wholeResultObject } from "../tool-values.ts";
+import {
+  addToThoughts,
+  BLANK_LINE,
+  createThoughtQueue,
+  isLiveThought,
+  type ThoughtPiece,
+  type ThoughtQueue,
+} from "../thought-queue.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
-import type { LocalizedText } from "../../protocol/schema.ts";
 import { DONE } from "./decode.ts";
-import { describeErrorFor, describeRunFailure, RUN_AGAIN, RUN_FORKED, TOOL_LEAD } from "./error-texts.ts";
+import {
+  describeEnd,
+  describeError,
+  describeErrorFor,
+  isToolFailure,
+  titleOf,
+  TOOL_LEAD,
+  writeCode,
+} from "./error-texts.ts";
 import type { LumineFrameType } from "./frames.ts";
+import { imageOf } from "./image-of.ts";
 import { writeMarkdownTable } from "./write-markdown-table.ts";
 
 interface LumineFold {
@@ -43,9 +60,10 @@ interface LumineFold {
   toolFailure: EventOf<"error"> | undefined;
   /** True once a chunk with text was sent. */
   hasText: boolean;
-  /** True if the previous frame is an error: [DONE] must then state that the run completed nevertheless. */
+  /** True if the previous frame is an error, which before [DONE] means that the run did not complete. */
   lastWasError: boolean;
   readonly answered: StreamedAnswer;
+  readonly thoughts: ThoughtQueue;
   readonly calls: TrackedCalls;
 }
 
@@ -78,6 +96,7 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}, sav
     hasText: false,
     lastWasError: false,
     answered: createStreamedAnswer(),
+    thoughts: createThoughtQueue(),
     calls: createTrackedCalls(),
   });
   const encodeRunless = (record: StampedRecord) => {
@@ -100,12 +119,15 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}, sav
       if (going.size < MAX_LIVE_REQUESTS) going.add(run_id);
       return create(record);
     },
-    before(fold, { envelope, event }) {
+    before(fold, record) {
+      const { envelope, event } = record;
       const { session_id, run_id = "" } = envelope;
-      if (isTerminal(event) && live.get(session_id)?.delete(run_id) === true && live.get(session_id)?.size === 0)
+      const thinking = addToThoughts(fold.thoughts, record);
+      if (endsRun(event) && live.get(session_id)?.delete(run_id) === true && live.get(session_id)?.size === 0)
         live.delete(session_id);
-      if (fold.opened || event.type === "run_start") return NO_FRAMES;
-      return [...open(fold, envelope), ...release(session_id)];
+      const isOpen = fold.opened || event.type === "run_start";
+      const opening = isOpen ? NO_FRAMES : [...open(fold, envelope), ...release(session_id)];
+      return thinking.length === 0 ? opening : [...opening, ...writeThinking(fold, thinking, envelope)];
     },
     after: (_fold, { envelope, event }) => (event.type === "run_start" ? release(envelope.session_id) : NO_FRAMES),
     encodeRunless(record) {
@@ -125,7 +147,7 @@ function open(fold: LumineFold, envelope: StampedEnvelope): readonly string[] {
   const first = envelope.event_id <= 1;
   return [
     frameText(fold, envelope, "session_id", {
-      id: deriveId(fold.sessionId, envelope.event_id, "session"),
+      id: fold.sessionId,
       ...(first ? { conversation_id: null } : {}),
     }),
   ];
@@ -181,10 +203,21 @@ function without({ session_id, event_id }: StampedEnvelope): StampedEnvelope {
   return { session_id, event_id };
 }
 
-function think(fold: LumineFold, envelope: StampedEnvelope, content: string): readonly string[] {
-  const opening = settle(fold, envelope, true);
+/** Index of the first frame whose thinking has waited: what comes before it belongs to the record itself. */
+const WAITED = 100;
+
+function writeThinking(
+  fold: LumineFold,
+  pieces: readonly ThoughtPiece[],
+  envelope: StampedEnvelope,
+): readonly string[] {
+  settle(fold, envelope, true);
   fold.thinking = true;
-  return [...opening, frameText(fold, envelope, "reasoning", { content, status: "thinking" })];
+  return pieces.map(({ content, isFirst, isLive }, index) => {
+    const isOwn = isLive && index === 0;
+    const data = { content: isFirst ? BLANK_LINE + content : content, status: "thinking" };
+    return frameText(fold, isOwn ? envelope : without(envelope), "reasoning", data, isOwn ? 0 : WAITED + index);
+  });
 }
 
 function chunks(fold: LumineFold, envelope: StampedEnvelope, content: string): readonly string[] {
@@ -197,24 +230,31 @@ function chunks(fold: LumineFold, envelope: StampedEnvelope, content: string): r
   return [...opening, ...pieces.map((piece) => frameText(fold, envelope, "chunk", { id, content: piece }))];
 }
 
-function finish(fold: LumineFold, envelope: StampedEnvelope, status: string | null): string[] {
+function finish(fold: LumineFold, envelope: StampedEnvelope): string[] {
   return [
     ...settle(fold, envelope),
     frameText(fold, envelope, "chunk", {
       content: DONE,
-      status,
       id: deriveId(fold.sessionId, envelope.event_id, "done"),
     }),
   ];
 }
 
-function useTool(fold: LumineFold, call: TrackedCall, envelope: StampedEnvelope, status: string, index = 0): string {
-  call.shown = true;
+function useTool(
+  fold: LumineFold,
+  call: TrackedCall,
+  envelope: StampedEnvelope,
+  status: string,
+  index = 0,
+  code?: Json,
+): string {
+  call.shown = status === "running";
+  call.wasAsked = true;
   return frameText(
     fold,
     envelope,
     "tool_use",
-    { tool_use_id: call.id, toolName: call.name, args: call.arguments, status },
+    { tool_use_id: call.id, toolName: call.name, args: call.arguments, status, ...dropUndefined({ code }) },
     index,
   );
 }
@@ -232,51 +272,53 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     "chunk [DONE]",
     (fold, event, { envelope }) => {
       if (event.status === "completed") return [];
-      const failed = event.status === "error" && !fold.errorShown;
-      const banner = failed
-        ? [
-            ...settle(fold, envelope),
-            frameText(fold, without(envelope), "error", describeRunFailure(fold.language, event, fold.toolFailure), 1),
-          ]
-        : [];
-      return [...banner, ...finish(fold, envelope, event.status)];
+      const opening = settle(fold, envelope);
+      // The frame before [DONE] says that the run did not complete, and why.
+      const isSaid = event.status === "error" && fold.errorShown && fold.lastWasError && opening.length === 0;
+      const failure = (): string =>
+        frameText(fold, without(envelope), "error", describeEnd(fold.language, event, fold.toolFailure), 1);
+      const banner = isSaid ? [] : [failure()];
+      return [...opening, ...banner, ...finish(fold, envelope)];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
-      note: "the `status` of [DONE] is `error` or `cancelled`; sent with the reply if the run completed",
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply", "reason", "code"],
+      note: "if the run did not complete, an `error` with a code comes directly before [DONE]",
     },
   ),
   reply: carried(
     "chunk [DONE]",
     (fold, { reply }, { envelope }) => {
       const missing = findUnsentText(fold.answered, envelope.node_id, reply);
-      const text = missing === "" ? [] : chunks(fold, without(envelope), missing);
-      return [...text, ...finish(fold, envelope, fold.lastWasError ? "completed" : null)];
+      const text = missing === "" && !fold.lastWasError ? [] : chunks(fold, without(envelope), missing);
+      return [...text, ...finish(fold, envelope)];
     },
-    { note: "the reply is the text of all chunks; the part that was not streamed is sent first as one chunk" },
+    {
+      note: "the reply is the text of all chunks; the part that was not streamed is sent first as one chunk, also if it is empty and an `error` came last",
+    },
   ),
   message_chunk: carried(
     "chunk",
     (fold, { content, channel }, { envelope }) => {
-      if (channel === "thought") return think(fold, envelope, content);
-      addAnswerText(fold.answered, envelope.node_id, content);
+      if (isThinkingChannel(channel)) return NO_FRAMES;
+      if (channel !== "break") addAnswerText(fold.answered, envelope.node_id, content);
       return chunks(fold, envelope, content);
     },
     {
       lostFields: ["id", "channel", "format", "is_complete"],
-      note: "sent as `reasoning` on the channel `thought`; the text `[DONE]` is split into two chunks",
-      roundTrip: ({ content, channel }) =>
-        channel === "thought"
-          ? { type: "reasoning_chunk", content }
-          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
+      note: `sent as \`reasoning\` on the channel \`thought\`, and not on \`judgement\`; ${ONE_THOUGHT}; the text \`[DONE]\` is split into two chunks`,
+      roundTrip: readTextBack,
     },
   ),
-  reasoning_chunk: carried("reasoning", (fold, { content }, { envelope }) => think(fold, envelope, content), {
-    lostFields: ["id", "stage"],
-  }),
+  reasoning_chunk: carried(
+    "reasoning",
+    // Sent by the queue of thoughts.
+    () => NO_FRAMES,
+    { ...REASONING_ROW, note: ONE_THOUGHT },
+  ),
   reasoning_end: carried(
     "reasoning",
     (fold, _event, { envelope }) => {
+      if (!fold.thinking || !isLiveThought(fold.thoughts, envelope.node_id)) return [];
       fold.thinking = false;
       return [...settle(fold, envelope), frameText(fold, envelope, "reasoning", { content: "", status: "done" })];
     },
@@ -288,7 +330,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       trackCall(fold.calls, event, envelope, "call").arguments = event.arguments;
       return [];
     },
-    { lostFields: ["description", "index", "raw_arguments"], note: "sent when the tool starts or waits for approval" },
+    { lostFields: ["description", "index", "raw_arguments", "server"], note: "sent when it starts or needs approval" },
   ),
   tool_start: carried(
     "tool_use",
@@ -305,7 +347,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       call.arguments = event.arguments;
       return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
     },
-    { lostFields: ["expires_at", "preview"], note: "with status `awaiting_approval`" },
+    { lostFields: ["expires_at", "preview", "server"], note: "with status `awaiting_approval`" },
   ),
   tool_approval_result: converted(
     "tool_use",
@@ -322,11 +364,13 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     "tool_result",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "end");
+      const { is_error, result, output, error_code } = event;
+      // Our decoder does not read it as the start of the tool.
+      const refusal = call.wasAsked === true ? writeCode(error_code) : undefined;
       const opening = [
         ...settle(fold, envelope),
-        ...(call.shown ? [] : [useTool(fold, call, without(envelope), "running", 1)]),
+        ...(call.shown ? [] : [useTool(fold, call, without(envelope), "running", 1, refusal)]),
       ];
-      const { is_error, result, output, error_code } = event;
       const own = is_error
         ? {
             status: "error",
@@ -336,21 +380,21 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
               ...dropUndefined({ code: error_code }),
             }),
             result: output ?? null,
-            ...dropUndefined({ code: error_code }),
+            ...dropUndefined({ code: writeCode(error_code) }),
           }
-        : { status: "completed", result: resultValue(event) };
+        : { status: "completed", result: wholeResultObject(event) };
       return [
         ...opening,
         frameText(fold, envelope, "tool_result", { tool_use_id: call.id, toolName: call.name, ...own }),
       ];
     },
     {
-      lostFields: ["duration_ms", "actor"],
+      lostFields: ["duration_ms", "actor", "summary"],
       note: "`result` holds the data if there is any, otherwise the text; the text of an error is in the language of the conversation, the original in `detail`",
       roundTrip: ({ duration_ms: _duration, ...event }) => {
         if (event.is_error) return event;
         const { error_code: _code, output: _output, result: _result, ...rest } = event;
-        return { ...rest, ...splitResult(resultValue(event)) };
+        return { ...rest, ...splitWholeResult(wholeResultObject(event)) };
       },
     },
   ),
@@ -405,15 +449,8 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
         fold.toolFailure = event;
         return [];
       }
-      const { message, code } = event;
-      if (isNextAttempt(event)) {
-        const error = (isForkNotice(event) ? RUN_FORKED : RUN_AGAIN)[fold.language];
-        const text = { error, code: event.code, attempt: event.attempt, detail: message };
-        return [...settle(fold, envelope), frameText(fold, envelope, "error", text)];
-      }
-      fold.errorShown = true;
-      const fields = describeErrorFor(fold.language, { message, ...dropUndefined({ code }) });
-      return [...settle(fold, envelope), frameText(fold, envelope, "error", { ...fields, code: code ?? null })];
+      if (!isNextAttempt(event)) fold.errorShown = true;
+      return [...settle(fold, envelope), frameText(fold, envelope, "error", describeError(fold.language, event))];
     },
     {
       lostFields: ["stage", "error_type", "recoverable", "call_id", "details"],
@@ -461,27 +498,3 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   llm_start: omitted("004 does not show model calls"),
   llm_end: omitted("004 does not show model calls"),
 };
-
-const UNTITLED_LIST: LocalizedText = { en: "To-do list", zh: "待办事项" };
-
-function titleOf(title: string, language: Language): string {
-  return title.trim() === "" ? UNTITLED_LIST[language] : title;
-}
-
-/** The run continues after the failure of a tool, which its `tool_result` shows. */
-function isToolFailure({ stage, recoverable = true }: EventOf<"error">): boolean {
-  return stage === "tool_execute" && recoverable;
-}
-
-/** Returns an image event for data that 004 can show: an image with a URL. */
-function imageOf({ data_type, data }: EventOf<"data">): EventOf<"image"> | undefined {
-  const { url, media_type, mediaType, alt } = data;
-  if (data_type !== "image" || typeof url !== "string") return undefined;
-  const media = media_type ?? mediaType;
-  return {
-    type: "image",
-    url,
-    ...(typeof media === "string" ? { media_type: media } : {}),
-    ...(typeof alt === "string" ? { alt } : {}),
-  };
-}

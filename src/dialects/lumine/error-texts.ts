@@ -2,10 +2,11 @@
  * Error texts for users of 004 front ends, which show them in a banner, in the language of the conversation. The
  * original message is for developers and is sent next to them.
  */
-import type { EventOf, JsonObject } from "../../protocol/index.ts";
+import type { EventOf, Json, JsonObject } from "../../protocol/index.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import type { LocalizedText } from "../../protocol/schema.ts";
 import type { ErrorCode } from "../../protocol/error-codes.ts";
+import { isForkNotice, isNextAttempt } from "../../protocol/record.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 
 interface ErrorText {
@@ -39,7 +40,8 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   model_output_cut: { zh: "模型的回答不完整" },
   model_empty: { en: "The model gave no answer; try again", zh: "模型没有给出回答，请重试" },
   model_output_too_large: { en: "The model's answer is too long", zh: "模型的回答过长" },
-  model_output_invalid: { en: "The model's answer could not be read; try again", zh: "无法解析模型的回答，请重试" },
+  // A search goes on without an answer that it cannot read.
+  model_output_invalid: { en: "An answer of the model could not be read", zh: "无法解析模型的一次回答" },
   missing_key: { en: "The model is not set up: its API key is missing", zh: "模型尚未配置：缺少 API 密钥" },
   missing_package: { en: "The model is not set up: a package is missing", zh: "模型尚未配置：缺少软件包" },
   unknown_model: { en: "The model is not available", zh: "该模型不可用" },
@@ -48,6 +50,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   spend_exceeded: { zh: "已达到用量上限" },
   spend_unrecorded: { zh: "暂时无法记录用量，请稍后重试" },
   audit_failed: { zh: "暂时无法写入审计日志，请稍后重试" },
+  unknown_field: { zh: "消息中有无法识别的字段，已忽略" },
   // Runs
   iteration_limit: { zh: "已达到步骤上限，将根据已有结果回答" },
   step_limit: { en: "The run reached its limit of steps", zh: "已达到步骤上限" },
@@ -74,7 +77,10 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
     en: "This tool needs your approval, but this application cannot answer approvals; the tool was not run",
     zh: "该工具需要审批，但当前应用无法答复审批，工具未执行",
   },
-  client_unavailable: { zh: "当前应用无法执行该工具，未执行" },
+  client_unavailable: {
+    en: "This application cannot carry out this tool; the tool was not run",
+    zh: "当前应用无法执行该工具，未执行",
+  },
   approval_mismatch: { zh: "审批与调用不符，工具未执行" },
   path_refused: { zh: "不允许访问该路径" },
   url_refused: { zh: "不允许访问该网址" },
@@ -104,11 +110,11 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
 /** Text of a failed run without a reason. */
 const RUN_FAILED: LocalizedText = { en: "The run failed", zh: "运行失败" };
 /** Text for a node run that is run again after a crash. */
-export const RUN_AGAIN: LocalizedText = {
+const RUN_AGAIN: LocalizedText = {
   en: "The server stopped during this run; the interrupted step is run again",
   zh: "服务器在运行期间停止，正在重新执行中断的步骤",
 };
-export const RUN_FORKED: LocalizedText = {
+const RUN_FORKED: LocalizedText = {
   en: "The run continues from a checkpoint",
   zh: "从检查点继续运行",
 };
@@ -133,7 +139,7 @@ export function describeErrorFor(
 }
 
 /** Returns the error of a run that failed without an `error` frame. `toolFailure` is its latest failure of a tool. */
-export function describeRunFailure(
+function describeRunFailure(
   language: Language,
   { reason, code }: EventOf<"run_end">,
   toolFailure: EventOf<"error"> | undefined,
@@ -142,4 +148,43 @@ export function describeRunFailure(
   const known = dropUndefined({ code: code ?? toolFailure?.code });
   if (message === undefined) return { error: RUN_FAILED[language], ...known };
   return { ...describeErrorFor(language, { message, ...known }), ...known };
+}
+
+/** The error of a run that did not complete. Our decoder knows a cancelled run by its code. */
+export function describeEnd(
+  language: Language,
+  end: EventOf<"run_end">,
+  toolFailure: EventOf<"error"> | undefined,
+): JsonObject {
+  const { status, reason = "cancelled" } = end;
+  if (status === "cancelled")
+    return { ...describeErrorFor(language, { code: status, message: reason }), code: writeCode(status) ?? null };
+  const { code, ...failure } = describeRunFailure(language, end, toolFailure);
+  return { ...failure, code: writeCode(code === undefined || code === "cancelled" ? "run_failed" : code) ?? null };
+}
+
+/** 004 writes codes in upper case. */
+export function writeCode(code: Json | undefined): Json | undefined {
+  return typeof code === "string" && /^[a-z0-9_]+$/.test(code) ? code.toUpperCase() : code;
+}
+
+const UNTITLED_LIST: LocalizedText = { en: "To-do list", zh: "待办事项" };
+
+/** The title of a to-do list, or one in the language of the conversation. */
+export function titleOf(title: string, language: Language): string {
+  return title.trim() === "" ? UNTITLED_LIST[language] : title;
+}
+
+/** The fields of an error frame. An error with an attempt says that a new message starts. */
+export function describeError(language: Language, event: EventOf<"error">): JsonObject {
+  const { message, code } = event;
+  if (!isNextAttempt(event))
+    return { ...describeErrorFor(language, { message, ...dropUndefined({ code }) }), code: writeCode(code) ?? null };
+  const error = (isForkNotice(event) ? RUN_FORKED : RUN_AGAIN)[language];
+  return { error, code: event.code.toUpperCase(), attempt: event.attempt, detail: message };
+}
+
+/** The run continues after the failure of a tool, which its `tool_result` shows. */
+export function isToolFailure({ stage, recoverable = true }: EventOf<"error">): boolean {
+  return stage === "tool_execute" && recoverable;
 }

@@ -113,6 +113,8 @@ export interface ToolUseFrame {
   readonly status: "running" | "awaiting_approval" | (string & {});
   /** Error message */
   readonly error: string | null;
+  /** Why the call is not executed, if the user was asked and refused it; its `tool_result` follows */
+  readonly code?: string;
 }
 
 /** A tool call ended (004 §6). */
@@ -310,7 +312,7 @@ export const LUMINE_FRAME_FORMS = {
   "session_id": "004 §1#",
   "chunk": "004 §2#content:s",
   "reasoning": "004 §4#content:s status:=thinking|done",
-  "tool_use": "004 §5#tool_use_id:s toolName:s args:m status:~running|awaiting_approval",
+  "tool_use": "004 §5#tool_use_id:s toolName:s args:m status:~running|awaiting_approval code?s",
   "tool_result": "004 §6#tool_use_id:s toolName:s status:=completed|error code?s detail?s",
   "todo_list": "004 §7#list_id:s title?s items:[{id:s text:s completed:b}",
   "todo_update": "004 §8#list_id:s item_id:s completed?b text?s",

@@ -64,6 +64,11 @@ export const LUMINE_FRAMES = {
       "`running`, or `awaiting_approval` while the call waits for the user",
       "执行中为 `running`，等待用户审批时为 `awaiting_approval`",
     ),
+    code: additional(
+      string,
+      "Why the call is not executed, if the user was asked and refused it; its `tool_result` follows",
+      "询问用户后被拒绝的调用不会执行，此为其原因；随后是 `tool_result`",
+    ),
   }),
   tool_result: frame("004 §6", "A tool call ended", "工具调用结束", {
     tool_use_id,

@@ -12,6 +12,8 @@ export const LUMINE_RULE_INFO = {
   "lumine-new-request": { level: "error", section: "004 §3" },
   "lumine-bare-done": { level: "warning", section: "004 §3", perFrame: true },
   "lumine-error-null": { level: "warning", section: "004 §6", perFrame: true },
+  "lumine-result-unstarted": { level: "warning", section: "004 §5" },
+  "lumine-thoughts-mixed": { level: "warning", section: "004 §4" },
   "lumine-reply-limit": { level: "error", section: "004 §2" },
   "done-missing": { level: "error", section: "004 §3" },
 } as const satisfies RuleInfoTable;

@@ -46,6 +46,22 @@ export const LUMINE_RULES = {
     section: "004 §6",
     about: { en: "A failed tool call has no error message", zh: "失败的工具调用没有错误信息" },
   },
+  "lumine-result-unstarted": {
+    level: "warning",
+    section: "004 §5",
+    about: {
+      en: "A `tool_result` has no running `tool_use` before it",
+      zh: "`tool_result` 之前没有状态为 `running` 的 `tool_use`",
+    },
+  },
+  "lumine-thoughts-mixed": {
+    level: "warning",
+    section: "004 §4",
+    about: {
+      en: "Pieces of several thoughts are mixed in one reasoning text",
+      zh: "多个想法的片段混在同一段推理文本中",
+    },
+  },
   "lumine-reply-limit": {
     level: "error",
     section: "004 §2",

@@ -13,9 +13,9 @@ import {
   type LoomEvent,
   type StampedRecord,
 } from "../../protocol/index.ts";
-import { isTerminal } from "../../protocol/record.ts";
+import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
 import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
+import { LOST_RUN_FIELDS, ONE_THOUGHT, readTextBack, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -33,11 +33,22 @@ import {
   type WaitingCalls,
 } from "../waiting-calls.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
+import {
+  addToThoughts,
+  BLANK_LINE,
+  createThoughtQueue,
+  flushThoughts,
+  isLiveThought,
+  restartThoughts,
+  type ThoughtPiece,
+  type ThoughtQueue,
+} from "../thought-queue.ts";
 import { CHUNK } from "./decode.ts";
 
 const FAILED = "The run failed";
 /** Between the ID of a run and the record that ended its message before. */
 const PART_MARK = ".";
+const SEPARATOR = ',"loom":{"type":"separator"}';
 const CANCELLED = "The run was cancelled";
 const GRAPH_STATE = "clients of the Chat Completions API do not show graph state";
 const FINISH_REASONS: { readonly [reason: string]: string } = {
@@ -70,8 +81,7 @@ interface SentCompletion {
   readonly waiting: WaitingCalls<JsonObject>;
   /** Number of calls in the message. */
   sentCalls: number;
-  /** The node run whose reasoning was sent last, and whether that reasoning has ended. */
-  reasoning: { readonly node: string; isEnded: boolean } | undefined;
+  readonly thoughts: ThoughtQueue;
 }
 
 export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
@@ -79,22 +89,28 @@ export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unkno
     {
       table: OPENAI_CHAT_TABLE,
       create: createSentCompletion,
-      before(fold, { event }) {
-        if (fold.isOpen || (fold.after > 0 && isSilent(event))) return NO_FRAMES;
-        fold.isOpen = true;
-        if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
-        const { run, after, created, model } = fold;
-        const id = after === 0 ? run : `${run}${PART_MARK}${after}`;
-        fold.head = JSON.stringify({ id, object: CHUNK, created, model }).slice(0, -1);
-        return [writeDelta(fold, '"role":"assistant","content":""')];
+      before(fold, record) {
+        const opening = openMessage(fold, record.event);
+        const thinking = addToThoughts(fold.thoughts, record);
+        return thinking.length === 0 ? opening : [...opening, ...writeReasoning(fold, thinking)];
       },
       after: (fold, { envelope, event }) =>
-        fold.isOpen && !isTerminal(event) && mustEndMessage(fold.waiting)
+        fold.isOpen && !endsRun(event) && mustEndMessage(fold.waiting)
           ? pauseMessage(fold, envelope.event_id)
           : NO_FRAMES,
     },
     saved,
   );
+}
+
+function openMessage(fold: SentCompletion, event: AnyEvent): readonly string[] {
+  if (fold.isOpen || (fold.after > 0 && isSilent(event))) return NO_FRAMES;
+  fold.isOpen = true;
+  if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
+  const { run, after, created, model } = fold;
+  const id = after === 0 ? run : `${run}${PART_MARK}${after}`;
+  fold.head = JSON.stringify({ id, object: CHUNK, created, model }).slice(0, -1);
+  return [writeDelta(fold, '"role":"assistant","content":""')];
 }
 
 function createSentCompletion({ envelope, event }: StampedRecord): SentCompletion {
@@ -116,7 +132,7 @@ function createSentCompletion({ envelope, event }: StampedRecord): SentCompletio
     calls: createTrackedCalls(),
     waiting: createWaitingCalls(),
     sentCalls: 0,
-    reasoning: undefined,
+    thoughts: createThoughtQueue(),
   };
 }
 
@@ -136,14 +152,15 @@ function writeCall(fold: SentCompletion, call: JsonObject, loom?: LoomEvent): st
 
 /** Ends the message of a run that waits for the client. The rest of the run is another message. */
 function pauseMessage(fold: SentCompletion, eventId: number): readonly string[] {
-  const frames = endMessage(fold.waiting).map((call) => writeCall(fold, call));
+  const frames = [...writeReasoning(fold, flushThoughts(fold.thoughts))];
+  restartThoughts(fold.thoughts);
+  frames.push(...endMessage(fold.waiting).map((call) => writeCall(fold, call)));
   frames.push(...finish(fold, "tool_calls", ',"loom":{"type":"waiting"}'));
   Object.assign(fold, {
     after: eventId,
     isOpen: false,
     sentCalls: 0,
     usage: undefined,
-    reasoning: undefined,
   } satisfies Partial<SentCompletion>);
   return frames;
 }
@@ -175,18 +192,13 @@ function writeDelta({ head }: SentCompletion, delta: string, more = ""): string 
   return `${head},"choices":[{"index":0,"delta":{${delta}},"finish_reason":null}]${more}}`;
 }
 
-/** A blank line separates it from reasoning that has ended. */
-function writeReasoning(fold: SentCompletion, node = "", content: string): readonly string[] {
-  const isSeparated = fold.reasoning?.isEnded === true;
-  fold.reasoning = { node, isEnded: false };
-  const chunk = writeDelta(fold, `"reasoning_content":${JSON.stringify(content)}`);
-  return isSeparated
-    ? [writeDelta(fold, '"reasoning_content":"\\n\\n"', ',"loom":{"type":"separator"}'), chunk]
-    : [chunk];
-}
-
-function endReasoning({ reasoning }: SentCompletion, node = ""): void {
-  if (reasoning?.node === node) reasoning.isEnded = true;
+function writeReasoning(fold: SentCompletion, pieces: readonly ThoughtPiece[]): readonly string[] {
+  return pieces.flatMap(({ content, isFirst }) => {
+    if (content === "") return NO_FRAMES;
+    const chunk = writeDelta(fold, `"reasoning_content":${JSON.stringify(content)}`);
+    if (!isFirst) return [chunk];
+    return [writeDelta(fold, `"reasoning_content":${JSON.stringify(BLANK_LINE)}`, SEPARATOR), chunk];
+  });
 }
 
 function writeExtension(fold: SentCompletion, event: JsonObject): string {
@@ -208,8 +220,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     note: "the ID of the message is the ID of the run, its model is the agent",
   }),
   llm_start: omitted("a message has no steps"),
-  llm_end: omitted("the reason of the last model call is the `finish_reason`", (fold, event, { envelope }) => {
-    endReasoning(fold, envelope.node_id);
+  llm_end: omitted("the reason of the last model call is the `finish_reason`", (fold, event) => {
     const { purpose = "answer", finish_reason = "" } = event;
     if (purpose === "answer") fold.finishReason = FINISH_REASONS[finish_reason] ?? fold.finishReason;
   }),
@@ -217,7 +228,6 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     "loom",
     (fold, { id, supersedes }) => {
       if (supersedes === undefined) return NO_FRAMES;
-      endReasoning(fold, supersedes);
       const hasText = fold.answered.nodes.has(supersedes);
       fold.isRepeated ||= hasText;
       const mark = writeExtension(fold, { type: "superseded", id, node_id: supersedes });
@@ -233,25 +243,27 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     "delta.content",
     (fold, { content, channel }, { envelope }) => {
       if (content === "") return NO_FRAMES;
-      if (channel === "thought") return writeReasoning(fold, envelope.node_id, content);
-      addAnswerText(fold.answered, envelope.node_id, content);
+      if (isThinkingChannel(channel)) return NO_FRAMES;
+      if (channel !== "break") addAnswerText(fold.answered, envelope.node_id, content);
       return [writeDelta(fold, `"content":${JSON.stringify(content)}`)];
     },
     {
       ...TEXT_ROW,
-      note: "text of thoughts is sent as reasoning; texts of node runs that run in parallel are mixed",
+      roundTrip: readTextBack,
+      note: `text of thoughts is sent as reasoning, and judgements are not sent; ${ONE_THOUGHT}`,
     },
   ),
   reasoning_chunk: carried(
     "delta.reasoning_content",
-    (fold, { content }, { envelope }) => (content === "" ? NO_FRAMES : writeReasoning(fold, envelope.node_id, content)),
+    // Sent by the queue of thoughts.
+    () => NO_FRAMES,
     {
-      lostFields: ["id", "stage"],
-      note: "not part of the API, but clients of other models read it. A blank line separates the reasoning of two model calls",
+      ...REASONING_ROW,
+      note: `not part of the API, but clients of other models read it; ${ONE_THOUGHT}`,
     },
   ),
   reasoning_end: carried("loom", (fold, event, { envelope }) => {
-    endReasoning(fold, envelope.node_id);
+    if (!isLiveThought(fold.thoughts, envelope.node_id)) return NO_FRAMES;
     return [writeExtension(fold, event as unknown as JsonObject)];
   }),
   tool_call_chunk: extension(),
@@ -350,7 +362,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       return [`${fold.head},"choices":[],"error":${JSON.stringify(error)},"loom":${JSON.stringify(loom)}}`];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
       note: "also if the run was cancelled: a `finish_reason` would show the text as complete. A failure of the model's provider has the type and code of the API",
       roundTrip: ({ status, reason, code }) =>
         dropUndefined({

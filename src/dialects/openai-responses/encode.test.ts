@@ -9,6 +9,7 @@ import { SAMPLES } from "../../../test/sampling.ts";
 import { listVectorFiles, readVector } from "../../../test/vectors.ts";
 import { type AnyEvent, type EventOf, isKnownEvent, type StampedRecord } from "../../protocol/index.ts";
 import { parseOpenaiId } from "../openai-id.ts";
+import { isAnswerChannel } from "../../protocol/record.ts";
 import { createStamper } from "../stamp.ts";
 import { OPENAI_RESPONSES_DECODING } from "./decode.ts";
 import { createOpenaiResponsesEncoder } from "./encode.ts";
@@ -52,7 +53,7 @@ function stamp(events: readonly (AnyEvent & { readonly node?: string })[]): read
 function collectText(records: readonly StampedRecord[]): string {
   return records
     .flatMap(({ event }) => (isKnownEvent(event) && event.type === "message_chunk" ? [event] : []))
-    .filter(({ channel }: EventOf<"message_chunk">) => channel !== "thought")
+    .filter(({ channel }: EventOf<"message_chunk">) => isAnswerChannel(channel))
     .map(({ content }) => content)
     .join("");
 }

@@ -11,9 +11,9 @@ import {
   type LoomEvent,
   type StampedRecord,
 } from "../../protocol/index.ts";
-import { isTerminal } from "../../protocol/record.ts";
+import { endsRun } from "../../protocol/record.ts";
 import { trackCall } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, TEXT_ROW } from "../client-rows.ts";
+import { LOST_RUN_FIELDS, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -71,7 +71,7 @@ export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: 
         return startResponse(fold);
       },
       after: (fold, { envelope, event }) =>
-        fold.isOpen && !isTerminal(event) && mustEndMessage(fold.waiting)
+        fold.isOpen && !endsRun(event) && mustEndMessage(fold.waiting)
           ? pauseResponse(fold, envelope.event_id)
           : NO_FRAMES,
     },
@@ -137,21 +137,21 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   message_chunk: carried(
     "response.output_text.delta",
     (fold, { content, channel }, { envelope }) => {
-      if (content === "") return NO_FRAMES;
+      if (content === "" || channel === "judgement" || channel === "break") return NO_FRAMES;
       if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
       addAnswerText(fold.answered, envelope.node_id, content);
       return appendText(fold, "message", envelope, content);
     },
     {
       ...TEXT_ROW,
-      note: "in an item `message`; text of thoughts is sent as reasoning",
+      note: `in an item \`message\`; ${TEXT_ROW.note}`,
     },
   ),
   reasoning_chunk: carried(
     "response.reasoning_summary_text.delta",
-    (fold, { content }, { envelope }) =>
-      content === "" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
-    { lostFields: ["id", "stage"], note: "in an item `reasoning`" },
+    (fold, { content, channel }, { envelope }) =>
+      content === "" || channel === "judgement" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
+    { ...REASONING_ROW, note: "in an item `reasoning`" },
   ),
   reasoning_end: carried(
     "response.output_item.done",
@@ -184,7 +184,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       return showCall(fold, call, envelope, event.raw_arguments ?? JSON.stringify(event.arguments));
     },
     {
-      lostFields: ["index"],
+      lostFields: ["index", "server"],
       note: "an item `mcp_call`, as the server runs the tool; a `function_call` would ask the client to run it",
       roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
         dropUndefined({
@@ -222,6 +222,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       return [...resumeCall(fold, call, envelope), ...endCall(fold, call, event)];
     },
     {
+      lostFields: ["summary"],
       note: "after `response.mcp_call.completed`, or `response.mcp_call.failed` if it failed. `keepalive` for the result of the client, which the client has",
     },
   ),
@@ -232,7 +233,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       return [...endTexts(fold, envelope.node_id), ...requestApproval(fold, { ...event, call_id: id }, envelope)];
     },
     {
-      lostFields: ["preview"],
+      lostFields: ["preview", "server"],
       note: "an item `mcp_approval_request`. The response ends when all calls of the model's answer have ended or wait; the rest of the run is another response",
     },
   ),
@@ -285,7 +286,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       return endResponse(fold, "cancelled", {}, dropUndefined({ reason, code }));
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count"],
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
       note: "`response.incomplete` with the status `cancelled` if the run was cancelled. The code `model_rate_limited` is `rate_limit_exceeded` there",
       roundTrip: ({ status, reason, code }) =>
         dropUndefined({

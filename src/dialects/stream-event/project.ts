@@ -5,7 +5,7 @@
  * same node run that is not a call.
  */
 import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
-import { isNextAttempt, type StampedEnvelope } from "../../protocol/record.ts";
+import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { carried, omitted, type LedgerTable } from "../ledger.ts";
@@ -237,7 +237,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     (fold, { status }, { envelope }) =>
       status === "completed" ? [] : [createFrame(fold, envelope, "agent_finish", { content: "", status })],
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply", "reason", "code"],
       note: "sent with the reply if the run completed",
     },
   ),
@@ -254,20 +254,20 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
   message_chunk: carried(
     "text_delta",
     (fold, { content, channel }, { envelope }) => {
-      if (channel === "thought") return NOTHING;
+      if (isThinkingChannel(channel)) return NOTHING;
       if (!fold.wantsText) {
         // Held calls must get the same time whether or not text is sent.
         fold.lastTs = fold.ts;
         return NOTHING;
       }
-      addAnswerText(fold.answered, envelope.node_id, content);
+      if (channel !== "break") addAnswerText(fold.answered, envelope.node_id, content);
       return [createTextDelta(fold, envelope, content)];
     },
     {
       lostFields: ["id", "channel", "format", "is_complete"],
-      note: "omitted on the channel `thought`",
+      note: "omitted on the channels `thought` and `judgement`",
       roundTrip: ({ content, channel }) =>
-        channel === "thought" ? undefined : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
+        isThinkingChannel(channel) ? undefined : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
     },
   ),
   tool_call: carried(
@@ -286,7 +286,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
       return pending.calls.length < MAX_HELD ? [] : announce(fold, node);
     },
     {
-      lostFields: ["arguments", "description", "index", "raw_arguments"],
+      lostFields: ["arguments", "description", "index", "raw_arguments", "server"],
       note: "calls made together are announced together",
       roundTrip: ({ call_id, name }) => ({
         type: "tool_call",
@@ -310,7 +310,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
       ];
     },
     {
-      lostFields: ["is_error", "output", "error_code", "duration_ms", "actor"],
+      lostFields: ["is_error", "output", "error_code", "duration_ms", "actor", "summary"],
       note: "the tool name is taken from the announcement; a call that the model did not finish has no result",
       roundTrip: ({ call_id, name, result }) => ({
         type: "tool_end",

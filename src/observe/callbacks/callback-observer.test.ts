@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeChunks } from "../../../test/log-sessions.ts";
 import type { AnyEvent, LoomError, StampedRecord } from "../../protocol/index.ts";
 import type { Observer } from "../observer.ts";
-import { BaseCallback, type Callback, type CallbackPayload } from "./callback.ts";
+import { type AnyCallback, BaseCallback, type Callback, type CallbackPayload } from "./callback.ts";
 import { type CallbackOptions, createCallbackObserver } from "./callback-observer.ts";
 
 afterEach(() => {
@@ -34,7 +34,7 @@ const RUN = createRecords([
   { type: "run_end", status: "error" },
 ]);
 
-const TYPES = ["request_start", "tool_calls_start", "tool_result", "tool_result", "error", "agent_finish"];
+const TYPES = ["request_start", "tool_calls_start", "tool_result", "tool_result", "error"];
 
 function show(observer: Observer, records: readonly StampedRecord[] = RUN, isPast = false): void {
   const run = observer.openRun({ sessionId: "s", runId: "run-1" });
@@ -54,7 +54,7 @@ function createWitness(own: Partial<Callback> = {}) {
   return { callback, calls, types: () => calls.map(({ type }) => type) };
 }
 
-function observe(callbacks: readonly Callback[], options: CallbackOptions = {}) {
+function observe(callbacks: readonly AnyCallback[], options: CallbackOptions = {}) {
   const errors: LoomError[] = [];
   const observer = createCallbackObserver(callbacks, { onError: (error) => errors.push(error), ...options });
   return { observer, errors, codes: () => errors.map(({ code }) => code) };
@@ -82,7 +82,6 @@ describe("a callback", () => {
       { ...common, type: "tool_result", ts: 7, iteration: 1, tool_call_id: "c1", content: "3" },
       { ...common, type: "tool_result", ts: 8, iteration: 1, tool_call_id: "c2", content: "4" },
       { ...common, type: "error", ts: 9, iteration: 1, stage: "llm_generate", message: "Rate limit" },
-      { ...common, type: "agent_finish", ts: 10, content: "", status: "error" },
     ]);
   });
 
@@ -147,7 +146,6 @@ describe("a callback", () => {
     await observer.flush();
     expect(calls).toMatchObject([
       { type: "error", iteration: 1, source: "execute", request_id: "req-1", context: CONTEXT },
-      { type: "agent_finish", source: "execute", request_id: "req-1", context: CONTEXT },
     ]);
   });
 

@@ -11,7 +11,7 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { assertTime } from "../assert-limit.ts";
 import { keyOfRun, type Observer } from "../observer.ts";
 import { waitFor } from "../wait-for.ts";
-import type { Callback } from "./callback.ts";
+import { type AnyCallback, isCallback } from "./callback.ts";
 import { CallbackQueue, type InContext } from "./callback-queue.ts";
 import { createPayloadProjection } from "./project-payloads.ts";
 import { MAX_TIMER_MS } from "../../protocol/limit-timer.ts";
@@ -87,7 +87,7 @@ const MAX_EXPECTED_RUNS = 10_000;
  * invalid option.
  */
 export function createCallbackObserver(
-  callbacks: readonly Callback[],
+  callbacks: readonly AnyCallback[],
   options: CallbackOptions = {},
 ): CallbackObserver {
   const queues = createCallbackQueues(callbacks, options);
@@ -131,7 +131,7 @@ export function createCallbackObserver(
 
 /** Creates one queue per callback. Duplicates are ignored. */
 export function createCallbackQueues(
-  callbacks: readonly Callback[],
+  callbacks: readonly AnyCallback[],
   options: CallbackOptions,
   { isAwaited = false } = {},
 ): readonly CallbackQueue[] {
@@ -140,8 +140,8 @@ export function createCallbackQueues(
     options,
   );
   return [...new Set(callbacks)].map((callback) => {
-    if (typeof (callback as Partial<Callback> | undefined)?.onEvent !== "function")
-      throw new TypeError("A callback must be an object with a method `onEvent`");
+    if (!isCallback(callback))
+      throw new TypeError("A callback must be an object with a method `onEvent` or `on_event`");
     return new CallbackQueue(callback, { ...limits, isAwaited, report: onError ?? createWarningReporter() });
   });
 }

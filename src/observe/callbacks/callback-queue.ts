@@ -7,7 +7,7 @@ import { createLoopYield } from "../../log/follow-records.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { isThenable, toPromise, shield } from "../shield.ts";
 import { Backlog } from "./backlog.ts";
-import type { Callback, CallbackPayload } from "./callback.ts";
+import { type AnyCallback, callCallback, type CallbackPayload } from "./callback.ts";
 
 /** Runs a function in a captured asynchronous context. */
 export type InContext = <R>(call: () => R) => R;
@@ -44,7 +44,7 @@ const CURRENT_DELIVERY = new AsyncLocalStorage<Delivery>();
 
 export class CallbackQueue {
   readonly wantsText: boolean;
-  readonly #callback: Callback;
+  readonly #callback: AnyCallback;
   readonly #options: CallbackQueueOptions;
   readonly #backlog: Backlog<QueuedPayload>;
   readonly #name: string;
@@ -59,7 +59,7 @@ export class CallbackQueue {
   #delivery: Delivery | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(callback: Callback, options: CallbackQueueOptions) {
+  constructor(callback: AnyCallback, options: CallbackQueueOptions) {
     this.#callback = callback;
     this.#options = options;
     this.wantsText = callback.textDelta ?? options.textDelta;
@@ -125,7 +125,7 @@ export class CallbackQueue {
     const delivery: Delivery = { queue: this, type, isOver: false, end: () => undefined };
     try {
       const copy = copyDeep(payload);
-      const answer = inContext(() => CURRENT_DELIVERY.run(delivery, () => this.#callback.onEvent(type, copy)));
+      const answer = inContext(() => CURRENT_DELIVERY.run(delivery, () => callCallback(this.#callback, type, copy)));
       if (isThenable(answer)) return this.#wait(delivery, answer, signal);
     } catch (error) {
       this.#fail(type, error);
@@ -219,7 +219,7 @@ export class CallbackQueue {
   }
 }
 
-function describe(callback: Callback): string {
+function describe(callback: AnyCallback): string {
   const name = shield(
     () => callback.constructor?.name,
     () => undefined,

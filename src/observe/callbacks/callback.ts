@@ -20,15 +20,41 @@ type PayloadOf<Frame> = Frame extends StreamEventFrame
 /** An event, discriminated by `type`. Each callback receives its own copy. */
 export type CallbackPayload = PayloadOf<StreamEventFrame>;
 
-/** Receives the events of runs. Any object with `onEvent` is a callback. */
-export interface Callback {
+/** An object with `onEvent`, or with `on_event` as in specification 002. */
+export type AnyCallback = Callback | SnakeCallback;
+
+interface CallbackSettings {
   /** Whether to receive `text_delta` events. Default: the option `textDelta` of the observer. */
   readonly textDelta?: boolean;
+}
+
+/** A callback with the names of specification 002. */
+export interface SnakeCallback extends CallbackSettings {
+  /** Like `onEvent` of `Callback`. */
+  on_event(eventType: CallbackEventType, payload: CallbackPayload): unknown;
+}
+
+/** Receives the events of runs. Any object with `onEvent` is a callback. */
+export interface Callback extends CallbackSettings {
   /**
    * Called for each event. If it returns a promise, the next event is delivered to this callback after it settles; runs
    * do not wait for it.
    */
   onEvent(eventType: CallbackEventType, payload: CallbackPayload): unknown;
+}
+
+/** True if a value is a callback. */
+export function isCallback(value: unknown): value is AnyCallback {
+  if (typeof value !== "object" || value === null) return false;
+  const { onEvent, on_event } = value as Partial<Callback & SnakeCallback>;
+  return typeof onEvent === "function" || typeof on_event === "function";
+}
+
+/** Calls a callback. An object with both methods is called once. */
+export function callCallback(callback: AnyCallback, type: CallbackEventType, payload: CallbackPayload): unknown {
+  return "onEvent" in callback && typeof callback.onEvent === "function"
+    ? callback.onEvent(type, payload)
+    : (callback as SnakeCallback).on_event(type, payload);
 }
 
 /**

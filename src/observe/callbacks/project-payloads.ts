@@ -29,8 +29,17 @@ function createPayload(
 ): readonly CallbackPayload[] {
   // Frames of imported streams can have types that specification 002 does not define.
   if (findStreamEventFrameForm(frame.type) === undefined) return NOTHING;
-  const { metadata: _metadata, request_id = envelope.session_id, ...fields } = frame;
+  const { metadata: _metadata, request_id = envelope.session_id, ...fields } = showEnd(frame);
+  // Its error was delivered before.
+  if (fields.type === "agent_finish" && fields.status === "error") return NOTHING;
   return [{ ...fields, request_id, ...(context === undefined ? {} : { context }) }];
+}
+
+/** Callbacks receive `agent_finish` for answers only (002): a cancelled run is an error. */
+function showEnd(frame: StreamEventFrame): StreamEventFrame {
+  if (frame.type !== "agent_finish" || frame.status !== "cancelled") return frame;
+  const { content: _content, status: stage, ...common } = frame;
+  return { ...common, type: "error", stage, message: "The run was cancelled" };
 }
 
 function readContext({ event }: StampedRecord): JsonObject | undefined {

@@ -18,6 +18,7 @@ import {
   readSpan,
   type RunEndStatus,
 } from "./measures.ts";
+import { isAnswerChannel } from "../../protocol/record.ts";
 
 /** Default for the open calls remembered per run, separately for models and tools. */
 export const MAX_OPEN_CALLS = 1000;
@@ -174,7 +175,7 @@ export class RunMeter implements RunObserver {
   }
 
   #takeAnswer({ channel }: EventOf<"message_chunk">, ts: number | undefined, isPast: boolean): void {
-    if (channel === "thought") return;
+    if (!isAnswerChannel(channel)) return;
     this.#hasAnswer = true;
     const elapsed = readSpan(this.#since, ts);
     if (!isPast && elapsed !== undefined) this.#measures.recordFirstAnswer(this.#agent, elapsed);

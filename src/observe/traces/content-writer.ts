@@ -40,6 +40,8 @@ export class ContentWriter {
   takePiece(event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">, call: TracedModelCall): void {
     // The complete arguments arrive with `tool_call`.
     if (event.type === "tool_call_chunk" || call.characters >= this.#max) return;
+    // The model did not write the blank line.
+    if (event.type === "message_chunk" && event.channel === "break") return;
     const type = event.type === "message_chunk" ? "text" : "reasoning";
     call.characters += event.content.length;
     const last = call.output.at(-1);

@@ -7,6 +7,7 @@
  */
 import type { Attributes, Context, Link, Span, SpanContext, Tracer } from "@opentelemetry/api";
 import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
+import { isTerminal } from "../../protocol/record.ts";
 import { callAll } from "../call-all.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
 import { type EventWriter, createSpanEvent, createFailureMessage } from "./create-span-event.ts";
@@ -186,7 +187,7 @@ export class TraceRun implements RunObserver, SpanHost {
         return this.#tools.end(event);
       case "run_end":
         this.#end = { event, at: this.#now };
-        if (event.status !== "completed") this.#finish(root);
+        if (isTerminal(event)) this.#finish(root);
         return;
       case "reply":
         root.set(GEN_AI.outputMessages, this.#options.content?.formatReply(event.reply));

@@ -27,6 +27,7 @@ const UP: { readonly [T in UpFrame["type"]]: Extract<UpFrame, { type: T }> } = {
 const DOWN: { readonly [T in DownFrame["type"]]: Extract<DownFrame, { type: T }> } = {
   hello: { type: "hello", version: 1, heartbeat_ms: 15_000 },
   subscribed: { type: "subscribed", id: "1", session: "s", dialect: "loom", first_id: 1, last_id: 8 },
+  caught_up: { type: "caught_up", session: "s", dialect: "loom" },
   frames: { type: "frames", session: "s", dialect: "loom", frames: ["{}", "[DONE]"], cursor: "1.abcdefgh.8" },
   end: { type: "end", session: "s", dialect: "loom" },
   ack: { type: "ack", id: "1", result: { event_id: 9 } },

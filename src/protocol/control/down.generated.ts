@@ -31,6 +31,15 @@ export interface SubscribedControl {
   readonly last_id: number;
 }
 
+/** The frames of all records stored so far were sent; new ones follow as they are stored. Sent once per stream that follows (`WS /v1/ws`). */
+export interface CaughtUpControl {
+  readonly type: "caught_up";
+  /** ID of the session */
+  readonly session: string;
+  /** Name of the dialect */
+  readonly dialect: string;
+}
+
 /** Frames of a session, in order. All subscribers with the same options receive the same message (`WS /v1/ws`). */
 export interface FramesControl {
   readonly type: "frames";
@@ -101,6 +110,7 @@ export interface PongControl {
 export type DownFrame =
   | HelloControl
   | SubscribedControl
+  | CaughtUpControl
   | FramesControl
   | EndControl
   | AckControl
@@ -112,6 +122,7 @@ export type DownFrame =
 export interface DownFrameMap {
   readonly "hello": HelloControl;
   readonly "subscribed": SubscribedControl;
+  readonly "caught_up": CaughtUpControl;
   readonly "frames": FramesControl;
   readonly "end": EndControl;
   readonly "ack": AckControl;
@@ -124,6 +135,7 @@ export interface DownFrameMap {
 export const DOWN_FRAME_FORMS = {
   "hello": "`WS /v1/ws`#version:i0 heartbeat_ms:n0",
   "subscribed": "`WS /v1/ws`#id:s session:s dialect:s first_id:i0 last_id:i0",
+  "caught_up": "`WS /v1/ws`#session:s dialect:s",
   "frames": "`WS /v1/ws`#session:s dialect:s frames:[s cursor:s",
   "end": "`WS /v1/ws`#session:s dialect:s cursor?s",
   "ack": "`WS /v1/ws`#id:s result?m pending?b",

@@ -11,6 +11,7 @@
  * but reading them is 1.7 times as fast as re-encoding parsed values.
  */
 import { REASONING_LEVELS } from "../reasoning-level.ts";
+import { STRATEGY_FIELD } from "../strategy-fields.ts";
 import {
   boolean,
   count,
@@ -58,8 +59,8 @@ export const UP_FRAMES = {
     ),
     strict: optional(
       boolean,
-      "With `loom` or `export`: only the 23 types of specification 001; other types are sent as `custom`, and every run ends with a reply (default: false)",
-      "用于 `loom` 或 `export`：只发送规范 001 的 23 种类型；其他类型以 `custom` 发送，每次运行都以 reply 结束。默认为 false",
+      "With `loom` or `export`: only the 23 types and the fields of specification 001; other types are sent as `custom`, and every run ends with a reply (default: false)",
+      "用于 `loom` 或 `export`：只发送规范 001 的 23 种类型和字段；其他类型以 `custom` 发送，每次运行都以 reply 结束。默认为 false",
     ),
     after: optional(
       string,
@@ -107,6 +108,7 @@ export const UP_FRAMES = {
       "How much the model reasons before it answers; default: the setting of the agent",
       "模型回答前的推理程度；默认采用智能体的设置",
     ),
+    strategy: STRATEGY_FIELD,
     on_interruption: optional(
       oneOf("resume", "fail"),
       "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server",
@@ -258,6 +260,11 @@ export const DOWN_FRAMES = {
         "请求时最后一条记录的 `event_id`",
       ),
     },
+  ),
+  caught_up: frame(
+    "The frames of all records stored so far were sent; new ones follow as they are stored. Sent once per stream that follows",
+    "已发送目前所有已存记录的帧，之后的帧随新记录发送。对每个持续接收的流只发送一次",
+    { session, dialect },
   ),
   frames: frame(
     "Frames of a session, in order. All subscribers with the same options receive the same message",

@@ -18,7 +18,7 @@ export interface SubscribeControl {
   readonly dialect?: string;
   /** Send only these modes, with full graph states: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. By default everything except graph states */
   readonly modes?: readonly string[];
-  /** With `loom` or `export`: only the 23 types of specification 001; other types are sent as `custom`, and every run ends with a reply (default: false) */
+  /** With `loom` or `export`: only the 23 types and the fields of specification 001; other types are sent as `custom`, and every run ends with a reply (default: false) */
   readonly strict?: boolean;
   /** Position to continue after: a cursor, or an `event_id` as a decimal string. By default the stream starts at the first stored record */
   readonly after?: string;
@@ -58,6 +58,8 @@ export interface RunControl {
   readonly run_id?: string;
   /** How much the model reasons before it answers; default: the setting of the agent */
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high";
+  /** How the agent searches, for this message only; default: the settings of the agent. Each agent has its own settings, and the operator caps those that multiply the cost: see `GET /v1/agents`. `invalid_command` for a setting that the agent does not have and for a value above its cap */
+  readonly strategy?: { readonly search?: "breadth" | "depth" | (string & {}); readonly generator?: "propose" | "sample" | (string & {}); readonly evaluator?: "value" | "vote" | (string & {}); readonly samples?: number; readonly threshold?: number; readonly beam?: number; readonly candidates?: number; readonly depth?: number; readonly backtracks?: number; readonly layers?: number };
   /** What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server */
   readonly on_interruption?: "resume" | "fail";
   /** What to do while another run is active: `enqueue` (default) waits, `reject` fails with `run_live` (also if a message is already waiting), `interrupt` cancels the active run first */
@@ -212,7 +214,7 @@ export interface UpFrameMap {
 export const UP_FRAME_FORMS = {
   "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
-  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m",
+  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high strategy?{search?~breadth|depth generator?~propose|sample evaluator?~value|vote samples?i1,100 threshold?n beam?i1,2000 candidates?i1,2000 depth?i0,100 backtracks?i0,100000 layers?i1,50} on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
   "tool_result": "`WS /v1/ws`#session:s call_id:s run_id?s output?j is_error?b",

@@ -25,9 +25,9 @@ export const message_chunk = defineEvent({
     content: required(string, "Text of the chunk", "文本内容"),
     id: required(string, "Name of the node that produced it", "产生该文本的节点名"),
     channel: additional(
-      oneOf("answer", "thought"),
-      "`answer` (default): text for the user; `thought`: intermediate text of a search",
-      "`answer`（默认）：面向用户的文本；`thought`：搜索过程中的中间文本",
+      oneOf("answer", "thought", "judgement", "break"),
+      "`answer` (default): text for the user; `thought`: intermediate text of a search; `judgement`: text that only steers the search, such as ratings and plans; `break`: a blank line between text and a tool call, part of no answer",
+      "`answer`（默认）：面向用户的文本；`thought`：搜索过程中的中间文本；`judgement`：仅用于引导搜索的文本，例如评价和计划；`break`：文本与工具调用之间的空行，不属于回答",
     ),
     format: additional(format, "Text format (default: `markdown`)", "文本格式，默认为 `markdown`"),
     is_complete: additional(boolean, "True on the last chunk of a message", "是否为消息的最后一段"),
@@ -44,6 +44,11 @@ export const reasoning_chunk = defineEvent({
     content: required(string, "Text of the chunk", "文本内容"),
     id: optional(string, "Name of the node that produced it", "产生该文本的节点名"),
     stage: optional(openSet("reasoning", "planning", "analyzing"), "Stage of reasoning (003)", "推理阶段（003）"),
+    channel: optional(
+      oneOf("thought", "judgement"),
+      "`thought` (default), or `judgement`: reasoning about a rating of thoughts",
+      "`thought`（默认），或 `judgement`：评价思考时的推理",
+    ),
   },
 });
 

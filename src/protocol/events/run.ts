@@ -60,6 +60,11 @@ export const run_start = defineEvent({
       "How much the models of the run reason; default: the setting of the agent",
       "本次运行中模型的推理程度；默认采用智能体的设置",
     ),
+    strategy: additional(
+      map,
+      'Strategy settings of the message, such as `{"beam": 3}`; default: the settings of the agent',
+      '消息指定的搜索设置，如 `{"beam": 3}`；默认采用智能体的设置',
+    ),
     actor: additional(
       string,
       "Who started the run, such as `token:k3x9`; never contains a secret",
@@ -107,8 +112,8 @@ export const run_start = defineEvent({
 export const run_end = defineEvent({
   section: EXTENSION_SECTION,
   about: {
-    en: "The run ended. A completed run is followed only by its reply",
-    zh: "运行结束。成功完成的运行之后只有一帧回复",
+    en: "How the run ended. Only its reply follows",
+    zh: "运行的结束状态。之后只有一帧回复",
   },
   fields: {
     status: required(oneOf("completed", "error", "cancelled"), "How the run ended", "结束状态"),
@@ -136,14 +141,19 @@ export const run_end = defineEvent({
     ),
     reason: optional(string, "Why the run did not complete", "运行未完成的原因"),
     code: optional(string, "Error code of the reason", "原因对应的错误码"),
+    has_reply: optional(
+      boolean,
+      "True if a run that did not complete is followed by a reply, which has the answer so far. Always the case in runs of this version",
+      "未完成的运行之后是否有回复，内容为已生成的回答。本版本的运行总是如此",
+    ),
   },
 });
 
 export const reply = defineEvent({
   section: "001 §5",
   about: {
-    en: "The complete answer of a run and its last frame. Sent without `type`",
-    zh: "运行的完整回答（回复），也是运行的最后一帧。发送时不带 `type`",
+    en: "The answer of a run and its last frame. If the run did not complete, it is the part that was produced, possibly empty. Sent without `type`",
+    zh: "运行的回答（回复），也是运行的最后一帧。运行未完成时，是已生成的部分，可以为空。发送时不带 `type`",
   },
   fields: {
     reply: required(string, "Text of the answer", "回答的文本"),

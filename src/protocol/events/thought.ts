@@ -27,6 +27,11 @@ export const tot_expand = defineEvent({
     candidates: required(listOf(string), "Text of each candidate", "各候选想法的文本"),
     ids,
     parent: additional(string, "ID of the parent thought", "父想法的 ID"),
+    parents: additional(
+      listOf(string),
+      "ID of the parent of each candidate, if they have different parents",
+      "候选的父想法不同时，各候选的父想法 ID",
+    ),
     depth,
   },
 });
@@ -40,6 +45,11 @@ export const tot_evaluate = defineEvent({
     scores: required(listOf(number), "Score of each candidate", "各候选的得分"),
     ids,
     kept: additional(listOf(string), "IDs of the thoughts that the search keeps", "搜索保留的想法 ID"),
+    unrated: additional(
+      listOf(string),
+      "IDs of the thoughts without a known rating; their score is neutral",
+      "没有评分的想法 ID，其得分为中性值",
+    ),
     depth,
   },
 });
@@ -52,12 +62,17 @@ export const tot_backtrack = defineEvent({
     reason: required(string, "Reason for backtracking", "回溯原因"),
     code: additional(
       string,
-      "Reason as a code, for translation: `no_next_step`, `dead_end` or `max_depth`; other writers may use others",
-      "回溯原因的代码，供翻译使用：`no_next_step`、`dead_end` 或 `max_depth`；其他来源可使用其他代码",
+      "Reason as a code, for translation: `no_next_step`, `dead_end`, `max_depth` or `best_so_far`; other writers may use others",
+      "回溯原因的代码，供翻译使用：`no_next_step`、`dead_end`、`max_depth` 或 `best_so_far`；其他来源可使用其他代码",
     ),
     to_depth: required(count, "Depth to which the search returned", "回溯到的深度"),
     from: additional(string, "ID of the abandoned thought", "被放弃的想法 ID"),
     to: additional(string, "ID of the thought to which the search returned", "回溯到的想法 ID"),
+    kept: additional(
+      listOf(string),
+      "IDs of the thoughts with which the search goes on, or which the answer uses; their scores are not sent again",
+      "搜索继续使用或用于回答的想法 ID，其得分不会重复发送",
+    ),
   },
 });
 
@@ -69,6 +84,11 @@ export const got_plan = defineEvent({
     node_count: required(count, "Number of nodes", "节点数"),
     edge_count: required(count, "Number of edges", "边数"),
     node_ids: required(listOf(string), "IDs of the nodes", "各节点的 ID"),
+    parent: additional(
+      string,
+      "ID of the node inside which these nodes are planned, such as drafts of its result",
+      "这些节点所属的节点 ID，例如它们是该节点结果的草稿",
+    ),
     edges,
     labels: additional(
       listOf(string),

@@ -18,6 +18,11 @@ import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 const SECTION = "001 §4.2";
 const call_id = optional(string, "ID of the tool call", "工具调用 ID");
 const name = required(string, "Name of the tool", "工具名");
+const server = additional(
+  string,
+  "Name of the MCP server that has the tool. Title and description of such a tool are words of that server",
+  "提供该工具的 MCP 服务器名；此类工具的标题和说明由该服务器给出",
+);
 
 export const tool_call_chunk = defineEvent({
   section: SECTION,
@@ -40,6 +45,7 @@ export const tool_call = defineEvent({
     name,
     arguments: required(map, "Arguments of the call", "调用参数"),
     description: additional(string, "Description of the call for the user", "面向用户的调用说明"),
+    server,
     index: additional(count, "Distinguishes parallel calls", "用于区分并行调用"),
     raw_arguments: additional(
       string,
@@ -72,6 +78,7 @@ export const tool_approval = defineEvent({
       "What the call would change, as a unified diff of limited length",
       "调用将要做出的更改，为长度受限的统一 diff 格式",
     ),
+    server,
   },
 });
 
@@ -165,6 +172,7 @@ export const tool_end = defineEvent({
     result: required(string, "Result for the model, as text", "返回给模型的结果文本"),
     is_error: required(boolean, "True if the call failed", "是否失败"),
     output: additional(json, "Result as structured data", "结构化结果"),
+    summary: additional(string, "What the call has done, in a few words for the user", "面向用户的结果摘要"),
     error_code: additional(string, "Error code of the failure", "失败的错误码"),
     duration_ms: additional(duration, "Duration of the call, in milliseconds", "调用时长（毫秒）"),
     actor: additional(

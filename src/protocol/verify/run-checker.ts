@@ -8,7 +8,7 @@ import type {
   UpdatesEvent,
   ValuesEvent,
 } from "../events.generated.ts";
-import { type EventRecord, isKnownEvent, isNextAttempt } from "../record.ts";
+import { type EventRecord, isAnswerChannel, isKnownEvent, isNextAttempt, isTerminal } from "../record.ts";
 import type { IssueReporter } from "./lifecycle-rules.ts";
 import { SpanChecker } from "./span-checker.ts";
 import { ThoughtChecker } from "./thought-checker.ts";
@@ -22,27 +22,47 @@ function isTimestamp(text: string): boolean {
 
 const MAX_MODEL_CALLS = 10_000;
 
-/** Length and hash of a text, so that long answers can be compared without storing them. */
+const LINE_END = 10;
+
+/** Returns the length of the text without the line ends at its end. */
+function findTextEnd(text: string): number {
+  let end = text.length;
+  while (text.charCodeAt(end - 1) === LINE_END) end--;
+  return end;
+}
+
+/**
+ * Length and hash of a text, so that long answers can be compared without storing them. Line ends at its end do not
+ * count: a blank line before a tool call is not part of the answer, and in strict form no channel says so.
+ */
 class Digest {
   length = 0;
+  #lineEnds = 0;
   #hash = 0x811c9dc5;
 
   add(text: string): void {
-    this.length += text.length;
-    let h = this.#hash;
-    for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
-    this.#hash = h;
+    const end = findTextEnd(text);
+    if (end > 0) {
+      this.length += this.#lineEnds + end;
+      let h = this.#hash;
+      for (let i = -this.#lineEnds; i < end; i++)
+        h = Math.imul(h ^ (i < 0 ? LINE_END : text.charCodeAt(i)), 0x01000193);
+      this.#hash = h;
+      this.#lineEnds = 0;
+    }
+    this.#lineEnds += text.length - end;
   }
 
   copy(): Digest {
     const copy = new Digest();
     copy.length = this.length;
     copy.#hash = this.#hash;
+    copy.#lineEnds = this.#lineEnds;
     return copy;
   }
 
   matches(text: string): boolean {
-    if (text.length !== this.length) return false;
+    if (findTextEnd(text) !== this.length) return false;
     const other = new Digest();
     other.add(text);
     return other.#hash === this.#hash;
@@ -119,7 +139,7 @@ export class RunChecker {
         if (envelope.node_id !== undefined) this.#answers.delete(envelope.node_id);
         return;
       case "message_chunk":
-        if (event.channel !== "thought") this.#addAnswer(envelope.node_id ?? "", event.content);
+        if (isAnswerChannel(event.channel)) this.#addAnswer(envelope.node_id ?? "", event.content);
         return;
       case "usage":
         this.tokens += event.total_tokens;
@@ -176,11 +196,11 @@ export class RunChecker {
         this.#end = event;
         // Some dialects report only the total.
         if (this.tokens === 0) this.tokens = event.summary?.total_tokens ?? 0;
-        if (event.status !== "completed") this.#close(envelope, report);
+        if (isTerminal(event)) this.#close(envelope, report);
         return;
       case "reply":
         this.#checkReply(event.reply, envelope.node_id, report);
-        this.#thoughts.close(this.spans, report);
+        if ((this.#end?.status ?? "completed") === "completed") this.#thoughts.close(this.spans, report);
         this.#close(envelope, report);
         return;
       default:
@@ -198,6 +218,8 @@ export class RunChecker {
     const streamed = node === undefined ? undefined : this.#answers.get(node);
     const candidates = node === undefined ? [this.#all, this.#lastPart] : streamed === undefined ? [] : [streamed];
     if (candidates.length === 0 || this.#all.length === 0) return;
+    // In strict form, thoughts look like answers. A run that ended before it answered may have only them.
+    if (reply === "" && (this.#end?.status ?? "completed") !== "completed") return;
     if (!candidates.some((digest) => digest.matches(reply))) {
       report(
         "reply-text",

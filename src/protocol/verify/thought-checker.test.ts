@@ -91,6 +91,14 @@ describe("rules of thoughts", () => {
     expect(findBroken([plan, skipped, skipped])).toEqual(["got-node-order"]);
   });
 
+  it("allow nodes inside a running node, which must be known", () => {
+    const inside: Put = { ...plan, node_count: 1, node_ids: ["a.1"], edges: [["a", "a.1"]], parent: "a" };
+    expect(findBroken([plan, begin(undefined, "a"), inside, begin(undefined, "a.1"), done("a.1"), done("a")])).toEqual(
+      [],
+    );
+    expect(findBroken([plan, { ...inside, parent: "z" }])).toEqual(["got-node-unknown"]);
+  });
+
   it("require one operation per node and one score per compared node", () => {
     const grow = { type: "got_expand", node_id: "a", nodes_added: 1, edges_added: 0, nodes: ["c"] } as const;
     const done = { type: "got_node_complete", id: "a", result_summary: "x" } as const;

@@ -25,12 +25,14 @@ export class ThoughtChecker {
         this.#evaluate(event, spans, report);
         return;
       case "tot_backtrack":
-        if (reportLongId([event.from, event.to], report)) return;
+        if (reportLongId([event.from, event.to, ...(event.kept ?? [])], report)) return;
+        for (const id of event.kept ?? []) if (!this.#checkKnown(id, spans, report)) break;
         this.#checkKnown(event.from, spans, report);
         if (event.to_depth > 0) this.#checkKnown(event.to, spans, report);
         return;
       case "got_plan":
-        if (reportLongId([...event.node_ids, ...(event.edges ?? []).flat()], report)) this.#graph.forget();
+        if (reportLongId([event.parent, ...event.node_ids, ...(event.edges ?? []).flat()], report))
+          this.#graph.forget();
         else this.#graph.check(event, nodeId, spans, report);
         return;
       case "got_expand":
@@ -52,16 +54,17 @@ export class ThoughtChecker {
     this.#graph.close(spans, report);
   }
 
-  #expand({ ids, candidates, parent }: TotExpandEvent, report: IssueReporter): void {
+  #expand({ ids, candidates, parent, parents = [] }: TotExpandEvent, report: IssueReporter): void {
     reportLengthMismatch("ids", ids, "candidates", candidates.length, report);
+    if (parents.length > 0) reportLengthMismatch("parents", parents, "candidates", candidates.length, report);
     if (this.#expansions.length < MAX_THOUGHTS) this.#expansions.push(candidates.length);
-    if (ids === undefined || reportLongId([parent, ...ids], report)) {
+    if (ids === undefined || reportLongId([parent, ...parents, ...ids], report)) {
       this.#thoughts = undefined;
       return;
     }
     reportDuplicate("ids", ids, report);
     // The root is named only as a parent.
-    if (parent !== undefined) this.#thoughts?.set(parent, true);
+    for (const id of parent === undefined ? parents : [parent, ...parents]) this.#thoughts?.set(id, true);
     for (const id of ids) this.#thoughts?.set(id, true);
   }
 

@@ -136,7 +136,8 @@ export class ThoughtGraphChecker {
   }
 
   #plan(event: GotPlanEvent, spans: SpanChecker, report: IssueReporter): void {
-    const { node_count, edge_count, node_ids, edges, labels, operations } = event;
+    const { node_count, edge_count, node_ids, parent, edges, labels, operations } = event;
+    if (parent !== undefined) this.#checkKnown(parent, spans, report);
     reportCount("node_count", node_count, "node_ids", node_ids, report);
     reportCount("edge_count", edge_count, "edges", edges, report);
     reportLengthMismatch("labels", labels, "node_ids", node_ids.length, report);
@@ -154,7 +155,7 @@ export class ThoughtGraphChecker {
       added.add(node);
     }
     this.#isWhole = true;
-    this.#connect(edges, undefined, added, spans, report);
+    this.#connect(edges, parent, added, spans, report);
   }
 
   #expand(event: GotExpandEvent, spans: SpanChecker, report: IssueReporter): void {
@@ -174,7 +175,7 @@ export class ThoughtGraphChecker {
   }
 
   /**
-   * Adds edges. `around` is the expanded node, which contains the added nodes; `added` are the nodes of the same event.
+   * Adds edges. `around` is the node that contains the added nodes; `added` are the nodes of the same event.
    */
   #connect(
     edges: readonly (readonly string[])[] = [],

@@ -79,6 +79,7 @@ export class Verifier {
     const issues: Issue[] = [];
     const report: IssueReporter = (rule, message) => issues.push(createIssue(rule, message));
     const session = this.#sessions.getOrCreate(record.envelope.session_id ?? "", () => this.#openSession());
+    if (this.#restartsIds(session, record)) session.lastId = undefined;
     checkIds(session, record, report);
     checkTodos(session, record, report);
     const checked = this.#runOf(session, record, report);
@@ -101,6 +102,14 @@ export class Verifier {
   /** Runs that have not ended. At the end of a stream, these were cut off. */
   *liveRuns(): Generator<{ readonly sessionId: string | undefined; readonly runId: string | undefined }> {
     for (const { sessionId, runId } of this.#live.values()) yield { sessionId, runId };
+  }
+
+  /** True for a new run of a sender that numbers each run separately. */
+  #restartsIds(session: SessionState, { envelope, event }: EventRecord): boolean {
+    const { event_id: id, run_id: runId, session_id: sessionId } = envelope;
+    if (event.type !== "run_start" || (event as EventOf<"run_start">).contiguous === true) return false;
+    if (id === undefined || session.lastId === undefined || id > session.lastId) return false;
+    return runId === undefined || !(session.ended.has(runId) || this.#live.has(runKey(sessionId, runId)));
   }
 
   #openSession(): SessionState {

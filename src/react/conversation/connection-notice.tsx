@@ -13,8 +13,7 @@ const WORDS = defineWords({
       `Restart the server with \`--dev-origins\` or \`--origins ${origin}\`, then reload this page.`,
     origins: (origin: string) => `Restart the server with \`--origins ${origin}\`, then reload this page.`,
     token: "The server did not accept the credentials of this page.",
-    tokenMore:
-      "Sign in again, or create a token with `loom token create NAME` and pass it to the transport as `token`.",
+    tokenMore: "Sign in again, or create a token with `loom token create NAME` and pass it as `token`.",
     refused: "The server refused the requests of this page.",
     lost: "Cannot connect to the server.",
     lostMore: (origin: string) =>
@@ -27,7 +26,7 @@ const WORDS = defineWords({
       `请使用 \`--dev-origins\` 或 \`--origins ${origin}\` 重新启动服务器，然后刷新此页面。`,
     origins: (origin: string) => `请使用 \`--origins ${origin}\` 重新启动服务器，然后刷新此页面。`,
     token: "服务器未接受此页面的凭证。",
-    tokenMore: "请重新登录，或使用 `loom token create NAME` 创建令牌，并将其作为 `token` 传给 transport。",
+    tokenMore: "请重新登录，或使用 `loom token create NAME` 创建令牌，并作为 `token` 传入。",
     refused: "服务器拒绝了此页面的请求。",
     lost: "无法连接到服务器。",
     lostMore: (origin: string) =>

@@ -7,6 +7,7 @@
  */
 import { type ReactNode, type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
 import type { Receiver, SessionView } from "../../client/index.ts";
+import { isAway as isStreamAway } from "../thoughts/describe-stream.ts";
 import { useSession } from "../use-receiver.ts";
 import { IconButton } from "../ui/button.tsx";
 import { type UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
@@ -53,6 +54,8 @@ export interface ConversationHandle {
   /** Scrolls to the latest message. */
   toEnd(): void;
 }
+
+const selectIsAway = (session: SessionView | undefined): boolean => isStreamAway(session?.state);
 
 const NO_PENDING: readonly PendingMessage[] = [];
 const NO_MESSAGE: PendingMessage = { runId: "", text: "", files: [] };
@@ -141,6 +144,7 @@ function SessionConversation({
     [keys, toEnd, endLanding, virtualizer],
   );
   const reason = useSession(receiver, sessionId, selectRefusal);
+  const isAway = useSession(receiver, sessionId, selectIsAway);
   const notice = <ConnectionNotice reason={reason} showsLoss={isEmpty && children === undefined} />;
   if (isEmpty)
     return (
@@ -187,6 +191,7 @@ function SessionConversation({
                   message={waiting[index - turns.length] ?? NO_MESSAGE}
                   position={index + 1}
                   count={keys.length}
+                  isAway={isAway}
                 />
               )}
             </div>
@@ -196,7 +201,7 @@ function SessionConversation({
       {!virtualizer.isAtEnd() ? (
         <div className="loom-conversation-end">
           <IconButton
-            icon="down"
+            icon="latest"
             label={words.toEnd}
             onClick={() => {
               toEnd();

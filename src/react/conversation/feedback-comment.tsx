@@ -38,6 +38,7 @@ export function FeedbackComment({ isBusy, onSend, onClose }: FeedbackCommentProp
       <label className="loom-field">
         <span>{words.comment}</span>
         <textarea
+          dir="auto"
           ref={field}
           rows={2}
           value={text}

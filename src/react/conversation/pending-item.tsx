@@ -7,7 +7,10 @@ import { Spinner } from "../ui/indicators.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { FOLD_CHARACTERS, FOLD_LINES, USER_WORDS } from "./user-message.tsx";
 
-const WORDS = defineWords({ en: { sending: "Sending…" }, zh: { sending: "正在发送…" } });
+const WORDS = defineWords({
+  en: { sending: "Sending…", away: "Waiting for the connection" },
+  zh: { sending: "正在发送…", away: "等待连接恢复后发送" },
+});
 
 /** A message that was sent and whose run has not started. */
 export interface PendingMessage {
@@ -21,9 +24,11 @@ export interface PendingItemProps {
   readonly message: PendingMessage;
   readonly position: number;
   readonly count: number;
+  /** The connection is lost; the message is sent when it is back. */
+  readonly isAway: boolean;
 }
 
-export function PendingItem({ message: { text, files }, position, count }: PendingItemProps): ReactNode {
+export function PendingItem({ message: { text, files }, position, count, isAway }: PendingItemProps): ReactNode {
   const words = useWords(WORDS);
   const { you, showAll } = useWords(USER_WORDS);
   const folded = foldText(text, FOLD_LINES, FOLD_CHARACTERS);
@@ -51,7 +56,9 @@ export function PendingItem({ message: { text, files }, position, count }: Pendi
         )}
         {text === "" ? null : (
           <div className="loom-message loom-message-user">
-            <p className="loom-user-text">{isLong ? `${folded}…` : text}</p>
+            <p className="loom-user-text" dir="auto">
+              {isLong ? `${folded}…` : text}
+            </p>
             {isLong ? (
               <button type="button" className="loom-more" disabled>
                 {showAll}
@@ -62,9 +69,9 @@ export function PendingItem({ message: { text, files }, position, count }: Pendi
         <div className="loom-message-actions" />
       </div>
       <div className="loom-stage" data-stage="sending">
-        <Spinner />
+        {isAway ? <Icon name="away" /> : <Spinner />}
         <span role="status" className="loom-stage-title">
-          {words.sending}
+          {isAway ? words.away : words.sending}
         </span>
       </div>
     </article>

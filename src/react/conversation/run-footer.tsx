@@ -8,9 +8,11 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { formatDuration, formatNumber, formatRecentTime, formatTime } from "../ui/format.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
+import { Toolbar } from "../ui/toolbar.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { FeedbackButtons, FeedbackForm, useFeedback } from "./feedback.tsx";
 import { cutText } from "../../protocol/cut-text.ts";
+import { VersionSwitcher } from "./version-switcher.tsx";
 
 const WORDS = defineWords({
   en: {
@@ -21,6 +23,7 @@ const WORDS = defineWords({
     tokens: (total: string, prompt: string, completion: string) => `${total} tokens (${prompt} in, ${completion} out)`,
     totalTokens: (total: string) => `${total} tokens`,
     copy: "Copy answer",
+    actions: "Actions for the answer",
     retry: "Retry",
     unverified: "Some events couldn't be verified. Content may be missing.",
     unnumbered: "Completeness can't be verified: the sender didn't number its events.",
@@ -34,6 +37,7 @@ const WORDS = defineWords({
       `${total} token（输入 ${prompt}，输出 ${completion}）`,
     totalTokens: (total: string) => `${total} token`,
     copy: "复制回答",
+    actions: "回答的操作",
     retry: "重新生成",
     unverified: "部分事件未能验证，内容可能不完整。",
     unnumbered: "无法验证完整性：发送方未对事件编号。",
@@ -66,6 +70,8 @@ export function RunFooter({ turn, state, feedback }: RunFooterProps): ReactNode 
   const time = formatRecentTime(at, language);
   const { status, usage, durationMs } = turn;
   const answer = turn.messages.findLast(({ role }) => role === "assistant");
+  // The error card has the action of a failed run.
+  const isFailed = status === "error";
   const isCodeShown = turn.code === undefined || turn.code === status || showsCode(answer, turn.code);
   const code = isCodeShown ? undefined : cutText(turn.code ?? "", MAX_CODE);
   // A reason that repeats the status adds nothing.
@@ -98,21 +104,26 @@ export function RunFooter({ turn, state, feedback }: RunFooterProps): ReactNode 
         {facts.map((fact) => (
           <span key={fact}>{fact}</span>
         ))}
-        <span className="loom-message-actions">
+        <Toolbar className="loom-message-actions" label={words.actions}>
           {answer === undefined || answer.mainContent === "" ? null : (
             <CopyButton getText={() => answer.mainContent} label={words.copy} />
           )}
-          {rating === undefined || turn.runId === undefined || answer === undefined ? null : (
+          {rating === undefined || turn.runId === undefined || answer === undefined || isFailed ? null : (
             <FeedbackButtons control={rating} />
           )}
-          {actions.retry === undefined || status === "running" ? null : (
+          {actions.retry === undefined || status === "running" || (isFailed && answer?.hasError === true) ? null : (
             <IconButton icon="retry" label={words.retry} onClick={() => actions.retry?.(turn)} />
           )}
-          <InspectButton target={{ turn: turn.key, kind: "turn", key: "" }} />
-          {plugins.TurnMenu === undefined ? null : <plugins.TurnMenu turn={turn} />}
-        </span>
+          {/* A menu shows the frames too. */}
+          {plugins.TurnMenu === undefined ? (
+            <InspectButton target={{ turn: turn.key, kind: "turn", key: "" }} />
+          ) : (
+            <plugins.TurnMenu turn={turn} />
+          )}
+          <VersionSwitcher turnKey={turn.key} at="answer" />
+        </Toolbar>
       </div>
-      {rating === undefined ? null : <FeedbackForm control={rating} />}
+      {rating === undefined || isFailed ? null : <FeedbackForm control={rating} />}
       {reason === undefined ? null : (
         <p className="loom-run-reason">
           <ShortText text={reason} />

@@ -22,11 +22,12 @@ import { MessageItem } from "./message-item.tsx";
 import { RunContext, type RunContextValue } from "./run-context.ts";
 import { RunFooter } from "./run-footer.tsx";
 import { holdBeginning } from "./scrolling.ts";
-import { SearchOutput } from "./search-output.tsx";
+import { VersionSwitcher } from "./version-switcher.tsx";
 
 /** Drawings are loaded with the first one. */
 const ThoughtTree = lazy(async () => ({ default: (await import("../thoughts/thought-tree.tsx")).ThoughtTree }));
 const ThoughtGraph = lazy(async () => ({ default: (await import("../thoughts/thought-graph.tsx")).ThoughtGraph }));
+const SearchOutput = lazy(async () => ({ default: (await import("./search-output.tsx")).SearchOutput }));
 
 const WORDS = defineWords({
   en: {
@@ -70,7 +71,9 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
     [receiver, sessionId, turnKey],
   );
   const article = useRef<HTMLElement>(null);
-  const isLive = turn?.status === "running" && !isStreamEnded;
+  // Whether it has ended is known when the stream has caught up.
+  const isPast = turn?.status === "running" && state?.isCatchingUp === true;
+  const isLive = turn?.status === "running" && !isStreamEnded && !isPast;
   const hasDrawing = turn?.tree !== undefined || turn?.graph !== undefined;
   const isSearching = isLive && !isAnswering(turn);
   useAnswerLanding(article, isSearching, hasDrawing);
@@ -107,8 +110,9 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
         </Suspense>
         {turn.messages.filter(({ role }) => role !== "user").map(show)}
         {isLive ? <StageLine turn={turn} state={state} /> : null}
+        {isLive ? <VersionSwitcher turnKey={turn.key} at="answer" /> : null}
         {turn.omitted > 0 ? <p className="loom-run-note">{words.omitted(turn.omitted)}</p> : null}
-        {isLive ? null : <LinkedFooter receiver={receiver} sessionId={sessionId} turn={turn} state={state} />}
+        {isLive || isPast ? null : <LinkedFooter receiver={receiver} sessionId={sessionId} turn={turn} state={state} />}
       </article>
     </RunContext>
   );

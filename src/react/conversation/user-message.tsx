@@ -3,7 +3,6 @@ import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 
 import type { MessageView } from "../../client/index.ts";
 import { AttachmentList } from "../parts/attachment-list.tsx";
 import { foldText } from "../parts/fold-text.ts";
-import { InspectButton } from "../parts/inspect-button.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
@@ -87,7 +86,9 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
         />
       ) : text === "" ? null : (
         <div className="loom-message loom-message-user">
-          <p className="loom-user-text">{isOpen || !isLong ? text : `${folded}…`}</p>
+          <p className="loom-user-text" dir="auto">
+            {isOpen || !isLong ? text : `${folded}…`}
+          </p>
           {isLong ? (
             <button type="button" className="loom-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
               {isOpen ? words.showLess : words.showAll}
@@ -101,8 +102,7 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
           {actions.edit === undefined ? null : (
             <IconButton ref={editButton} icon="edit" data-action="edit" label={words.edit} onClick={edit} />
           )}
-          <InspectButton target={{ turn: run.turnKey, kind: "turn", key: "" }} />
-          <VersionSwitcher turnKey={run.turnKey} />
+          <VersionSwitcher turnKey={run.turnKey} at="message" />
         </div>
       )}
     </div>
@@ -132,6 +132,7 @@ function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }
     <div className="loom-user-editor">
       <textarea
         ref={field}
+        dir="auto"
         value={draft}
         rows={3}
         aria-label={words.editing}

@@ -1,7 +1,7 @@
-/** Steps through the versions of a conversation at the message where they differ. */
+/** Steps through the versions of a conversation at the message or answer where they differ. */
 import type { ReactNode } from "react";
 import { IconButton } from "../ui/button.tsx";
-import { useUi } from "../ui/ui-context.tsx";
+import { type RunVersions, useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 
 const WORDS = defineWords({
@@ -17,13 +17,20 @@ const WORDS = defineWords({
   },
 });
 
-/** Renders nothing if the run has one version, or if `UiActions.openVersion` is missing. */
-export function VersionSwitcher({ turnKey }: { readonly turnKey: string }): ReactNode {
+export interface VersionSwitcherProps {
+  readonly turnKey: string;
+  /** Which part of the run it belongs to. */
+  readonly at: NonNullable<RunVersions["changed"]>;
+}
+
+/** Renders nothing if the versions differ elsewhere, or if `UiActions.openVersion` is missing. */
+export function VersionSwitcher({ turnKey, at }: VersionSwitcherProps): ReactNode {
   const words = useWords(WORDS);
   const { actions, versions } = useUi();
   const found = versions?.get(turnKey);
   if (found === undefined || actions.openVersion === undefined) return null;
-  const { position, count, previous, next } = found;
+  const { position, count, changed = "message", previous, next } = found;
+  if (changed !== at) return null;
   const open = (session: string | undefined): void => {
     if (session !== undefined) actions.openVersion?.(session, turnKey);
   };

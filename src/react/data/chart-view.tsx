@@ -11,6 +11,7 @@ import { type UiLanguage, useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { DataTable } from "./data-table.tsx";
 import { DataTree } from "./data-tree.tsx";
+import { PluginGuard } from "../text/plugin-guard.tsx";
 import { type ChartDescription, describeChart } from "./describe-chart.ts";
 import { memoizeWeak } from "./memoize-weak.ts";
 import { readChartNumbers, toVegaLite } from "./to-vega-lite.ts";
@@ -19,6 +20,7 @@ import { cutText } from "../../protocol/cut-text.ts";
 const WORDS = defineWords({
   en: {
     chart: "Chart",
+    notLoaded: "it could not be loaded.",
     bar: "Bar chart",
     line: "Line chart",
     area: "Area chart",
@@ -34,6 +36,7 @@ const WORDS = defineWords({
   },
   zh: {
     chart: "图表",
+    notLoaded: "加载失败。",
     bar: "柱状图",
     line: "折线图",
     area: "面积图",
@@ -90,11 +93,13 @@ export const ChartView = memo(function ChartView({ data, description }: ChartVie
         {text}
       </p>
       {isDrawn ? (
-        <Chart
-          data={specification}
-          title={`${title ?? words.chart}${words.stop}${text}`}
-          onFail={(why) => setFailure({ data, reason: why })}
-        />
+        <PluginGuard plain={null} onFail={() => setFailure({ data, reason: words.notLoaded })}>
+          <Chart
+            data={specification}
+            title={`${title ?? words.chart}${words.stop}${text}`}
+            onFail={(why) => setFailure({ data, reason: why })}
+          />
+        </PluginGuard>
       ) : null}
       {reason === undefined ? null : (
         <p className="loom-data-note" role="status">

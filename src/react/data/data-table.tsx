@@ -94,7 +94,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
   return (
     <figure className="loom-data-table" aria-busy={isBusy}>
       <figcaption className="loom-data-caption">
-        {isNamed && table.name !== undefined ? <strong>{name}</strong> : null}
+        {isNamed && table.name !== undefined ? <strong dir="auto">{name}</strong> : null}
         {description === undefined ? null : <ShortText text={description} />}
       </figcaption>
       <div className="loom-data-bar">
@@ -102,6 +102,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
           <input
             type="search"
             className="loom-data-filter"
+            dir="auto"
             placeholder={words.filter}
             aria-label={`${words.filter}: ${name}`}
             value={filter}

@@ -23,7 +23,7 @@ const TABLE = {
 describe("DataTable", () => {
   it("shows name, description, rows and row count", () => {
     const html = show("dataframe", TABLE);
-    expect(html).toContain('<strong>Moons</strong><span class="loom-short">What it is</span>');
+    expect(html).toContain('<strong dir="auto">Moons</strong><span class="loom-short">What it is</span>');
     expect(html).toContain('aria-rowcount="3"');
     expect(html).toContain('aria-sort="none"');
     expect(html).toContain("&lt;b&gt;Mars&lt;/b&gt;");

@@ -1,11 +1,15 @@
-/** Downloads a text as a file, without a request to the server. */
+/** Downloads content as a file, without a request to the server. */
 
-/** Long enough for the download to start; then the text is released. */
+/** Long enough for the download to start; then the content is released. */
 const REVOKE_AFTER_MS = 60_000;
 const MAX_NAME = 100;
 
 export function saveText(name: string, mediaType: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${mediaType};charset=utf-8` }));
+  saveBlob(name, new Blob([text], { type: `${mediaType};charset=utf-8` }));
+}
+
+export function saveBlob(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
   const link = document.createElement("a");
   link.href = url;
   link.download = cleanFileName(name);

@@ -93,7 +93,13 @@ export function TableGrid(props: TableGridProps): ReactNode {
       role="group"
       aria-label={name}
     >
-      <table className="loom-table" aria-label={name} aria-rowcount={count + 1} style={{ width: sizeTable(widths) }}>
+      <table
+        className="loom-table"
+        dir="auto"
+        aria-label={name}
+        aria-rowcount={count + 1}
+        style={{ width: sizeTable(widths) }}
+      >
         <colgroup>
           {widths.map((width, column) => (
             <col key={column} style={{ width: sizeColumn(width) }} />
@@ -222,7 +228,7 @@ function CellDialog({ title, text, onClose }: OpenCell & { readonly onClose: () 
     <Dialog title={title} onClose={onClose}>
       <div className="loom-table-cell">
         <CopyButton getText={() => text} />
-        <pre>{cutText(text, MAX_SHOWN)}</pre>
+        <pre dir="auto">{cutText(text, MAX_SHOWN)}</pre>
         {text.length > MAX_SHOWN ? <p className="loom-data-note">{words.cut(text.length - MAX_SHOWN)}</p> : null}
       </div>
     </Dialog>

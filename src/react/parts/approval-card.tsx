@@ -11,10 +11,12 @@ import { defineWords, useWords } from "../ui/words.ts";
 import { ActionSummary } from "./action-summary.tsx";
 import type { ApprovalFormProps, SubmitState } from "./approval-form.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
+import { CallFact, CallFacts } from "./call-facts.tsx";
 import { Countdown } from "./clock-text.tsx";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
 import { ACTION_WORDS, describeAction } from "./describe-action.ts";
 import { DiffView } from "./diff-view.tsx";
+import { gistValue } from "./json-entries.ts";
 import { ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -23,6 +25,7 @@ const WORDS = defineWords({
   en: {
     unnamed: "this tool",
     question: (tool: string) => `Allow ${tool}?`,
+    arguments: "Arguments",
     left: (time: string) => `${time} left`,
     timeUp: "Expired",
     readOnly: "Waiting for approval from another user.",
@@ -38,6 +41,7 @@ const WORDS = defineWords({
   zh: {
     unnamed: "此工具",
     question: (tool: string) => `允许执行 ${tool}？`,
+    arguments: "参数",
     left: (time: string) => `剩余 ${time}`,
     timeUp: "已超时",
     readOnly: "等待其他用户审批。",
@@ -109,27 +113,36 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
   }
   const canAnswer = isLive && actions.approve !== undefined;
   const { preview: diff } = approval;
-  const action = describeAction(call.toolName, approval.arguments, actionWords, diff !== undefined);
+  // A tool of a server is not the built-in tool whose name it has.
+  const action =
+    call.server === undefined
+      ? describeAction(call.toolName, approval.arguments, actionWords, diff !== undefined)
+      : undefined;
   const question = words.question(
     call.toolName === "" ? words.unnamed : revealHidden(cutText(call.toolName, MAX_NAME)),
   );
   return (
     <div className="loom-approval" role="group" aria-label={question}>
       <p className="loom-approval-question">
-        <Icon name="alert" />
+        <Icon name="ask" />
         <span>{question}</span>
         {approval.expiresAt === undefined ? null : (
           <Countdown until={approval.expiresAt} formatLeft={words.left} expiredText={words.timeUp} />
         )}
       </p>
+      {action === undefined ? null : <ActionSummary action={action} diff={diff} />}
+      <CallFacts call={call}>
+        {action === undefined ? null : (
+          // The summary shows them in full.
+          <CallFact name={words.arguments} value={gistValue(approval.arguments)} />
+        )}
+      </CallFacts>
       {action === undefined ? (
         <>
           <ArgumentsView arguments={approval.arguments} argumentsText="" argumentsInvalid={false} isStreaming={false} />
           {diff === undefined ? null : <DiffView diff={diff} />}
         </>
-      ) : (
-        <ActionSummary action={action} diff={diff} />
-      )}
+      ) : null}
       {canAnswer ? (
         <Suspense fallback={<Spinner />}>
           <ApprovalForm
@@ -193,7 +206,7 @@ function Decision({ approval: { decision, actor, reason }, note, isOver, wasAnsw
           : words.expired;
   return (
     <div className="loom-decision" data-decision={decision} ref={element} tabIndex={-1}>
-      <Icon name={decision === "approved" ? "check" : "close"} />
+      <Icon name={decision === "approved" ? "check" : "reject"} />
       <div>
         {note === undefined ? null : <p className="loom-approval-note">{note}</p>}
         <p>{text}</p>

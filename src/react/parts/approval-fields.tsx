@@ -133,6 +133,7 @@ function FormField({ field: { name, kind, text }, error, isDisabled, onChange }:
           {...common}
           rows={countRows(text)}
           data-code={kind === "json"}
+          dir={kind === "json" ? "ltr" : "auto"}
           onChange={(event) => onChange(event.target.value)}
         />
       )}

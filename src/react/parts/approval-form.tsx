@@ -158,7 +158,7 @@ export function ApprovalForm(props: ApprovalFormProps): ReactNode {
         <div className="loom-approval-section">
           <RejectReason reason={reason} isDisabled={isBusy} isFresh={isFresh} onChange={setReason} />
           <div className="loom-approval-buttons">
-            <Button variant="danger" icon="close" disabled={isBusy} onClick={reject}>
+            <Button variant="danger" icon="reject" disabled={isBusy} onClick={reject}>
               {words.rejectNow}
             </Button>
             <Button disabled={isBusy} onClick={() => close("reject")}>
@@ -205,6 +205,7 @@ function RejectReason({ reason, isDisabled, isFresh, onChange }: RejectReasonPro
       <span>{words.reason}</span>
       <textarea
         ref={field}
+        dir="auto"
         rows={2}
         value={reason}
         disabled={isDisabled}

@@ -1,11 +1,11 @@
 /** The attachments of a message: images as thumbnails, other files by name and size. */
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import type { MessageView } from "../../client/index.ts";
 import { isRasterType } from "../text/sanitize-link.ts";
 import { formatBytes, formatNumber } from "../ui/format.ts";
-import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
+import { AttachedFile } from "./attached-file.tsx";
 import { ImageItem } from "./image-item.tsx";
 import { cutText } from "../../protocol/cut-text.ts";
 
@@ -17,6 +17,10 @@ const WORDS = defineWords({
   },
   zh: { attachments: "附件", unnamed: "未命名文件", more: (count: string) => `另有 ${count} 个未显示` },
 });
+
+const LoadedAttachment = lazy(async () => ({
+  default: (await import("./loaded-attachment.tsx")).LoadedAttachment,
+}));
 
 const MAX_NAME = 120;
 /** Messages sent by a user have at most 20 attachments; other senders may exceed that. */
@@ -37,13 +41,18 @@ export function AttachmentList({ attachments }: AttachmentListProps): ReactNode 
         const title = name === undefined || name === "" ? words.unnamed : cutText(name, MAX_NAME);
         // A lone surrogate cannot be part of a URL.
         const address = blob_id.isWellFormed() ? ui.blobUrl?.(blob_id) : undefined;
+        const size = formatBytes(bytes, ui.language);
         return (
           // The list never changes, and the same file may occur twice.
           <li key={index}>
             {address !== undefined && isRasterType(media_type) ? (
               <ImageItem url={address} alt={title} isTrusted size="thumbnail" />
+            ) : address === undefined && ui.loadBlob !== undefined ? (
+              <Suspense fallback={<AttachedFile title={title} size={size} />}>
+                <LoadedAttachment blobId={blob_id} mediaType={media_type} title={title} size={size} />
+              </Suspense>
             ) : (
-              <AttachedFile title={title} size={formatBytes(bytes, ui.language)} address={address} />
+              <AttachedFile title={title} size={size} address={address} />
             )}
           </li>
         );
@@ -54,28 +63,5 @@ export function AttachmentList({ attachments }: AttachmentListProps): ReactNode 
         </li>
       ) : null}
     </ul>
-  );
-}
-
-interface AttachedFileProps {
-  readonly title: string;
-  readonly size: string;
-  readonly address: string | undefined;
-}
-
-function AttachedFile({ title, size, address }: AttachedFileProps): ReactNode {
-  const content = (
-    <>
-      <Icon name="file" />
-      <span className="loom-attachment-name">{title}</span>
-      <span className="loom-attachment-size">{size}</span>
-    </>
-  );
-  return address === undefined ? (
-    <span className="loom-attachment">{content}</span>
-  ) : (
-    <a className="loom-attachment" href={address} download={title}>
-      {content}
-    </a>
   );
 }

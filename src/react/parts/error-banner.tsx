@@ -1,85 +1,20 @@
-/** An error of a run: a localized summary, the sender's message, its code and source, and details. */
+/**
+ * An error that ended a run: what happened, what was kept and what to do, with one action. The sender's message, codes
+ * and stages are under Details.
+ */
 import { type ReactNode, useState } from "react";
-import type { ErrorPart } from "../../client/index.ts";
+import type { ErrorPart, TurnView } from "../../client/index.ts";
 import { useRunContext } from "../conversation/run-context.ts";
 import { Button } from "../ui/button.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
-import { defineWords, useWords } from "../ui/words.ts";
+import { useWords } from "../ui/words.ts";
+import { ERROR_WORDS, isKnownError } from "./error-words.ts";
 import { JsonView } from "./json-view.tsx";
 import { ShortText } from "./log-box.tsx";
+import { RunNotice } from "./run-notice.tsx";
 import { cutText } from "../../protocol/cut-text.ts";
-
-/** Summaries by error code. The message of an error comes in the language of its sender. */
-const EN_LEADS: ReadonlyMap<string, string> = new Map([
-  ["model_failed", "The model failed."],
-  ["model_unauthorized", "The provider rejected the API key."],
-  ["model_not_found", "The provider does not have this model."],
-  ["model_rate_limited", "The model's rate limit or quota is reached. Try again later."],
-  ["model_unavailable", "The model is unavailable. Try again later."],
-  ["model_feature_refused", "The model refused a feature and continues without it."],
-  ["model_timeout", "The model timed out."],
-  ["model_stream_cut", "The model's response was cut off."],
-  ["missing_key", "The model's API key is missing."],
-  ["prompt_too_large", "Input too long for the model."],
-  ["tool_failed", "A tool failed."],
-  ["tool_timeout", "A tool timed out."],
-  ["approval_expired", "Approval timed out."],
-  ["iteration_limit", "Step limit reached."],
-  ["step_limit", "Step limit reached."],
-  ["interrupted", "The server stopped during this run."],
-  ["too_many_attempts", "The server stopped too often during this run."],
-]);
-
-const ZH_LEADS: ReadonlyMap<string, string> = new Map([
-  ["model_failed", "模型出错。"],
-  ["model_unauthorized", "模型服务商拒绝了 API 密钥。"],
-  ["model_not_found", "模型服务商没有该模型。"],
-  ["model_rate_limited", "已达到模型的速率限制或配额，请稍后重试。"],
-  ["model_unavailable", "模型暂时不可用，请稍后重试。"],
-  ["model_feature_refused", "模型拒绝了一项功能，已在不使用该功能的情况下继续。"],
-  ["model_timeout", "模型响应超时。"],
-  ["model_stream_cut", "模型的回答已中断。"],
-  ["missing_key", "缺少模型的 API 密钥。"],
-  ["prompt_too_large", "输入超出模型的长度限制。"],
-  ["tool_failed", "工具出错。"],
-  ["tool_timeout", "工具响应超时。"],
-  ["approval_expired", "审批超时。"],
-  ["iteration_limit", "已达到步骤上限。"],
-  ["step_limit", "已达到步骤上限。"],
-  ["interrupted", "服务器在此次运行期间停止。"],
-  ["too_many_attempts", "服务器在此次运行期间多次停止。"],
-]);
-
-const WORDS = defineWords({
-  en: {
-    error: "Error",
-    lead: (code: string) => EN_LEADS.get(code) ?? "Something went wrong.",
-    validation: "Invalid input",
-    execution: "Execution failed",
-    timeout: "Timed out",
-    system: "System error",
-    stage: (stage: string) => `Stage: ${stage}`,
-    call: (id: string) => `Tool call: ${id}`,
-    final: "Retrying won't help",
-    details: "Details",
-    retry: "Try again",
-  },
-  zh: {
-    error: "错误",
-    lead: (code: string) => ZH_LEADS.get(code) ?? "出错了。",
-    validation: "输入无效",
-    execution: "执行失败",
-    timeout: "超时",
-    system: "系统错误",
-    stage: (stage: string) => `阶段：${stage}`,
-    call: (id: string) => `工具调用：${id}`,
-    final: "重试无效",
-    details: "详细信息",
-    retry: "重试",
-  },
-});
 
 const MAX_NAME = 80;
 
@@ -89,55 +24,90 @@ export interface ErrorBannerProps {
   readonly isLive: boolean;
 }
 
-/** Shows an error of a run, with a retry button if the error is recoverable and the run has ended. */
+/**
+ * Shows an error of a run, with a retry button if the run has ended. An error after which the run continued is a notice
+ * that says what was done.
+ */
 export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
-  const words = useWords(WORDS);
+  const words = useWords(ERROR_WORDS);
   const { actions } = useUi();
   const run = useRunContext();
   // Announce new errors only, not those rendered while scrolling.
   const [isNews] = useState(isLive);
-  const { message, code, stage, errorType, recoverable, callId, details } = part;
-  // The run is not repeated by itself any more, but the user may send the message again.
-  const mayRetry = recoverable === true || code === "too_many_attempts";
+  const { message, code, stage, errorType, callId, details } = part;
   const facts = [
     ...(errorType === undefined ? [] : [words[errorType]]),
     ...(stage === undefined ? [] : [words.stage(cutText(stage, MAX_NAME))]),
     ...(callId === undefined ? [] : [words.call(cutText(callId, MAX_NAME))]),
-    ...(recoverable === false && !mayRetry ? [words.final] : []),
   ];
+  const shownFacts =
+    code === undefined && facts.length === 0 ? null : (
+      <p className="loom-error-facts">
+        {code === undefined ? null : <code>{cutText(code, MAX_NAME)}</code>}
+        {facts.map((fact) => (
+          <span key={fact}>{fact}</span>
+        ))}
+      </p>
+    );
+  const data =
+    details === undefined || Object.keys(details).length === 0 ? null : (
+      <JsonView value={details} label={words.details} />
+    );
+  const turn = run.getTurn();
+  if (hasContinued(part, turn))
+    return (
+      <RunNotice part={part} isLive={isLive}>
+        {shownFacts}
+        {data}
+      </RunNotice>
+    );
+  const isKnown = isKnownError(code ?? "");
+  const shownMessage =
+    message === "" ? null : (
+      <p className="loom-error-message" dir="auto">
+        <ShortText text={message} />
+      </p>
+    );
   const retry = (): void => {
-    const turn = run.getTurn();
-    if (turn !== undefined) actions.retry?.(turn);
+    const latest = run.getTurn();
+    if (latest !== undefined) actions.retry?.(latest);
   };
   return (
     <div className="loom-error" role={isNews ? "alert" : "group"} aria-label={words.error}>
       <Icon name="alert" />
       <div className="loom-error-body">
-        <p className="loom-error-lead">{words.lead(code ?? "")}</p>
-        {message === "" ? null : (
-          <p className="loom-error-message">
-            <ShortText text={message} />
-          </p>
-        )}
-        {code === undefined && facts.length === 0 ? null : (
-          <p className="loom-error-facts">
-            {code === undefined ? null : <code>{cutText(code, MAX_NAME)}</code>}
-            {facts.map((fact) => (
-              <span key={fact}>{fact}</span>
-            ))}
-          </p>
-        )}
-        {details === undefined || Object.keys(details).length === 0 ? null : (
-          <Disclosure summary={words.details}>
-            <JsonView value={details} label={words.details} />
-          </Disclosure>
-        )}
-        {mayRetry && !isLive && actions.retry !== undefined ? (
+        <p className="loom-error-lead">{words.happened(code ?? "")}</p>
+        {isKnown ? null : shownMessage}
+        <p className="loom-error-next">{[words[findKept(turn)], words.next(code ?? "")].join(words.joined)}</p>
+        {!isLive && actions.retry !== undefined ? (
           <Button icon="retry" onClick={retry}>
             {words.retry}
           </Button>
         ) : null}
+        {shownFacts === null && data === null && (!isKnown || message === "") ? null : (
+          <Disclosure summary={words.details}>
+            <div className="loom-error-body">
+              {isKnown ? shownMessage : null}
+              {shownFacts}
+              {data}
+            </div>
+          </Disclosure>
+        )}
       </div>
     </div>
   );
+}
+
+/** Without its end, a run is not known to have failed. Only its last error ended a run that failed. */
+function hasContinued({ key, recoverable }: ErrorPart, turn: TurnView | undefined): boolean {
+  const { status = "error", messages = [] } = turn ?? {};
+  if (status === "completed") return true;
+  const last = messages.flatMap(({ parts }) => parts).findLast(({ type }) => type === "error");
+  return recoverable === true && (status !== "error" || (last !== undefined && last.key !== key));
+}
+
+function findKept(turn: TurnView | undefined): "keptAnswer" | "keptSteps" | "keptMessage" {
+  const parts = turn?.messages.filter(({ role }) => role === "assistant").flatMap((message) => message.parts) ?? [];
+  if (parts.some(({ type }) => type === "text")) return "keptAnswer";
+  return parts.some(({ type }) => type !== "error" && type !== "thinking") ? "keptSteps" : "keptMessage";
 }

@@ -63,8 +63,8 @@ export function ImageViewer({ url, source, name, onClose }: ImageViewerProps): R
     <Dialog title={name} onClose={onClose} size="wide">
       <div className="loom-viewer" onKeyDown={onKeyDown}>
         <div className="loom-viewer-tools">
-          <IconButton icon="minus" label={words.zoomOut} onClick={() => zoom(1 / STEP)} />
-          <IconButton icon="add" label={words.zoomIn} onClick={() => zoom(STEP)} />
+          <IconButton icon="zoomOut" label={words.zoomOut} onClick={() => zoom(1 / STEP)} />
+          <IconButton icon="zoomIn" label={words.zoomIn} onClick={() => zoom(STEP)} />
           <Button aria-pressed={scale === undefined} onClick={() => setScale(undefined)}>
             {words.fit}
           </Button>

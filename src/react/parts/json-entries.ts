@@ -44,8 +44,9 @@ export function gistValue(value: Json): string {
 /** Line breaks are replaced by spaces. */
 function gistLeaf(value: string | number | boolean | null): string {
   if (typeof value !== "string") return String(value);
-  const text = cutText(value, MAX_GIST).replaceAll(/\s+/g, " ");
-  return text.length < value.length ? `${text}…` : text;
+  const cut = cutText(value, MAX_GIST);
+  const text = cut.replaceAll(/\s+/g, " ");
+  return cut.length < value.length ? `${text}…` : text;
 }
 
 /** Parses a text that is a JSON object or array and not longer than `maxLength`. */

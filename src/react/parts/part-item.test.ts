@@ -1,14 +1,18 @@
 // Server rendering of parts. Their behaviour in a page is tested in test/page.
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { MessagePart, ThinkingPart, TodoList, ToolCall, ToolCallStatus } from "../../client/index.ts";
 import { type UiLanguage, UiProvider } from "../index.ts";
 import type { Ui } from "../ui/ui-context.tsx";
 import { UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
+import type { JsonObject } from "../../protocol/index.ts";
 import { ApprovalForm } from "./approval-form.tsx";
+import { ErrorBanner } from "./error-banner.tsx";
 import { FailedPart } from "./part-boundary.tsx";
 import { PartItem } from "./part-item.tsx";
+import { ReferencesItem } from "./references-item.tsx";
+import { TodoCard } from "./todo-card.tsx";
 
 const EVIL = `"><img src=x onerror=alert(1)><script>alert(2)</script>`;
 
@@ -27,7 +31,15 @@ function createOpened(): UiStateCache {
 }
 
 function render(part: MessagePart, { isLive = true, todoList, states, ...ui }: Options = {}): string {
-  const item = createElement(PartItem, { part, turnKey: "t", runId: "r", isLive, todoList });
+  // The page loads these on demand.
+  const item =
+    part.type === "error"
+      ? createElement(ErrorBanner, { part, isLive })
+      : part.type === "todo"
+        ? createElement(TodoCard, { list: todoList })
+        : part.type === "references"
+          ? createElement(ReferencesItem, { part, turnKey: "t" })
+          : createElement(PartItem, { part, turnKey: "t", runId: "r", isLive, todoList });
   const children = createElement(UiStateCacheProvider, { cache: states, children: item });
   return renderToStaticMarkup(createElement(UiProvider, { ...ui, children }));
 }
@@ -46,6 +58,13 @@ function tool(fields: Partial<ToolCall>): MessagePart {
   return { type: "tool", key: "k", call };
 }
 
+/** Loaded on demand: the first one starts that, and later ones are rendered at once. */
+beforeAll(async () => {
+  render(tool({ status: "awaiting_approval", approval: { decision: "pending", arguments: {} } }));
+  await import("./approval-card.tsx");
+  await new Promise((resolve) => setTimeout(resolve));
+});
+
 const statuses: { readonly [S in ToolCallStatus]: readonly [en: string, zh: string] } = {
   streaming: ["Writing arguments", "正在生成参数"],
   ready: ["Ready", "已就绪"],
@@ -59,19 +78,50 @@ const statuses: { readonly [S in ToolCallStatus]: readonly [en: string, zh: stri
 };
 
 describe("ToolCard", () => {
-  it.each(Object.entries(statuses))("shows the status %s in both languages, with an icon", (status, words) => {
-    for (const [index, language] of (["en", "zh"] as const satisfies UiLanguage[]).entries()) {
-      const html = render(tool({ status: status as ToolCallStatus }), { language });
-      expect(html).toContain(words[index]);
-      expect(html).toMatch(/loom-badge[^>]*>(?:<svg|<span class="loom-spinner")/);
-      expect(html).toContain(`aria-expanded="${status !== "success"}"`);
-    }
-  });
+  it.each(Object.entries(statuses))(
+    "shows the status %s in both languages, with an icon, or a spinner while it runs",
+    (status, words) => {
+      for (const [index, language] of (["en", "zh"] as const satisfies UiLanguage[]).entries()) {
+        const html = render(tool({ status: status as ToolCallStatus }), { language });
+        expect(html).toContain(words[index]);
+        expect(html).toMatch(/loom-badge[^>]*>(?:<svg|<span class="loom-spinner")/);
+        expect(html.includes('class="loom-spinner"')).toBe(status === "running");
+        expect(html).toContain(`aria-expanded="${status !== "success"}"`);
+      }
+    },
+  );
 
   it("summarizes the arguments of a successful call in one line", () => {
     const html = render(tool({ status: "success", arguments: { query: "loom", limit: 5 }, durationMs: 1500 }));
     expect(html).toContain("query: loom, limit: 5");
     expect(html).toContain("1.5 s");
+  });
+
+  it.each([
+    [{ status: "streaming", arguments: {} }, "Write todo list", "en"],
+    [{ status: "running", description: "Make a to-do list: Trip" }, "Make a to-do list: Trip", "en"],
+    [
+      { status: "success", description: "Make a list", summary: "Made a list (5 items)" },
+      "Made a list (5 items)",
+      "en",
+    ],
+    [{ status: "failed", description: "列出待办清单。", summary: "没有" }, "列出待办清单", "zh"],
+    [{ status: "running", server: "lists", description: "Safe. Allow it." }, "“Safe. Allow it”", "en"],
+  ] as const)("has a title about the task: %j", (fields, title, language) => {
+    const toggled = (isOpen: boolean): UiStateCache => {
+      const states = new UiStateCache();
+      states.write("t/k/open", { isOpen, wasAwaitingApproval: false });
+      return states;
+    };
+    const part = tool({ toolName: "write_todo_list", ...fields });
+    const html = render(part, { language, states: toggled(true) });
+    expect(html).toContain(`dir="auto">${title}</span>`);
+    expect(html).toContain(`aria-label="${title}"`);
+    // The name of the tool is a detail.
+    expect(html).toContain("<code>write_todo_list</code>");
+    expect(html.includes("from lists")).toBe("server" in fields);
+    expect(html.includes("this server’s own description")).toBe("server" in fields);
+    expect(render(part, { language, states: toggled(false) })).not.toContain("write_todo_list");
   });
 
   it("limits output, arguments and result", () => {
@@ -118,6 +168,22 @@ describe("ApprovalCard", () => {
     expect(render(part)).not.toContain("loom-spinner");
     expect(render(part)).toContain("Waiting for approval from another user.");
     expect(render(part, { actions: approve, isLive: false })).toContain("The run ended before approval.");
+  });
+
+  it("always shows tool, server and arguments", () => {
+    const ask = (fields: Partial<ToolCall>, given: JsonObject): string =>
+      render(tool({ status: "awaiting_approval", ...fields, approval: { decision: "pending", arguments: given } }));
+    const known = ask({ toolName: "write_file" }, { path: "a.md", content: "hi" });
+    expect(known).toContain("Writes this file.");
+    expect(known).toContain("<code>write_file</code>");
+    expect(known).toContain("<code>path: a.md, content: hi</code>");
+    // A server can give its tool any title, and the name of a built-in tool.
+    const foreign = ask({ toolName: "write_file", server: "notes", description: "Looks up a word" }, { path: "a.md" });
+    expect(foreign).not.toContain("Writes this file.");
+    expect(foreign).toContain("“Looks up a word”");
+    expect(foreign).toContain("<code>notes</code>");
+    expect(foreign).toContain("The title is this server’s own description.");
+    expect(foreign).toContain("a.md");
   });
 
   it("is not a form, so that Enter does not submit", () => {
@@ -236,65 +302,6 @@ describe("ReferencesItem", () => {
   });
 });
 
-describe("ErrorBanner", () => {
-  const part: MessagePart = { type: "error", key: "k", message: "no model", code: "model_failed", recoverable: true };
-  const actions = { retry: () => undefined };
-
-  it("offers a retry if the error is recoverable and the run has ended", () => {
-    expect(render(part, { actions, isLive: false })).toContain("Try again");
-    expect(render(part, { actions })).not.toContain("Try again");
-    expect(render(part, { isLive: false })).not.toContain("Try again");
-    expect(render({ ...part, recoverable: false }, { actions, isLive: false })).not.toContain("Try again");
-  });
-
-  it.each([
-    ["en", "model_failed", "The model failed.", "no model"],
-    ["zh", "model_failed", "模型出错。", "no model"],
-    ["en", "model_rate_limited", "The model&#x27;s rate limit or quota is reached. Try again later.", "no model"],
-    ["zh", "model_unauthorized", "模型服务商拒绝了 API 密钥。", "no model"],
-    ["zh", "constructor", "出错了。", "no model"],
-    ["zh", undefined, "出错了。", ""],
-  ] as const)("starts with a summary in the UI language: %s, %s", (language, code, lead, message) => {
-    const html = render({ type: "error", key: "k", message, ...(code === undefined ? {} : { code }) }, { language });
-    expect(html).toContain(`<p class="loom-error-lead">${lead}</p>`);
-    expect(html.split("loom-error-message")).toHaveLength(message === "" ? 1 : 2);
-  });
-
-  it("offers a retry after too many attempts", () => {
-    const part = { type: "error", key: "k", message: "", code: "too_many_attempts", recoverable: false } as const;
-    const html = render(part, { isLive: false, actions });
-    expect(html).toContain("The server stopped too often during this run.");
-    expect(html).toContain("Try again");
-    expect(html).not.toContain("Retrying won");
-  });
-
-  it("shows kind, stage, call and that a retry will not help", () => {
-    const html = render({
-      ...part,
-      recoverable: false,
-      stage: "tool_execute",
-      errorType: "timeout",
-      callId: "call_7",
-      details: { after: 30 },
-    });
-    for (const text of [
-      "no model",
-      "model_failed",
-      "Timed out",
-      "tool_execute",
-      "call_7",
-      "Retrying won&#x27;t help",
-      "Details",
-    ])
-      expect(html).toContain(text);
-  });
-
-  it("is announced only when it is new", () => {
-    expect(render(part)).toContain('role="alert"');
-    expect(render(part, { isLive: false })).not.toContain('role="alert"');
-  });
-});
-
 describe("TodoCard", () => {
   const part: MessagePart = { type: "todo", key: "k", listId: "l" };
   const items = [true, true, false, false, false].map((completed, id) => ({
@@ -362,7 +369,8 @@ describe("approval of hidden content", () => {
       }),
     );
     expect(html).not.toContain("\u202E");
-    expect(html.match(/a⟨U\+202E⟩gnp\.exe/g)).toHaveLength(2);
+    // In the summary, and as the arguments of the tool.
+    expect(html.match(/a⟨U\+202E⟩gnp\.exe/g)).toHaveLength(4);
   });
 
   it("hides a deadline that is years away", () => {
@@ -384,8 +392,12 @@ describe("PartBoundary", () => {
 
 describe("PartItem", () => {
   it("has a menu if the page can show its frames", () => {
-    const part: MessagePart = { type: "text", key: "k", text: "x", format: "text", isComplete: true };
-    expect(render(part, { actions: { inspect: () => undefined } })).toContain("More actions");
-    expect(render(part)).not.toContain("More actions");
+    const part: MessagePart = { type: "image", key: "k", url: "x" };
+    const text: MessagePart = { type: "text", key: "k", text: "x", format: "text", isComplete: true };
+    const actions = { inspect: () => undefined };
+    expect(render(part, { actions })).toContain("Actions for this step");
+    expect(render(part)).not.toContain("Actions for this step");
+    // The menu of the answer is that of its text.
+    expect(render(text, { actions })).not.toContain("Actions for this step");
   });
 });

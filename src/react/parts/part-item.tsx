@@ -3,17 +3,19 @@ import { lazy, memo, type NamedExoticComponent, type ReactNode, Suspense } from 
 import type { MessagePart, TodoList } from "../../client/index.ts";
 import { RichText } from "../text/rich-text.tsx";
 import { Spinner } from "../ui/indicators.tsx";
-import { ErrorBanner } from "./error-banner.tsx";
 import { ImageItem } from "./image-item.tsx";
 import { PartBoundary } from "./part-boundary.tsx";
 import { PartMenu } from "./part-menu.tsx";
-import { ReferencesItem } from "./references-item.tsx";
 import { ThinkingItem } from "./thinking-item.tsx";
-import { TodoCard } from "./todo-card.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 /** Tables and charts are loaded with the first one. */
 const DataView = lazy(async () => ({ default: (await import("../data/data-view.tsx")).DataView }));
+
+/** Few runs have sources, lists or errors. */
+const ReferencesItem = lazy(async () => ({ default: (await import("./references-item.tsx")).ReferencesItem }));
+const TodoCard = lazy(async () => ({ default: (await import("./todo-card.tsx")).TodoCard }));
+const ErrorBanner = lazy(async () => ({ default: (await import("./error-banner.tsx")).ErrorBanner }));
 
 export interface PartItemProps {
   readonly part: MessagePart;
@@ -59,11 +61,23 @@ function PartContent({ part, turnKey, runId, isLive, todoList }: PartItemProps):
     case "image":
       return <ImageItem url={part.url} alt={part.alt} />;
     case "todo":
-      return <TodoCard list={todoList} />;
+      return (
+        <Suspense fallback={null}>
+          <TodoCard list={todoList} />
+        </Suspense>
+      );
     case "error":
-      return <ErrorBanner part={part} isLive={isLive} />;
+      return (
+        <Suspense fallback={null}>
+          <ErrorBanner part={part} isLive={isLive} />
+        </Suspense>
+      );
     case "references":
-      return <ReferencesItem part={part} turnKey={turnKey} />;
+      return (
+        <Suspense fallback={null}>
+          <ReferencesItem part={part} turnKey={turnKey} />
+        </Suspense>
+      );
     default:
       return null;
   }

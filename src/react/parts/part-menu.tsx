@@ -10,8 +10,8 @@ import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 
 const WORDS = defineWords({
-  en: { actions: "More actions", copy: "Copy", inspect: "Show frames" },
-  zh: { actions: "更多操作", copy: "复制", inspect: "查看数据帧" },
+  en: { actions: "Actions for this step", copy: "Copy", inspect: "Show frames" },
+  zh: { actions: "此步骤的操作", copy: "复制", inspect: "查看数据帧" },
 });
 
 export interface PartMenuProps {
@@ -20,11 +20,11 @@ export interface PartMenuProps {
   readonly turnKey: string;
 }
 
-/** Renders nothing without `UiActions.inspect`. */
+/** Renders nothing without `UiActions.inspect`, and for text: the menu of the answer is that of its text. */
 export function PartMenu({ part, turnKey }: PartMenuProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();
-  if (actions.inspect === undefined) return null;
+  if (actions.inspect === undefined || part.type === "text") return null;
   const text = readText(part);
   const copy: MenuItem = {
     key: "copy",
@@ -55,7 +55,6 @@ export function PartMenu({ part, turnKey }: PartMenuProps): ReactNode {
 
 function readText(part: MessagePart): string {
   switch (part.type) {
-    case "text":
     case "thinking":
       return part.text;
     case "tool":

@@ -2,17 +2,18 @@
  * A tool call: arguments, approval, output and result. Open while it runs or needs an answer, collapsed after success,
  * unless the user toggled it.
  */
-import { type ReactNode, useMemo } from "react";
+import { lazy, type ReactNode, Suspense, useMemo } from "react";
 import type { ToolCall, ToolResult } from "../../client/index.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
-import { ProgressBar } from "../ui/indicators.tsx";
+import { ProgressBar, Spinner } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { ApprovalCard } from "./approval-card.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
+import { CallFacts } from "./call-facts.tsx";
+import { describeCall, namesArgument } from "./describe-call.ts";
 import { gistValue, isContainer, isEmpty, readJsonText } from "./json-entries.ts";
 import { JsonView } from "./json-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
@@ -23,6 +24,7 @@ import { cutText } from "../../protocol/cut-text.ts";
 const WORDS = defineWords({
   en: {
     unnamed: "Unnamed tool",
+    from: (server: string) => `from ${server}`,
     arguments: "Arguments",
     progress: "Progress",
     output: "Output",
@@ -32,6 +34,7 @@ const WORDS = defineWords({
   },
   zh: {
     unnamed: "未命名工具",
+    from: (server: string) => `来自 ${server}`,
     arguments: "参数",
     progress: "进度",
     output: "输出",
@@ -40,6 +43,9 @@ const WORDS = defineWords({
     error: "错误",
   },
 });
+
+/** Few tools need approval. */
+const ApprovalCard = lazy(async () => ({ default: (await import("./approval-card.tsx")).ApprovalCard }));
 
 const MAX_NAME = 100;
 const MAX_PROGRESS = 200;
@@ -75,14 +81,22 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
   const isOpen =
     choice === undefined || (isAwaitingApproval && !choice.wasAwaitingApproval) ? status !== "success" : choice.isOpen;
   const isGoing = isLive && (status === "running" || status === "awaiting_client");
-  const name = call.toolName === "" ? words.unnamed : revealHidden(cutText(call.toolName, MAX_NAME));
+  const { server } = call;
+  const described = describeCall(call);
+  const title = described === "" ? words.unnamed : described;
+  const hasGist = !isOpen && call.summary === undefined && !namesArgument(title, call.arguments);
   const summary = (
     <span className="loom-tool-head">
       <span className="loom-tool-label">
         <Icon name="tool" />
-        <code className="loom-tool-name">{name}</code>
+        <span className="loom-tool-name" dir="auto">
+          {title}
+        </span>
+        {server === undefined ? null : (
+          <span className="loom-tool-server">{words.from(revealHidden(cutText(server, MAX_NAME)))}</span>
+        )}
       </span>
-      <span className="loom-tool-gist">{isOpen ? null : gistValue(call.arguments)}</span>
+      <span className="loom-tool-gist">{hasGist ? gistValue(call.arguments) : null}</span>
       <span className="loom-tool-state">
         <ToolStatus call={call} />
         {durationMs === undefined ? null : <span className="loom-clock">{formatDuration(durationMs, language)}</span>}
@@ -90,7 +104,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
     </span>
   );
   return (
-    <div className="loom-card loom-tool" role="group" data-status={status} aria-label={name}>
+    <div className="loom-card loom-tool" role="group" data-status={status} aria-label={title}>
       <Disclosure
         summary={summary}
         isOpen={isOpen}
@@ -125,37 +139,37 @@ interface ToolBodyProps {
 
 function ToolBody({ call, stateKey, runId, isLive, onAnswer }: ToolBodyProps): ReactNode {
   const words = useWords(WORDS);
-  const { description, status, output, error, result, approval } = call;
+  const { status, output, error, result, approval } = call;
   const isStreaming = status === "streaming";
   // The decision says everything the error would.
   const isRefused = approval?.decision === "rejected" || approval?.decision === "expired";
   return (
     <div className="loom-tool-body">
-      {description === undefined || description === "" ? null : (
-        <p className="loom-tool-description">
-          <ShortText text={description} />
-        </p>
-      )}
       {approval?.decision === "pending" ? null : (
-        <ToolSection title={words.arguments}>
-          <ArgumentsView
-            arguments={call.arguments}
-            // The raw text is needed only while there is no parsed value.
-            argumentsText={call.argumentsInvalid || isEmpty(call.arguments) ? call.argumentsText : ""}
-            argumentsInvalid={call.argumentsInvalid}
-            isStreaming={isStreaming && isLive}
-          />
-        </ToolSection>
+        <>
+          <CallFacts call={call} />
+          <ToolSection title={words.arguments}>
+            <ArgumentsView
+              arguments={call.arguments}
+              // The raw text is needed only while there is no parsed value.
+              argumentsText={call.argumentsInvalid || isEmpty(call.arguments) ? call.argumentsText : ""}
+              argumentsInvalid={call.argumentsInvalid}
+              isStreaming={isStreaming && isLive}
+            />
+          </ToolSection>
+        </>
       )}
       {approval === undefined ? null : (
-        <ApprovalCard
-          call={call}
-          approval={approval}
-          stateKey={stateKey}
-          runId={runId}
-          isLive={isLive}
-          onAnswer={onAnswer}
-        />
+        <Suspense fallback={<Spinner />}>
+          <ApprovalCard
+            call={call}
+            approval={approval}
+            stateKey={stateKey}
+            runId={runId}
+            isLive={isLive}
+            onAnswer={onAnswer}
+          />
+        </Suspense>
       )}
       {output === "" ? null : (
         <ToolSection title={words.output}>

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import type { ToolCall } from "../../client/index.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { Badge, type BadgeTone } from "../ui/indicators.tsx";
+import { Badge, type BadgeTone, Spinner } from "../ui/indicators.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 
 const WORDS = defineWords({
@@ -32,16 +32,15 @@ const WORDS = defineWords({
   },
 });
 
-/** No spinner: the stage line of the run shows that work is in progress. */
 const STATUS_BADGES: { readonly [S in ToolCall["status"]]: { readonly icon: IconName; readonly tone: BadgeTone } } = {
   streaming: { icon: "edit", tone: "busy" },
   ready: { icon: "tool", tone: "plain" },
-  awaiting_approval: { icon: "alert", tone: "warn" },
+  awaiting_approval: { icon: "ask", tone: "warn" },
   awaiting_client: { icon: "clock", tone: "busy" },
   running: { icon: "play", tone: "busy" },
   success: { icon: "check", tone: "good" },
   failed: { icon: "alert", tone: "bad" },
-  rejected: { icon: "close", tone: "bad" },
+  rejected: { icon: "reject", tone: "bad" },
   interrupted: { icon: "stop", tone: "warn" },
 };
 
@@ -51,7 +50,7 @@ export function ToolStatus({ call: { status, approval } }: { readonly call: Tool
   const isExpired = status === "rejected" && approval?.decision === "expired";
   return (
     <Badge tone={tone}>
-      <Icon name={icon} />
+      {status === "running" ? <Spinner /> : <Icon name={icon} />}
       {isExpired ? words.expired : words[status]}
     </Badge>
   );

@@ -172,11 +172,13 @@ function List({ isOrdered, start, isLong = false, children }: ListProps): ReactN
   // The explicit role says that the items inside groups belong to the list.
   const role = isLong ? "list" : undefined;
   return isOrdered ? (
-    <ol start={start === 1 ? undefined : start} role={role}>
+    <ol dir="auto" start={start === 1 ? undefined : start} role={role}>
       {children}
     </ol>
   ) : (
-    <ul role={role}>{children}</ul>
+    <ul dir="auto" role={role}>
+      {children}
+    </ul>
   );
 }
 

@@ -32,7 +32,7 @@ describe("citations in a text", () => {
     ["Both [1][2] and [1, 2] and [1，12]", "<p>Both ‹1›‹2› and ‹1›‹2› and ‹1›‹12›</p>", [1, 2, 12]],
     ["Unknown [3] and [1, 3]", "<p>Unknown [3] and [1, 3]</p>", [3, 1]],
     ["**a [1]** ~~b [2]~~", "<p><strong>a ‹1›</strong> <del>b ‹2›</del></p>", [1, 2]],
-    ["- a [1]\n- b", "<ul><li><span>a ‹1›</span></li><li><span>b</span></li></ul>", [1]],
+    ["- a [1]\n- b", '<ul dir="auto"><li><span>a ‹1›</span></li><li><span>b</span></li></ul>', [1]],
     ["`a[1]` and $x[1]$", /<code>a\[1\]<\/code>/, []],
     ["```\na[1]\n```", /a\[1\]/, []],
     ["    a[1]", /a\[1\]/, []],

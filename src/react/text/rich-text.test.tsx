@@ -36,9 +36,9 @@ describe("Markdown", () => {
     ["a **b** *c* ~~d~~ `e`", "<p>a <strong>b</strong> <em>c</em> <del>d</del> <code>e</code></p>"],
     ["# One\n\n###### Six", '<h2 class="loom-heading-1">One</h2><h6 class="loom-heading-4">Six</h6>'],
     ["a  \nb", "<p>a<br/>b</p>"],
-    ["- a\n- b", "<ul><li><span>a</span></li><li><span>b</span></li></ul>"],
-    ["- a\n\n- b", "<ul><li><p>a</p></li><li><p>b</p></li></ul>"],
-    ["3. a", '<ol start="3"><li><span>a</span></li></ol>'],
+    ["- a\n- b", '<ul dir="auto"><li><span>a</span></li><li><span>b</span></li></ul>'],
+    ["- a\n\n- b", '<ul dir="auto"><li><p>a</p></li><li><p>b</p></li></ul>'],
+    ["3. a", '<ol dir="auto" start="3"><li><span>a</span></li></ol>'],
     ["> a", "<blockquote><p>a</p></blockquote>"],
     ["---", "<hr/>"],
     ["&lt;b&gt; &amp;amp; &copy; &#65; &nosuch;", "<p>&lt;b&gt; &amp;amp; © A &amp;nosuch;</p>"],
@@ -85,7 +85,7 @@ describe("Markdown", () => {
 
   it("shows tasks as labelled, disabled checkboxes", () => {
     expect(show("- [x] a\n- [ ] b")).toBe(
-      '<ul><li class="loom-task"><input type="checkbox" disabled="" readOnly="" aria-label="Done" checked=""/><span>a</span></li>' +
+      '<ul dir="auto"><li class="loom-task"><input type="checkbox" disabled="" readOnly="" aria-label="Done" checked=""/><span>a</span></li>' +
         '<li class="loom-task"><input type="checkbox" disabled="" readOnly="" aria-label="Not done"/><span>b</span></li></ul>',
     );
   });
@@ -112,7 +112,7 @@ describe("Markdown", () => {
     const list = (length: number): string => show(Array.from({ length }, (_, index) => `- item ${index}\n`).join(""));
     expect(count(list(100), "<div")).toBe(0);
     const long = list(1000);
-    expect(long).toMatch(/^<ul role="list"><li>/);
+    expect(long).toMatch(/^<ul dir="auto" role="list"><li>/);
     expect(count(long, "<li>")).toBe(1000);
     expect(count(long, '<div class="loom-text-group" role="presentation"><li>')).toBe(9);
     const text = show("Some words.\n\n".repeat(200));

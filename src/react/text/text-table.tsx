@@ -10,7 +10,7 @@ export function TextTable({ children }: { readonly children: ReactNode }): React
   useHiddenSides(scroller);
   return (
     <div className="loom-text-table" ref={scroller} tabIndex={0} role="group" aria-label={words.table}>
-      <table>{children}</table>
+      <table dir="auto">{children}</table>
     </div>
   );
 }

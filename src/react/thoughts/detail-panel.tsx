@@ -1,4 +1,4 @@
-/** Panel below a drawing with the details of the selected item. Escape closes it. */
+/** Panel with the details of the selected item, below a drawing or beside a canvas. Escape closes it. */
 import { type ReactNode, useEffect, useRef } from "react";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -39,6 +39,8 @@ export function DetailPanel({ label, head, children, takesFocus, onClose, onInsp
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
         event.stopPropagation();
+        // Escape closes the panel first, then the canvas.
+        event.preventDefault();
         close();
       }}
     >
@@ -59,7 +61,7 @@ export function DetailText({ text, variant }: { readonly text: string; readonly 
   const words = useWords(DRAWING_WORDS);
   return (
     <div className={`loom-detail-text${variant === undefined ? "" : " loom-detail-bad"}`}>
-      <div className="loom-detail-words" tabIndex={0} role="group">
+      <div className="loom-detail-words" dir="auto" tabIndex={0} role="group">
         {cutText(text, SHOWN_TEXT)}
       </div>
       <CopyButton getText={() => text} />

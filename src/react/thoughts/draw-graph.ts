@@ -1,15 +1,11 @@
 /** Converts a graph layout to boxes and lines in pixels. */
 import type { GraphView } from "../../client/index.ts";
-import type { DrawnBox, DrawnLine } from "./drawing.tsx";
+import type { BoxMark, DrawnBox, DrawnLine, DrawingShape } from "./drawing-content.ts";
 import { chooseBoxWidth, GRID, joinPoints, locate, type Point } from "./grid.ts";
 import type { GraphLayout } from "./layout-graph.ts";
 
-export interface DrawnGraph {
-  readonly boxes: readonly DrawnBox[];
-  readonly boxWidth: number;
+export interface DrawnGraph extends DrawingShape {
   readonly lines: readonly (DrawnLine & { readonly from: number; readonly to: number })[];
-  readonly width: number;
-  readonly height: number;
 }
 
 /** Draws a layout as wide as the available width allows. */
@@ -61,8 +57,26 @@ function passAt(column: number, row: number, boxWidth: number): Point[] {
   ];
 }
 
+/** Adds what depends on the state of the steps: classes of the lines, and colours of the boxes in a small picture. */
+export function colorGraph({ boxes, lines, ...drawing }: DrawnGraph, nodes: GraphView["nodes"]): DrawingShape {
+  return {
+    ...drawing,
+    boxes: boxes.map((box, at) => ({ ...box, mark: MARKS[nodes[at]?.status ?? "planned"] })),
+    lines: lines.map((line) => ({ ...line, className: chooseLineClass(nodes, line.from, line.to) })),
+  };
+}
+
+const MARKS: { readonly [S in GraphView["nodes"][number]["status"]]: BoxMark | undefined } = {
+  planned: undefined,
+  running: "busy",
+  complete: "kept",
+  failed: "bad",
+  skipped: "dead",
+  interrupted: "bad",
+};
+
 /** Returns the CSS classes of a line: added by an expansion, and busy, dead or done by the status of its ends. */
-export function chooseLineClass(nodes: GraphView["nodes"], from: number, to: number): string {
+function chooseLineClass(nodes: GraphView["nodes"], from: number, to: number): string {
   const [first, last] = [nodes[from], nodes[to]];
   const looks: string[] = [];
   if (last?.expandedFrom !== undefined && last.expandedFrom === first?.id) looks.push("loom-line-added");

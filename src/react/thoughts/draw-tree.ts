@@ -1,21 +1,21 @@
 /**
  * Converts a folded tree to boxes and lines in pixels, and folds it so that it fits the available space. Levels are columns,
- * on a phone the rows of an outline.
+ * on a phone the rows of an outline. The canvas draws the whole tree, either way.
  */
 import type { ThoughtView, TreeView } from "../../client/index.ts";
-import type { DrawnBox, DrawnLine } from "./drawing.tsx";
-import { type DrawnThought, FOLD_LIMITS, type FoldOverrides, foldTree, NO_OVERRIDES } from "./fold-tree.ts";
+import type { BoxMark, DrawnBox, DrawnLine, DrawingShape, ViewportSize } from "./drawing-content.ts";
+import {
+  CANVAS_LIMITS,
+  type DrawnThought,
+  FOLD_LIMITS,
+  type FoldLimits,
+  type FoldOverrides,
+  foldTree,
+  NO_OVERRIDES,
+} from "./fold-tree.ts";
 import { layoutTree } from "./layout-tree.ts";
 import { chooseBoxWidth, GRID, isPhone, joinByElbow, joinPoints, locate } from "./grid.ts";
 import type { TreeIndex } from "./tree-index.ts";
-
-export interface DrawnTree {
-  readonly boxes: readonly DrawnBox[];
-  readonly boxWidth: number;
-  readonly lines: readonly DrawnLine[];
-  readonly width: number;
-  readonly height: number;
-}
 
 /** Position of the dot that connects all root thoughts. */
 const START_X = 6;
@@ -44,7 +44,7 @@ interface MeasuredTree {
 }
 
 /** Boxes of a layout, and how it draws the line to a thought; the parent is undefined for a root. */
-interface TreeArrangement extends Omit<DrawnTree, "lines"> {
+interface TreeArrangement extends Omit<DrawingShape, "lines"> {
   readonly join: (parent: DrawnBox | undefined, box: DrawnBox) => Pick<DrawnLine, "d" | "region">;
 }
 
@@ -53,7 +53,8 @@ function drawTree(
   drawn: readonly DrawnThought[],
   { path }: Pick<TreeView, "path">,
   available: number,
-): DrawnTree {
+  isOutline: boolean,
+): DrawingShape {
   const onPath = new Set(path);
   const thoughts = drawn.map(({ thoughtIndex }) =>
     thoughtIndex === undefined ? undefined : index.thoughts[thoughtIndex],
@@ -64,8 +65,8 @@ function drawTree(
   const after: number[][] = drawn.map(() => []);
   for (const [at, { parent }] of drawn.entries()) if (parent >= 0) after[parent]?.push(at);
   const tree = { drawn, heights, after, available };
-  const { join, ...arranged } = isPhone(available) ? arrangeOutline(tree) : arrangeColumns(tree);
-  const { boxes } = arranged;
+  const { join, ...arranged } = isOutline ? arrangeOutline(tree) : arrangeColumns(tree);
+  const boxes = arranged.boxes.map((box, at) => ({ ...box, mark: chooseMark(thoughts[at], onPath) }));
   const lines = drawn.flatMap(({ key, parent, column }, at): DrawnLine[] => {
     // The parent of an isolated thought in a later column is unknown, so it gets no line.
     if (parent < 0 && column > 0) return [];
@@ -80,7 +81,13 @@ function drawTree(
             : "";
     return [{ key, className, ...join(boxes[parent], boxes[at] as DrawnBox) }];
   });
-  return { ...arranged, lines: lines.toSorted(comparePath) };
+  return { ...arranged, boxes, lines: lines.toSorted(comparePath) };
+}
+
+function chooseMark(thought: ThoughtView | undefined, onPath: ReadonlySet<string>): BoxMark | undefined {
+  if (thought !== undefined && onPath.has(thought.id)) return "path";
+  if (thought?.status === "kept") return "kept";
+  return thought?.status === "open" ? undefined : "dead";
 }
 
 /** Each level is a column. */
@@ -165,26 +172,29 @@ function comparePath(a: DrawnLine, b: DrawnLine): number {
   return Number(a.className === "loom-line-path") - Number(b.className === "loom-line-path");
 }
 
-export interface FittedTree extends DrawnTree {
+export interface FittedTree extends DrawingShape {
   readonly drawn: readonly DrawnThought[];
 }
+
+/** Folds a tree as the user wants and draws it in the available size. */
+export type DrawTree = (
+  index: TreeIndex,
+  tree: Pick<TreeView, "path">,
+  overrides: FoldOverrides,
+  available: ViewportSize,
+) => FittedTree;
 
 /**
  * Folds and draws a tree so that it fits the available height without scrolling, if possible. What the user opened is
  * drawn in addition: it does not fold other branches.
  */
-export function fitTree(
-  index: TreeIndex,
-  tree: Pick<TreeView, "path">,
-  overrides: FoldOverrides,
-  available: { readonly width: number; readonly height: number },
-): FittedTree {
-  const fold = (given: FoldOverrides, limits: (typeof FOLD_LIMITS)[number]): FittedTree => {
+export const fitTree: DrawTree = (index, tree, overrides, available) => {
+  const fold = (given: FoldOverrides, limits: FoldLimits): FittedTree => {
     const drawn = foldTree(index, tree, given, limits);
-    return { drawn, ...drawTree(index, drawn, tree, available.width) };
+    return { drawn, ...drawTree(index, drawn, tree, available.width, isPhone(available.width)) };
   };
   const [first, ...others] = FOLD_LIMITS;
-  let limits: (typeof FOLD_LIMITS)[number] = first;
+  let limits: FoldLimits = first;
   let fitted = fold(NO_OVERRIDES, limits);
   for (const fewer of others) {
     if (fitted.height <= available.height) break;
@@ -193,4 +203,19 @@ export function fitTree(
   }
   const isChanged = overrides.toggled.size > 0 || overrides.more.size > 0 || overrides.selected !== undefined;
   return isChanged ? fold(overrides, limits) : fitted;
-}
+};
+
+/** Draws all thoughts, in columns of which some may be beside the view. */
+export const drawWholeTree: DrawTree = (index, tree, overrides, available) => {
+  const drawn = foldTree(index, tree, overrides, CANVAS_LIMITS);
+  return { drawn, ...drawTree(index, drawn, tree, available.width, false) };
+};
+
+/** Lines of text that are wider are hard to read. */
+const MAX_OUTLINE_WIDTH = 760;
+
+/** Draws all thoughts as the rows of an outline. */
+export const drawOutline: DrawTree = (index, tree, overrides, available) => {
+  const drawn = foldTree(index, tree, overrides, CANVAS_LIMITS);
+  return { drawn, ...drawTree(index, drawn, tree, Math.min(MAX_OUTLINE_WIDTH, available.width), true) };
+};

@@ -1,93 +1,40 @@
 /**
- * A pannable, zoomable view of boxes in columns joined by lines. It follows the latest box until the user looks
- * elsewhere, and supports arrow-key navigation. It does not know about trees or graphs.
+ * A drawing in a scrolling box. It follows the latest box until the user looks elsewhere, and supports arrow-key
+ * navigation. It does not know about trees or graphs.
  *
- * Invariant: only the visible region, a margin around it, the followed box and the focused box are rendered.
+ * Invariant: while the drawing is live, its height does not change.
  */
-import {
-  type CSSProperties,
-  type KeyboardEvent,
-  type PointerEvent,
-  type ReactNode,
-  useCallback,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "react";
-import { Button, IconButton } from "../ui/button.tsx";
+import { type PointerEvent, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Button } from "../ui/button.tsx";
 import { useWords } from "../ui/words.ts";
-import { contains, INITIAL_REGION, intersects, type Region, reveal, widen } from "./drawn-region.ts";
-import { findNeighbour, isMoveKey, type GridItem } from "./find-neighbour.ts";
+import type { DrawingContent, ViewportSize } from "./drawing-content.ts";
+import { contains, INITIAL_REGION, type Region, reveal, widen } from "./drawn-region.ts";
+import { DrawnSheet } from "./drawn-sheet.tsx";
 import { DRAWING_WORDS } from "./thoughts-words.ts";
-
-export interface DrawnBox extends GridItem {
-  readonly key: string;
-  readonly x: number;
-  readonly y: number;
-  readonly height: number;
-}
-
-export interface DrawnLine {
-  readonly key: string;
-  readonly d: string;
-  /** Bounding box of its points. */
-  readonly region: Region;
-  readonly className: string;
-}
+import { readPosition, useBoxKeys } from "./use-box-keys.ts";
 
 export interface DrawingProps {
-  readonly label: string;
-  readonly role: "tree" | "listbox";
-  readonly boxes: readonly DrawnBox[];
-  readonly boxWidth: number;
-  readonly lines: readonly DrawnLine[];
-  readonly width: number;
-  readonly height: number;
-  /** Available size as last reported by `onViewport`. */
-  readonly viewport: ViewportSize;
-  /** The available size changed. */
-  readonly onViewport: (size: ViewportSize) => void;
-  /** Restores the initial content; absent if nothing changed. */
-  readonly onFit?: (() => void) | undefined;
-  /** Index of the box kept in view. */
-  readonly followed: number;
-  readonly isLive: boolean;
-  /** Index of the box in the tab order. */
-  readonly current: number;
-  onMove(position: number): void;
-  /** The user chose to follow the latest box again. */
-  onFollow(): void;
-  /** A key that does not move the focus. */
-  onKey(event: KeyboardEvent, position: number): void;
-  renderBox(position: number): ReactNode;
+  readonly content: DrawingContent;
+  /** Smallest zoom with which the drawing is fitted to the box. Default: 0.9, text stays readable. */
+  readonly minZoom?: number;
+  /** Opens the canvas; absent on the canvas. */
+  readonly onOpen?: (() => void) | undefined;
 }
 
+const MIN_ZOOM = 0.9;
 const MARGIN_PX = 320;
 const REVEAL_PX = 24;
-const MIN_ZOOM = 0.5;
-/** Smallest automatic zoom; text stays readable. */
-const MIN_AUTO_ZOOM = 0.9;
-/** Smallest zoom of "Fit to view". A larger drawing is shown in part: smaller text could not be read. */
-const MIN_FIT_ZOOM = 0.75;
-/** Narrower boxes leave out details. */
-const NARROW_BOX_PX = 170;
-const ZOOM_STEP = 1.3;
 /** A scroll within this time after a wheel, touch or pointer event comes from the user. */
 const USER_SCROLL_MS = 400;
 
-export function Drawing(props: DrawingProps): ReactNode {
-  const { label, role, boxes, boxWidth, lines, width, height, viewport, onViewport, onFit } = props;
-  const { followed, isLive, current } = props;
+export function Drawing({ content, minZoom = MIN_ZOOM, onOpen }: DrawingProps): ReactNode {
+  const { role, boxes, boxWidth, width, height, viewport, onViewport, followed, isLive } = content;
   const words = useWords(DRAWING_WORDS);
   const scroller = useRef<HTMLDivElement>(null);
   const [region, setRegion] = useState<Region>(INITIAL_REGION);
-  const [chosenZoom, setZoom] = useState<number>();
-  const fitting = Math.min(1, viewport.width / width, viewport.height / height);
-  const zoom = chosenZoom ?? Math.max(MIN_AUTO_ZOOM, fitting);
+  const zoom = Math.max(minZoom, Math.min(1, viewport.width / width, viewport.height / height));
   const [isFollowing, setFollowing] = useState(true);
   const touchedAt = useRef(-Infinity);
-  const wantsFocus = useRef(false);
 
   const measure = useCallback(() => {
     const box = scroller.current;
@@ -135,64 +82,23 @@ export function Drawing(props: DrawingProps): ReactNode {
     show(followed, true, hasShown.current);
     hasShown.current = true;
   }, [isFollowing, followed, show]);
-  useLayoutEffect(() => {
-    if (!wantsFocus.current) return;
-    wantsFocus.current = false;
-    scroller.current?.querySelector<HTMLElement>(`[data-box="${current}"]`)?.focus({ preventScroll: true });
-    show(current, false, false);
-  }, [current, show]);
-
-  const handleKey = (event: KeyboardEvent): void => {
-    const position = readPosition(event.target);
-    if (position === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (!isMoveKey(event.key)) {
-      props.onKey(event, position);
-      return;
-    }
-    event.preventDefault();
-    setFollowing(false);
-    const next = findNeighbour(boxes, position, event.key);
-    if (next === position) {
-      props.onKey(event, position);
-      return;
-    }
-    wantsFocus.current = true;
-    props.onMove(next);
-  };
+  const showMoved = useCallback(
+    (position: number) => {
+      setFollowing(false);
+      show(position, false, false);
+    },
+    [show],
+  );
+  const handleKey = useBoxKeys(content, scroller, showMoved);
   const touch = (): void => {
     touchedAt.current = performance.now();
   };
-  const zoomTo = (next: number): void => {
-    const box = scroller.current;
-    const wanted = Math.min(1, Math.max(MIN_ZOOM, next));
-    setFollowing(false);
-    setZoom(wanted);
-    if (box === null) return;
-    // Zoom around the centre.
-    const middle = {
-      x: (box.scrollLeft + box.clientWidth / 2) / zoom,
-      y: (box.scrollTop + box.clientHeight / 2) / zoom,
-    };
-    requestAnimationFrame(() =>
-      box.scrollTo(middle.x * wanted - box.clientWidth / 2, middle.y * wanted - box.clientHeight / 2),
-    );
-  };
-
-  const sheetStyle: CSSProperties & { readonly "--loom-box-width": string } = {
-    width,
-    height,
-    transform: `scale(${zoom})`,
-    "--loom-box-width": `${boxWidth}px`,
-  };
-  const isDrawn = (box: DrawnBox, position: number): boolean =>
-    position === current ||
-    position === followed ||
-    intersects(region, { left: box.x, top: box.y, right: box.x + boxWidth, bottom: box.y + box.height });
   return (
     <div className="loom-drawing">
       <div
         ref={scroller}
         className="loom-drawing-box"
+        data-live={isLive}
         onScroll={() => {
           if (performance.now() - touchedAt.current < USER_SCROLL_MS) setFollowing(false);
           measure();
@@ -208,16 +114,7 @@ export function Drawing(props: DrawingProps): ReactNode {
         onKeyDown={handleKey}
       >
         <div className="loom-drawing-room" style={{ width: width * zoom, height: height * zoom }}>
-          <div className="loom-drawing-sheet" data-narrow={boxWidth < NARROW_BOX_PX} style={sheetStyle}>
-            <svg className="loom-drawing-lines" aria-hidden="true" focusable="false">
-              {lines.map(({ key, d, className, region: around }) =>
-                intersects(region, around) ? <path key={key} className={`loom-line ${className}`} d={d} /> : null,
-              )}
-            </svg>
-            <div role={role} aria-label={label}>
-              {boxes.map((box, position) => (isDrawn(box, position) ? props.renderBox(position) : null))}
-            </div>
-          </div>
+          <DrawnSheet content={content} transform={`scale(${zoom})`} region={region} />
         </div>
       </div>
       <div className="loom-drawing-tools">
@@ -226,64 +123,25 @@ export function Drawing(props: DrawingProps): ReactNode {
             icon="last"
             onClick={() => {
               setFollowing(true);
-              props.onFollow();
+              content.onDeselect();
             }}
           >
             {words.follow}
           </Button>
         ) : null}
-        {fitting < 1 || zoom < 1 || onFit !== undefined ? (
-          <>
-            <IconButton
-              icon="less"
-              label={words.zoomOut}
-              disabled={zoom <= MIN_ZOOM}
-              onClick={() => zoomTo(zoom / ZOOM_STEP)}
-            />
-            <IconButton icon="add" label={words.zoomIn} disabled={zoom >= 1} onClick={() => zoomTo(zoom * ZOOM_STEP)} />
-            <IconButton
-              icon="fit"
-              label={words.fit}
-              onClick={() => {
-                if (onFit === undefined) zoomTo(Math.max(MIN_FIT_ZOOM, fitting));
-                else setZoom(undefined);
-                onFit?.();
-              }}
-            />
-          </>
-        ) : null}
+        {onOpen === undefined ? null : (
+          <Button icon="enlarge" aria-haspopup="dialog" onClick={onOpen}>
+            {words.open}
+          </Button>
+        )}
       </div>
     </div>
   );
 }
 
-export interface ViewportSize {
-  readonly width: number;
-  readonly height: number;
-}
-
-/** Assumed until the first measurement: a wide column on a laptop. */
-const ASSUMED: ViewportSize = { width: 766, height: 464 };
-
-/** Returns the available size of a drawing and the function to report it. */
-export function useViewport(): readonly [ViewportSize, (size: ViewportSize) => void] {
-  const [viewport, setViewport] = useState(ASSUMED);
-  const report = useCallback(
-    (size: ViewportSize) =>
-      setViewport((before) => (before.width === size.width && before.height === size.height ? before : size)),
-    [],
-  );
-  return [viewport, report];
-}
-
 /** Returns the available size: the box grows with its content up to the `max-height` of its style. */
 function measureViewport(box: HTMLElement): ViewportSize {
   return { width: box.clientWidth, height: Number.parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight };
-}
-
-function readPosition(target: EventTarget): number | undefined {
-  const box = target instanceof Element ? target.closest<HTMLElement>("[data-box]") : null;
-  return box === null ? undefined : Number(box.dataset["box"]);
 }
 
 /** Lets a mouse drag the empty space of the drawing. Touch scrolls natively. */

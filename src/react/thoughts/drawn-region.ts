@@ -23,9 +23,9 @@ export function widen({ left, top, right, bottom }: Region, by: number): Region 
   return { left: left - by, top: top - by, right: right + by, bottom: bottom + by };
 }
 
-/** Returns the scroll offset that shows the range with a margin; unchanged if it is visible already. */
+/** Returns the offset that shows the range with a margin; unchanged if it is visible already. May be negative. */
 export function reveal(begin: number, view: number, from: number, to: number, margin: number): number {
-  if (to - from + 2 * margin > view || from - margin < begin) return Math.max(0, from - margin);
+  if (to - from + 2 * margin > view || from - margin < begin) return from - margin;
   if (to + margin > begin + view) return to + margin - view;
   return begin;
 }

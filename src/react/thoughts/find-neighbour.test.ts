@@ -40,6 +40,6 @@ describe("the drawn region", () => {
     expect(reveal(0, 100, 40, 60, 10)).toBe(0);
     expect(reveal(0, 100, 95, 115, 10)).toBe(25);
     expect(reveal(200, 100, 40, 60, 10)).toBe(30);
-    expect(reveal(50, 100, 5, 15, 10)).toBe(0);
+    expect(reveal(50, 100, 5, 15, 10)).toBe(-5);
   });
 });

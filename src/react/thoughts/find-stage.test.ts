@@ -31,8 +31,8 @@ describe("the stage of a golden run", () => {
     expect(follow("agent-rounds-used-up")).toEqual([
       "Starting",
       "Thinking",
-      "Preparing add",
-      "Calling add",
+      "Preparing: Add",
+      "Adds two numbers",
       "Working",
       "Thinking",
       "Answering",
@@ -43,24 +43,24 @@ describe("the stage of a golden run", () => {
 
   it("puts approvals first", () => {
     const titles = follow("agent-parallel-approval");
-    const approvalAt = titles.indexOf("Waiting for your approval: remove");
+    const approvalAt = titles.indexOf("Waiting for your approval: Removes a file");
     expect(approvalAt).toBeGreaterThan(0);
-    expect(titles.slice(approvalAt + 1)).toContain("Calling remove");
-    expect(follow("agent-parallel-approval", "zh")[approvalAt]).toBe("等待你审批：remove");
+    expect(titles.slice(approvalAt + 1)).toContain("Removes a file");
+    expect(follow("agent-parallel-approval", "zh")[approvalAt]).toBe("等待你审批：Removes a file");
   });
 
   it("names the tool that the client carries out", () => {
-    const at = follow("agent-client-tools").indexOf("Waiting for the client: close_tab");
+    const at = follow("agent-client-tools").indexOf("Waiting for the client: Close tab");
     expect(at).toBeGreaterThan(0);
-    expect(follow("agent-client-tools", "zh")[at]).toBe("等待客户端：close_tab");
+    expect(follow("agent-client-tools", "zh")[at]).toBe("等待客户端：Close tab");
   });
 
   it("announces a tree search once", () => {
     expect(follow("agent-tot-backtrack")).toEqual([
       "Starting",
       "Exploring thoughts",
-      "Preparing add",
-      "Calling add",
+      "Preparing: Add",
+      "Adds two numbers",
       "Exploring thoughts",
       "Answering",
       "Finishing",

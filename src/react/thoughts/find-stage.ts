@@ -3,13 +3,14 @@
  * with the run.
  */
 import type { GraphView, MessageView, NodeRunView, ToolCall, TurnView } from "../../client/index.ts";
+import { describeCall } from "../parts/describe-call.ts";
 
 /** What a run is doing now. */
 export type Stage =
   | { readonly kind: "starting" | "planning" | "retrieving" | "answering" | "finishing" | "working" }
   /** `stage` is the stream's name for it, such as `reasoning`, `planning` or `analyzing`; `node` is the running node. */
   | { readonly kind: "thinking"; readonly stage?: string; readonly node?: string }
-  /** A call awaits approval; `others` counts further calls that do. */
+  /** A call awaits approval; `tool` says what it will do, `others` counts further calls that wait. */
   | { readonly kind: "approval"; readonly tool: string; readonly callId: string; readonly others: number }
   | {
       /** `preparing`: the model is still writing the arguments; `client`: the run waits for a result of the client. */
@@ -75,26 +76,24 @@ function findCall({ toolCalls }: MessageView): Stage | undefined {
   const awaiting = recent.filter(({ status }) => status === "awaiting_approval");
   const [first] = awaiting;
   if (first !== undefined)
-    return { kind: "approval", tool: first.toolName, callId: first.toolId, others: awaiting.length - 1 };
+    return { kind: "approval", tool: describeCall(first), callId: first.toolId, others: awaiting.length - 1 };
   const running = recent.filter(({ status }) => status === "running");
   const call = running.at(-1);
-  if (call !== undefined) return describeCall("calling", call, running.length - 1);
+  if (call !== undefined) return describeStep("calling", call, running.length - 1);
   const handed = recent.filter(({ status }) => status === "awaiting_client");
   const atClient = handed.at(-1);
-  if (atClient !== undefined) return describeCall("client", atClient, handed.length - 1);
+  if (atClient !== undefined) return describeStep("client", atClient, handed.length - 1);
   const made = recent.filter(({ status }) => status === "streaming" || status === "ready");
   const last = made.at(-1);
-  return last && describeCall("preparing", last, made.length - 1);
+  return last && describeStep("preparing", last, made.length - 1);
 }
 
-function describeCall(
-  kind: "calling" | "client" | "preparing",
-  { toolName, toolId, progress, progressMessage }: ToolCall,
-  others: number,
-): Stage {
+function describeStep(kind: "calling" | "client" | "preparing", call: ToolCall, others: number): Stage {
+  const { toolId, toolName, status, progress, progressMessage } = call;
   return {
     kind,
-    tool: toolName,
+    // Announced once: the description arrives after the arguments.
+    tool: describeCall(kind === "preparing" ? { toolName, status } : call),
     callId: toolId,
     others,
     ...(progress === undefined ? {} : { progress }),

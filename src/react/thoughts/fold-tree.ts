@@ -35,13 +35,15 @@ export interface DrawnThought {
   readonly count: number;
 }
 
-interface FoldLimits {
+export interface FoldLimits {
   /** Largest number of thoughts drawn without a request. */
   readonly drawn: number;
   /** Siblings drawn before folding. */
   readonly siblings: number;
   /** The same if they are kept: a search goes on with those. */
   readonly kept: number;
+  /** The same with pruned ones. Default: 0, pruned siblings are counted. */
+  readonly pruned?: number;
 }
 
 /** From the most thoughts to the fewest; `fitTree` uses the first with which the tree fits. */
@@ -56,6 +58,9 @@ export const FOLD_LIMITS: readonly [FoldLimits, ...FoldLimits[]] = [
   { drawn: 20, siblings: 1, kept: 5 },
   { drawn: 12, siblings: 1, kept: 2 },
 ];
+
+/** On a canvas, which has room for all thoughts of most trees. */
+export const CANVAS_LIMITS: FoldLimits = { drawn: 500, siblings: 500, kept: 500, pruned: 500 };
 
 /** Siblings added per request. */
 export const MORE_SIBLINGS = 24;
@@ -143,6 +148,7 @@ function pickSiblings(
   take((thought) => thought?.status === "kept", limits.kept);
   take(isAlive, limits.siblings);
   take((thought) => thought?.status !== "pruned", limits.siblings);
+  take(() => true, limits.pruned ?? 0);
   const most = chosen.size + more;
   take((thought) => thought?.status !== "pruned", most);
   take(() => true, most);

@@ -59,7 +59,9 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
       title={expandedFrom === undefined ? undefined : words.addedBy(cutText(expandedFrom, SHOWN_TEXT))}
       onClick={() => props.onChoose(position)}
     >
-      <span className="loom-step-name">{name}</span>
+      <span className="loom-step-name" dir="auto">
+        {name}
+      </span>
       <span className="loom-step-foot">
         <Icon name={ICONS[status]} />
         <span className="loom-said">{words.pause}</span>

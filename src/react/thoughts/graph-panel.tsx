@@ -18,9 +18,9 @@ export interface GraphPanelProps {
   readonly neededBy: readonly number[];
   /** Ids of the steps it was expanded into. */
   readonly added: readonly string[];
-  readonly turnKey: string;
   readonly takesFocus: boolean;
   readonly onSelect: (id: string) => void;
+  readonly onInspect: (() => void) | undefined;
   readonly onClose: () => void;
 }
 
@@ -39,9 +39,9 @@ const SHOWN_NAME = 60;
 const SHOWN_LABEL = 300;
 
 export function GraphPanel(props: GraphPanelProps): ReactNode {
-  const { graph, node, turnKey, onSelect } = props;
+  const { graph, node, onSelect } = props;
   const words = useWords(GRAPH_WORDS);
-  const { language, actions } = useUi();
+  const { language } = useUi();
   const idOf = (nodeIndex: number): string => graph.nodes[nodeIndex]?.id ?? "";
   const lists = [
     [words.needs, props.needs.map(idOf)],
@@ -56,7 +56,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
       label={words.detail}
       takesFocus={props.takesFocus}
       onClose={props.onClose}
-      onInspect={actions.inspect && (() => actions.inspect?.({ turn: turnKey, kind: "graph-node", key: node.id }))}
+      onInspect={props.onInspect}
       head={
         <>
           <Badge tone={STEP_TONES[node.status]}>{words[node.status]}</Badge>

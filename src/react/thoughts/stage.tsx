@@ -8,9 +8,10 @@ import { useSecondsFormat } from "../parts/clock-text.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
+import { useIsOffline } from "../ui/use-is-offline.ts";
 import { useNow } from "../ui/use-now.ts";
 import { useWords } from "../ui/words.ts";
-import { describeStream } from "./describe-stream.ts";
+import { isAway as isStreamAway } from "./describe-stream.ts";
 import { findStage, type Stage } from "./find-stage.ts";
 import { STAGE_WORDS } from "./stage-words.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -25,18 +26,19 @@ export interface StageLineProps {
 export function StageLine({ turn, state }: StageLineProps): ReactNode {
   const words = useWords(STAGE_WORDS);
   const { isQuiet = false, actions } = useUi();
+  const isOffline = useIsOffline();
   const stage = findStage(turn);
   if (stage === undefined) return null;
-  const isAway = state !== undefined && describeStream(state).phase === "reconnecting";
+  const isAway = isStreamAway(state);
   const { title, detail } = isAway
-    ? { title: words.away, detail: "" }
+    ? { title: isOffline ? words.offline : words.away, detail: "" }
     : describeStage(stage, actions.approve === undefined ? { ...words, approval: words.approvalByOthers } : words);
   const isWaiting = stage.kind === "approval";
   // The page announces approvals itself, for all sessions; the stream status announces a lost connection.
   const isSaid = !isQuiet && !isWaiting && !isAway;
   return (
     <div className="loom-stage" data-stage={isAway ? "away" : stage.kind}>
-      {isAway ? <Icon name="pause" /> : isWaiting ? <Icon name="alert" /> : <Spinner />}
+      {isAway ? <Icon name="away" /> : isWaiting ? <Icon name="ask" /> : <Spinner />}
       <span role={isSaid ? "status" : undefined} className="loom-stage-title">
         {title}
       </span>

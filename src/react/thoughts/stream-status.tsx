@@ -8,6 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { type BadgeTone, Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
+import { useIsOffline } from "../ui/use-is-offline.ts";
 import { defineWords, useWords } from "../ui/words.ts";
 import { describeStream, type RunPhase } from "./describe-stream.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -30,6 +31,7 @@ const WORDS = defineWords({
     runWaitingForOthers: "Waiting for approval",
     runFailed: "Failed",
     reconnecting: "Reconnecting…",
+    offline: "Offline",
     repairing: "Recovering…",
     gap: "Events missing",
     full: "Storage full",
@@ -38,6 +40,7 @@ const WORDS = defineWords({
     connectingMore: "Waiting for the server.",
     liveMore: "Receiving events in real time.",
     reconnectingMore: "Reconnecting. Missed events will load automatically.",
+    offlineMore: "Your device is offline. Runs continue on the server, and messages are sent when you are back online.",
     repairingMore: "Some events were lost. Requesting them again.",
     gapMore: "Some events never arrived.",
     fullMore: "The server has no space left to save new events. Retrying.",
@@ -62,6 +65,7 @@ const WORDS = defineWords({
     runWaitingForOthers: "等待审批",
     runFailed: "失败",
     reconnecting: "正在重新连接…",
+    offline: "离线",
     repairing: "正在恢复…",
     gap: "有事件缺失",
     full: "存储空间已满",
@@ -70,6 +74,7 @@ const WORDS = defineWords({
     connectingMore: "等待服务器响应。",
     liveMore: "正在实时接收事件。",
     reconnectingMore: "正在重新连接，错过的事件将自动加载。",
+    offlineMore: "你的设备已离线。运行在服务器上继续，消息会在恢复联网后发送。",
     repairingMore: "部分事件丢失，正在重新请求。",
     gapMore: "部分事件未收到。",
     fullMore: "服务器没有空间保存新事件，正在重试。",
@@ -91,7 +96,7 @@ const WORDS = defineWords({
 /** The spinner of a run is in its stage line, so a running run has a dot here. */
 const RUN_BADGES: { readonly [P in RunPhase]: { readonly icon?: IconName; readonly tone: BadgeTone } } = {
   running: { tone: "busy" },
-  waiting: { icon: "alert", tone: "warn" },
+  waiting: { icon: "ask", tone: "warn" },
   failed: { icon: "alert", tone: "bad" },
 };
 
@@ -107,7 +112,7 @@ export function StreamStatus({ state, run, onRetry }: StreamStatusProps): ReactN
   const [hadTrouble, setTrouble] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const id = useId();
-  const { phase, tone, isSound, isBusy, canRetry } = describeStream(state);
+  const { phase, tone, isSound, isBusy, canRetry } = describeStream(state, useIsOffline());
   if (!isSound && !hadTrouble) setTrouble(true);
   const trouble = phase === "live" || phase === "complete" ? undefined : words[phase];
   const badge = isSound ? (run === undefined ? undefined : RUN_BADGES[run]) : { tone, icon: "alert" as const };

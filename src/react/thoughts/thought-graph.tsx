@@ -1,29 +1,21 @@
 /**
- * The graph of thoughts of a run: steps, dependencies, results and expansions. The layout is recomputed when steps or
- * edges are added; a step that only changes its status stays in position.
+ * The graph of thoughts of a run: steps, dependencies, results and expansions. When the work on it has ended, it folds to
+ * one line and a small picture.
  */
-import {
-  type KeyboardEvent,
-  memo,
-  type NamedExoticComponent,
-  type ReactNode,
-  useCallback,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { lazy, memo, type NamedExoticComponent, type ReactNode, useCallback } from "react";
 import type { GraphView } from "../../client/index.ts";
-import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
-import { drawGraph, chooseLineClass } from "./draw-graph.ts";
-import { Drawing, useViewport } from "./drawing.tsx";
-import { GraphNode } from "./graph-node.tsx";
-import { GraphPanel } from "./graph-panel.tsx";
-import { type GraphLayout, layoutGraph } from "./layout-graph.ts";
+import { colorGraph, drawGraph } from "./draw-graph.ts";
+import { Drawing } from "./drawing.tsx";
+import { layoutGraph } from "./layout-graph.ts";
+import { PICTURE, ThoughtSection } from "./thought-section.tsx";
 import { GRAPH_WORDS } from "./thoughts-words.ts";
-import { type DrawingState, useDrawingState } from "./use-drawing-state.ts";
-import { cutText } from "../../protocol/cut-text.ts";
+import { useDrawingState } from "./use-drawing-state.ts";
+import { type GraphContentOptions, useGraphContent } from "./use-graph-content.tsx";
+
+const loadCanvas = () => import("./thought-canvas.tsx");
+const GraphCanvas = lazy(async () => ({ default: (await loadCanvas()).GraphCanvas }));
 
 export interface ThoughtGraphProps {
   readonly graph: GraphView;
@@ -37,7 +29,7 @@ export interface ThoughtGraphProps {
   readonly renderMore?: ((isOpen: boolean) => ReactNode) | undefined;
 }
 
-/** Open while the graph is being worked on; one line afterwards. */
+/** Open while the graph is being worked on; one line and a picture that opens the canvas afterwards. */
 export const ThoughtGraph: NamedExoticComponent<ThoughtGraphProps> = memo(function ThoughtGraph({
   graph,
   turnKey,
@@ -46,14 +38,25 @@ export const ThoughtGraph: NamedExoticComponent<ThoughtGraphProps> = memo(functi
   renderMore,
 }: ThoughtGraphProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
-  const { element, isOpen, setOpen, onFocus, ...selection } = useDrawingState(turnKey, "graph-node", isSearching);
+  const state = useDrawingState(turnKey, "graph-node", isSearching);
+  const { selected, select, onInspect } = state;
+  const shared = { graph, isLive: isSearching, onInspect };
+  const drawPicture = useCallback(
+    () =>
+      graph.nodes.length === 0 ? undefined : colorGraph(drawGraph(layoutGraph(graph), PICTURE.width), graph.nodes),
+    [graph],
+  );
   return (
-    <section ref={element} className="loom-thoughts" aria-label={words.graph} onFocus={onFocus}>
-      <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<GraphSummary graph={graph} isSearching={isSearching} />}>
-        <GraphBody graph={graph} turnKey={turnKey} isLive={isSearching} {...selection} />
-      </Disclosure>
-      {renderMore?.(isOpen)}
-    </section>
+    <ThoughtSection
+      label={words.graph}
+      summary={<GraphSummary graph={graph} isSearching={isSearching} />}
+      state={state}
+      drawPicture={drawPicture}
+      renderMore={renderMore}
+      renderBox={(onOpen) => <GraphBox {...shared} selected={selected} select={select} onOpen={onOpen} />}
+      loadCanvas={loadCanvas}
+      renderCanvas={(onClose) => <GraphCanvas {...shared} initial={selected} onClose={onClose} />}
+    />
   );
 });
 
@@ -88,130 +91,14 @@ function GraphSummary({ graph: { nodes, expansions }, isSearching }: GraphSummar
   );
 }
 
-const MAX_NAMED = 5;
-const SHOWN_NAME = 60;
+type GraphBoxProps = GraphContentOptions & { readonly onOpen: () => void };
 
-type GraphBodyProps = Pick<ThoughtGraphProps, "graph" | "turnKey" | "isLive"> &
-  Pick<DrawingState, "selected" | "select">;
-
-function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps): ReactNode {
-  const words = useWords(GRAPH_WORDS);
-  const { nodes } = graph;
-  const [moved, setMoved] = useState<number>();
-  const layout = useLayout(graph);
-  const [viewport, reportViewport] = useViewport();
-  const drawing = useMemo(() => drawGraph(layout, viewport.width), [layout, viewport.width]);
-  const { boxes, boxWidth, width, height } = drawing;
-  const lines = useMemo(
-    () => drawing.lines.map((line) => ({ ...line, className: chooseLineClass(nodes, line.from, line.to) })),
-    [drawing, nodes],
-  );
-  const added = useMemo(() => {
-    const lists = new Map<string, readonly string[]>();
-    for (const { nodeId, nodes: ids } of graph.expansions) lists.set(nodeId, [...(lists.get(nodeId) ?? []), ...ids]);
-    return lists;
-  }, [graph.expansions]);
-
-  const selectedIndex = selected === undefined ? undefined : layout.index.indexById.get(selected.id);
-  const selectedNode = selectedIndex === undefined ? undefined : nodes[selectedIndex];
-  // A finished graph opens at its start; one that was watched live stays at its end.
-  const [grew] = useState(isLive);
-  const busy = useMemo(() => (grew ? findBusy(nodes) : 0), [nodes, grew]);
-  const followed = selectedIndex ?? busy;
-  const current = moved !== undefined && moved < nodes.length ? moved : followed;
-  const choose = (position: number, byKeyboard = false): void => {
-    setMoved(position);
-    const id = nodes[position]?.id;
-    if (id !== undefined) select(selected?.id === id && !byKeyboard ? undefined : { id, byKeyboard });
-  };
-  // A stable callback, so that a changed step re-renders alone.
-  const newest = useRef(choose);
-  newest.current = choose;
-  const chooseLatest = useCallback((position: number) => newest.current(position), []);
-  const handleKey = (event: KeyboardEvent, position: number): void => {
-    if (event.key === "Enter" || event.key === " ") choose(position, true);
-    else if (event.key === "Escape" && selected !== undefined) select(undefined);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-
+function GraphBox({ onOpen, ...options }: GraphBoxProps): ReactNode {
+  const { content, panel } = useGraphContent(options);
   return (
     <>
-      <Drawing
-        label={words.graph}
-        role="listbox"
-        boxes={boxes}
-        boxWidth={boxWidth}
-        lines={lines}
-        width={width}
-        height={height}
-        viewport={viewport}
-        onViewport={reportViewport}
-        followed={followed}
-        isLive={isLive}
-        current={current}
-        onMove={setMoved}
-        onFollow={() => select(undefined)}
-        onKey={handleKey}
-        renderBox={(position) => {
-          const node = nodes[position];
-          const box = boxes[position];
-          if (node === undefined || box === undefined) return null;
-          return (
-            <GraphNode
-              key={box.key}
-              node={node}
-              position={position}
-              count={nodes.length}
-              x={box.x}
-              y={box.y}
-              added={added.get(node.id)?.length ?? 0}
-              needs={box.before
-                .slice(0, MAX_NAMED)
-                .map((nodeIndex) => cutText(nodes[nodeIndex]?.id ?? "", SHOWN_NAME))
-                .join(", ")}
-              isSelected={node.id === selected?.id}
-              isTabStop={position === current}
-              onChoose={chooseLatest}
-            />
-          );
-        }}
-      />
-      {selected === undefined || selectedIndex === undefined || selectedNode === undefined ? null : (
-        <GraphPanel
-          key={selected.id}
-          graph={graph}
-          node={selectedNode}
-          needs={boxes[selectedIndex]?.before ?? []}
-          neededBy={boxes[selectedIndex]?.after ?? []}
-          added={added.get(selected.id) ?? []}
-          turnKey={turnKey}
-          takesFocus={selected.byKeyboard}
-          onSelect={(id) => select({ id, byKeyboard: true })}
-          onClose={() => select(undefined)}
-        />
-      )}
+      <Drawing content={content} onOpen={onOpen} />
+      {panel}
     </>
   );
-}
-
-/** Derived from the previous layout, to keep the order of existing nodes. */
-function useLayout(graph: GraphView): GraphLayout {
-  const last = useRef<{ readonly graph: GraphView; readonly layout: GraphLayout }>(undefined);
-  const before = last.current;
-  const isSame =
-    before !== undefined && before.graph.edges === graph.edges && before.graph.nodes.length === graph.nodes.length;
-  if (isSame) return before.layout;
-  const layout = layoutGraph(graph, before?.layout);
-  last.current = { graph, layout };
-  return layout;
-}
-
-/** Returns the last running node, else the last node that started, else the first. */
-function findBusy(nodes: GraphView["nodes"]): number {
-  const running = nodes.findLastIndex(({ status }) => status === "running");
-  if (running >= 0) return running;
-  const begun = nodes.findLastIndex(({ status }) => status !== "planned");
-  return Math.max(0, begun);
 }

@@ -79,7 +79,9 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
       aria-expanded={isOpen}
       title={reason === undefined ? undefined : cutText(reason, SHOWN_TEXT)}
     >
-      <span className="loom-thought-text">{text.trim() === "" ? words.unnamed : cutText(text, SHOWN_TEXT)}</span>
+      <span className="loom-thought-text" dir="auto">
+        {text.trim() === "" ? words.unnamed : cutText(text, SHOWN_TEXT)}
+      </span>
       <span className="loom-thought-foot">
         {icon === undefined ? null : <Icon name={icon} />}
         <span className="loom-said">

@@ -15,12 +15,12 @@ import { cutText } from "../../protocol/cut-text.ts";
 export interface ThoughtPanelProps {
   readonly index: TreeIndex;
   readonly thoughtIndex: number;
-  readonly turnKey: string;
   readonly isOnPath: boolean;
   readonly isChosen: boolean;
   readonly reason: string | undefined;
   readonly takesFocus: boolean;
   readonly onSelect: (id: string) => void;
+  readonly onInspect: (() => void) | undefined;
   readonly onClose: () => void;
 }
 
@@ -35,9 +35,9 @@ const SHOWN_NAME = 60;
 const SHOWN_REASON = 2000;
 
 export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
-  const { index, thoughtIndex, turnKey, isOnPath, isChosen, onSelect } = props;
+  const { index, thoughtIndex, isOnPath, isChosen, onSelect } = props;
   const words = useWords(TREE_WORDS);
-  const { language, actions } = useUi();
+  const { language } = useUi();
   const thought = index.thoughts[thoughtIndex];
   if (thought === undefined) return null;
   const chain = listChain(index, thoughtIndex);
@@ -51,7 +51,7 @@ export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
       label={words.detail}
       takesFocus={props.takesFocus}
       onClose={props.onClose}
-      onInspect={actions.inspect && (() => actions.inspect?.({ turn: turnKey, kind: "thought", key: thought.id }))}
+      onInspect={props.onInspect}
       head={
         <>
           <Badge tone={TONES[thought.status]}>{words[thought.status]}</Badge>

@@ -1,23 +1,41 @@
-/** UI strings of the tree, the graph and their drawing. */
+/** UI strings of the tree, the graph, their drawing and the canvas. */
 import { defineWords } from "../ui/words.ts";
 
 const many = (count: number, one: string, more: string): string => (count === 1 ? `1 ${one}` : `${count} ${more}`);
 
 export const DRAWING_WORDS = defineWords({
   en: {
+    open: "Open canvas",
+    notLoaded: "Can't load the canvas. Reload the page.",
+    view: "View",
+    tree: "Tree",
+    outline: "Outline",
     zoomIn: "Zoom in",
     zoomOut: "Zoom out",
     fit: "Fit to view",
     follow: "Follow latest",
+    matches: (at: number, count: number) => `${at} of ${count}`,
+    noMatches: "No matches",
+    previousMatch: "Previous match",
+    nextMatch: "Next match",
     close: "Close details",
     inspect: "Show frames",
     cut: (count: number) => `Showing the first ${count} characters`,
   },
   zh: {
+    open: "打开画布",
+    notLoaded: "无法加载画布，请重新加载页面。",
+    view: "显示方式",
+    tree: "树状图",
+    outline: "大纲",
     zoomIn: "放大",
     zoomOut: "缩小",
     fit: "适应视图",
     follow: "跟随最新",
+    matches: (at: number, count: number) => `${at}/${count}`,
+    noMatches: "无匹配",
+    previousMatch: "上一个匹配",
+    nextMatch: "下一个匹配",
     close: "关闭详情",
     inspect: "查看数据帧",
     cut: (count: number) => `仅显示前 ${count} 个字符`,
@@ -27,6 +45,7 @@ export const DRAWING_WORDS = defineWords({
 export const TREE_WORDS = defineWords({
   en: {
     tree: "Tree of thoughts",
+    search: "Search thoughts",
     thoughts: (count: number) => many(count, "thought", "thoughts"),
     depth: (depth: number) => `depth ${depth}`,
     explored: (count: number) => `Explored ${many(count, "thought", "thoughts")}`,
@@ -55,6 +74,7 @@ export const TREE_WORDS = defineWords({
   },
   zh: {
     tree: "思维树",
+    search: "搜索想法",
     thoughts: (count: number) => `${count} 个想法`,
     depth: (depth: number) => `深度 ${depth}`,
     explored: (count: number) => `探索了 ${count} 个想法`,
@@ -86,6 +106,7 @@ export const TREE_WORDS = defineWords({
 export const GRAPH_WORDS = defineWords({
   en: {
     graph: "Graph of thoughts",
+    search: "Search steps",
     ran: (count: number) => `Ran ${many(count, "step", "steps")}`,
     ranSome: (done: number, all: number) => `Ran ${done} of ${many(all, "step", "steps")}`,
     done: (done: number, all: number) => `${done} of ${all} done`,
@@ -122,6 +143,7 @@ export const GRAPH_WORDS = defineWords({
   },
   zh: {
     graph: "思维图",
+    search: "搜索步骤",
     ran: (count: number) => `执行了 ${count} 个步骤`,
     ranSome: (done: number, all: number) => `执行了 ${done}/${all} 个步骤`,
     done: (done: number, all: number) => `已完成 ${done}/${all}`,
@@ -177,10 +199,12 @@ export const BACKTRACK_WORDS = defineWords({
     no_next_step: "no next step was found",
     dead_end: "every next step is a dead end",
     max_depth: "the maximum depth is reached without an answer",
+    best_so_far: "the answer uses the best thought so far",
   },
   zh: {
     no_next_step: "没有找到下一步",
     dead_end: "所有后续步骤都行不通",
     max_depth: "已达到最大深度，仍未得到答案",
+    best_so_far: "回答采用目前最好的想法",
   },
 });

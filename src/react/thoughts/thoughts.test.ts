@@ -105,7 +105,7 @@ describe("stage and stream status", () => {
       modelCalls: [],
     } as unknown as TurnView;
     const html = render(createElement(StageLine, { turn }));
-    expect(html).toMatch(/role="status"[^>]*>Calling search<\/span>/);
+    expect(html).toMatch(/role="status"[^>]*>Search<\/span>/);
     expect(html).toContain("page 2");
     expect(render(createElement(StageLine, { turn: { ...turn, status: "completed" } }))).toBe("");
     const state = { status: "repairing", verified: true, undetectable: [] } as const;

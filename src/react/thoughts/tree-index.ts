@@ -72,6 +72,17 @@ export function listAncestors({ parents }: TreeIndex, thoughtIndex: number, limi
   return chain;
 }
 
+/** Returns all thoughts from top to bottom, as an outline has them. */
+export function listDepthFirst({ children, roots }: TreeIndex): number[] {
+  const listed: number[] = [];
+  const stack = roots.toReversed();
+  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+    listed.push(at);
+    stack.push(...(children[at] ?? NONE).toReversed());
+  }
+  return listed;
+}
+
 /** Removes the parent of one thought in each cycle. Visits each thought once. */
 function breakCycles(parents: Int32Array): void {
   const walks = new Int32Array(parents.length);

@@ -11,12 +11,14 @@ export interface DialogProps {
   /** Called on Escape, the close button, or a click outside. */
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** `wide` uses the available width. Default: `small`. */
-  readonly size?: "small" | "wide";
+  /** `wide` uses the available width, `full` the whole page. Default: `small`. */
+  readonly size?: "small" | "wide" | "full";
+  /** Controls beside the heading. Default: none. */
+  readonly tools?: ReactNode;
 }
 
 /** Modal dialog, open as long as it is rendered. */
-export function Dialog({ title, onClose, children, size = "small" }: DialogProps): ReactNode {
+export function Dialog({ title, onClose, children, size = "small", tools }: DialogProps): ReactNode {
   const words = useWords(WORDS);
   const element = useRef<HTMLDialogElement>(null);
   const pressed = useRef<EventTarget>(null);
@@ -44,7 +46,8 @@ export function Dialog({ title, onClose, children, size = "small" }: DialogProps
       }}
     >
       <header className="loom-dialog-head">
-        <h2>{title}</h2>
+        <h2 dir="auto">{title}</h2>
+        {tools}
         <IconButton icon="close" label={words.close} onClick={onClose} />
       </header>
       <div className="loom-dialog-body">{children}</div>

@@ -50,6 +50,8 @@ export interface RunVersions {
   /** Position of the shown version, from 1. */
   readonly position: number;
   readonly count: number;
+  /** What differs first: the switcher is there. Default: the message. */
+  readonly changed?: "message" | "answer";
   /** ID of the session with the previous version; absent if the first is shown. */
   readonly previous?: string;
   /** ID of the session with the next version; absent if the last is shown. */
@@ -145,6 +147,8 @@ export interface Ui {
   imageUrl(url: string): string | undefined;
   /** Returns the URL of a session's file. Without it, attachments show only their names. */
   blobUrl?(blobId: string): string | undefined;
+  /** Loads a file of the session, if a request for it needs a token. Used for files without a `blobUrl`. */
+  loadBlob?(blobId: string, signal: AbortSignal): Promise<Blob>;
   /** Key that sends an edited message. Shift and Enter always begin a new line. Default: `ctrl-enter`. */
   readonly sendKey?: "enter" | "ctrl-enter" | undefined;
   /** Current time in milliseconds. Default: the system clock. Pass a new function when the time changes. */
@@ -172,11 +176,12 @@ export function useUi(): Ui {
 
 /** Provides `Ui` to the components inside. Defaults: English, no actions, no plugins, remote images blocked. */
 export function UiProvider({ children, ...given }: Partial<Ui> & { readonly children: ReactNode }): ReactNode {
-  const { language, actions, versions, plugins, imageUrl, blobUrl, sendKey, now, isQuiet, onRenderMessage } = given;
+  const { language, actions, versions, plugins, imageUrl, blobUrl, loadBlob, sendKey, now, isQuiet, onRenderMessage } =
+    given;
   // Memoized, so that a re-render of the parent does not re-render every component.
   const ui = useMemo(
     (): Ui => ({ ...DEFAULT_UI, ...given }),
-    [language, actions, versions, plugins, imageUrl, blobUrl, sendKey, now, isQuiet, onRenderMessage],
+    [language, actions, versions, plugins, imageUrl, blobUrl, loadBlob, sendKey, now, isQuiet, onRenderMessage],
   );
   return <UiContext value={ui}>{children}</UiContext>;
 }

@@ -28,7 +28,19 @@ const SHARE_FIELDS = {
   share_id: required(string, "Id of the link; it does not grant access", "链接 ID，不能用于访问"),
   created_at: required(count, "Creation time, Unix time in milliseconds", "创建时间（Unix 毫秒时间戳）"),
   expires_at: expiresAt,
+  opened: required(count, "How often the link was opened", "打开次数"),
+  opened_at: optional(
+    count,
+    "When the link was last opened, Unix time in milliseconds",
+    "最近一次打开的时间（Unix 毫秒时间戳）",
+  ),
 } satisfies Fields;
+
+const thisMachineOnly = required(
+  boolean,
+  "Whether links to this server open on the server's machine only, because its address is a loopback address",
+  "链接是否只能在服务器所在的机器上打开（地址为本机回环地址）",
+);
 
 export const AUTH_SHAPES = {
   ErasedOwner: declareShape("What was erased of an owner", "已清除的所有者数据", {
@@ -42,9 +54,9 @@ export const AUTH_SHAPES = {
   }),
   Auth: declareShape("Identity and permissions of the caller", "调用方的身份与权限", {
     mode: required(
-      oneOf("open", "required"),
-      "Whether authentication is off (`open`) or on (`required`)",
-      "身份验证：open 为关闭，required 为开启",
+      oneOf("open", "required", "links"),
+      "Whether authentication is off (`open`) or on (`required`); `links`: it is off, and this caller can only open share links",
+      "身份验证：open 为关闭，required 为开启；links 表示已关闭，但此调用方只能打开分享链接",
     ),
     signed_in: required(
       boolean,
@@ -82,18 +94,21 @@ export const AUTH_SHAPES = {
     },
   ),
   CreateShare: declareShape("Lifetime of a share link", "分享链接的有效期", {
-    expires_in_ms: optional(
-      lifetime,
-      "Lifetime in milliseconds; default: until the link is revoked",
-      "有效时长（毫秒）；默认在撤销前一直有效",
+    expires_in_ms: optional(lifetime, "Lifetime in milliseconds; default: 7 days", "有效时长（毫秒）；默认 7 天"),
+    never_expires: optional(
+      boolean,
+      "Whether the link is valid until it is revoked, instead of `expires_in_ms`",
+      "链接是否在撤销前一直有效；与 expires_in_ms 二选一",
     ),
   }),
   NewShare: declareShape("Link that grants read access to a session", "会话的只读分享链接", {
     ...SHARE_FIELDS,
     secret: required(string, "Secret of the link; returned only once", "链接密钥，仅返回一次"),
     url: required(string, "URL to share", "用于分享的 URL"),
+    this_machine_only: thisMachineOnly,
   }),
   Shares: declareShape("Share links of a session", "会话的分享链接", {
     shares: required(listOf(objectOf(SHARE_FIELDS)), "Valid links, newest first", "有效的链接，最新的在前"),
+    this_machine_only: thisMachineOnly,
   }),
 } as const satisfies { readonly [name: string]: Shape };

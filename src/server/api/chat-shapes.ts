@@ -12,6 +12,7 @@ import {
 } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 import { agent } from "./run-shapes.ts";
+import { STRATEGY_FIELD } from "../../protocol/strategy-fields.ts";
 
 /** Maximum index of a chunk, in either direction. */
 const MAX_INDEX = 2 ** 31;
@@ -72,6 +73,7 @@ export const CHAT_SHAPES = {
       "AI SDK：仅在本次运行中附加到智能体系统提示词之后的指令",
     ),
     agent,
+    strategy: STRATEGY_FIELD,
     capabilities: optional(
       listOf(string),
       "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once",

@@ -1,7 +1,6 @@
 /** The limits for slow work of callers: uploads, documents and forks. Endpoints enter a gate before they begin. */
 import type { Release } from "../../tools/concurrency-limit.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { Access } from "../auth/access.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { accountOf } from "../auth/principal.ts";
 import { FairGate } from "../guard/fair-gate.ts";
@@ -16,7 +15,6 @@ export interface Gates {
 /** The parts of `ServerCore` that a gate needs. */
 interface GateHost {
   readonly gates: Gates;
-  readonly access: Pick<Access, "isOpen">;
   readonly closing: AbortSignal;
 }
 
@@ -64,12 +62,12 @@ export class UploadSlot {
 
 /** Waits for a slot of the caller, until the client disconnects or the server shuts down. */
 export async function enterGate(
-  { gates, access, closing }: GateHost,
+  { gates, closing }: GateHost,
   name: keyof Gates,
   { principal }: Caller,
   signal: AbortSignal,
 ): Promise<Release> {
-  const account = access.isOpen ? undefined : accountOf(principal);
+  const account = principal.kind === "local" ? undefined : accountOf(principal);
   try {
     return await gates[name].enter(account, AbortSignal.any([signal, closing]));
   } catch (error) {

@@ -111,10 +111,43 @@ export const OPENAI_SHAPES = {
       "已收到的最后一个事件的 sequence_number，从其之后发送",
     ),
   }),
-  OpenaiDeleted: declareShape("Response that was deleted", "已删除的响应", {
-    id: required(string, "Id of the response", "响应 ID"),
-    object: required(string, "Always `response`", "固定为 response"),
+  OpenaiDeleted: declareShape("Response or conversation that was deleted", "已删除的响应或对话", {
+    id: required(string, "Its id", "其 ID"),
+    object: required(string, "`response` or `conversation.deleted`", "response 或 conversation.deleted"),
     deleted: required(boolean, "Always true", "固定为 true"),
+  }),
+  OpenaiConversationRequest: declareShape("Conversation to create", "要创建的对话", {
+    items: optional(nullable(listOf(map)), "Items to add, at most 100", "要添加的条目，最多 100 项"),
+    metadata: optional(
+      nullable(map),
+      "Kept with the conversation, at most 16 texts",
+      "随对话保存的数据，最多 16 项文本",
+    ),
+  }),
+  OpenaiUpdateConversation: declareShape("Changes of a conversation", "对话的更改", {
+    metadata: required(nullable(map), "Replaces the metadata, at most 16 texts", "替换元数据，最多 16 项文本"),
+  }),
+  OpenaiAddItems: declareShape("Items to add to a conversation", "要添加到对话的条目", {
+    items: required(listOf(map), "Input items, at most 100", "输入条目，最多 100 项"),
+  }),
+  OpenaiListItems: declareShape("Page of items", "条目的一页", {
+    after: optional(string, "Id of the last item that was listed", "已列出的最后一项的 ID"),
+    limit: optional(
+      { kind: "integer", min: 1, max: 100 },
+      "Maximum number of items; default: 20",
+      "最多返回的条目数；默认 20",
+    ),
+    order: optional(oneOf("asc", "desc"), "`desc` (default) lists the newest first", "desc（默认）按从新到旧排列"),
+  }),
+  OpenaiConversation: declareShape("Conversation: a session", "对话，即会话", {
+    id: required(string, "Id of the session", "会话 ID"),
+    object: required(string, "Always `conversation`", "固定为 conversation"),
+    created_at: required(number, "Time of creation, in seconds since 1970", "创建时间，Unix 秒时间戳"),
+    metadata: required(map, "Data of the client", "客户端的数据"),
+  }),
+  OpenaiItem: declareShape("Item of a conversation, in the form of its type", "对话的条目，形式取决于类型", {
+    id: required(string, "Id of the item", "条目 ID"),
+    type: required(string, "Type of the item, such as `message`", "条目类型，例如 message"),
   }),
   OpenaiModel: declareShape("Agent as a model", "以模型形式表示的智能体", MODEL_FIELDS),
   OpenaiList: declareShape("List of the OpenAI API", "OpenAI API 的列表", {
@@ -122,6 +155,6 @@ export const OPENAI_SHAPES = {
     data: required(listOf(map), "Items", "条目"),
     first_id: optional(string, "Id of the first item", "第一项的 ID"),
     last_id: optional(string, "Id of the last item", "最后一项的 ID"),
-    has_more: optional(boolean, "Always false", "固定为 false"),
+    has_more: optional(boolean, "Whether more items follow", "之后是否还有条目"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -61,6 +61,11 @@ export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeN
   readonly query?: Q;
   /** Shape of the JSON body. Without it and without `rawBodyTypes` the body is not read. */
   readonly body?: B;
+  /**
+   * True: the handler checks the body itself, which has more fields than the shape. Otherwise, below `/v1`, a field that the
+   * shape does not have is refused. Default: false.
+   */
+  readonly hasOpenBody?: boolean;
   /** False: the body may be absent and is then `{}`. Default: true. */
   readonly isBodyRequired?: boolean;
   /**

@@ -15,8 +15,10 @@ import {
   required,
   type Shape,
   string,
+  stringOrNumber,
 } from "../../protocol/schema.ts";
 import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
+import { STRATEGY_FIELD } from "../../protocol/strategy-fields.ts";
 import { declareShape } from "./declare-shape.ts";
 import { RUN_FIELDS } from "./session-shapes.ts";
 
@@ -33,8 +35,8 @@ const VIEW_FIELDS = {
   ),
   strict: optional(
     boolean,
-    "With `loom` or `export`: only the 23 types of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false",
-    "用于 loom 或 export：只发送规范 001 的 23 种类型，未指定 modes 时包含图状态；其他类型以 custom 发送，每次运行都以 reply 结束；默认 false",
+    "With `loom` or `export`: only the 23 types and the fields of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false",
+    "用于 loom 或 export：只发送规范 001 的 23 种类型和字段，未指定 modes 时包含图状态；其他类型以 custom 发送，每次运行都以 reply 结束；默认 false",
   ),
 } satisfies Fields;
 
@@ -116,6 +118,7 @@ const MESSAGE_FIELDS = {
     "How much the model reasons before it answers; default: the setting of the agent",
     "模型回答前的推理程度；默认采用智能体的设置",
   ),
+  strategy: STRATEGY_FIELD,
   capabilities: optional(
     listOf(string),
     "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once; default: they wait for an answer",
@@ -152,6 +155,11 @@ const MESSAGE_FIELDS = {
     "If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`)",
     "已有运行正在进行时的处理方式：enqueue（默认）排队；reject 拒绝（错误码 run_live）；interrupt 先取消当前运行",
   ),
+} satisfies Fields;
+
+const TEXT_FIELDS = {
+  en: required(string, "English", "英文"),
+  zh: required(string, "Chinese", "中文"),
 } satisfies Fields;
 
 export const RUN_SHAPES = {
@@ -243,6 +251,7 @@ export const RUN_SHAPES = {
             "Digest of tool and arguments, to send with the answer",
             "工具及其参数的摘要值（digest），答复时一并提供",
           ),
+          server: optional(string, "Name of the MCP server that has the tool", "提供该工具的 MCP 服务器名"),
         }),
       ),
       "Approval requests in the order they were made",
@@ -312,6 +321,7 @@ export const RUN_SHAPES = {
                   "Digest of tool and arguments, to send with the answer",
                   "工具及其参数的摘要值（digest），答复时一并提供",
                 ),
+                server: optional(string, "Name of the MCP server that has the tool", "提供该工具的 MCP 服务器名"),
               }),
             ),
             "Tool calls that wait for approval, oldest first, at most 20",
@@ -390,6 +400,30 @@ export const RUN_SHAPES = {
             "提供方与模型，如 openai/gpt-5，或 offline；在同一服务器内，kind、is_adaptive 与 model 共同确定一个智能体",
           ),
           tools: required(listOf(string), "Names of the agent's tools", "工具名列表"),
+          settings: optional(
+            listOf(
+              objectOf({
+                name: required(
+                  string,
+                  "Name of the setting, as in `strategy` of a message",
+                  "设置名称，用于消息的 strategy",
+                ),
+                label: required(objectOf(TEXT_FIELDS), "Name for users", "供用户阅读的名称"),
+                about: required(objectOf(TEXT_FIELDS), "What it does", "作用"),
+                value: optional(
+                  stringOrNumber,
+                  "Value of the agent; absent if it depends on other settings",
+                  "智能体采用的值；取决于其他设置时无此字段",
+                ),
+                values: optional(listOf(string), "Accepted words", "可选的值"),
+                least: optional(number, "Lowest accepted number", "最小值"),
+                most: optional(number, "Highest number that a message may choose", "消息可以指定的最大值"),
+                is_fraction: optional(boolean, "True if the number need not be an integer", "为 true 表示可以不是整数"),
+              }),
+            ),
+            "Strategy settings that a message may choose; absent if the agent has none",
+            "消息可以指定的搜索设置；智能体没有时无此字段",
+          ),
           is_default: required(boolean, "Whether it answers messages without an agent name", "是否为默认智能体"),
         }),
       ),

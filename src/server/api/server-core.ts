@@ -39,6 +39,8 @@ export interface ServerCore {
   /** URL prefix of every route, without a trailing slash; empty at the root. */
   readonly basePath: string;
   readonly version: string;
+  /** Origin under which other machines reach the server, without a proxy. Undefined if none does; absent if unknown. */
+  readonly networkOrigin?: (() => string | undefined) | undefined;
   /** False until the first search for abandoned runs has finished. Absent if the server does not search. */
   readonly isReady?: () => boolean;
   /** True while the server still answers requests before it shuts down. Absent if the server does not drain. */

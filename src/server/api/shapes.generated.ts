@@ -315,6 +315,8 @@ export interface StartRun {
   readonly attachments?: readonly { readonly blob_id?: string; readonly data?: string; readonly url?: string; readonly media_type?: string; readonly name?: string }[];
   /** How much the model reasons before it answers; default: the setting of the agent */
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high";
+  /** How the agent searches, for this message only; default: the settings of the agent. Each agent has its own settings, and the operator caps those that multiply the cost: see `GET /v1/agents`. `invalid_command` for a setting that the agent does not have and for a value above its cap */
+  readonly strategy?: { readonly search?: "breadth" | "depth" | (string & {}); readonly generator?: "propose" | "sample" | (string & {}); readonly evaluator?: "value" | "vote" | (string & {}); readonly samples?: number; readonly threshold?: number; readonly beam?: number; readonly candidates?: number; readonly depth?: number; readonly backtracks?: number; readonly layers?: number };
   /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once; default: they wait for an answer */
   readonly capabilities?: readonly string[];
   /** Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name */
@@ -351,7 +353,7 @@ export interface StreamView {
   readonly dialect?: string;
   /** Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states */
   readonly modes?: readonly string[];
-  /** With `loom` or `export`: only the 23 types of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false */
+  /** With `loom` or `export`: only the 23 types and the fields of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false */
   readonly strict?: boolean;
 }
 
@@ -361,7 +363,7 @@ export interface ReadEvents {
   readonly dialect?: string;
   /** Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states */
   readonly modes?: readonly string[];
-  /** With `loom` or `export`: only the 23 types of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false */
+  /** With `loom` or `export`: only the 23 types and the fields of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false */
   readonly strict?: boolean;
   /** Resume after this position: a cursor, or the event_id of a record in digits. `Last-Event-ID` takes precedence */
   readonly after?: string;
@@ -422,7 +424,7 @@ export interface AnswerApproval {
 /** Tool calls waiting for approval (HTTP). */
 export interface Approvals {
   /** Approval requests in the order they were made */
-  readonly approvals: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string }[];
+  readonly approvals: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string; readonly server?: string }[];
 }
 
 /** Live and queued runs to list (HTTP). */
@@ -438,7 +440,7 @@ export interface ListActiveRuns {
 /** Live and queued runs of all sessions (HTTP). */
 export interface ActiveRuns {
   /** Runs, those of newer sessions first */
-  readonly runs: readonly ({ readonly run_id: string; readonly session_id: string; readonly title?: string; readonly owner?: string; readonly state: "running" | "waiting" | "queued"; readonly agent?: string; readonly model?: string; readonly since: number; readonly waiting_since?: number; readonly approvals: readonly { readonly call_id: string; readonly name: string; readonly arguments?: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string }[] })[];
+  readonly runs: readonly ({ readonly run_id: string; readonly session_id: string; readonly title?: string; readonly owner?: string; readonly state: "running" | "waiting" | "queued"; readonly agent?: string; readonly model?: string; readonly since: number; readonly waiting_since?: number; readonly approvals: readonly { readonly call_id: string; readonly name: string; readonly arguments?: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string; readonly server?: string }[] })[];
   /** Value of `after` for the next page; absent on the last page */
   readonly next?: string;
 }
@@ -484,7 +486,7 @@ export interface ChangeTodo {
 /** Agents of the server (HTTP). */
 export interface Agents {
   /** Agents of the server */
-  readonly agents: readonly { readonly name: string; readonly kind: string; readonly is_adaptive?: boolean; readonly description?: string; readonly model?: string; readonly tools: readonly string[]; readonly is_default: boolean }[];
+  readonly agents: readonly ({ readonly name: string; readonly kind: string; readonly is_adaptive?: boolean; readonly description?: string; readonly model?: string; readonly tools: readonly string[]; readonly settings?: readonly ({ readonly name: string; readonly label: { readonly en: string; readonly zh: string }; readonly about: { readonly en: string; readonly zh: string }; readonly value?: string | number; readonly values?: readonly string[]; readonly least?: number; readonly most?: number; readonly is_fraction?: boolean })[]; readonly is_default: boolean })[];
 }
 
 /** Model providers and models in use (HTTP). */
@@ -517,6 +519,8 @@ export interface Chat {
   readonly system?: string;
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
+  /** How the agent searches, for this message only; default: the settings of the agent. Each agent has its own settings, and the operator caps those that multiply the cost: see `GET /v1/agents`. `invalid_command` for a setting that the agent does not have and for a value above its cap */
+  readonly strategy?: { readonly search?: "breadth" | "depth" | (string & {}); readonly generator?: "propose" | "sample" | (string & {}); readonly evaluator?: "value" | "vote" | (string & {}); readonly samples?: number; readonly threshold?: number; readonly beam?: number; readonly candidates?: number; readonly depth?: number; readonly backtracks?: number; readonly layers?: number };
   /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once */
   readonly capabilities?: readonly string[];
 }
@@ -811,8 +815,8 @@ export interface ErasedOwner {
 
 /** Identity and permissions of the caller (HTTP). */
 export interface Auth {
-  /** Whether authentication is off (`open`) or on (`required`) */
-  readonly mode: "open" | "required";
+  /** Whether authentication is off (`open`) or on (`required`); `links`: it is off, and this caller can only open share links */
+  readonly mode: "open" | "required" | "links";
   /** Whether the caller has signed in: with a token, a JWT or the server's own login */
   readonly signed_in: boolean;
   /** Kind of credential */
@@ -853,8 +857,10 @@ export interface Ticket {
 
 /** Lifetime of a share link (HTTP). */
 export interface CreateShare {
-  /** Lifetime in milliseconds; default: until the link is revoked */
+  /** Lifetime in milliseconds; default: 7 days */
   readonly expires_in_ms?: number;
+  /** Whether the link is valid until it is revoked, instead of `expires_in_ms` */
+  readonly never_expires?: boolean;
 }
 
 /** Link that grants read access to a session (HTTP). */
@@ -865,16 +871,24 @@ export interface NewShare {
   readonly created_at: number;
   /** Expiry, Unix time in milliseconds; absent: does not expire */
   readonly expires_at?: number;
+  /** How often the link was opened */
+  readonly opened: number;
+  /** When the link was last opened, Unix time in milliseconds */
+  readonly opened_at?: number;
   /** Secret of the link; returned only once */
   readonly secret: string;
   /** URL to share */
   readonly url: string;
+  /** Whether links to this server open on the server's machine only, because its address is a loopback address */
+  readonly this_machine_only: boolean;
 }
 
 /** Share links of a session (HTTP). */
 export interface Shares {
   /** Valid links, newest first */
-  readonly shares: readonly { readonly share_id: string; readonly created_at: number; readonly expires_at?: number }[];
+  readonly shares: readonly { readonly share_id: string; readonly created_at: number; readonly expires_at?: number; readonly opened: number; readonly opened_at?: number }[];
+  /** Whether links to this server open on the server's machine only, because its address is a loopback address */
+  readonly this_machine_only: boolean;
 }
 
 /** Health of the process (HTTP). */
@@ -995,14 +1009,64 @@ export interface OpenaiReadResponse {
   readonly starting_after?: number;
 }
 
-/** Response that was deleted (HTTP). */
+/** Response or conversation that was deleted (HTTP). */
 export interface OpenaiDeleted {
-  /** Id of the response */
+  /** Its id */
   readonly id: string;
-  /** Always `response` */
+  /** `response` or `conversation.deleted` */
   readonly object: string;
   /** Always true */
   readonly deleted: boolean;
+}
+
+/** Conversation to create (HTTP). */
+export interface OpenaiConversationRequest {
+  /** Items to add, at most 100 */
+  readonly items?: readonly JsonObject[] | null;
+  /** Kept with the conversation, at most 16 texts */
+  readonly metadata?: JsonObject | null;
+}
+
+/** Changes of a conversation (HTTP). */
+export interface OpenaiUpdateConversation {
+  /** Replaces the metadata, at most 16 texts */
+  readonly metadata: JsonObject | null;
+}
+
+/** Items to add to a conversation (HTTP). */
+export interface OpenaiAddItems {
+  /** Input items, at most 100 */
+  readonly items: readonly JsonObject[];
+}
+
+/** Page of items (HTTP). */
+export interface OpenaiListItems {
+  /** Id of the last item that was listed */
+  readonly after?: string;
+  /** Maximum number of items; default: 20 */
+  readonly limit?: number;
+  /** `desc` (default) lists the newest first */
+  readonly order?: "asc" | "desc";
+}
+
+/** Conversation: a session (HTTP). */
+export interface OpenaiConversation {
+  /** Id of the session */
+  readonly id: string;
+  /** Always `conversation` */
+  readonly object: string;
+  /** Time of creation, in seconds since 1970 */
+  readonly created_at: number;
+  /** Data of the client */
+  readonly metadata: JsonObject;
+}
+
+/** Item of a conversation, in the form of its type (HTTP). */
+export interface OpenaiItem {
+  /** Id of the item */
+  readonly id: string;
+  /** Type of the item, such as `message` */
+  readonly type: string;
 }
 
 /** Agent as a model (HTTP). */
@@ -1027,7 +1091,7 @@ export interface OpenaiList {
   readonly first_id?: string;
   /** Id of the last item */
   readonly last_id?: string;
-  /** Always false */
+  /** Whether more items follow */
   readonly has_more?: boolean;
 }
 
@@ -1112,6 +1176,12 @@ export interface ApiShapeMap {
   readonly OpenaiResponse: OpenaiResponse;
   readonly OpenaiReadResponse: OpenaiReadResponse;
   readonly OpenaiDeleted: OpenaiDeleted;
+  readonly OpenaiConversationRequest: OpenaiConversationRequest;
+  readonly OpenaiUpdateConversation: OpenaiUpdateConversation;
+  readonly OpenaiAddItems: OpenaiAddItems;
+  readonly OpenaiListItems: OpenaiListItems;
+  readonly OpenaiConversation: OpenaiConversation;
+  readonly OpenaiItem: OpenaiItem;
   readonly OpenaiModel: OpenaiModel;
   readonly OpenaiList: OpenaiList;
 }
@@ -1139,7 +1209,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ModelCall: parseForm("HTTP#llm_call_id:s model?s event_id:i0 started_at?i0 has_request:b has_response:b parameters?j tools?j messages:[j response?j"),
   Runs: parseForm("HTTP#runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} next?s"),
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
-  StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
+  StartRun: parseForm("HTTP#message?&{text?s attachments?[{blob_id?s data?s url?s media_type?s name?s}} messages?[{role:s content:&[m} agent?s run_id?s request_id?s context?m attachments?[{blob_id?s data?s url?s media_type?s name?s} reasoning?=auto|off|low|medium|high strategy?{search?~breadth|depth generator?~propose|sample evaluator?~value|vote samples?i1,100 threshold?n beam?i1,2000 candidates?i1,2000 depth?i0,100 backtracks?i0,100000 layers?i1,50} capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt"),
   StartedRun: parseForm("HTTP#session_id:s run_id:s command_id:s status:=queued|live|completed|error|cancelled cursor:s events:s"),
   StreamView: parseForm("HTTP#dialect?s modes?[s strict?b"),
   ReadEvents: parseForm("HTTP#dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0 run?s"),
@@ -1147,17 +1217,17 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   CommandResult: parseForm("HTTP#type:s id:s result?m pending?b"),
   CancelRun: parseForm("HTTP#reason?s"),
   AnswerApproval: parseForm("HTTP#decision:=approved|rejected arguments?m digest?s reason?s run_id?s"),
-  Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n digest?s}"),
+  Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n digest?s server?s}"),
   ListActiveRuns: parseForm("HTTP#limit?i0 after?s state?=waiting"),
-  ActiveRuns: parseForm("HTTP#runs:[{run_id:s session_id:s title?s owner?s state:=running|waiting|queued agent?s model?s since:i0 waiting_since?i0 approvals:[{call_id:s name:s arguments?m event_id:i0 expires_at?n digest?s}} next?s"),
+  ActiveRuns: parseForm("HTTP#runs:[{run_id:s session_id:s title?s owner?s state:=running|waiting|queued agent?s model?s since:i0 waiting_since?i0 approvals:[{call_id:s name:s arguments?m event_id:i0 expires_at?n digest?s server?s}} next?s"),
   SendToolResult: parseForm("HTTP#output?j is_error?b run_id?s"),
   ClientCalls: parseForm("HTTP#calls:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n}"),
   SetToolPermission: parseForm("HTTP#rule:=allow|ask"),
   RateRun: parseForm("HTTP#rating:=good|bad|none comment?s"),
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
-  Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
+  Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s settings?[{name:s label:{en:s zh:s} about:{en:s zh:s} value?x values?[s least?n most?n is_fraction?b} is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
-  Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s tools?j system?s agent?s capabilities?[s"),
+  Chat: parseForm("HTTP#session_id?s content?s request_id?s id?s messages?[m trigger?s messageId?s tools?j system?s agent?s strategy?{search?~breadth|depth generator?~propose|sample evaluator?~value|vote samples?i1,100 threshold?n beam?i1,2000 candidates?i1,2000 depth?i0,100 backtracks?i0,100000 layers?i1,50} capabilities?[s"),
   ChatOptions: parseForm("HTTP#agent?s on_disconnect?=continue|cancel version?i5,7"),
   DisconnectOptions: parseForm("HTTP#on_disconnect?=continue|cancel"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
@@ -1182,13 +1252,13 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   SearchKnowledge: parseForm("HTTP#q:s limit?i0 collection?s"),
   KnowledgeHits: parseForm("HTTP#hits:[{document_id:s name:s title:s collection:s score:n snippet:s content:s first_line:i0 last_line:i0 headings:[s}"),
   ErasedOwner: parseForm("HTTP#owner:s sessions:i0 blobs:i0 tokens:i0 shares:i0 sign_ins:i0 usage_records:i0"),
-  Auth: parseForm("HTTP#mode:=open|required signed_in:b kind?=token|jwt|user|share name?s owner?s scopes:[s session_id?s shared_session_ids:[s expires_at?i0"),
+  Auth: parseForm("HTTP#mode:=open|required|links signed_in:b kind?=token|jwt|user|share name?s owner?s scopes:[s session_id?s shared_session_ids:[s expires_at?i0"),
   SignIn: parseForm("HTTP#credential:s"),
   CreateTicket: parseForm("HTTP#session_id?s"),
   Ticket: parseForm("HTTP#ticket:s expires_at:i0"),
-  CreateShare: parseForm("HTTP#expires_in_ms?i1000,315360000000"),
-  NewShare: parseForm("HTTP#share_id:s created_at:i0 expires_at?i0 secret:s url:s"),
-  Shares: parseForm("HTTP#shares:[{share_id:s created_at:i0 expires_at?i0}"),
+  CreateShare: parseForm("HTTP#expires_in_ms?i1000,315360000000 never_expires?b"),
+  NewShare: parseForm("HTTP#share_id:s created_at:i0 expires_at?i0 opened:i0 opened_at?i0 secret:s url:s this_machine_only:b"),
+  Shares: parseForm("HTTP#shares:[{share_id:s created_at:i0 expires_at?i0 opened:i0 opened_at?i0} this_machine_only:b"),
   Health: parseForm("HTTP#status:=ok"),
   Readiness: parseForm("HTTP#status:=ready|not_ready reasons:[s"),
   Version: parseForm("HTTP#name:s version:s dialects:[s"),
@@ -1198,6 +1268,12 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   OpenaiResponse: parseForm("HTTP#id:s object:s created_at:n status:=queued|in_progress|completed|incomplete|failed|cancelled model:s output:[m error:!m"),
   OpenaiReadResponse: parseForm("HTTP#stream?b starting_after?i0"),
   OpenaiDeleted: parseForm("HTTP#id:s object:s deleted:b"),
+  OpenaiConversationRequest: parseForm("HTTP#items?![m metadata?!m"),
+  OpenaiUpdateConversation: parseForm("HTTP#metadata:!m"),
+  OpenaiAddItems: parseForm("HTTP#items:[m"),
+  OpenaiListItems: parseForm("HTTP#after?s limit?i1,100 order?=asc|desc"),
+  OpenaiConversation: parseForm("HTTP#id:s object:s created_at:n metadata:m"),
+  OpenaiItem: parseForm("HTTP#id:s type:s"),
   OpenaiModel: parseForm("HTTP#id:s object:s created:n owned_by:s"),
   OpenaiList: parseForm("HTTP#object:s data:[m first_id?s last_id?s has_more?b"),
 };

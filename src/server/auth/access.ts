@@ -13,14 +13,16 @@ import type { Principal } from "./principal.ts";
 export interface Access {
   /** Whether authentication is off. */
   readonly isOpen: boolean;
-  /** Verifies and issues credentials; undefined when authentication is off. */
-  readonly authService: AuthService | undefined;
+  /** Verifies and issues credentials. Undefined when authentication is off, until the first share link is created. */
+  findAuthService(): Promise<AuthService | undefined>;
+  /** The same, and creates the store of share links if authentication is off. Throws `unsupported` if there is none. */
+  openAuthService(): Promise<AuthService>;
   /**
    * Identifies a request by its `Authorization` header, ticket or cookies, or by the application's own login unless
    * `skipsLogin` is set; the principal is `ANONYMOUS` when none of them finds one. Throws `unauthorized` for an invalid
    * credential, `rate_limited`, and what the login throws.
    */
-  identify(request: RequestInfo, options?: { readonly skipsLogin?: boolean | undefined }): Promise<Identity>;
+  identify(request: RequestInfo, options?: IdentifyOptions): Promise<Identity>;
   /** Throws `unauthorized` or `forbidden`; `unknown_session` for a session of another owner, as if it did not exist. */
   readonly authorize: Authorize;
   /**
@@ -51,6 +53,12 @@ export interface Access {
   readonly observers: readonly Observer[];
   /** Stores usage that is not stored yet. */
   close(): Promise<void>;
+}
+
+export interface IdentifyOptions {
+  readonly skipsLogin?: boolean | undefined;
+  /** The request is for the page or for a sign-in, so it may come from another machine without a valid share link. */
+  readonly isBeforeLink?: boolean | undefined;
 }
 
 /** A run that a caller asks to start. */

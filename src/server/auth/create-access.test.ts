@@ -182,7 +182,7 @@ describe("without a credential store", () => {
   it("keeps credentials in memory", async () => {
     const jwt = { jwks: { keys: [] }, issuer: "https://issuer.test", audience: "loom" };
     const access = createAccess({ jwt }, { log: new MemoryLog() });
-    expect(await access.authService?.credentials.hasTokens()).toBe(false);
+    expect(await (await access.openAuthService()).credentials.hasTokens()).toBe(false);
     await access.close();
   });
 });

@@ -7,9 +7,11 @@ import type { Log } from "../../log/index.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Access, Identity } from "./access.ts";
 import type { AuthOptions } from "./auth-options.ts";
+import type { AuthService } from "./auth-service.ts";
 import type { Caller } from "./authorize.ts";
 import { type Auditor, NO_AUDIT, sourceOf } from "./audit/auditor.ts";
 import { readCookies } from "./cookies.ts";
+import { asksForLink, isShareSecret, readBearer, readTicket } from "./link-request.ts";
 import { createAuthorize, mayRead } from "./create-authorize.ts";
 import { createAuthenticator } from "./create-authenticator.ts";
 import { createLogin, RECHECK_MS } from "./create-login.ts";
@@ -43,8 +45,7 @@ export interface AccessDependencies {
 
 const COOKIE_MS = 7 * 24 * 60 * 60 * 1000;
 const TICKET_MS = 30_000;
-/** A ticket is accepted only where a browser cannot send headers: event streams and sockets. */
-const TICKET_METHODS: ReadonlySet<string> = new Set(["GET", "UPGRADE"]);
+const MAX_OPENINGS = 10_000;
 
 export function createAccess(options: AuthOptions, dependencies: AccessDependencies): Access {
   const { log, now = Date.now, onError, onLoginError = onError, meter, auditor = NO_AUDIT } = dependencies;
@@ -72,6 +73,8 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
   const isValid = async (principal: Principal): Promise<boolean> =>
     principal.login === undefined ? credentials.isValid(principal, now()) : principal.login.check() === undefined;
   const authorize = createAuthorize(log);
+  /** Minute in which each link was last used by a program. */
+  const openings = new Map<string, number>();
   const grants = createAccessGrants({
     isValid,
     mayRead: (holder, session) => mayRead(log, holder, session),
@@ -89,9 +92,13 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
 
   async function find(request: RequestInfo, skipsLogin: boolean): Promise<Identity> {
     const bearer = readLoomBearer(request);
-    if (bearer !== undefined) return { principal: await authenticator.authenticate(bearer, request), shares: [] };
-    const ticket = TICKET_METHODS.has(request.method) ? request.url.searchParams.get("ticket") : null;
-    if (ticket !== null) {
+    if (bearer !== undefined) {
+      const principal = await authenticator.authenticate(bearer, request);
+      if (principal.kind === "share") noteOpening(principal, now());
+      return { principal, shares: [] };
+    }
+    const ticket = readTicket(request);
+    if (ticket !== undefined) {
       const principal = await authenticator.redeemTicket(ticket, request);
       // The login cannot check a ticket. The client has to request another one when the next check would be due.
       const limited = principal.kind === "user" ? { ...principal, expiresAt: now() + recheckMs } : principal;
@@ -99,15 +106,25 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     }
     const { session, shares } = readCookies(request);
     const at = now();
-    const principal = session === undefined ? undefined : await credentials.find(session, at);
-    if (session !== undefined && principal === undefined) onRefused(session, request);
+    const isLinkOnly = asksForLink(request);
+    const principal = session === undefined || isLinkOnly ? undefined : await credentials.find(session, at);
+    if (session !== undefined && principal === undefined && !isLinkOnly) onRefused(session, request);
     const found = await Promise.all(shares.map((secret) => credentials.find(secret, at)));
     const links = found.flatMap((link) => (link?.kind === "share" ? [link] : []));
-    const user = principal !== undefined || skipsLogin ? undefined : await login?.(request);
+    const user = principal !== undefined || skipsLogin || isLinkOnly ? undefined : await login?.(request);
     // No socket is public, so this upgrade is refused.
     if (login !== undefined && request.method === "UPGRADE" && (principal ?? user ?? links[0]) === undefined)
       return refuseLogin(request);
     return { principal: principal ?? user ?? ANONYMOUS, shares: links };
+  }
+
+  /** A program sends the secret of a link with every request: counts one opening per minute. */
+  function noteOpening({ id }: Principal, at: number): void {
+    const minute = Math.floor(at / 60_000);
+    if (openings.get(id) === minute) return;
+    if (openings.size >= MAX_OPENINGS) openings.clear();
+    openings.set(id, minute);
+    void credentials.noteOpened(id.slice("share:".length)).catch((error: unknown) => onError?.(error));
   }
 
   /** Counts a request for which the login found no user. Throws `unauthorized` or `rate_limited`. */
@@ -120,9 +137,9 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
   function kindOfCredential(request: RequestInfo, skipsLogin: boolean): CredentialKind {
     const bearer = readLoomBearer(request);
     if (bearer !== undefined) return kindOfSecret(bearer);
-    if (TICKET_METHODS.has(request.method) && request.url.searchParams.has("ticket")) return "ticket";
+    if (readTicket(request) !== undefined) return "ticket";
     const { session, shares } = readCookies(request);
-    if (session !== undefined) return "cookie";
+    if (session !== undefined && !asksForLink(request)) return "cookie";
     if (shares.length > 0) return "share";
     return login === undefined || skipsLogin ? "none" : "user";
   }
@@ -138,21 +155,24 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
       }
   }
 
+  const authService: AuthService = {
+    credentials,
+    cookieMs,
+    ticketMs,
+    async authenticate(text, request) {
+      const identifyPrincipal = async (): Promise<Principal> => {
+        const principal = await authenticator.authenticate(text, request);
+        await rates.takeRequest(principal);
+        return principal;
+      };
+      return meterAuthentication(meter, kindOfSecret(text), identifyPrincipal, () => true);
+    },
+  };
+
   return {
     isOpen: false,
-    authService: {
-      credentials,
-      cookieMs,
-      ticketMs,
-      async authenticate(text, request) {
-        const identifyPrincipal = async (): Promise<Principal> => {
-          const principal = await authenticator.authenticate(text, request);
-          await rates.takeRequest(principal);
-          return principal;
-        };
-        return meterAuthentication(meter, kindOfSecret(text), identifyPrincipal, () => true);
-      },
-    },
+    findAuthService: () => Promise.resolve(authService),
+    openAuthService: () => Promise.resolve(authService),
     async identify(request, { skipsLogin = false } = {}) {
       const identifyCaller = async (): Promise<Identity> => {
         const identity = await find(request, skipsLogin);
@@ -198,14 +218,8 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
 }
 
 function kindOfSecret(text: string): CredentialKind {
-  if (text.startsWith("loom_shr_")) return "share";
+  if (isShareSecret(text)) return "share";
   return text.startsWith("loom_") ? "token" : "jwt";
-}
-
-/** Ignores other schemes, which may belong to a proxy in front of the server. */
-function readBearer({ headers }: RequestInfo): string | undefined {
-  const [match, bearer = ""] = /^bearer(?:\s+(.*))?$/i.exec(headers.get("authorization")?.trim() ?? "") ?? [];
-  return match === undefined ? undefined : bearer;
 }
 
 /**

@@ -30,6 +30,8 @@ export interface CommandHost {
   readonly resolveAgent?: RunDispatcher["resolveAgent"];
   /** Called with the name of the agent before a new message is stored. Rejects to refuse the message. Default: none. */
   readonly beforeSubmit?: ((agent: string) => Promise<void>) | undefined;
+  /** What a message ignores of its request; see `RunOrigin`. Default: nothing. */
+  readonly notices?: readonly string[] | undefined;
   /** Store of attached files. Default: none; attachments are taken as the caller describes them. */
   readonly blobs?: Pick<BlobStore, "get">;
   /** Maximum messages that wait in a session; code `queue_full`. Default: 100. */
@@ -86,14 +88,14 @@ interface CallerServices {
 export function commandHostFor({ commands, access, auditor }: CallerServices, caller: Caller): CommandHost {
   return {
     ...commands,
-    ...(access.isOpen ? {} : { author: authorOf({ access }, caller) }),
+    ...(caller.principal.kind === "local" ? {} : { author: authorOf({ access }, caller) }),
     ...(auditor === NO_AUDIT ? {} : { audit: createApprovalAudit(commands.log, auditor, sourceOf(caller)) }),
   };
 }
 
 /** The author of the sessions and commands of a caller. */
 export function authorOf({ access }: Pick<CallerServices, "access">, caller: Caller): CommandAuthor {
-  if (access.isOpen) return LOCAL_AUTHOR;
+  if (caller.principal.kind === "local") return LOCAL_AUTHOR;
   const { id, owner, scopes, agents, tools } = caller.principal;
   return {
     owner,

@@ -202,16 +202,22 @@ describe("a command id", () => {
     expect(await executeCommand(host, say("1", "A", { agent: "react" }))).toMatchObject({ type: "ack" });
   });
 
-  it("stays the same command with unknown fields", async () => {
+  it.each([
+    [{ agnet: "tot" }, "Unknown field `agnet`; did you mean `agent`?"],
+    [
+      { attachments: [{ blob_id: "b" }, { blob_id: "c", nme: "x" }] },
+      "Unknown field `attachments[1].nme`; did you mean `attachments[1].name`?",
+    ],
+    [{ strategy: { bean: 1 } }, "Unknown field `strategy.bean`; did you mean `strategy.beam`?"],
+  ])("is refused with the unknown field %j", async (fields, message) => {
     const log = new MemoryLog();
-    const session = await openSession(log, "s");
-    await session.record({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "Pack", completed: false }] });
-    const todo: ControlCommand = { type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true };
-    const first = await executeCommand({ log }, todo);
-    expect(first).toMatchObject({ type: "ack" });
-    expect(await executeCommand({ log }, { ...todo, trace: "abc" } as ControlCommand)).toEqual(first);
-    expect((await log.getCommand("s", "1"))?.body).toEqual({ list_id: "l", item_id: "i", completed: true });
-    await session.close();
+    const refused = await executeCommand({ log }, { ...say("1", "A"), ...fields } as ControlCommand);
+    expect(refused).toMatchObject({ type: "refusal", code: "invalid_command", message });
+    expect(await log.getSession("s")).toBeUndefined();
+    // Programs may pass undefined.
+    expect(await executeCommand({ log }, Object.assign(say("1", "A"), { trace: undefined }))).toMatchObject({
+      type: "ack",
+    });
   });
 });
 
@@ -306,15 +312,17 @@ describe("a command with an author", () => {
     expect((await log.getCommand("s", "1"))?.body).toEqual(known?.body);
   });
 
-  it("ignores an author in the command itself", async () => {
-    const log = new MemoryLog();
-    const forged = { ...say("1", "x"), actor: "token:root", tools: { "*": "allow" } } as RunCommand;
-    await executeCommand({ log, beginMs: 0, author: ben }, forged);
-    expect((await log.getCommand("s", "1"))?.body).toMatchObject({ actor: "token:ben" });
-    expect((await log.getCommand("s", "1"))?.body).not.toHaveProperty("tools");
-    await executeCommand({ log, beginMs: 0 }, { ...forged, id: "2", session: "open" });
-    expect((await log.getCommand("open", "2"))?.body).not.toHaveProperty("actor");
-  });
+  it.each([{ actor: "token:root" }, { tools: { "*": "allow" } }])(
+    "refuses %j in the command itself",
+    async (fields) => {
+      const log = new MemoryLog();
+      for (const author of [{}, { author: ben }])
+        expect(await executeCommand({ log, beginMs: 0, ...author }, { ...say("1", "x"), ...fields })).toMatchObject({
+          code: "invalid_command",
+        });
+      expect(await log.getSession("s")).toBeUndefined();
+    },
+  );
 
   const commands: readonly ControlCommand[] = [
     say("1", "x"),

@@ -17,10 +17,12 @@ import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
 import { readClientTools } from "../../protocol/client-tools.ts";
 import { readInstructions } from "../../protocol/read-instructions.ts";
 import { readOutputSchema } from "../../protocol/read-output-schema.ts";
+import { readStrategySettings } from "../../protocol/strategy-settings.ts";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { RunStartEvent } from "../../protocol/events.generated.ts";
 import { fromJsonSchema } from "../../tools/from-json-schema.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
+import { findUnknownField } from "../guard/assert-known-fields.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
 import { findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
@@ -57,7 +59,7 @@ export async function executeCommand(host: CommandHost, given: ControlCommand): 
 async function executeNow(host: CommandHost, given: ControlCommand): Promise<CommandResponse> {
   const { log } = host;
   try {
-    const command = dropUnknownFields(given);
+    const command = readKnownFields(given);
     if (command.type === "run") return await enqueue(host, command);
     const submitted = await runInSessionQueue(log, command.session, async () =>
       log.submit(await toLogCommand(host, command), { owner: requiredOwner(host) }),
@@ -68,12 +70,19 @@ async function executeNow(host: CommandHost, given: ControlCommand): Promise<Com
   }
 }
 
-/** Unknown fields have no meaning: a command is the same with and without them. */
-function dropUnknownFields<C extends ControlCommand>(given: C): C {
-  const known = [...(findUpFrameForm(given.type)?.fields.keys() ?? [])];
-  const fields = given as unknown as { readonly [field: string]: unknown };
-  const picked = known.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]);
-  return { type: given.type, ...Object.fromEntries(picked) } as C;
+/** Returns the command with its fields in the declared order. Throws `invalid_command` for an unknown field. */
+function readKnownFields<C extends ControlCommand>(given: C): C {
+  const form = findUpFrameForm(given.type)?.fields ?? new Map<string, never>();
+  const { type, ...fields } = given as C & { readonly [field: string]: unknown };
+  const unknown = findUnknownField(form, fields);
+  if (unknown !== undefined) {
+    const { path, suggestion, message } = unknown;
+    throw new LoomError("invalid_command", message, { path, ...(suggestion === undefined ? {} : { suggestion }) });
+  }
+  const picked = [...form.keys()].flatMap((name) =>
+    fields[name] === undefined ? [] : [[name, fields[name]] as const],
+  );
+  return { type, ...Object.fromEntries(picked) } as C;
 }
 
 /** Describes an error as a refusal, with what clients may see of it (see `toPublicError`). */
@@ -168,7 +177,7 @@ export async function findCommand(log: Log, session: string, id: string): Promis
  * which concerns only the moment it was sent.
  */
 async function toEnqueueCommand(
-  { blobs, author = LOCAL_AUTHOR }: CommandHost,
+  { blobs, author = LOCAL_AUTHOR, notices = [] }: CommandHost,
   command: RunCommand,
   known: CommandState | undefined,
 ): Promise<Command> {
@@ -176,6 +185,7 @@ async function toEnqueueCommand(
   const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
   readClientTools(given.client_tools);
   readInstructions(instructions);
+  readStrategySettings(given.strategy);
   const schema = readOutputSchema(given.output_schema);
   if (schema !== undefined) fromJsonSchema(schema);
   // As in agents: a message may consist of attachments only.
@@ -200,13 +210,23 @@ async function toEnqueueCommand(
     ...(attachments.length === 0 ? {} : { attachments: files }),
     run_id,
     source: "stream",
-    ...keepFirst({ actor: author.actor, tools: author.tools, capabilities, request_id, instructions }, known),
+    ...keepFirst(
+      {
+        actor: author.actor,
+        tools: author.tools,
+        capabilities,
+        request_id,
+        instructions,
+        ...(notices.length === 0 ? {} : { notices }),
+      },
+      known,
+    ),
   } as unknown as JsonObject;
   return { commandId: id, sessionId: session, kind: "enqueue", body };
 }
 
-function readDemands({ client_tools: clientTools, output_schema }: RunCommand): AgentDemands {
-  return { clientTools, hasOutputSchema: output_schema !== undefined };
+function readDemands({ client_tools: clientTools, output_schema, strategy }: RunCommand): AgentDemands {
+  return { clientTools, hasOutputSchema: output_schema !== undefined, strategy: readStrategySettings(strategy) };
 }
 
 type AttachmentRecord = NonNullable<RunStartEvent["attachments"]>[number];

@@ -112,7 +112,7 @@ async function readApproval(
   });
   const record = page?.records[0];
   if (record?.event.type !== "tool_approval") return undefined;
-  const { call_id = "", name, arguments: given, expires_at, digest } = record.event as EventOf<"tool_approval">;
+  const { call_id = "", name, arguments: given, expires_at, digest, server } = record.event as EventOf<"tool_approval">;
   if (expires_at !== undefined && expires_at <= Date.now()) return undefined;
   const bytes = Buffer.byteLength(JSON.stringify(given));
   const isShown = bytes <= MAX_ARGUMENTS && bytes <= room.bytes;
@@ -124,6 +124,7 @@ async function readApproval(
     event_id: eventId,
     ...(expires_at === undefined ? {} : { expires_at }),
     ...(digest === undefined ? {} : { digest }),
+    ...(server === undefined ? {} : { server }),
   };
   return { approval, ts: record.envelope.ts ?? 0 };
 }

@@ -24,8 +24,25 @@ describe("agents and models", () => {
           tools: [],
           is_default: true,
         },
-        { name: "deep", kind: "tot", tools: [], is_default: false },
-        { name: "deeper", kind: "got", is_adaptive: true, tools: [], is_default: false },
+        {
+          name: "deep",
+          kind: "tot",
+          tools: [],
+          settings: expect.any(Array) as unknown,
+          is_default: false,
+        },
+        {
+          name: "deeper",
+          kind: "got",
+          is_adaptive: true,
+          tools: [],
+          settings: [
+            expect.objectContaining({ name: "candidates", value: 1, least: 1, most: 5 }),
+            expect.objectContaining({ name: "depth", value: 2, least: 0, most: 3 }),
+            expect.objectContaining({ name: "layers", value: 1, least: 1, most: 5 }),
+          ],
+          is_default: false,
+        },
       ],
     });
     const { models, providers } = (await ask("GET", "/v1/models")) as unknown as Models;

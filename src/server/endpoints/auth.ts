@@ -9,6 +9,7 @@ import { sourceOf } from "../auth/audit/auditor.ts";
 import type { AuthService } from "../auth/auth-service.ts";
 import { clearCookies, readCookies, findPageOrigin, writeSessionCookie, writeShareCookie } from "../auth/cookies.ts";
 import { findReader } from "../auth/create-authorize.ts";
+import { isShareSecret } from "../auth/link-request.ts";
 import type { Principal } from "../auth/principal.ts";
 import { SCOPES } from "../auth/scopes.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
@@ -42,8 +43,10 @@ const signIn = defineOperation<"Empty", "SignIn">({
   responses: { 200: { description: "Identity after signing in; the cookie is in `Set-Cookie`", shape: "Auth" } },
   async handle(core, { caller, body: { credential }, noteAudit }) {
     assertSameOrigin(caller);
-    const authService = requireAuthService(core);
     const secret = credential.trim();
+    const { access } = core;
+    const authService = await access.findAuthService();
+    if (authService === undefined) throw describeUnknown(secret);
     const principal = await authService.authenticate(secret, caller);
     const session = principal.session?.id;
     noteAudit({ source: sourceOf({ ...caller, principal }), target: session === undefined ? {} : { session } });
@@ -51,6 +54,7 @@ const signIn = defineOperation<"Empty", "SignIn">({
     const options = { basePath: core.basePath, expiresAt };
     const headers = new Headers(NO_STORE);
     if (principal.kind === "share") {
+      await authService.credentials.noteOpened(readShareId(principal));
       // A signed-in user stays signed in; the cookie of the link is added.
       headers.append("set-cookie", writeShareCookie(caller, readShareId(principal), secret, options));
       const answer = describeCaller(core, { ...caller, shares: [...caller.shares, principal] });
@@ -73,7 +77,7 @@ const signOut = defineOperation({
   responses: { 204: { description: "Signed out; `Set-Cookie` removes the cookies" } },
   async handle(core, { caller }) {
     assertSameOrigin(caller);
-    const { authService } = core.access;
+    const authService = await core.access.findAuthService();
     if (authService !== undefined) await deleteSessionCookie(authService, caller);
     if (readCookies(caller).session !== undefined && caller.principal.kind !== "anonymous")
       core.auditor.record({ action: "sign_out", source: sourceOf(caller) }, "done");
@@ -96,7 +100,12 @@ const createTicket = defineOperation<"Empty", "CreateTicket">({
   action: "public",
   responses: { 201: { description: "Ticket", shape: "Ticket" } },
   async handle(core, { caller, body: { session_id: session } }) {
-    const { credentials, ticketMs } = requireAuthService(core);
+    const { access } = core;
+    const { kind } = caller.principal;
+    const authService = kind === "local" ? undefined : await access.findAuthService();
+    if (authService === undefined)
+      throw new LoomError("unsupported", "Authentication is off on this server, so no ticket is needed");
+    const { credentials, ticketMs } = authService;
     const principal = await findTicketPrincipal(core, caller, session);
     const { secret, info } = await credentials.createTicket(principal, { session, expiresAt: Date.now() + ticketMs });
     const ticket: Ticket = { ticket: secret, expires_at: info.expiresAt };
@@ -106,10 +115,10 @@ const createTicket = defineOperation<"Empty", "CreateTicket">({
 
 export const AUTH_OPERATIONS: readonly AnyOperation[] = [getAuth, signIn, signOut, createTicket];
 
-/** Returns the service that issues credentials. Throws `unsupported` if authentication is off. */
-export function requireAuthService({ access }: Pick<ServerCore, "access">): AuthService {
-  if (access.authService !== undefined) return access.authService;
-  throw new LoomError("unsupported", "Authentication is off on this server; signing in and sharing are not available");
+/** Why a credential is refused while authentication is off and no share link exists. */
+function describeUnknown(secret: string): LoomError {
+  if (isShareSecret(secret)) return unauthorized(true);
+  return new LoomError("unsupported", "Authentication is off on this server, so there is nothing to sign in to");
 }
 
 /** Only pages of this server may set or remove its cookies. */
@@ -145,12 +154,12 @@ async function findTicketPrincipal(core: ServerCore, caller: Caller, session: st
 
 function describeCaller({ access }: ServerCore, { principal, shares }: Caller): Auth {
   const shared_session_ids = [...new Set(shares.flatMap(({ session }) => session?.id ?? []))];
-  if (access.isOpen) return { mode: "open", signed_in: false, scopes: SCOPES, shared_session_ids };
   const { kind, name, owner, expiresAt } = principal;
-  if (kind === "anonymous" || kind === "local")
-    return { mode: "required", signed_in: false, scopes: [], shared_session_ids };
+  if (kind === "local") return { mode: "open", signed_in: false, scopes: SCOPES, shared_session_ids };
+  const mode = access.isOpen ? "links" : "required";
+  if (kind === "anonymous") return { mode, signed_in: false, scopes: [], shared_session_ids };
   const answer: Auth = {
-    mode: "required",
+    mode,
     signed_in: kind !== "share",
     kind,
     // Do not reveal the owner of a shared session to users of the link.

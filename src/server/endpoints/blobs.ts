@@ -114,7 +114,10 @@ export const getBlob = defineOperation({
     if (!isRead) return serveBytes(file, content, null);
     const { bytes } = await blobs.read(id, blob, content.kind === "part" ? content : undefined);
     const { access } = core;
-    const body = access.isOpen ? bytes : createRevocableBody(bytes, (onEnd) => access.watch(caller, id, onEnd));
+    const body =
+      caller.principal.kind === "local"
+        ? bytes
+        : createRevocableBody(bytes, (onEnd) => access.watch(caller, id, onEnd));
     return serveBytes(file, content, body as ReadableStream<Uint8Array<ArrayBuffer>>);
   },
 });

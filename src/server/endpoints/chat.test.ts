@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ENCODER_VERSION, formatCursor } from "../../log/cursor.ts";
 import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { gather } from "../../../test/log-sessions.ts";
+import { DIALECTS } from "../../dialects/index.ts";
 import { openStream } from "../../log/index.ts";
 
 interface Message {
@@ -28,6 +29,28 @@ describe("a server that shuts down", () => {
     await core.streams.close();
     for (const posted of [sent, resumed]) await expect(posted.text()).rejects.toThrow("interrupted");
     expect(await followed.text()).toMatch(/retry: 1000\n\ndata: \{$/);
+  });
+});
+
+describe("a misspelled field", () => {
+  it("is reported on the stream, and the message runs", async () => {
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Hello." }] });
+    const given = { session_id: "s", content: "Hi", agnet: "tot", strategy: { bean: 3 }, theme: "dark" };
+    const messages = (await readSse(await fetch("/api/chat", say(given)))).map(parse);
+    expect(messages.slice(1, 3).map(({ type, data }) => [type, data])).toEqual(
+      ["`agnet`; did you mean `agent`?", "`strategy.bean`; did you mean `strategy.beam`?"].map((what): unknown => [
+        "error",
+        expect.objectContaining({
+          error_type: "validation",
+          message: `Ignored the unknown field ${what}`,
+          code: "unknown_field",
+          recoverable: true,
+        }),
+      ]),
+    );
+    expect(messages.at(-1)).toMatchObject({ type: "session_end", data: { status: "completed" } });
+    const { records } = await log.read("s", { after: 0, limit: 3 });
+    expect(records.map(({ event }) => event.type)).toEqual(["run_start", "error", "error"]);
   });
 });
 
@@ -69,18 +92,68 @@ describe("POST /api/chat", () => {
     expect(thinking.length).toBeGreaterThan(0);
     for (const { data } of thinking) expect(data["stage"]).toBe("reasoning");
     const contents = messages.filter(({ type }) => type === "content").map(({ data }) => data);
-    expect(contents.map(({ content }) => content).join("")).toBe("Hm. Hello, world.");
+    expect(contents.map(({ content }) => content).join("")).toBe("Hm. \n\nHello, world.");
     for (const { format } of contents) expect(format).toBe("markdown");
     expect(contents.map(({ is_complete }) => is_complete)).toEqual(contents.map((_, at) => at === contents.length - 1));
     expect(messages.slice(-2).map(({ type }) => type)).toEqual(["content", "session_end"]);
   });
 
-  it("does not mark the last piece of a run that failed", async () => {
-    const script = [{ text: "Half an", fault: { kind: "throw", after: 1 } }] as const;
+  it("marks the last piece of a run that failed too", async () => {
+    const script = [{ text: "Half an answer", chunk: 4, fault: { kind: "error", after: 8, message: "no" } }] as const;
     const { fetch } = await createServerFixture({ script });
     const messages = (await readSse(await fetch("/api/chat", say({ content: "Hi" })))).map(parse);
     expect(messages.at(-1)).toMatchObject({ type: "session_end", data: { status: "error" } });
-    for (const { data } of messages.filter(({ type }) => type === "content")) expect(data["is_complete"]).toBe(false);
+    const marks = messages.filter(({ type }) => type === "content").map(({ data }) => data["is_complete"]);
+    expect(marks.length).toBeGreaterThan(1);
+    expect(marks).toEqual(marks.map((_, at) => at === marks.length - 1));
+  });
+
+  it("sends the stage `analyzing` once there are results", async () => {
+    const calls = [{ name: "add", input: { a: 1, b: 2 }, id: "t1" }];
+    const script = [
+      { reasoning: "I add.", calls },
+      { reasoning: "It is 3.", text: "3" },
+    ];
+    const { fetch } = await createServerFixture({ script });
+    const messages = (await readSse(await fetch("/api/chat", say({ content: "1 + 2?" })))).map(parse);
+    const stages = messages.filter(({ type }) => type === "thinking").map(({ data }) => data["stage"]);
+    expect([...new Set(stages)]).toEqual(["reasoning", "analyzing"]);
+  });
+
+  it("sends the start, description, duration and code of every failed call, in the language of the chat", async () => {
+    const calls = [
+      { name: "remove", input: { path: "x" }, id: "t1" },
+      { name: "invented", input: {}, id: "t2" },
+    ];
+    const { fetch } = await createServerFixture({ script: [{ calls }, { text: "好的。" }] });
+    const messages = (await readSse(await fetch("/api/chat", say({ content: "请删除文件 x" })))).map(parse);
+    for (const [id, code] of [
+      ["t1", "approval_unavailable"],
+      ["t2", "unknown_tool"],
+    ]) {
+      const [start, end, ...more] = messages.filter(({ data }) => data["tool_id"] === id);
+      expect(more).toEqual([]);
+      expect(start).toMatchObject({ type: "tool_call_start", data: { description: expect.any(String) as string } });
+      const error = { code, message: expect.stringMatching(/^\p{Script=Han}/u) as string };
+      expect(end).toMatchObject({ type: "tool_call_end", data: { status: "failed", error } });
+      expect(end?.metadata).toHaveProperty("duration_ms", expect.any(Number));
+    }
+    const invented = messages.find(({ data }) => data["tool_id"] === "t2");
+    expect(invented?.data["description"]).toBe("调用 invented");
+  });
+
+  it("sends times in seconds on request of the operator, which receivers recognize", async () => {
+    const { fetch, log } = await createServerFixture({
+      script: [{ text: "Hello." }],
+      timestamps: "seconds",
+    });
+    const events = await readSse(await fetch("/api/chat", say({ session_id: "s", content: "Hi" })));
+    const decoder = DIALECTS.engine.createDecoder();
+    const { records } = await log.read("s", { after: 0 });
+    const startedAt = records[0]?.envelope.ts ?? 0;
+    expect(parse(events[0] as SseEvent).metadata.timestamp).toBe(Math.floor(startedAt / 1000));
+    const [first] = events.flatMap(({ data }) => decoder.decode(data).records);
+    expect(first?.envelope.ts).toBe(Math.floor(startedAt / 1000) * 1000);
   });
 
   it("uses the caller's request id on every message", async () => {

@@ -9,6 +9,7 @@ import { assertCursorOf, parseCursor } from "../../log/cursor.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
+import { readLooseBody } from "../guard/assert-known-fields.ts";
 import { isRequestId } from "../guard/is-request-id.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { answerChat } from "./ai-sdk/answer-chat.ts";
@@ -22,6 +23,8 @@ const ANSWER = {
   description: "Messages of specification 003, up to `session_end`; chunks of the AI SDK for a body with `messages`",
   mediaTypes: ["text/event-stream"],
 } as const;
+/** What a message of 003 can have. */
+const FIELDS = ["session_id", "content", "request_id", "agent", "strategy", "capabilities"];
 const DIALECT = "engine";
 /** Clients that read a response themselves may take every orderly end for the end of the run. */
 const POSTED = { framing: "sse", isCutHard: true } as const;
@@ -68,8 +71,18 @@ const chat = defineOperation<"ChatOptions", "Chat">({
     await core.authorize({ caller: call.caller, action: "sessions.read" });
     const { on_disconnect: policy } = call.query;
     await authorizePolicy(core, call.caller, policy);
-    const named = { ...(agent === undefined ? {} : { agent }), ...(request_id === undefined ? {} : { request_id }) };
-    const run = await startRun(core, call.caller, { session, key, message: content, capabilities, ...named });
+    const { strategy, notices } = readLooseBody(FIELDS, { ...call.body });
+    const named = {
+      ...(strategy === undefined ? {} : { strategy }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(request_id === undefined ? {} : { request_id }),
+    };
+    const run = await startRun(
+      core,
+      call.caller,
+      { session, key, message: content, capabilities, ...named },
+      { notices },
+    );
     return sendRun(core, call, run, { dialect: DIALECT, ...applyPolicy(core, call.caller, run, policy) }, POSTED);
   },
 });

@@ -15,7 +15,8 @@ export async function collectStream(
   request: Omit<ReadRequest, "transport" | "signal" | "lease">,
   take: (text: string, cursor: string) => boolean,
 ): Promise<boolean> {
-  const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(caller, session, onEnd);
+  const lease: ReadRequest["lease"] =
+    caller.principal.kind === "local" ? undefined : (onEnd) => access.watch(caller, session, onEnd);
   const reader = await streams.open(session, { ...request, transport: "http", signal, lease });
   if (reader === undefined) return false;
   return new Promise((resolve, reject) => {

@@ -27,9 +27,9 @@ export async function executeOrThrow(
   core: CommandCore,
   caller: Caller,
   command: ControlCommand,
-  { beforeSubmit }: Pick<CommandHost, "beforeSubmit"> = {},
+  { beforeSubmit, notices }: Pick<CommandHost, "beforeSubmit" | "notices"> = {},
 ): Promise<AckControl> {
-  const answer = await executeCommand({ ...commandHostFor(core, caller), beforeSubmit }, command);
+  const answer = await executeCommand({ ...commandHostFor(core, caller), beforeSubmit, notices }, command);
   if (answer.type === "ack") return answer;
   const { code, message, details } = answer;
   throw new LoomError(toErrorCode(code), message, details);

@@ -22,15 +22,16 @@ describe("a message sent as a command", () => {
   it("refers only to existing blobs and takes their description from the store", async () => {
     const { ask, core, log } = await createServerFixture({ script: [{ text: "Seen." }] });
     const blob = await core.blobs?.put("s", [new Uint8Array([7])], { mediaType: "image/png", name: "x.png" });
-    const say = (id: string, blob_id = "") => ({
+    const say = (id: string, blob_id = "", more = {}) => ({
       type: "run",
       id,
       session: "s",
       message: "Look",
-      attachments: [{ blob_id, media_type: "text/html", bytes: 5 }],
+      attachments: [{ blob_id, ...more }],
     });
     const path = "/v1/sessions/s/commands";
     expect(await ask("POST", path, say("1", "none"), { status: 404 })).toMatchObject({ code: "unknown_blob" });
+    await ask("POST", path, say("2", blob?.blobId, { media_type: "text/html" }), { status: 400 });
     await ask("POST", path, say("2", blob?.blobId));
     const { records } = await log.read("s", { after: 0, limit: 1 });
     expect(records[0]?.event).toMatchObject({ attachments: [{ name: "x.png", media_type: "image/png", bytes: 1 }] });

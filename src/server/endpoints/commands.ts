@@ -26,6 +26,7 @@ export const sendCommand = defineOperation<"Empty", "ControlCommand">({
   summary: "Send a command of the control protocol, as on a socket",
   params: { id: "Id of the session" },
   body: "ControlCommand",
+  hasOpenBody: true,
   // The body may be a message, which can create the session. Other commands are authorized again below.
   action: "runs.start",
   isAllowedWhileClosing: true,

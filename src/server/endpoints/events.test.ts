@@ -8,7 +8,11 @@ import { createCursorFormat, ENCODER_VERSIONS } from "../../log/cursor.ts";
 const createTwoRuns = async () => {
   const fixture = await createServerFixture();
   const info = await writeRecords(fixture.log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
-  return { ...fixture, cursorOf: createCursorFormat(info.incarnation, ENCODER_VERSIONS.loom) };
+  return {
+    ...fixture,
+    cursorOf: createCursorFormat(info.incarnation, ENCODER_VERSIONS.loom),
+    exportCursorOf: createCursorFormat(info.incarnation, ENCODER_VERSIONS.export),
+  };
 };
 
 describe("the events of a session", () => {
@@ -41,11 +45,11 @@ describe("the events of a session", () => {
   });
 
   it("have a start cursor and are not cacheable", async () => {
-    const { fetch, cursorOf } = await createTwoRuns();
+    const { fetch, exportCursorOf } = await createTwoRuns();
     const { headers } = await fetch("/v1/sessions/s/events?after=3&dialect=export");
     expect(Object.fromEntries(headers)).toMatchObject({
       "content-type": "text/event-stream",
-      "loom-cursor": cursorOf(3),
+      "loom-cursor": exportCursorOf(3),
       "cache-control": "no-store",
       "x-accel-buffering": "no",
     });

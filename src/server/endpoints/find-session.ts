@@ -20,6 +20,11 @@ export async function findRun(log: Log, session: string, run: string): Promise<R
   return info;
 }
 
+/** False also if the session does not exist. */
+export async function hasRuns(log: Log, session: string): Promise<boolean> {
+  return (await log.getSession(session)) !== undefined && (await log.listRuns(session, { limit: 1 })).length > 0;
+}
+
 /** Returns the run after this one; undefined if there is none. */
 export async function findNextRun(log: Log, session: string, run: string): Promise<string | undefined> {
   let next: string | undefined;

@@ -125,7 +125,9 @@ test("rejects the first invalid frame while the sender is still sending", async 
     "error",
     "node_exit",
     "run_end",
+    "reply",
   ]);
+  expect(records.at(-1)?.event).toMatchObject({ reply: "Hel" });
 });
 
 test("keeps the connection usable after rejecting a body halfway", async () => {

@@ -5,9 +5,10 @@
  * the run is given up if the client knows of it and its only reader has left.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { RunInfo } from "../../log/index.ts";
+import type { RunInfo, SessionInfo } from "../../log/index.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { readLiveRun } from "./read-live-run.ts";
+import { isAnswerChannel } from "../../protocol/record.ts";
 
 /** How often, and after how many milliseconds, the server looks whether the reader has left. */
 const LEAVE_CHECKS = 10;
@@ -21,20 +22,21 @@ export interface ShownRun {
   readonly hasText: boolean;
 }
 
-/** `show` is called with the live run, if there is one. */
+/** `show` is called with the live run, if there is one, and its session. */
 export async function isAbandoned(
   { log, streams }: Pick<ServerCore, "log" | "streams">,
   session: string,
-  show: (run: RunInfo) => ShownRun,
+  show: (run: RunInfo, info: SessionInfo) => ShownRun | Promise<ShownRun>,
 ): Promise<boolean> {
-  if ((await log.getSession(session)) === undefined) return false;
+  const info = await log.getSession(session);
+  if (info === undefined) return false;
   const [latest] = await log.listRuns(session, { limit: 1 });
   if (latest?.status !== "live") return false;
-  const { isKnown, hasText } = show(latest);
+  const { isKnown, hasText } = await show(latest, info);
   if (hasText) return true;
   if (!isKnown) return false;
   for await (const { event } of readLiveRun(log, session, ["message_chunk"]))
-    if (event.channel !== "thought" && event.content !== "") return false;
+    if (isAnswerChannel(event.channel) && event.content !== "") return false;
   // The connection that the client closed may be seen later than the message that it sent after that.
   for (let checks = 0; checks < LEAVE_CHECKS; checks++) {
     if (streams.isLeft(session, latest.runId)) return true;

@@ -19,10 +19,11 @@ export async function listApprovals(
       waiting.delete(call_id);
       continue;
     }
-    const { name, arguments: given, expires_at, digest } = event;
+    const { name, arguments: given, expires_at, digest, server } = event;
     const ends = expires_at === undefined ? {} : { expires_at };
     const base = { call_id, run_id, name, arguments: given, event_id };
-    waiting.set(call_id, { ...base, ...ends, ...(digest === undefined ? {} : { digest }) });
+    const about = { ...(digest === undefined ? {} : { digest }), ...(server === undefined ? {} : { server }) };
+    waiting.set(call_id, { ...base, ...ends, ...about });
   }
   return [...waiting.values()].filter(({ expires_at = Number.POSITIVE_INFINITY }) => expires_at > now);
 }

@@ -19,6 +19,7 @@ import { KNOWLEDGE_OPERATIONS } from "./knowledge.ts";
 import { getMetrics } from "./metrics.ts";
 import { MODEL_CALL_OPERATIONS } from "./model-calls.ts";
 import { OPENAI_CHAT_OPERATIONS } from "./openai/chat-completions.ts";
+import { OPENAI_CONVERSATION_OPERATIONS } from "./openai/conversations.ts";
 import { OPENAI_MODEL_OPERATIONS } from "./openai/models.ts";
 import { OPENAI_RESPONSE_OPERATIONS } from "./openai/responses.ts";
 import { eraseOwnerOperation } from "./owners.ts";
@@ -61,6 +62,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...OPENAI_MODEL_OPERATIONS,
   ...OPENAI_CHAT_OPERATIONS,
   ...OPENAI_RESPONSE_OPERATIONS,
+  ...OPENAI_CONVERSATION_OPERATIONS,
   putBlob,
   listBlobs,
   getBlob,

@@ -25,7 +25,7 @@ export const eraseOwnerOperation = defineOperation({
       throw new LoomError("forbidden", "Only `admin` may erase another owner", { scope: "admin" });
     const { blobs, access } = core;
     const host = commandHostFor(core, caller);
-    const credentials = access.authService?.credentials;
+    const credentials = (await access.findAuthService())?.credentials;
     const {
       signIns: sign_ins,
       usageRecords: usage_records,

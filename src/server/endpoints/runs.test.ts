@@ -188,6 +188,14 @@ describe("an invalid message", () => {
     expect(await refuse({ message: "x", attachments: [{ name: "no id" }] }, 400)).toMatchObject({
       code: "invalid_request",
     });
+    expect(await refuse({ message: "x", agnet: "tot" }, 400)).toMatchObject({
+      code: "invalid_request",
+      detail: "Unknown field `agnet`; did you mean `agent`?",
+      details: { path: "agnet", in: "body", suggestion: "agent" },
+    });
+    expect(await refuse({ message: { text: "x", attachments: [{ nme: "y" }] } }, 400)).toMatchObject({
+      details: { path: "message.attachments[0].nme", suggestion: "message.attachments[0].name" },
+    });
     expect(await log.getSession("s")).toBeUndefined();
     expect(await refuse({ message: "x", agent: "unknown" }, 404)).toMatchObject({ code: "unknown_agent" });
     expect(await log.listRuns("s").catch(() => [])).toEqual([]);

@@ -130,7 +130,7 @@ export async function startRun(
   core: ServerCore,
   caller: Caller,
   { session, key, ...message }: Omit<RunCommand, "type" | "id" | "session"> & Pick<RequestedRun, "session" | "key">,
-  options: Pick<CommandHost, "beforeSubmit"> = {},
+  options: Pick<CommandHost, "beforeSubmit" | "notices"> = {},
 ): Promise<RequestedRun> {
   const { result } = await executeOrThrow(core, caller, { ...message, type: "run", id: key, session }, options);
   // Every response to an accepted message names its run.

@@ -229,13 +229,16 @@ const exportOperation = defineOperation({
       },
       cancel: async () => void (await pages?.return()),
     });
-    return new Response(access.isOpen ? body : createRevocableBody(body, (onEnd) => access.watch(caller, id, onEnd)), {
-      headers: {
-        "content-type": "application/x-ndjson",
-        "cache-control": "no-store",
-        "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(id)}.ndjson`,
+    return new Response(
+      caller.principal.kind === "local" ? body : createRevocableBody(body, (onEnd) => access.watch(caller, id, onEnd)),
+      {
+        headers: {
+          "content-type": "application/x-ndjson",
+          "cache-control": "no-store",
+          "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(id)}.ndjson`,
+        },
       },
-    });
+    );
   },
 });
 

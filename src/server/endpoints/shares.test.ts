@@ -30,9 +30,9 @@ async function createFixture() {
 describe("a share link", () => {
   it("grants read access to its session only", async () => {
     const { ask, getAuth, share, list } = await createFixture();
-    const { share_id, created_at, secret, url } = await share();
+    const { share_id, created_at, secret, url, expires_at = 0 } = await share();
     expect(url).toBe(`${SERVER_ORIGIN}/#share=${secret}`);
-    expect(await list()).toEqual([{ share_id, created_at }]);
+    expect(await list()).toEqual([{ share_id, created_at, expires_at, opened: 0 }]);
     expect((await ask("/v1/sessions/s", { bearer: secret })).status).toBe(200);
     expect((await ask("/v1/sessions/s/events", { bearer: secret })).status).toBe(200);
     expect(await codeOf(await ask("/v1/sessions/other", { bearer: secret }))).toEqual([404, "unknown_session"]);
@@ -53,6 +53,7 @@ describe("a share link", () => {
       scopes: ["read"],
       session_id: "s",
       shared_session_ids: [],
+      expires_at,
     });
   });
 
@@ -126,6 +127,34 @@ describe("a share link", () => {
     expect(await (await ask("/v1/sessions/p/export", { bearer: ann })).text()).toContain("for the owner");
   });
 
+  it("expires after 7 days unless the request says otherwise", async () => {
+    const week = 7 * 86_400_000;
+    const { share, ask, ann } = await createFixture();
+    const [one, two] = [await share(), await share({ never_expires: true })];
+    expect(Math.abs((one.expires_at ?? 0) - one.created_at - week)).toBeLessThan(1000);
+    expect(two.expires_at).toBeUndefined();
+    const both = { never_expires: true, expires_in_ms: 1000 };
+    const refused = await ask("/v1/sessions/s/shares", { bearer: ann, body: both });
+    expect(await codeOf(refused)).toEqual([400, "invalid_request"]);
+  });
+
+  it("says how often it was opened: by a browser, and by a program at most once a minute", async () => {
+    const wait = createClock();
+    const { ask, share, list, signIn } = await createFixture();
+    const { secret } = await share();
+    expect((await list())[0]).toMatchObject({ opened: 0 });
+    const cookie = takeCookie(await signIn(secret));
+    await signIn(secret);
+    await ask("/v1/sessions/s", { cookie });
+    expect((await list())[0]).toMatchObject({ opened: 2 });
+    for (let at = 0; at < 3; at++) await ask("/v1/sessions/s", { bearer: secret });
+    expect((await list())[0]).toMatchObject({ opened: 3 });
+    wait(61_000);
+    await ask("/v1/sessions/s", { bearer: secret });
+    const [{ opened, opened_at = 0, created_at } = { opened: 0, created_at: 0 }] = await list();
+    expect([opened, opened_at - created_at >= 61_000]).toEqual([4, true]);
+  });
+
   it("expires", async () => {
     const wait = createClock();
     const { ask, share, list } = await createFixture();
@@ -188,12 +217,36 @@ describe("a share link", () => {
     }
   });
 
-  it("is not available when authentication is off", async () => {
-    const { ask, log } = createAuthFixture("open");
-    await log.createSession("s");
-    expect(await codeOf(await ask("/v1/sessions/s/shares", { body: {} }))).toEqual([400, "unsupported"]);
-    expect(await codeOf(await ask("/v1/sessions/s/shares"))).toEqual([400, "unsupported"]);
-    const drop = await ask("/v1/sessions/s/shares/x", { method: "DELETE" });
-    expect(await codeOf(drop)).toEqual([400, "unsupported"]);
+  it("works on a server without authentication, and confines a request that uses it", async () => {
+    const { ask, log, signIn, getAuth } = createAuthFixture("open");
+    for (const id of ["s", "other"]) await log.createSession(id);
+    expect(await (await ask("/v1/sessions/s/shares")).json()).toEqual({ shares: [], this_machine_only: true });
+    expect(await codeOf(await ask("/v1/sessions/s/shares/x", { method: "DELETE" }))).toEqual([404, "not_found"]);
+    expect(await codeOf(await signIn("loom_shr_guessed"))).toEqual([401, "unauthorized"]);
+    const { secret, share_id, url, this_machine_only } = (await (
+      await ask("/v1/sessions/s/shares", { body: {} })
+    ).json()) as NewShare;
+    expect([url, this_machine_only]).toEqual([`${SERVER_ORIGIN}/#share=${secret}`, true]);
+    const opened = await signIn(secret);
+    expect(await opened.clone().json()).toMatchObject({ mode: "open", session_id: "s", shared_session_ids: ["s"] });
+    const cookie = takeCookie(opened);
+    // The page of the link uses nothing but the link; other pages of the browser keep their access.
+    for (const [path, asked, status] of [
+      ["/v1/sessions/s?access=link", { cookie }, 200],
+      ["/v1/sessions/other?access=link", { cookie }, 401],
+      ["/v1/sessions?access=link", { cookie }, 401],
+      ["/v1/sessions", { bearer: secret }, 403],
+      ["/v1/sessions/s?access=link", {}, 401],
+      ["/v1/sessions/s", { bearer: secret }, 200],
+      ["/v1/sessions/other", { bearer: secret }, 404],
+      ["/v1/sessions/other", { cookie }, 200],
+    ] as const)
+      expect((await ask(path, asked)).status, path).toBe(status);
+    expect(await getAuth({ cookie })).toMatchObject({ mode: "open", shared_session_ids: [] });
+    expect((await ask(`/v1/sessions/s/shares/${share_id}`, { method: "DELETE" })).status).toBe(204);
+    expect(await codeOf(await ask("/v1/sessions/s?access=link", { cookie }))).toEqual([401, "unauthorized"]);
+    for (const credential of ["loom_tok_abcdefghijkl_x", "x"])
+      expect(await codeOf(await signIn(credential))).toEqual([400, "unsupported"]);
+    expect(await codeOf(await ask("/v1/auth/tickets", { body: {} }))).toEqual([400, "unsupported"]);
   });
 });

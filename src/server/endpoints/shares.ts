@@ -1,14 +1,19 @@
 /**
  * Endpoints for share links: a link grants read access to one session, including new records, and to nothing else. It
- * is valid until it expires or is revoked, and never for another session with the same ID.
+ * is valid until it expires or is revoked, and never for another session with the same ID. Servers without authentication
+ * have links too.
  */
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { NewShare, Shares } from "../api/shapes.generated.ts";
 import type { ShareInfo } from "../auth/credentials/credentials.ts";
-import { requireAuthService } from "./auth.ts";
+import type { ServerCore } from "../api/server-core.ts";
+import type { Caller } from "../auth/authorize.ts";
+import { isLoopbackHost } from "../guard/create-guard.ts";
 import { findSession } from "./find-session.ts";
 
+/** Lifetime of a link for which the request names none. */
+const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
 const NO_STORE = { "cache-control": "no-store" } as const;
 
 const createShare = defineOperation<"Empty", "CreateShare">({
@@ -22,10 +27,20 @@ const createShare = defineOperation<"Empty", "CreateShare">({
   action: "sessions.share",
   audit: "share.create",
   responses: { 201: { description: "Link; its secret is returned only once", shape: "NewShare" } },
-  async handle(core, { caller, params: { id = "" }, body: { expires_in_ms: lifetime }, noteAudit }) {
-    const { credentials } = requireAuthService(core);
+  async handle(core, { caller, params: { id = "" }, body, noteAudit }) {
+    const { expires_in_ms: lifetime, never_expires: isForever = false } = body;
+    if (isForever && lifetime !== undefined)
+      throw new LoomError(
+        "invalid_request",
+        "`never_expires` and `expires_in_ms` exclude each other; send one of them",
+        {
+          path: "never_expires",
+          in: "body",
+        },
+      );
     const { incarnation, owner } = await findSession(core.log, id);
-    const expiresAt = lifetime === undefined ? undefined : Date.now() + lifetime;
+    const { credentials } = await core.access.openAuthService();
+    const expiresAt = isForever ? undefined : Date.now() + (lifetime ?? LIFETIME_MS);
     const { secret, info } = await credentials.createShare({
       session: id,
       incarnation,
@@ -35,8 +50,9 @@ const createShare = defineOperation<"Empty", "CreateShare">({
     });
     noteAudit({ target: { share: info.shareId } });
     // In the fragment, which browsers do not send, so that no server, proxy or log sees the secret.
-    const url = `${caller.origin}${core.basePath}/#share=${secret}`;
-    const answer: NewShare = { ...describeShare(info), secret, url };
+    const origin = findShareOrigin(core, caller);
+    const url = `${origin}${core.basePath}/#share=${secret}`;
+    const answer: NewShare = { ...describeShare(info), secret, url, this_machine_only: isLoopbackOrigin(origin) };
     return Response.json(answer, { status: 201, headers: NO_STORE });
   },
 });
@@ -49,10 +65,11 @@ const listShares = defineOperation({
   summary: "List the valid links of a session, without their secrets",
   action: "sessions.share",
   responses: { 200: { description: "Links", shape: "Shares" } },
-  async handle(core, { params: { id = "" } }) {
-    const { credentials } = requireAuthService(core);
+  async handle(core, { caller, params: { id = "" } }) {
     const { incarnation } = await findSession(core.log, id);
-    const answer: Shares = { shares: (await credentials.listShares(id, incarnation)).map(describeShare) };
+    const credentials = (await core.access.findAuthService())?.credentials;
+    const shares = ((await credentials?.listShares(id, incarnation)) ?? []).map(describeShare);
+    const answer: Shares = { shares, this_machine_only: isLoopbackOrigin(findShareOrigin(core, caller)) };
     return Response.json(answer, { headers: NO_STORE });
   },
 });
@@ -68,15 +85,32 @@ const deleteShare = defineOperation({
   audit: "share.revoke",
   responses: { 204: { description: "Revoked" } },
   async handle(core, { params: { id = "", share = "" } }) {
-    const { credentials } = requireAuthService(core);
     await findSession(core.log, id);
-    if (!(await credentials.revokeShare(id, share))) throw new LoomError("not_found", "The session has no such link");
+    const credentials = (await core.access.findAuthService())?.credentials;
+    if ((await credentials?.revokeShare(id, share)) !== true)
+      throw new LoomError("not_found", "The session has no such link");
     return new Response(null, { status: 204, headers: NO_STORE });
   },
 });
 
 export const SHARE_OPERATIONS: readonly AnyOperation[] = [createShare, listShares, deleteShare];
 
-function describeShare({ shareId, createdAt, expiresAt }: ShareInfo): Shares["shares"][number] {
-  return { share_id: shareId, created_at: createdAt, ...(expiresAt === undefined ? {} : { expires_at: expiresAt }) };
+function describeShare({ shareId, createdAt, expiresAt, opened, openedAt }: ShareInfo): Shares["shares"][number] {
+  return {
+    share_id: shareId,
+    created_at: createdAt,
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+    opened,
+    ...(openedAt === undefined ? {} : { opened_at: openedAt }),
+  };
+}
+
+/** The address under which others reach the server, if the creator uses a loopback address. */
+function findShareOrigin({ networkOrigin }: Pick<ServerCore, "networkOrigin">, { origin }: Caller): string {
+  return isLoopbackOrigin(origin) ? (networkOrigin?.() ?? origin) : origin;
+}
+
+function isLoopbackOrigin(origin: string): boolean {
+  const host = URL.parse(origin)?.host;
+  return host !== undefined && isLoopbackHost(host);
 }

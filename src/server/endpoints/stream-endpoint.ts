@@ -63,7 +63,8 @@ export async function sendStream(
   { adapt = (reader) => reader, ...options }: SendStreamOptions,
 ): Promise<Response> {
   const { access } = core;
-  const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(caller, session, onEnd);
+  const lease: ReadRequest["lease"] =
+    caller.principal.kind === "local" ? undefined : (onEnd) => access.watch(caller, session, onEnd);
   const reader = await core.streams.open(session, { ...request, transport: "http", signal, lease });
   // The client has disconnected.
   if (reader === undefined) return new Response(null, { status: 499 });

@@ -6,7 +6,7 @@
  * which names are allowed; the operator receives a notice.
  */
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
-import { assertLocal, refuseRemote } from "./assert-local.ts";
+import { describeRemote, refuseRemote } from "./describe-remote.ts";
 import { limitNotices, type Notice, type Notify } from "./notice.ts";
 import { isLoopback } from "./read-proxies.ts";
 import { type CheckedRequestInfo, readHost } from "./read-request-info.ts";
@@ -18,8 +18,10 @@ export interface GuardOptions {
   readonly origins: ReadonlySet<string>;
   /** Whether pages of this machine, on any port, may call the server under its loopback names. For development. */
   readonly devOrigins?: boolean | undefined;
-  /** Whether only requests from this machine are admitted, under one of `hosts`, by default its loopback names. */
+  /** Whether only requests from this machine are admitted, and from others those that may have a share link. */
   readonly isLocalOnly?: boolean | undefined;
+  /** With `isLocalOnly`: host names of requests from this machine, in addition to the loopback names. */
+  readonly localHosts?: ReadonlySet<string> | undefined;
   /** Receives a notice for each rejected name, at most once per minute. */
   readonly notify?: Notify | undefined;
 }
@@ -33,35 +35,44 @@ export interface GuardContext {
   readonly local?: string | undefined;
   /** Host in the request target, if that is an absolute URL. */
   readonly target?: string | undefined;
+  /** Authorization decides by the share link of the request. */
+  readonly isForLink?: boolean | undefined;
 }
 
 export interface Guard {
+  /** Whether only this machine is admitted and the request may come from another one. What is unknown counts as that. */
+  isRemote(caller: CheckedRequestInfo, context: GuardContext): boolean;
   /** Returns the origin that needs CORS headers, if any. Throws `forbidden`. */
   admit(caller: CheckedRequestInfo, context: GuardContext): string | undefined;
 }
 
 const MAX_SHOWN = 200;
 
-export function createGuard({ hosts, origins, devOrigins = false, isLocalOnly = false, notify }: GuardOptions): Guard {
+export function createGuard(options: GuardOptions): Guard {
+  const { hosts, origins, devOrigins = false, isLocalOnly = false, localHosts, notify } = options;
   const report = notify === undefined ? undefined : limitNotices(notify);
   const isKnown = (host: string, local: string | undefined): boolean =>
     hosts === undefined ? isValidHost(host) : hosts.has(host) || host === local;
-  /** The host is checked too: the page of another site can send requests from this machine with its own host name. */
-  function admitLocal(caller: CheckedRequestInfo, context: GuardContext): void {
-    assertLocal(context.peer, caller.headers);
-    const foreign = [...listHosts(caller, context)].find((name) => hosts === undefined && !isLoopbackHost(name));
-    if (foreign === undefined) return;
-    throw refuseRemote("the host name of this request is not a loopback name; the option `hosts` allows others");
+  /**
+   * Why the request may come from another machine. The host is checked too: with DNS rebinding, the page of another site
+   * sends requests from this machine with its own host name.
+   */
+  function findRemote(caller: CheckedRequestInfo, context: GuardContext): LoomError | undefined {
+    if (!isLocalOnly) return undefined;
+    const why = describeRemote(context.peer, caller.headers);
+    if (why !== undefined) return refuseRemote(why);
+    const isLocal = (name: string): boolean => isLoopbackHost(name) || localHosts?.has(name) === true;
+    if ([...listHosts(caller, context)].every(isLocal)) return undefined;
+    return refuseRemote("the host name of this request is not a loopback name; the option `hosts` allows others");
   }
   return {
+    isRemote: (caller, context) => findRemote(caller, context) !== undefined,
     admit(caller, context) {
-      if (isLocalOnly)
-        try {
-          admitLocal(caller, context);
-        } catch (error) {
-          report?.({ kind: "client_refused", name: (error as LoomError).message, option: "auth" });
-          throw error;
-        }
+      const remote = context.isForLink === true ? undefined : findRemote(caller, context);
+      if (remote !== undefined) {
+        report?.({ kind: "client_refused", name: remote.message, option: "auth" });
+        throw remote;
+      }
       for (const name of listHosts(caller, context)) {
         if (isKnown(name, context.local)) continue;
         if (hosts !== undefined) report?.(describeHost(name));
@@ -112,7 +123,7 @@ function isLoopbackUrl(origin: string): boolean {
 }
 
 /** Whether the host, with any port, can only be this machine. Browsers never resolve names below `localhost` elsewhere. */
-function isLoopbackHost(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   const name = URL.parse(`http://${host}/`)?.hostname ?? "";
   return name === "localhost" || name.endsWith(".localhost") || isLoopback(name);
 }

@@ -13,6 +13,8 @@ export interface RequestInfo {
   readonly origin: string;
   /** ID of the request, as in the header `X-Request-Id` of its response. Absent before it is known. */
   readonly requestId?: string | undefined;
+  /** Authentication is off, and the request may come from another machine: only a share link allows it. */
+  readonly isRemote?: boolean | undefined;
 }
 
 export interface RawRequest {

@@ -34,4 +34,6 @@ export const SECURITY_HEADERS = {
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
+  // A share link may be published.
+  "x-robots-tag": "noindex",
 } as const satisfies { readonly [name: string]: string };

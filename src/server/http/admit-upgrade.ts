@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { LoomError } from "../../protocol/index.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import type { Caller } from "../auth/authorize.ts";
+import { bringsLink } from "../auth/link-request.ts";
 import { readRequestInfo } from "../guard/read-request-info.ts";
 import type { RequestPipeline } from "./answer-request.ts";
 import { readRequestId } from "./response-headers.ts";
@@ -34,10 +35,12 @@ export function admitUpgrade(
   const requestId = readRequestId(headers.get("x-request-id"));
   const info = readRequestInfo({ method: "UPGRADE", headers, url, peer, requestId }, proxies);
   const admit = async (): Promise<Caller> => {
-    guard.admit(info, { isPage: false, peer, local: describeLocal(request), target: readTarget(request) });
+    const context = { isPage: false, peer, local: describeLocal(request), target: readTarget(request) };
+    guard.admit(info, { ...context, isForLink: bringsLink(info) });
     if (core.closing.aborted)
       throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
-    const caller = { ...info, ...(await core.access.identify(info)) };
+    const known = { ...info, isRemote: guard.isRemote(info, context) };
+    const caller = { ...known, ...(await core.access.identify(known)) };
     if (path.startsWith("/v1/")) assertKnownQuery([], url.searchParams);
     // No socket endpoint is public.
     if (caller.principal.kind === "anonymous" && caller.shares.length === 0) throw unauthorized(false);

@@ -12,6 +12,7 @@ import {
   setOnNode,
   setOnResponse,
 } from "./response-headers.ts";
+import { bringsLink } from "../auth/link-request.ts";
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
 import { OPENAI_PREFIX, addOpenaiError } from "../api/openai-error.ts";
@@ -30,6 +31,9 @@ export interface RequestPipeline {
 /** The page and its files, health and the API description: they work for everyone, also when a login does not. */
 const ANONYMOUS_PATH = /^\/(?:|assets\/.*|healthz|readyz|openapi\.json)$/;
 
+/** What a browser requests before it has the cookie of a share link: the page, which has no data, and the sign-in. */
+const LINK_PATH = /^\/(?:|assets\/.*|v1\/auth(?:\/sign-(?:in|out))?)$/;
+
 /** Methods of no endpoint. A `Request` for the login cannot have the method `TRACE`. */
 const ANONYMOUS_METHOD = /^(?:OPTIONS|TRACE|CONNECT)$/;
 
@@ -41,12 +45,13 @@ export async function answerRequest(pipeline: RequestPipeline, request: Request,
   // A page of this machine can show why it is refused.
   let headers = createResponseHeaders({ ...common, origin: findLocalOrigin(info) });
   try {
-    const { path, origin } = admit(pipeline, request, info, node);
+    const { path, origin, isRemote, isBeforeLink } = admit(pipeline, request, info, node);
     // From here on, only an allowed origin may read responses.
     headers = createResponseHeaders({ ...common, origin });
     setOnNode(node, headers);
     const skipsLogin = ANONYMOUS_METHOD.test(request.method) || ANONYMOUS_PATH.test(path);
-    const caller = { ...info, ...(await pipeline.core.access.identify(info, { skipsLogin })) };
+    const known = { ...info, isRemote };
+    const caller = { ...known, ...(await pipeline.core.access.identify(known, { skipsLogin, isBeforeLink })) };
     const response = await adaptError(
       pipeline,
       request,
@@ -88,9 +93,12 @@ function admit(
   const path = stripBase(new URL(request.url).pathname, core.basePath);
   const isPage = path === "/" && request.method === "GET";
   const peer = incoming?.socket.remoteAddress;
-  const origin = guard.admit(info, { isPage, peer, local: describeLocal(incoming), target: readTarget(incoming) });
+  const local = describeLocal(incoming);
+  const isBeforeLink = LINK_PATH.test(path);
+  const context = { isPage, peer, local, target: readTarget(incoming), isForLink: isBeforeLink || bringsLink(info) };
+  const origin = guard.admit(info, context);
   assertPath(path);
-  return { path, origin };
+  return { path, origin, isBeforeLink, isRemote: guard.isRemote(info, context) };
 }
 
 function readPreflight(request: Request, response: Response, origin: string | undefined): ResponseHeaders {

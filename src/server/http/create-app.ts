@@ -97,6 +97,12 @@ function redirect(location: string): Response {
   return new Response(null, { status: 308, headers: { location, "cache-control": "no-cache" } });
 }
 
+/**
+ * Paths below which unknown query parameters and fields are refused. The other endpoints serve clients of other protocols,
+ * which may send more.
+ */
+const CLOSED_PREFIX = "/v1/";
+
 async function runOperation(
   core: ServerCore,
   operation: AnyOperation,
@@ -112,7 +118,8 @@ async function runOperation(
   await core.authorize(authorization);
   if (rawBodyTypes !== undefined) assertEncoding(request);
   const form = query === undefined ? undefined : API_FORMS[query];
-  if (operation.path.startsWith("/v1/")) assertKnownQuery([...(form?.fields.keys() ?? [])], caller.url.searchParams);
+  if (operation.path.startsWith(CLOSED_PREFIX))
+    assertKnownQuery([...(form?.fields.keys() ?? [])], caller.url.searchParams);
   const upload = new UploadSlot(() => enterGate(core, "uploads", caller, request.signal));
   try {
     const call: AnyCall = {
@@ -143,7 +150,7 @@ async function runOperation(
 
 function bodyOptions(
   { limits }: ServerCore,
-  { isBodyRequired = true, hasInlineFiles = false, acceptsText = false }: AnyOperation,
+  { path, isBodyRequired = true, hasInlineFiles = false, hasOpenBody = false, acceptsText = false }: AnyOperation,
   body: ApiShapeName,
   node: NodeBindings,
   upload: UploadSlot,
@@ -151,6 +158,7 @@ function bodyOptions(
   return {
     form: API_FORMS[body],
     isRequired: isBodyRequired,
+    isClosed: path.startsWith(CLOSED_PREFIX) && !hasOpenBody,
     acceptsText,
     maxBytes: limits.maxBodyBytes,
     timeoutMs: limits.bodyTimeoutMs,

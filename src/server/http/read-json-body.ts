@@ -1,5 +1,6 @@
 /**
- * Reads a JSON request body and validates it against a form. A null in an optional field counts as absent.
+ * Reads a JSON request body and validates it against a form. A null in an optional field counts as absent. Fields that the
+ * form does not have are refused for a closed body, and ignored otherwise.
  *
  * Invariant: buffers at most `maxBytes`, for at most `timeoutMs`; a larger body only in a slot of `large`.
  */
@@ -8,12 +9,15 @@ import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
 import { isJsonObject, LoomError } from "../../protocol/index.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { assertEncoding } from "./assert-encoding.ts";
+import { assertKnownFields } from "../guard/assert-known-fields.ts";
 import { discardRest } from "../guard/read-body.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
 
 export interface JsonBodyOptions {
   readonly form: Form;
   readonly isRequired: boolean;
+  /** Whether a field that the form does not have is refused. Default: false. */
+  readonly isClosed?: boolean;
   /** Whether `text/plain` is accepted for JSON. Default: false. */
   readonly acceptsText?: boolean;
   readonly maxBytes: number;
@@ -30,6 +34,7 @@ export async function readJsonBody(request: Request, options: JsonBodyOptions): 
   const { form, node, acceptsText = false } = options;
   assertMediaType(request.headers.get("content-type"), acceptsText);
   const given = findParsed(node) ?? { value: await readValue(request, options) };
+  if (options.isClosed === true && isJsonObject(given.value)) assertKnownFields(form.fields, given.value);
   return checkJsonBody(form, given.value);
 }
 

@@ -5,6 +5,7 @@
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormField } from "../../protocol/form.ts";
 import { LoomError } from "../../protocol/index.ts";
+import { ACCESS_PARAMETER } from "../auth/link-request.ts";
 
 type QueryValues = { readonly [name: string]: unknown };
 
@@ -21,11 +22,11 @@ export function readQuery(form: Form, params: URLSearchParams): QueryValues {
 
 /**
  * Throws `invalid_request` for a parameter that is not in `names`: a misspelled one would otherwise change nothing. `ticket`
- * is a credential, which every endpoint takes.
+ * and `access` say what the caller may do, which every endpoint takes.
  */
 export function assertKnownQuery(names: readonly string[], params: URLSearchParams): void {
   for (const name of params.keys()) {
-    if (name === "ticket" || names.includes(name)) continue;
+    if (name === "ticket" || name === ACCESS_PARAMETER || names.includes(name)) continue;
     const known = names.length === 0 ? "this endpoint takes none" : `this endpoint takes ${names.join(", ")}`;
     const shown = name.slice(0, 40);
     throw new LoomError("invalid_request", `Unknown query parameter \`${shown}\`; ${known}`, {

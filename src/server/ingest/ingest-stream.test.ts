@@ -57,6 +57,21 @@ test("reads ahead at most the backlog of the log", async () => {
   expect(await going).toMatchObject({ frames: 102, runs: [{ status: "completed" }] });
 });
 
+test("stores runs that are each numbered from 1", async () => {
+  const log = new MemoryLog();
+  const number = (runId: string) =>
+    RUN.map(
+      (line, index) => `${JSON.stringify({ ...(JSON.parse(line) as object), run_id: runId, event_id: index + 1 })}\n`,
+    );
+  expect(await ingest(log, [...number("r1"), ...number("r2")])).toMatchObject({
+    runs: [
+      { runId: "r1", status: "completed", firstId: 1 },
+      { runId: "r2", status: "completed", firstId: 4 },
+    ],
+  });
+  await expect(ingest(log, [...number("r3"), ...number("r3")])).rejects.toMatchObject({ code: "ingest_invalid" });
+});
+
 /** First frame of the dialect; it contains no record. */
 const GREETING =
   '{"type":"session_id","id":"m0","role":"assistant","session_id":"s1","conversation_id":"k1","tool_use_id":null,"content":"s1","toolName":null,"args":null,"result":null,"status":null,"error":null}\n';

@@ -10,6 +10,14 @@ import type { RunOrigin } from "../../engine/run-contract.ts";
 import type { Log } from "../../log/index.ts";
 import { describeValue } from "../../protocol/fault.ts";
 import { LoomError } from "../../protocol/index.ts";
+import {
+  checkCaps,
+  checkStrategySettings,
+  describeSettings,
+  type StrategyAgent,
+  type StrategyLimits,
+  type StrategySettings,
+} from "../../protocol/strategy-settings.ts";
 import { assertNoSameName } from "../../tools/add-client-tools.ts";
 import type { AgentDemands, ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
 
@@ -39,6 +47,7 @@ export interface AgentRegistryOptions {
 interface RegisteredAgent {
   readonly info: ServedAgentInfo;
   readonly hasOutput: boolean;
+  readonly strategy: (StrategyLimits & { readonly agent: StrategyAgent }) | undefined;
   readonly writeTitle: WriteTitle | undefined;
   readonly handlers: ReturnType<Agent["sessionOptions"]>;
 }
@@ -49,6 +58,16 @@ function assertAgent(name: string, value: unknown): void {
   throw new LoomError("invalid_arguments", `${what}; create one with \`agent\` or \`foreignAgent\``, {
     option: "agents",
   });
+}
+
+function assertAccepts(name: string, limits: RegisteredAgent["strategy"], strategy: StrategySettings): void {
+  if (limits === undefined)
+    throw new LoomError("invalid_command", `The agent "${name}" has no strategy settings; send no \`strategy\``, {
+      agent: name,
+      option: "strategy",
+    });
+  checkStrategySettings(limits.agent, strategy);
+  checkCaps(limits.agent, strategy, limits);
 }
 
 export class AgentRegistry {
@@ -70,8 +89,11 @@ export class AgentRegistry {
     this.#default = defaultAgent ?? first;
     for (const [name, value] of Object.entries(agents)) {
       const registered: ServedAgent = "agent" in Object(value) ? (value as ServedAgent) : { agent: value as Agent };
-      const { agent, description, model, writeTitle } = registered;
+      const { agent, description, model, writeTitle, strategyCaps: caps } = registered;
       assertAgent(name, agent);
+      // An agent of an older copy of the package has no such settings.
+      const strategy = agent.strategy === undefined ? undefined : { ...agent.strategy, caps };
+      if (strategy !== undefined) checkStrategySettings(strategy.agent, caps ?? {}, (cap) => `${name}.${cap}`);
       const info: ServedAgentInfo = {
         name,
         kind: agent.kind,
@@ -79,11 +101,12 @@ export class AgentRegistry {
         ...(description === undefined ? {} : { description }),
         ...(model === undefined ? {} : { model }),
         tools: agent.toolNames,
+        ...(strategy === undefined ? {} : { settings: describeSettings(strategy.agent, strategy) }),
         isDefault: name === this.#default,
       };
       const { hasOutput } = agent;
       const handlers = agent.sessionOptions(log, { blobs, onError });
-      this.#agents.set(name, { info, hasOutput, writeTitle, handlers });
+      this.#agents.set(name, { info, hasOutput, strategy, writeTitle, handlers });
     }
     this.resolve(this.#default);
   }
@@ -96,8 +119,9 @@ export class AgentRegistry {
    * Returns the name of a registered agent. Throws `unknown_agent`, or `invalid_command` if the agent cannot do what the
    * request asks for.
    */
-  resolve(name = this.#default, { clientTools = [], hasOutputSchema = false }: AgentDemands = {}): string {
-    const { info, hasOutput } = this.#get(name);
+  resolve(name = this.#default, { clientTools = [], hasOutputSchema = false, strategy }: AgentDemands = {}): string {
+    const { info, hasOutput, strategy: limits } = this.#get(name);
+    if (strategy !== undefined) assertAccepts(name, limits, strategy);
     if (hasOutputSchema && !hasOutput) throw new LoomError("invalid_command", NO_OUTPUT, { agent: name });
     assertNoSameName(
       clientTools.map((tool) => tool.name),

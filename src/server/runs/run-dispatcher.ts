@@ -9,6 +9,7 @@
 import type { Agent, AgentKindName } from "../../agents/index.ts";
 import type { WriteTitle } from "../../agents/create-title-writer.ts";
 import type { ClientTool } from "../../protocol/index.ts";
+import type { StrategyCaps, StrategySettingInfo, StrategySettings } from "../../protocol/strategy-settings.ts";
 
 /** An agent of a server, with the details that the agents endpoint shows. */
 export interface ServedAgent {
@@ -22,6 +23,11 @@ export interface ServedAgent {
    * derived from the first message.
    */
   readonly writeTitle?: WriteTitle | undefined;
+  /**
+   * The highest values that messages may choose for strategy settings which multiply the cost, such as `{ beam: 10 }`;
+   * code `invalid_command`. Default: the caps of `loom serve --caps`, or the agent's own value if that is higher.
+   */
+  readonly strategyCaps?: StrategyCaps | undefined;
 }
 
 /** What the agents endpoint shows of an agent. */
@@ -33,6 +39,8 @@ export interface ServedAgentInfo {
   readonly description?: string;
   readonly model?: string;
   readonly tools: readonly string[];
+  /** Strategy settings that a message may choose. Absent if there are none. */
+  readonly settings?: readonly StrategySettingInfo[];
   /** Whether this agent answers messages that name no agent. */
   readonly isDefault: boolean;
 }
@@ -43,6 +51,8 @@ export interface AgentDemands {
   readonly clientTools?: readonly Pick<ClientTool, "name">[] | undefined;
   /** Refused if the agent has no structured output. */
   readonly hasOutputSchema?: boolean;
+  /** Refused if the agent does not have one of these settings, or if one is above its cap. */
+  readonly strategy?: StrategySettings | undefined;
 }
 
 export interface CloseRunsOptions {

@@ -1,6 +1,7 @@
-// Frames that follow a message on the same socket, before the message is in the log.
+// The order of frames on a socket: after a message that is not in the log yet, and at the end of what is stored.
 import { setImmediate as pause } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { BlobInfo } from "../blobs/blob-store.ts";
 import { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
@@ -13,13 +14,15 @@ function connectTo(log: MemoryLog, options: Partial<ControlConnectionOptions> = 
   const connection = new ControlConnection({ log, heartbeatMs: 0, commands: { timeoutMs: 0 }, ...options, send });
   onTestFinished(() => connection.close());
   return {
+    frames,
     ask: (frame: object): void => connection.receive(JSON.stringify(frame)),
-    /** Resolves to all replies except `hello` when there are `count` of them. */
+    /** Resolves to all replies except `hello` and `caught_up` when there are `count` of them. */
     answers: (count: number) =>
       vi.waitFor(
         () => {
-          expect(frames).toHaveLength(count + 1);
-          return frames.slice(1).map(({ type, id }) => `${id} ${type}`);
+          const answers = frames.slice(1).filter(({ type }) => type !== "caught_up");
+          expect(answers).toHaveLength(count);
+          return answers.map(({ type, id }) => `${id} ${type}`);
         },
         { interval: 2 },
       ),
@@ -50,4 +53,17 @@ it.each(["", " \n"])("refuses an empty message without creating a session: %j", 
   ask({ type: "subscribe", id: "2", session: "new" });
   expect(await answers(2)).toEqual(["1 refusal", "2 refusal"]);
   expect(await log.getSession("new")).toBeUndefined();
+});
+
+it("reports once that everything stored was sent", async () => {
+  const log = new MemoryLog();
+  await using session = await openSession(log, "s");
+  await session.record({ type: "custom", value: 1 });
+  const { ask, frames } = connectTo(log);
+  ask({ type: "subscribe", id: "1", session: "s" });
+  await vi.waitFor(() => expect(frames.at(-1)).toEqual({ type: "caught_up", session: "s", dialect: "loom" }));
+  expect(frames.map(({ type }) => type)).toEqual(["hello", "subscribed", "frames", "caught_up"]);
+  await session.record({ type: "custom", value: 2 });
+  await vi.waitFor(() => expect(frames.at(-1)?.type).toBe("frames"));
+  expect(frames.filter(({ type }) => type === "caught_up")).toHaveLength(1);
 });

@@ -295,7 +295,9 @@ export class ControlConnection {
       const { firstId, lastId } = reader.session;
       this.#reply({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
       if (this.#options.hasRoom?.() !== true) await this.#untilReady(signal);
-      const { end, hasSent } = await this.#forward(reader, signal);
+      const { end, hasSent } = await this.#forward(reader, signal, () =>
+        this.#reply({ type: "caught_up", session, dialect }),
+      );
       switch (end.reason) {
         case "end":
           return { type: "end", session, dialect, ...(hasSent ? { cursor: end.cursor } : {}) };
@@ -318,10 +320,15 @@ export class ControlConnection {
     }
   }
 
-  #forward(reader: StreamReader, signal: AbortSignal): Promise<{ readonly end: ReaderEnd; readonly hasSent: boolean }> {
+  #forward(
+    reader: StreamReader,
+    signal: AbortSignal,
+    catchUp: () => void,
+  ): Promise<{ readonly end: ReaderEnd; readonly hasSent: boolean }> {
     const { promise, resolve } = Promise.withResolvers<{ readonly end: ReaderEnd; readonly hasSent: boolean }>();
     let hasSent = false;
     reader.start({
+      catchUp,
       mayWrite: () => {
         // All streams share one connection: when it is full, it is full for all of them.
         if (this.#hasRoom?.() !== false) return true;

@@ -19,8 +19,13 @@ export function openControlPeer(core: ServerCore, writer: SocketWriter, caller: 
     hasRoom: () => writer.hasRoom,
     ready: () => new Promise((resolve) => writer.whenRoom(resolve)),
     authorize: (action, session) => core.authorize({ caller, action, session }),
-    ...(countRequest === undefined ? {} : { countRequest: () => countRequest(caller) }),
-    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(caller, session, onEnd) }),
+    // The local user has no credential to count or to check.
+    ...(caller.principal.kind === "local"
+      ? {}
+      : {
+          ...(countRequest === undefined ? {} : { countRequest: () => countRequest(caller) }),
+          watch: (session, onEnd) => access.watch(caller, session, onEnd),
+        }),
     onClose: (why) => {
       const { code, reason } = describeClose(why);
       writer.close(code, reason);

@@ -184,6 +184,8 @@ export class LumineConnection {
     content,
     session = this.#latestSession,
     agent,
+    strategy,
+    notices,
     capabilities,
   }: Extract<LumineInput, { readonly kind: "message" }>): void {
     this.#sender.language = detectLanguage(content);
@@ -211,7 +213,11 @@ export class LumineConnection {
     const run = { type: "run", id: commandId, session, message: content, capabilities } as const;
     // Submitted in the order they arrived, even when authorization is slow.
     const response = this.#submitted.then(() =>
-      this.#runCommand("runs.start", { ...run, ...(agent === undefined ? {} : { agent }) }),
+      this.#runCommand(
+        "runs.start",
+        { ...run, ...(agent === undefined ? {} : { agent }), ...(strategy === undefined ? {} : { strategy }) },
+        notices,
+      ),
     );
     this.#submitted = response;
     this.#enqueue({ session, commandId, response });
@@ -229,13 +235,17 @@ export class LumineConnection {
     void this.#answerQueue();
   }
 
-  async #runCommand(action: Action, command: Parameters<typeof executeCommand>[1]): Promise<CommandResponse> {
+  async #runCommand(
+    action: Action,
+    command: Parameters<typeof executeCommand>[1],
+    notices?: readonly string[],
+  ): Promise<CommandResponse> {
     const { host, authorize } = this.#options;
     try {
       await authorize(action, command.session);
       // The frames of the run are sent here, so the caller must be able to read. The message may create the session.
       if (command.type === "run") await this.#canRead(command.session);
-      return await executeCommand(host, command);
+      return await executeCommand({ ...host, notices }, command);
     } catch (error) {
       return toRefusal(host, error, { id: command.id, session: command.session });
     }

@@ -34,7 +34,7 @@ export function encodeNewSessionGreeting(sessionId: string): string {
 
 /** The greeting of a session. It has a conversation ID unless the session is new. */
 export function encodeGreeting(sessionId: string, isNew: boolean): string {
-  return JSON.stringify(createBaseFrame(sessionId, isNew));
+  return encodeOpening(sessionId, isNew ? 1 : 2);
 }
 
 /** An error frame for a refused input, in the language of the user. */
@@ -49,13 +49,13 @@ export function encodeRefusal(
     type: "error",
     status: "refused",
     ...describeErrorFor(language, { code, message }),
-    code,
+    code: code.toUpperCase(),
   });
 }
 
 /** The end of a request without a run, or whose stream failed. */
 export function encodeDone(sessionId: string, isNew: boolean): string {
-  return JSON.stringify({ ...createBaseFrame(sessionId, isNew), type: "chunk", content: DONE, status: "error" });
+  return JSON.stringify({ ...createBaseFrame(sessionId, isNew), type: "chunk", content: DONE });
 }
 
 export function isDone(text: string): boolean {

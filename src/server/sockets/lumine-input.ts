@@ -1,6 +1,10 @@
 /** Parses what a Lumine (004) client sends: a message, a to-do update, a tool approval or a cancel. */
 import type { ControlCommand } from "../../protocol/control/index.ts";
 import { isJsonObject, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { readLooseBody } from "../guard/assert-known-fields.ts";
+
+/** What a message of 004 can have. */
+const FIELDS = ["type", "session_id", "content", "agent", "strategy", "capabilities"];
 
 type WithoutAddress<C> = C extends { readonly id: string; readonly session: string }
   ? Omit<C, "id" | "session">
@@ -15,6 +19,10 @@ export type LumineInput =
       readonly content: string;
       readonly session?: string;
       readonly agent?: string;
+      /** Strategy settings, as `run` has them. */
+      readonly strategy?: { readonly [name: string]: unknown };
+      /** What was ignored because it looks misspelled. */
+      readonly notices?: readonly string[];
       /** What the client can do: `approval` if it can answer tool approvals. */
       readonly capabilities: readonly string[];
     }
@@ -97,7 +105,17 @@ function read(frame: JsonObject): LumineInput {
       const agent = readText(frame, "agent");
       const capabilities = frame["capabilities"] ?? [];
       if (!isTextList(capabilities)) throw invalid("`capabilities` must be a list of strings");
-      return { kind: "message", content, ...about, ...(agent === undefined ? {} : { agent }), capabilities };
+      if (frame["strategy"] != null && !isJsonObject(frame["strategy"])) throw invalid("`strategy` must be an object");
+      const { strategy, notices } = readLooseBody(FIELDS, frame);
+      return {
+        kind: "message",
+        content,
+        ...about,
+        ...(agent === undefined ? {} : { agent }),
+        ...(strategy === undefined ? {} : { strategy }),
+        ...(notices.length === 0 ? {} : { notices }),
+        capabilities,
+      };
     }
   }
 }

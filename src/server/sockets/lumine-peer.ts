@@ -15,8 +15,13 @@ export async function openLuminePeer(core: ServerCore, writer: SocketWriter, cal
     host: commandHostFor(core, caller),
     streams: core.streams,
     authorize: (action, session) => core.authorize({ caller, action, session }),
-    ...(countRequest === undefined ? {} : { countRequest: () => countRequest(caller) }),
-    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(caller, session, onEnd) }),
+    // The local user has no credential to count or to check.
+    ...(caller.principal.kind === "local"
+      ? {}
+      : {
+          ...(countRequest === undefined ? {} : { countRequest: () => countRequest(caller) }),
+          watch: (session, onEnd) => access.watch(caller, session, onEnd),
+        }),
     send: (text) => void writer.writeText(text),
     sendBytes: (messages) => void writer.write(messages),
     hasRoom: () => writer.hasRoom,

@@ -71,8 +71,8 @@ export class LumineSender {
   forward(chunk: Chunk): void {
     const { frames } = chunk;
     const [first] = frames as readonly [StreamFrame, ...StreamFrame[]];
-    // The greeting was this frame, so do not send it twice.
-    const isGreeted = this.#greeting === first.text;
+    // The greeting of a new session was this frame, so do not send it twice.
+    const isGreeted = this.#isNew && this.#greeting === first.text;
     this.#greeting = undefined;
     this.#isNew = false;
     if (!isGreeted && this.#held.length === 0) {

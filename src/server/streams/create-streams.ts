@@ -2,7 +2,7 @@
  * Opens, counts and closes the readers of a server. A reader that stops reading is closed. Readers of the same stream
  * share a channel; see `stream-channel.ts`.
  */
-import { type DialectName, DIALECTS } from "../../dialects/index.ts";
+import { type DialectName, DIALECTS, type EncoderOptions } from "../../dialects/index.ts";
 import type { Log, StreamOptions } from "../../log/index.ts";
 import { assertCursorOf, formatCursor } from "../../log/cursor.ts";
 import { unknownSession } from "../../log/rules.ts";
@@ -27,6 +27,8 @@ export interface StreamsOptions {
   readonly meter?: StreamMeter | undefined;
   /** Include stack traces in the `engine` dialect. Use it only in development. Default: false. */
   readonly debug?: boolean | undefined;
+  /** Unit of the times in the engine dialect. Default: milliseconds. */
+  readonly timestamps?: EncoderOptions["timestamps"] | undefined;
   /** Send `loom` and `export` in strict form unless the request says otherwise. Default: false. */
   readonly strict?: boolean | undefined;
   /** Replaces the version of the encoders, in tests of cursors between versions. */
@@ -96,7 +98,9 @@ export function createStreams(options: StreamsOptions): Streams {
       return { encoderOptions: { legacy: true } };
     if (request.version !== undefined && DIALECTS[dialect].options.includes("version"))
       return { encoderOptions: { version: request.version } };
-    return follow || debug ? { encoderOptions: { follow, debug } } : {};
+    const isTimed = options.timestamps === "seconds" && DIALECTS[dialect].options.includes("timestamps");
+    const times = isTimed ? ({ timestamps: "seconds" } as const) : {};
+    return follow || debug || isTimed ? { encoderOptions: { follow, debug, ...times } } : {};
   }
 
   async function open(sessionId: string, request: ReadRequest): Promise<SessionReader | undefined> {

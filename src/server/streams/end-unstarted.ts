@@ -51,6 +51,10 @@ function listRecords(session_id: string, run_id: string, reason: string): readon
   const envelope = { session_id, run_id, ts: Date.now() };
   return [
     { envelope: { ...envelope, event_id: 1 }, event: { type: "run_start", run_id } },
-    { envelope: { ...envelope, event_id: 2 }, event: { type: "run_end", status: "cancelled", reason } },
+    {
+      envelope: { ...envelope, event_id: 2 },
+      event: { type: "run_end", status: "cancelled", reason, has_reply: true },
+    },
+    { envelope: { ...envelope, event_id: 3 }, event: { type: "reply", reply: "" } },
   ];
 }

@@ -63,6 +63,7 @@ export class SessionReader implements StreamReader, Follower {
   #channel: StreamChannel | undefined;
   /** The reader is at the head of its channel; `#chunksBefore` is the chunk count of the channel when it got there. */
   #isCaughtUp = false;
+  #wasCaughtUp = false;
   #chunksBefore = 0;
   /** The channel delivers to this reader or wakes it, so nothing is pending here. */
   #isSubscribed = false;
@@ -228,6 +229,9 @@ export class SessionReader implements StreamReader, Follower {
     this.#isCaughtUp = comparePositions(this.#position, channel.head) === 0;
     this.#chunksBefore = channel.chunkCount;
     channel.join(this, !this.#isCaughtUp);
+    if (this.#wasCaughtUp) return;
+    this.#wasCaughtUp = true;
+    this.#sink?.catchUp?.();
   }
 
   #attach(channel: StreamChannel): void {

@@ -68,6 +68,8 @@ export interface Sink {
   mayWrite?(): boolean;
   /** Takes the chunk. Returns false when the sink is now full; it then calls `resume` when it has room. */
   write(chunk: Chunk): boolean;
+  /** Called once when a reader that follows has delivered everything stored so far. */
+  catchUp?(): void;
   end(end: ReaderEnd): void;
 }
 

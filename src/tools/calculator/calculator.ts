@@ -1,6 +1,7 @@
 /** The `calculator` tool. */
 import { defineTool } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
+import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
 import type { Tool } from "../tool.ts";
 import { evaluateExpression, type EvaluateOptions } from "./evaluate-expression.ts";
@@ -13,6 +14,7 @@ export function createCalculatorTool(options: EvaluateOptions = {}): Tool {
   return defineTool({
     name: "calculator",
     title: { en: "Calculate", zh: "计算" },
+    summarize: ({ expression }) => ({ en: `Calculate ${expression}`, zh: `计算 ${expression}` }),
     description:
       "Evaluates an arithmetic expression exactly: + - * / ^, % for percent (15%) or remainder (7 % 3), factorial !, " +
       "parentheses; sqrt, cbrt, abs, sign, min, max, round(x, digits), floor, ceil, trunc, log (base 10, or log(x, base)), " +
@@ -29,7 +31,11 @@ export function createCalculatorTool(options: EvaluateOptions = {}): Tool {
     execute: ({ expression }) => {
       const result = evaluateExpression(expression, options);
       if (result.ok)
-        return toolResult({ text: result.text, output: { expression, result: result.text, exact: result.isExact } });
+        return toolResult({
+          text: result.text,
+          output: { expression, result: result.text, exact: result.isExact },
+          summary: nameSubject({ en: `Calculated ${expression}`, zh: `已计算 ${expression}` }, result.text),
+        });
       const { message, position } = result;
       const before = expression.slice(Math.max(0, position - AROUND), position).toWellFormed();
       const after = expression.slice(position, position + AROUND).toWellFormed();

@@ -90,6 +90,7 @@ describe("http_fetch", () => {
         is_cut: false,
         redirects: 0,
       },
+      summary: { en: `Fetched a web page: http://${host}/a`, zh: `已获取网页：http://${host}/a` },
     });
     handler = answer('{"a": [1]}', { "content-type": "application/json" });
     expect((await get(`http://${host}/`)).text).toBe('{"a": [1]}');

@@ -8,6 +8,7 @@ import { defineTool } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
 import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
+import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
 import { decodePage } from "./decode-page.ts";
 import type { ResolveHost, UrlRules } from "./check-url.ts";
@@ -86,6 +87,13 @@ export function createFetchTool({
   const tool = defineTool({
     name: "http_fetch",
     title: { en: "Fetch a web page", zh: "获取网页" },
+    summarize: ({ url, method = usual }) =>
+      nameSubject(
+        SAFE.has(method)
+          ? { en: "Fetch a web page", zh: "获取网页" }
+          : { en: `Send a ${method} request`, zh: `发送 ${method} 请求` },
+        url,
+      ),
     description: "Fetches a web page and returns its text. Only public addresses can be reached.",
     approval,
     timeoutMs: timeoutMs + GRACE_MS,
@@ -124,6 +132,12 @@ export function createFetchTool({
           is_cut: page.isCut,
           redirects: page.redirects,
         },
+        summary: nameSubject(
+          SAFE.has(method)
+            ? { en: "Fetched a web page", zh: "已获取网页" }
+            : { en: `Sent a ${method} request`, zh: `已发送 ${method} 请求` },
+          page.url,
+        ),
         isError,
       });
     },

@@ -3,8 +3,7 @@
  * ignores proxy settings of the environment. It does not follow redirects or read the body.
  */
 import { Buffer } from "node:buffer";
-import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import { LoomError } from "../../protocol/index.ts";
 import type { CheckedUrl } from "./check-url.ts";
@@ -42,8 +41,10 @@ export const openExchange: OpenExchange = async ({ url, addresses }, outgoing, s
   const sent = body === undefined ? {} : { "content-length": Buffer.byteLength(body), "content-type": contentType };
   // Connections are not reused.
   const options: RequestOptions = { method, lookup, signal, agent: false, headers: { ...headers, ...sent } };
+  // Loaded with the first request: these modules take a third of the time that it takes to import the package.
+  const client = url.protocol === "https:" ? await import("node:https") : await import("node:http");
   return new Promise((resolve, reject) => {
-    const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
+    const request = client.request(url, options);
     request.once("response", resolve);
     // A server that switches protocols sends neither a response nor an error.
     request.once("upgrade", (_response, socket) => socket.destroy());

@@ -10,6 +10,7 @@ import { describeInput } from "../describe-input.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
+import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
 import { diffLines } from "./diff-lines.ts";
 import { listEntries } from "./list-entries.ts";
@@ -97,6 +98,7 @@ function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, time
   return defineTool({
     name: "read_file",
     title: { en: "Read a file", zh: "读取文件" },
+    summarize: ({ path }) => nameSubject({ en: "Read a file", zh: "读取文件" }, path),
     description: "Reads a text file in the workspace, or a part of it.",
     idempotent: true,
     timeoutMs,
@@ -129,6 +131,7 @@ function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, time
           return toolResult({
             text: part.text === "" ? "[No text: this is the end of the file.]" : part.text + note,
             output: { path, size: part.size, offset: part.offset, next_offset: part.nextOffset ?? null },
+            summary: nameSubject({ en: "Read a file", zh: "已读取文件" }, path),
           });
         } finally {
           await file.close();
@@ -141,6 +144,7 @@ function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs
   return defineTool({
     name: "list_files",
     title: { en: "List files", zh: "列出文件" },
+    summarize: ({ path }) => nameSubject({ en: "List files", zh: "列出文件" }, path),
     description: "Lists the files and folders in the workspace, or in one of its folders.",
     idempotent: true,
     timeoutMs,
@@ -170,6 +174,10 @@ function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs
           return toolResult({
             text: lines.length === 0 ? "[The folder is empty.]" : lines.join("\n"),
             output: { path, entries, is_cut: isCut },
+            summary: nameSubject(
+              { en: `Listed ${count(entries.length, "file")}`, zh: `已列出 ${entries.length} 个文件` },
+              path === "." ? undefined : path,
+            ),
           });
         } finally {
           if (top !== folder) await top.handle.close();
@@ -185,6 +193,7 @@ function defineSearchFiles(
   return defineTool({
     name: "search_files",
     title: { en: "Search files", zh: "搜索文件" },
+    summarize: ({ query }) => nameSubject({ en: "Search files", zh: "搜索文件" }, query),
     description:
       "Finds the lines that contain a text in the text files of the workspace, or of one of its folders. Upper and lower case are the same.",
     idempotent: true,
@@ -225,6 +234,10 @@ function defineSearchFiles(
           return toolResult({
             text: matches.length === 0 ? `[No match in ${files} files.]` : lines.join("\n"),
             output: { ...summary, path, matches },
+            summary: nameSubject(
+              { en: `Found ${count(matches.length, "matching line")}`, zh: `找到 ${matches.length} 个匹配行` },
+              query,
+            ),
           });
         } finally {
           if (top !== folder) await top.handle.close();
@@ -251,6 +264,7 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
   return defineTool({
     name: "write_file",
     title: { en: "Write a file", zh: "写入文件" },
+    summarize: ({ path }) => nameSubject({ en: "Write a file", zh: "写入文件" }, path),
     description: "Writes a text file in the workspace. Replaces an existing file, and creates missing folders.",
     approval,
     // Not idempotent: the file may have changed since.
@@ -285,6 +299,12 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
         return toolResult({
           text: `${what} ${quotePath(path)}: ${bytes} bytes${before === undefined ? "" : `, previously ${before}`}.`,
           output: { path, bytes, created: before === undefined, bytes_before: before ?? null },
+          summary: nameSubject(
+            before === undefined
+              ? { en: "Created a file", zh: "已创建文件" }
+              : { en: "Replaced a file", zh: "已替换文件" },
+            path,
+          ),
         });
       });
     },
@@ -306,6 +326,7 @@ function defineDeleteFile(workspace: Workspace, { timeoutMs, approval }: FileToo
   return defineTool({
     name: "delete_file",
     title: { en: "Delete a file", zh: "删除文件" },
+    summarize: ({ path }) => nameSubject({ en: "Delete a file", zh: "删除文件" }, path),
     description: "Deletes a file or an empty folder in the workspace. This cannot be undone.",
     approval,
     timeoutMs,
@@ -326,9 +347,23 @@ function defineDeleteFile(workspace: Workspace, { timeoutMs, approval }: FileToo
         signal.throwIfAborted();
         await (isFolder ? rmdir(folder.at(name)) : unlink(folder.at(name)));
         const kind = isFolder ? "empty folder" : isLink ? "link" : "file";
-        return toolResult({ text: `Deleted the ${kind} ${quotePath(path)}.`, output: { path, kind } });
+        return toolResult({
+          text: `Deleted the ${kind} ${quotePath(path)}.`,
+          output: { path, kind },
+          summary: nameSubject(DELETED[isFolder ? "folder" : isLink ? "link" : "file"], path),
+        });
       }),
   });
+}
+
+const DELETED = {
+  folder: { en: "Deleted a folder", zh: "已删除文件夹" },
+  link: { en: "Deleted a link", zh: "已删除链接" },
+  file: { en: "Deleted a file", zh: "已删除文件" },
+} as const;
+
+function count(number: number, noun: string): string {
+  return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
 }
 
 function isFolder(path: string): LoomError {

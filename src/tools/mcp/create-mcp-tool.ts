@@ -78,6 +78,7 @@ export function createMcpTool(
   };
   return {
     name: giveName(tool),
+    server: server.name,
     ...(displayTitle === undefined ? {} : { title: shorten(displayTitle, settings.maxDescriptionCharacters) }),
     description: shorten(text, settings.maxDescriptionCharacters),
     inputSchema,

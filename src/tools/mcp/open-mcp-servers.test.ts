@@ -146,7 +146,7 @@ describe("declared tools", () => {
     expect(find("odd__words")?.description).toHaveLength(2000);
     expect(find("odd__no-schema")).toMatchObject({ inputSchema: { type: "object" }, description: "no-schema" });
     expect(find("odd__no-schema")).not.toHaveProperty("title");
-    expect(find("odd__reads")).toMatchObject({ title: "Read it", description: "Reads, and says so." });
+    expect(find("odd__reads")).toMatchObject({ title: "Read it", description: "Reads, and says so.", server: "odd" });
     expect(find("odd__kind")).toMatchObject({ title: "Be kind", description: "Be kind" });
     // Each is called by its name on the server.
     expect((await call(mcp, "odd__reads", { a: 1 })).text).toBe('said {"a":1}');

@@ -1,7 +1,7 @@
 /**
  * Shows the page to users with access, and sign-in or an error to others. Nothing is rendered until access is known.
  */
-import { type ReactNode, useEffect } from "react";
+import { lazy, type ReactNode, Suspense, useEffect } from "react";
 import { Button, Spinner, useWords } from "loom-agent/react";
 import { useIsLate } from "../composer/use-is-late.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
@@ -10,12 +10,14 @@ import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
 import type { AccessPhase } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { ACCESS_WORDS } from "./access-words.ts";
-import { SignIn } from "./sign-in.tsx";
+
+const SignIn = lazy(async () => ({ default: (await import("./sign-in.tsx")).SignIn }));
 
 const selectPhase = ({ access }: PageState): AccessPhase => access.phase;
 const selectHasFailed = ({ access }: PageState): boolean => access.failure !== undefined;
 
 export function Gate(): ReactNode {
+  const words = useWords(ACCESS_WORDS);
   const phase = usePageState(selectPhase);
   switch (phase) {
     case "checking":
@@ -23,13 +25,21 @@ export function Gate(): ReactNode {
     case "signed-out":
       return (
         <SignedOutPage>
-          <SignIn />
+          <Suspense fallback={null}>
+            <SignIn />
+          </Suspense>
         </SignedOutPage>
       );
     case "invalid-link":
       return (
         <SignedOutPage>
-          <InvalidLink />
+          <NoLink title={words.invalidLinkTitle} text={words.invalidLink} canLeave />
+        </SignedOutPage>
+      );
+    case "links-only":
+      return (
+        <SignedOutPage>
+          <NoLink title={words.linksOnlyTitle} text={words.linksOnly} />
         </SignedOutPage>
       );
     case "open":
@@ -67,19 +77,28 @@ function CheckingAccess(): ReactNode {
   );
 }
 
-function InvalidLink(): ReactNode {
+interface NoLinkProps {
+  readonly title: string;
+  readonly text: string;
+  /** Offers the user's own sessions. */
+  readonly canLeave?: boolean;
+}
+
+function NoLink({ title, text, canLeave = false }: NoLinkProps): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const page = usePage();
   useEffect(() => {
-    document.title = `${words.invalidLinkTitle} – Loom`;
-  }, [words]);
+    document.title = `${title} – Loom`;
+  }, [title]);
   return (
     <section className="page-sign-in" role="alert">
-      <h1>{words.invalidLinkTitle}</h1>
-      <p>{words.invalidLink}</p>
-      <div>
-        <Button onClick={() => page.leaveLink()}>{words.ownSessions}</Button>
-      </div>
+      <h1>{title}</h1>
+      <p>{text}</p>
+      {canLeave ? (
+        <div>
+          <Button onClick={() => page.leaveLink()}>{words.ownSessions}</Button>
+        </div>
+      ) : null}
     </section>
   );
 }

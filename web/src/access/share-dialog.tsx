@@ -2,37 +2,48 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button, CopyButton, Dialog, formatTime, Icon, Spinner, useUi, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";
-import type { ShareLink, SharingState } from "../store/sharing.ts";
-import { ACCESS_WORDS } from "./access-words.ts";
+import { SHARE_WORDS } from "./share-words.ts";
+import type { ShareLink } from "./sharing.ts";
+import { type Sharing, useSharing } from "./use-sharing.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const LIFETIMES = { day: DAY_MS, week: 7 * DAY_MS, forever: undefined } as const;
+const LIFETIMES = { day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS, forever: undefined } as const;
 type Lifetime = keyof typeof LIFETIMES;
 
-export function ShareDialog({ sharing }: { readonly sharing: SharingState }): ReactNode {
-  const words = useWords(ACCESS_WORDS);
-  const page = usePage();
+export interface ShareDialogProps {
+  readonly session: string;
+  readonly onClose: () => void;
+}
+
+export function ShareDialog({ session, onClose }: ShareDialogProps): ReactNode {
+  const words = useWords(SHARE_WORDS);
+  const { sharing, ...effects } = useSharing(usePage().api, session);
   const { created, isCopied, failure } = sharing;
   return (
-    <Dialog title={words.shareTitle} onClose={() => page.dispatch({ type: "sharing/closed" })}>
+    <Dialog title={words.title} onClose={onClose}>
       <div className="page-share">
-        <p className="page-soft">{words.shareText}</p>
-        <NewLink isCreating={sharing.isCreating} />
+        <p>{words.shows}</p>
+        <p className="page-soft">{words.hides}</p>
+        {sharing.isLocal ? (
+          <p className="page-share-local">
+            <Icon name="alert" /> {words.local}
+          </p>
+        ) : null}
+        <NewLink isCreating={sharing.isCreating} create={effects.create} />
         {created === undefined ? null : <CreatedLink key={created.share_id} url={created.url} isCopied={isCopied} />}
         {failure === undefined || sharing.status === "failed" ? null : (
           <p className="page-sign-in-error" role="alert">
             {failure.message} <code>{failure.code}</code>
           </p>
         )}
-        <Links sharing={sharing} />
+        <Links sharing={sharing} {...effects} />
       </div>
     </Dialog>
   );
 }
 
-function NewLink({ isCreating }: { readonly isCreating: boolean }): ReactNode {
-  const words = useWords(ACCESS_WORDS);
-  const page = usePage();
+function NewLink({ isCreating, create }: Pick<Sharing, "create"> & { readonly isCreating: boolean }): ReactNode {
+  const words = useWords(SHARE_WORDS);
   const id = useId();
   const [lifetime, setLifetime] = useState<Lifetime>("week");
   return (
@@ -50,12 +61,7 @@ function NewLink({ isCreating }: { readonly isCreating: boolean }): ReactNode {
           </option>
         ))}
       </select>
-      <Button
-        variant="primary"
-        icon="link"
-        disabled={isCreating}
-        onClick={() => void page.createShare(LIFETIMES[lifetime])}
-      >
+      <Button variant="primary" icon="link" disabled={isCreating} onClick={() => void create(LIFETIMES[lifetime])}>
         {isCreating ? words.creating : words.create}
       </Button>
     </div>
@@ -63,7 +69,7 @@ function NewLink({ isCreating }: { readonly isCreating: boolean }): ReactNode {
 }
 
 function CreatedLink({ url, isCopied }: { readonly url: string; readonly isCopied: boolean }): ReactNode {
-  const words = useWords(ACCESS_WORDS);
+  const words = useWords(SHARE_WORDS);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     field.current?.focus();
@@ -82,13 +88,12 @@ function CreatedLink({ url, isCopied }: { readonly url: string; readonly isCopie
   );
 }
 
-function Links({ sharing }: { readonly sharing: SharingState }): ReactNode {
-  const words = useWords(ACCESS_WORDS);
-  const page = usePage();
-  const { session, links, status, revoking } = sharing;
+function Links({ sharing, list, revoke }: Pick<Sharing, "sharing" | "list" | "revoke">): ReactNode {
+  const words = useWords(SHARE_WORDS);
+  const { links, status, revoking } = sharing;
   const title = useRef<HTMLHeadingElement>(null);
-  const revoke = async (share: string): Promise<void> => {
-    await page.revokeShare(share);
+  const revokeOne = async (share: string): Promise<void> => {
+    await revoke(share);
     // The focused button was removed with its link.
     title.current?.focus();
   };
@@ -100,7 +105,7 @@ function Links({ sharing }: { readonly sharing: SharingState }): ReactNode {
       {status === "failed" ? (
         <div role="alert" className="page-documents-note">
           <p>{words.listFailed}</p>
-          <Button icon="retry" onClick={() => page.openSharing(session)}>
+          <Button icon="retry" onClick={list}>
             {words.again}
           </Button>
         </div>
@@ -115,7 +120,7 @@ function Links({ sharing }: { readonly sharing: SharingState }): ReactNode {
               key={link.share_id}
               link={link}
               isBusy={revoking !== undefined}
-              onRevoke={() => void revoke(link.share_id)}
+              onRevoke={() => void revokeOne(link.share_id)}
             />
           ))}
         </ul>
@@ -131,7 +136,7 @@ interface LinkItemProps {
 }
 
 function LinkItem({ link, isBusy, onRevoke }: LinkItemProps): ReactNode {
-  const words = useWords(ACCESS_WORDS);
+  const words = useWords(SHARE_WORDS);
   const { language } = useUi();
   const createdAt = formatTime(link.created_at, language);
   return (
@@ -140,6 +145,15 @@ function LinkItem({ link, isBusy, onRevoke }: LinkItemProps): ReactNode {
         <span>{words.created(createdAt)}</span>
         <span className="page-soft">
           {link.expires_at === undefined ? words.neverExpires : words.expires(formatTime(link.expires_at, language))}
+        </span>
+        <span className="page-soft">
+          {link.opened_at === undefined
+            ? words.unopened
+            : words.opened(
+                link.opened.toLocaleString(language),
+                link.opened === 1,
+                formatTime(link.opened_at, language),
+              )}
         </span>
       </span>
       <Button variant="danger" disabled={isBusy} aria-label={words.revokeOne(createdAt)} onClick={onRevoke}>

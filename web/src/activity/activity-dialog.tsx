@@ -12,7 +12,7 @@ import {
   useUi,
   useWords,
 } from "loom-agent/react";
-import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import { AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { isOfflineModel } from "../composer/pickers.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { ActiveRun, ActivityState } from "../store/activity.ts";
@@ -102,7 +102,7 @@ function RunEntry({ run, now, onOpen }: RunEntryProps): ReactNode {
     // A run that was accepted to stop leaves the list with the next load.
     void page.stopRun(run).then((isStopped) => setStopping(isStopped));
   };
-  const names = useWords(COMPOSER_WORDS);
+  const names = useWords(AGENT_WORDS);
   const known = usePageState(selectModels);
   const shownModel = model !== undefined && isOfflineModel(model, known) ? names.offline : model;
   // The agent of an additional model is named `react:openai/gpt-5`.
@@ -115,7 +115,7 @@ function RunEntry({ run, now, onOpen }: RunEntryProps): ReactNode {
     <li className="page-run">
       <div className="page-run-head">
         <span className="page-run-name">
-          <button type="button" className="page-run-title" onClick={onOpen}>
+          <button type="button" className="page-run-title" dir="auto" onClick={onOpen}>
             {title}
           </button>
           <span className="page-soft">{about.join(" · ")}</span>
@@ -146,7 +146,7 @@ function RunApproval({ run, approval, onOpen }: RunApprovalProps): ReactNode {
   const page = usePage();
   const ui = useUi();
   const mayApprove = useMay("approve");
-  const { call_id, name, arguments: given, expires_at, digest } = approval;
+  const { call_id, name, arguments: given, expires_at, digest, server } = approval;
   const actions = useMemo(
     (): UiActions =>
       mayApprove
@@ -168,6 +168,7 @@ function RunApproval({ run, approval, onOpen }: RunApprovalProps): ReactNode {
   const call: ToolCall = {
     toolId: call_id,
     toolName: name,
+    ...(server === undefined ? {} : { server }),
     arguments: given,
     argumentsText: "",
     argumentsInvalid: false,

@@ -22,7 +22,7 @@ import type {
 import type { JsonObject } from "loom-agent/protocol";
 import type { InspectorApi } from "../inspector/inspector-api.ts";
 import { ApiError } from "./api-error.ts";
-import { requestJson } from "./request.ts";
+import { requestJson, requestStream } from "./request.ts";
 import { readRunFrames } from "./read-run-frames.ts";
 import { upload, type UploadOptions } from "./upload.ts";
 
@@ -59,6 +59,8 @@ export interface Api extends InspectorApi {
   listBranches(session: string): Promise<SessionBranches>;
   /** Returns the latest 500 runs, newest first. */
   listRuns(session: string): Promise<Runs>;
+  /** Returns the message of the run that begins after this record. */
+  readQuestion(session: string, after: number): Promise<string>;
   /** Returns live and queued runs of all sessions. `limit` counts sessions. */
   listActiveRuns(query: { readonly limit: number; readonly state?: "waiting" }): Promise<ActiveRuns>;
   cancelRun(session: string, runId: string, key: string): Promise<unknown>;
@@ -128,7 +130,7 @@ export function createApi(onUnauthorized: () => void = () => undefined): Api {
     createShare: (session, expiresInMs) =>
       request(`${sessionPath(session)}/shares`, {
         method: "POST",
-        body: expiresInMs === undefined ? {} : { expires_in_ms: expiresInMs },
+        body: expiresInMs === undefined ? { never_expires: true } : { expires_in_ms: expiresInMs },
       }),
     listShares: (session) => request(`${sessionPath(session)}/shares`),
     deleteShare: (session, share) =>
@@ -137,6 +139,15 @@ export function createApi(onUnauthorized: () => void = () => undefined): Api {
     getSession: (session, signal) => request(sessionPath(session), { signal }),
     listBranches: (session) => request(`${sessionPath(session)}/branches`, { query: { limit: MAX_LISTED } }),
     listRuns: (session) => request(`${sessionPath(session)}/runs`, { query: { limit: MAX_LISTED } }),
+    readQuestion: async (session, after) => {
+      const response = await requestStream(`${sessionPath(session)}/events`, {
+        accept: "application/x-ndjson",
+        query: { dialect: "loom", after, limit: 1 },
+      });
+      const { message } = JSON.parse((await response.text()).split("\n", 1)[0] ?? "") as { readonly message?: unknown };
+      if (typeof message !== "string") throw new ApiError("bad_answer", "The run has no message.");
+      return message;
+    },
     listActiveRuns: (query) => request("/v1/runs", { query }),
     cancelRun: (session, runId, key) =>
       request(`${sessionPath(session)}/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST", key }),

@@ -3,6 +3,7 @@
  *
  * Invariant: every error thrown is an `ApiError`, and every request has a timeout, except streams.
  */
+import { readSharedRoute } from "../store/route.ts";
 import { ApiError, readApiError } from "./api-error.ts";
 
 export interface ApiRequest {
@@ -62,9 +63,14 @@ async function send<R>(path: string, options: SendOptions, read: (response: Resp
   }
 }
 
-/** Returns a URL relative to the page: `./v1/…`. */
+/**
+ * Returns a URL relative to the page: `./v1/…`. The page of a share link uses nothing but the link, so that it shows what
+ * others see and ends with the link, also in the browser of the owner.
+ */
 export function formatUrl(path: string, query: NonNullable<ApiRequest["query"]> = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const isShared = typeof location !== "undefined" && readSharedRoute(location.hash) !== undefined;
+  const all: NonNullable<ApiRequest["query"]> = isShared ? { ...query, access: "link" } : query;
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return `.${path}${search === "" ? "" : `?${search}`}`;
 }

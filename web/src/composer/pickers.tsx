@@ -5,14 +5,15 @@ import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { AgentChoice } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type PageSettings, REASONING_LEVELS } from "../store/settings.ts";
-import { chooseAgentIcon, COMPOSER_WORDS, describeKind } from "./composer-words.ts";
+import { chooseAgentIcon, AGENT_WORDS, describeKind } from "./agent-words.ts";
+import { StrategyPicker } from "./strategy-picker.tsx";
 import { useChosenAgent } from "./use-chosen-agent.ts";
 
 const selectModels = ({ models }: PageState): PageState["models"] => models;
 const selectReasoning = ({ settings }: PageState): PageSettings["reasoning"] => settings.reasoning;
 
 export function Pickers({ session }: { readonly session: string | undefined }): ReactNode {
-  const words = useWords(COMPOSER_WORDS);
+  const words = useWords(AGENT_WORDS);
   const page = usePage();
   const { options, chosen } = useChosenAgent(session);
   if (chosen === undefined) return null;
@@ -40,6 +41,7 @@ export function Pickers({ session }: { readonly session: string | undefined }): 
         chosen={chosen.agent.model}
         onChoose={(model) => choose({ model })}
       />
+      <StrategyPicker key={chosen.option.name} chosen={chosen} />
       <ReasoningPicker model={chosen.agent.model} />
     </>
   );
@@ -63,7 +65,7 @@ function ModelPicker({
   readonly chosen: string | undefined;
   readonly onChoose: (model: string) => void;
 }): ReactNode {
-  const words = useWords(COMPOSER_WORDS);
+  const words = useWords(AGENT_WORDS);
   const known = usePageState(selectModels);
   if (chosen === undefined) return null;
   const isOffline = isOfflineModel(chosen, known);
@@ -90,7 +92,7 @@ function ModelPicker({
 
 /** Not for the offline model, which does not reason. */
 function ReasoningPicker({ model }: { readonly model: string | undefined }): ReactNode {
-  const words = useWords(COMPOSER_WORDS);
+  const words = useWords(AGENT_WORDS);
   const page = usePage();
   const known = usePageState(selectModels);
   const chosen = usePageState(selectReasoning);
@@ -116,7 +118,7 @@ function ReasoningPicker({ model }: { readonly model: string | undefined }): Rea
 
 /** Lists the API key variables that enable other models. */
 function KeysNote({ known }: { readonly known: PageState["models"] }): ReactNode {
-  const words = useWords(COMPOSER_WORDS);
+  const words = useWords(AGENT_WORDS);
   const missing = (known?.providers ?? []).flatMap(({ key_variable, needs_key, has_key, in_use }) =>
     needs_key && !has_key && !in_use && key_variable !== undefined ? [key_variable] : [],
   );

@@ -137,16 +137,11 @@ describe("a share link", () => {
     expect(calls).toEqual([]);
   });
 
-  it("reports an invalid link, and is ignored if authentication is off", async () => {
-    let code = "unauthorized";
-    const { effects, access, store } = setUp((what) => {
-      if (what === "signIn") throw new ApiError(code, "no");
-      return { ...SIGNED_OUT, mode: "open" };
+  it("reports an invalid link", async () => {
+    const { effects, access } = setUp(() => {
+      throw new ApiError("unauthorized", "no");
     });
     await effects.openLink("loom_shr_x");
     expect(access()).toEqual({ ...UNKNOWN_ACCESS, phase: "invalid-link" });
-    code = "unsupported";
-    await effects.openLink("loom_shr_x");
-    expect(store.getSnapshot().access.phase).toBe("open");
   });
 });

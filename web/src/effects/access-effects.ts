@@ -86,10 +86,7 @@ export function createAccessEffects(context: EffectContext, callbacks: AccessCal
       if (store.getSnapshot().access.phase === "checking") applyAuth(auth);
       else callbacks.reload();
     } catch (error) {
-      const { code } = describeFailure(error);
-      // Authentication is off: no link is needed.
-      if (code === "unsupported") await checkAccess();
-      else if (code === "connection_lost") retryLater(error, () => void openLink(secret));
+      if (describeFailure(error).code === "connection_lost") retryLater(error, () => void openLink(secret));
       else store.dispatch({ type: "access/link-invalid" });
     }
   };

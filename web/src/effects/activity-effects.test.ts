@@ -1,7 +1,7 @@
 // The list of runs of all sessions: when it is loaded, what it reports, and how runs are answered.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../api/api-error.ts";
-import { type ActiveRun, countWaiting } from "../store/activity.ts";
+import { type ActiveRun, countWaiting, findActiveSessions } from "../store/activity.ts";
 import { createActivityEffects } from "./activity-effects.ts";
 import { createFakeContext } from "./fake-context.contract.ts";
 
@@ -22,9 +22,11 @@ function setUp() {
     return undefined;
   });
   const alerted: string[] = [];
+  const ended: string[] = [];
   const effects = createActivityEffects(context, {
     isVisible: () => isVisible,
     isConnected: (session) => session === "connected",
+    onEnd: (session) => void ended.push(session),
     alerts: {
       alert: ({ session, detail }) => void alerted.push(`${session} ${detail}`),
       clear: (session) => void alerted.push(`${session} cleared`),
@@ -34,6 +36,7 @@ function setUp() {
     ...effects,
     context,
     alerted,
+    ended,
     setAnswer: (next: () => unknown) => void (answer = next),
     setFault: (next: Error) => void (fault = next),
     setVisible: (next: boolean) => void (isVisible = next),
@@ -45,6 +48,24 @@ function setUp() {
 describe("the list of runs", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
+
+  it("marks live and waiting sessions, and reports those of other pages that ended", async () => {
+    const { refreshActivity, setAnswer, activity, ended } = setUp();
+    const others = ["connected", "b", "b"].map((session_id) => createRun({ session_id }));
+    const foreign = createRun({ session_id: "c", owner: "someone" });
+    setAnswer(() => ({ runs: [WAITING, ...others, foreign] }));
+    refreshActivity();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([...findActiveSessions(activity())]).toEqual([
+      ["s", "waiting"],
+      ["connected", "live"],
+      ["b", "live"],
+    ]);
+    setAnswer(() => ({ runs: [WAITING] }));
+    refreshActivity();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(ended).toEqual(["b"]);
+  });
 
   it("is loaded often while it is open, rarely otherwise, and not by a hidden tab", async () => {
     const { refreshActivity, context, countLoads, setVisible } = setUp();

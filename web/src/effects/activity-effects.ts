@@ -26,8 +26,10 @@ export interface ActivityEffects {
 export interface ActivityOptions {
   /** False while the tab is in the background. */
   readonly isVisible: () => boolean;
-  /** A connected session reports its approvals itself. */
+  /** A connected session reports its approvals and the ends of its runs itself. */
   readonly isConnected: (session: string) => boolean;
+  /** Called for a session without a connection whose run has ended. */
+  readonly onEnd: (session: string) => void;
   readonly alerts: Pick<Alerts, "alert" | "clear">;
 }
 
@@ -42,7 +44,7 @@ const MAX_WAITING = 100;
 
 export function createActivityEffects(context: EffectContext, options: ActivityOptions): ActivityEffects {
   const { api, store } = context;
-  const { isVisible, isConnected, alerts } = options;
+  const { isVisible, isConnected, onEnd, alerts } = options;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let dueAt = Number.POSITIVE_INFINITY;
   let isLoading = false;
@@ -74,7 +76,15 @@ export function createActivityEffects(context: EffectContext, options: ActivityO
       const others = waiting.filter(({ run_id, session_id }) => !known.has(`${session_id} ${run_id}`));
       const runs = [...page.runs, ...others];
       failures = 0;
+      const before = store.getSnapshot().activity.runs;
       store.dispatch({ type: "activity/loaded", runs, hasMore });
+      const active = new Set(runs.map(({ session_id }) => session_id));
+      // Without all runs it is not known which have ended.
+      const ended = before.filter(
+        ({ session_id, owner }) => owner === undefined && !hasMore && !active.has(session_id),
+      );
+      for (const session of new Set(ended.map(({ session_id }) => session_id)))
+        if (!isConnected(session)) onEnd(session);
       report(runs);
     } catch {
       // The list shows the failure itself, and the header whether the server is away.

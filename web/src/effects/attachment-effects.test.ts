@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ApiError } from "../api/api-error.ts";
 import { findDraft } from "../store/composing.ts";
 import { createAttachmentEffects } from "./attachment-effects.ts";
-import { createFakeContext } from "./fake-context.contract.ts";
+import { createFakeContext, createTurn } from "./fake-context.contract.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -33,4 +33,33 @@ it("retries a failed upload, and drops a removed file", async () => {
   expect(files()).toMatchObject([{ blob: { blob_id: "b" }, progress: 100 }]);
   const sent = context.calls.filter(([what]) => what === "putBlob");
   expect([sent.length, sent[2]?.[2]]).toEqual([3, file]);
+});
+
+it("deletes a session that was created for a file, with its last file", async () => {
+  const context = createFakeContext((what) => (what === "putBlob" ? { blob_id: "b", bytes: 1 } : undefined));
+  const { store } = context;
+  const effects = createAttachmentEffects(context);
+  const draft = () => findDraft(store.getSnapshot().composing, store.getSnapshot().sessions.current);
+  store.dispatch({ type: "draft/typed", session: "", text: "typed" });
+  effects.attach([new File(["x"], "a.txt"), new File(["y"], "b.txt")]);
+  const [session] = context.opened;
+  await settle();
+  const [first, second] = draft().attachments;
+  effects.removeAttachment(first!.id);
+  await settle();
+  expect(context.calls.filter(([what]) => what === "deleteConversation")).toEqual([]);
+  effects.removeAttachment(second!.id);
+  await settle();
+  expect(context.calls.at(-1)).toEqual(["deleteConversation", session]);
+  expect(context.opened.at(-1)).toBeUndefined();
+  expect(draft()).toEqual({ text: "typed", attachments: [] });
+  // A session with runs stays.
+  context.open("s");
+  context.show("s", [createTurn({ runId: "r" })]);
+  effects.attachText("long.txt", "a long text", 0);
+  await settle();
+  effects.undoPaste(draft().attachments[0]!.id);
+  await settle();
+  expect(draft()).toEqual({ text: "a long text", attachments: [] });
+  expect(context.calls.filter(([what]) => what === "deleteConversation")).toHaveLength(1);
 });

@@ -2,6 +2,7 @@
 import { connect, createLoomReceiver, createWebSocketTransport, type Receiver } from "loom-agent/client";
 import { chooseLanguage, findStage, type UiStateCache } from "loom-agent/react";
 import { type Api, createApi } from "../api/create-api.ts";
+import { formatUrl } from "../api/request.ts";
 import { hasAccess, may } from "../store/access.ts";
 import { findWaiting, type WaitingMessage } from "../store/composing.ts";
 import { createStore, type ReducerStore } from "../store/create-store.ts";
@@ -29,7 +30,6 @@ import { createExportEffects, type ExportEffects } from "./export-effects.ts";
 import { createKnowledgeEffects, type KnowledgeEffects } from "./knowledge-effects.ts";
 import { createMessageEffects, type MessageEffects } from "./message-effects.ts";
 import { createSessionEffects, type SessionEffects } from "./session-effects.ts";
-import { createSharingEffects, type SharingEffects } from "./sharing-effects.ts";
 import { connectTabs } from "./tab-sync.ts";
 import { createVersionEffects, type VersionEffects } from "./version-effects.ts";
 import { watchSession } from "./watch-session.ts";
@@ -41,7 +41,6 @@ export interface PageController
     MessageEffects,
     AttachmentEffects,
     KnowledgeEffects,
-    SharingEffects,
     AlertEffects,
     ActivityEffects,
     ExportEffects,
@@ -69,7 +68,7 @@ export function createPageController(): PageController {
     createPageState(readSettings(settings, chooseLanguage(navigator.languages)), readDrafts(drafts)),
   );
   const receiver = createLoomReceiver({ limits: { maxSessions: MAX_SESSIONS } });
-  const transport = createWebSocketTransport({ url: formatSocketUrl() });
+  const transport = createWebSocketTransport({ url: formatSocketUrl });
   const watches = new Map<string, () => void>();
   const connections = new Connections({
     max: MAX_CONNECTIONS,
@@ -136,6 +135,7 @@ export function createPageController(): PageController {
   const activity = createActivityEffects(context, {
     isVisible,
     isConnected: (session) => connections.has(session),
+    onEnd: (session) => sessions.refresh(session),
     alerts,
   });
   const instructions = storeInstructions(store, settings);
@@ -171,7 +171,7 @@ export function createPageController(): PageController {
     const shared = readSharedRoute(location.hash);
     if (phase === "checking") return;
     // Access to a shared session and to the user's own sessions differ. Reload to switch.
-    if (phase !== "open" && shared !== session) location.reload();
+    if (shared !== session) location.reload();
     else if (phase === "open" || phase === "signed-in" || phase === "shared") {
       show(shared ?? readRoute(location.hash));
       showPosition();
@@ -235,8 +235,7 @@ export function createPageController(): PageController {
     ...messages,
     ...createAttachmentEffects(context),
     ...createKnowledgeEffects(context),
-    ...createSharingEffects(context),
-    ...createExportEffects(context),
+    ...createExportEffects(context, transport),
     ...activity,
     setNotifications: (isOn) => alerts.setNotifications(isOn),
   };
@@ -298,7 +297,7 @@ function findStorage(find: () => KeyValueStorage): KeyValueStorage | undefined {
 }
 
 function formatSocketUrl(): string {
-  const url = new URL("./v1/ws", document.baseURI);
+  const url = new URL(formatUrl("/v1/ws"), document.baseURI);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   url.hash = "";
   return url.href;

@@ -1,6 +1,6 @@
 // Drafts in the storage of the tab: reloads and users.
 import type { Auth } from "loom-agent/server";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createStore } from "../store/create-store.ts";
 import { createPageState, reducePage } from "../store/page-state.ts";
 import { readDrafts } from "../store/stored-drafts.ts";
@@ -56,6 +56,33 @@ it("removes a draft when another user signs in after a reload", () => {
   other.leave();
   const again = load();
   expect([again.signIn("ann"), again.read()]).toEqual([false, undefined]);
+});
+
+it("reports a full storage once", () => {
+  vi.useFakeTimers();
+  const settings = { language: "en", theme: "system", hasSidebar: true } as const;
+  const store = createStore(reducePage, createPageState(settings));
+  let isFull = true;
+  storeDrafts(store, {
+    getItem: () => null,
+    setItem: () => {
+      if (isFull) throw new DOMException("full", "QuotaExceededError");
+    },
+  });
+  const write = (text: string): number => {
+    store.dispatch({ type: "draft/typed", session: "", text });
+    vi.runAllTimers();
+    return store.getSnapshot().notices.length;
+  };
+  expect(write("a")).toBe(1);
+  expect(store.getSnapshot().notices).toMatchObject([{ task: "save", code: "storage_full" }]);
+  store.dispatch({ type: "notice/closed", id: store.getSnapshot().notices[0]!.id });
+  expect(write("ab")).toBe(0);
+  isFull = false;
+  expect(write("abc")).toBe(0);
+  isFull = true;
+  expect(write("abcd")).toBe(1);
+  vi.useRealTimers();
 });
 
 it("keeps a draft without authentication", () => {

@@ -21,7 +21,12 @@ export function storeDrafts(
   let { composing } = store.getSnapshot();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let owner = readDraftOwner(storage);
-  const save = (): void => saveDrafts(storage, composing, owner);
+  let isFull = false;
+  const save = (): void => {
+    const wasFull = isFull;
+    isFull = !saveDrafts(storage, composing, owner);
+    if (isFull && !wasFull) store.dispatch({ type: "notice/raised", task: "save", code: "storage_full", message: "" });
+  };
   store.subscribe(() => {
     const now = store.getSnapshot().composing;
     if (now === composing) return;

@@ -10,7 +10,7 @@ export interface FakeEffectContext extends EffectContext {
   readonly calls: (readonly [what: string, ...values: unknown[]])[];
   readonly opened: (string | undefined)[];
   /** Sets the turns of a session and notifies its listeners. */
-  show(session: string, turns: readonly TurnView[], status?: StreamStatus): void;
+  show(session: string, turns: readonly TurnView[], status?: StreamStatus, isCatchingUp?: true): void;
 }
 
 export function createFakeContext(
@@ -67,8 +67,8 @@ export function createFakeContext(
     },
     createId: () => `id${++count}`,
     notifyTabs: () => undefined,
-    show(session, turns, status = "live") {
-      views.set(session, { id: session, turns, state: { status } } as unknown as SessionView);
+    show(session, turns, status = "live", isCatchingUp) {
+      views.set(session, { id: session, turns, state: { status, isCatchingUp } } as unknown as SessionView);
       for (const listener of listeners.get(session) ?? []) listener();
     },
   };

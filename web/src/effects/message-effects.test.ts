@@ -102,6 +102,34 @@ describe("a message", () => {
     ]);
   });
 
+  it("is sent with the strategy settings of its agent that the server accepts, and again with those of its run", async () => {
+    const { context, effects } = setUp();
+    const text = { en: "", zh: "" };
+    const beam = { name: "beam", label: text, about: text, value: 5, least: 1, most: 10 };
+    const agents = AGENTS.map((agent) => (agent.kind === "tot" ? { ...agent, settings: [beam] } : agent));
+    context.store.dispatch({ type: "agents/loaded", agents });
+    const strategies = { tot: { beam: 3, layers: 2 }, react: { beam: 1 } };
+    const say = async (): Promise<unknown> => {
+      context.store.dispatch({ type: "settings/changed", settings: { strategies } });
+      context.store.dispatch({ type: "draft/typed", session: context.opened.at(-1) ?? "", text: "hello" });
+      effects.sendDraft();
+      await settle();
+      const [, , command] = context.calls.at(-1) ?? [];
+      return (command as { readonly strategy?: unknown } | undefined)?.strategy;
+    };
+    expect(await say()).toBeUndefined();
+    context.open(undefined);
+    context.store.dispatch({ type: "agent/chosen", choice: { kind: "tot" }, session: undefined });
+    expect(await say()).toEqual({ beam: 3 });
+    strategies.tot.beam = 11;
+    context.open(undefined);
+    expect(await say()).toBeUndefined();
+    const user: MessageView = { key: "m", role: "user", mainContent: "Why?", parts: [] } as unknown as MessageView;
+    effects.retryTurn(createTurn({ messages: [user], agent: "tot", strategy: { beam: 7 } }));
+    await settle();
+    expect(context.calls.at(-1)?.[2]).toMatchObject({ message: "Why?", agent: "tot", strategy: { beam: 7 } });
+  });
+
   it("is not sent if it is empty or an upload is running", () => {
     const { context, effects } = setUp();
     context.store.dispatch({ type: "draft/typed", session: "", text: " \n" });
@@ -178,6 +206,45 @@ describe("a message", () => {
     expect(waiting("s")).toEqual([]);
     expect(context.calls.at(-1)).toEqual(["cancel", "s", { run_id: failed?.runId }]);
     expect(context.store.getSnapshot().notices).toEqual([]);
+  });
+
+  it("returns to the box with its files when it is refused, unless something was typed meanwhile", async () => {
+    const { context, effects, waiting } = setUp(() => REFUSED);
+    const { store } = context;
+    context.open("s");
+    const blob = { blob_id: "b", url: "/b", media_type: "text/plain", bytes: 7, created_at: 0 };
+    const file = { id: "f", name: "a.txt", bytes: 7, mediaType: "text/plain", progress: 100, blob };
+    store.dispatch({ type: "attachments/added", session: "s", files: [file] });
+    store.dispatch({ type: "draft/typed", session: "s", text: "first" });
+    effects.sendDraft();
+    await settle();
+    const draft = () => store.getSnapshot().composing.drafts.get("s");
+    expect(draft()).toMatchObject({
+      text: "first",
+      attachments: [{ name: "a.txt", bytes: 7, blob: { blob_id: "b" } }],
+    });
+    expect([waiting("s"), store.getSnapshot().notices[0]]).toMatchObject([[], { task: "send", code: "forbidden" }]);
+    effects.sendDraft();
+    store.dispatch({ type: "draft/typed", session: "s", text: "second" });
+    await settle();
+    const [failed] = waiting("s");
+    expect([failed?.status, draft()?.text]).toEqual(["failed", "second"]);
+    effects.takeBack(failed!);
+    expect([waiting("s"), draft()?.text]).toEqual([[], "first\n\nsecond"]);
+    expect(context.calls.filter(([what]) => what === "cancel")).toEqual([]);
+  });
+
+  it("waits for a lost connection, longer than a command waits", async () => {
+    const lost: CommandResult = { kind: "lost", code: "command_timeout", message: "no response" };
+    const outcomes: CommandResult[] = [lost, lost, { kind: "accepted" }];
+    const { context, effects, waiting } = setUp(() => outcomes.shift() ?? lost);
+    context.open("s");
+    context.show("s", [], "repairing");
+    effects.sendPrompt("hi", "react");
+    await settle();
+    expect(waiting("s")).toMatchObject([{ status: "queued" }]);
+    const [first, ...others] = context.calls.map(([, , command]) => (command as { readonly id: string }).id);
+    expect(others).toEqual([first, first]);
   });
 
   it("leaves the list after it started, even if its run never appears", async () => {

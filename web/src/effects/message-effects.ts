@@ -3,12 +3,19 @@
  * appears or it is removed.
  */
 import type { CommandResult, TurnView } from "loom-agent/client";
-import type { ApprovalResponse, FeedbackResponse, TodoChange } from "loom-agent/react";
+import {
+  type ApprovalResponse,
+  createSessionActions,
+  type FeedbackResponse,
+  isAway,
+  type TodoChange,
+} from "loom-agent/react";
 import { may } from "../store/access.ts";
 import { SHELL_WORDS } from "../shell/shell-words.ts";
 import { type AgentSource, chooseAgent, findAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";
-import { findDraft, findWaiting, type MessageFile, type WaitingMessage } from "../store/composing.ts";
+import { findDraft, findWaiting, NO_DRAFT, type MessageFile, type WaitingMessage } from "../store/composing.ts";
 import { findInstructions } from "../store/instructions.ts";
+import { findStrategy, type Strategy } from "../store/strategy.ts";
 import type { PageTask } from "../store/page-state.ts";
 import { attempt, type EffectContext } from "./effect-context.ts";
 
@@ -20,6 +27,8 @@ export interface MessageEffects {
   /** Sends a failed message again. It keeps its IDs, so the server handles it once. */
   resend(message: WaitingMessage): void;
   withdraw(message: WaitingMessage): Promise<void>;
+  /** Puts a failed message back into the box. */
+  takeBack(message: WaitingMessage): void;
   /** Stops the live run of the current session. */
   stop(): Promise<void>;
   /** Sends the message of a run again, as another version of the conversation. */
@@ -36,6 +45,14 @@ export interface MessageEffects {
   retryStream(): void;
 }
 
+/** A message to send. */
+interface DraftedMessage {
+  readonly text: string;
+  readonly files: readonly MessageFile[];
+  readonly agent?: string;
+  readonly strategy?: Strategy;
+}
+
 /** A started run appears within this time. If not, the stream has failed and its status says so. */
 const SEEN_MS = 3000;
 
@@ -48,28 +65,37 @@ const NO_SESSION: CommandResult = { kind: "refused", code: "unknown_session", me
 export function createMessageEffects(context: EffectContext): MessageEffects {
   const { store } = context;
 
-  const deliver = async (session: string, message: WaitingMessage): Promise<void> => {
-    const { commandId, runId, text, reasoning, instructions, files } = message;
+  /** `isDraft`: the message was written in the box, to which it returns if it is refused. */
+  const deliver = async (session: string, message: WaitingMessage, isDraft = false): Promise<void> => {
+    const { commandId, runId, text, reasoning, strategy, instructions, files } = message;
     const agent = message.agent ?? (await awaitDefaultAgent(store));
     if (agent === UNKNOWN_AGENT) {
       const error = SHELL_WORDS[store.getSnapshot().settings.language].task("agents");
       store.dispatch({ type: "message/updated", session, runId, status: "failed", error });
       return;
     }
-    const outcome = await context.connectionTo(session).run({
+    const command = {
       id: commandId,
       message: text,
       run_id: runId,
-      when_busy: "enqueue",
+      when_busy: "enqueue" as const,
       ...(agent === undefined ? {} : { agent }),
       ...(reasoning === undefined ? {} : { reasoning }),
+      ...(strategy === undefined ? {} : { strategy }),
       ...(instructions === undefined ? {} : { instructions }),
       ...(files.length === 0 ? {} : { attachments: files.map(pickSent) }),
-    });
+    };
+    let outcome: CommandResult;
+    // A message waits for the connection as long as that is lost. Its ID makes repeating it safe.
+    do outcome = await context.connectionTo(session).run(command);
+    while (outcome.kind === "lost" && isAway(context.receiver.session(session).getSnapshot()?.state));
     if (outcome.kind === "accepted") store.dispatch({ type: "message/updated", session, runId, status: "queued" });
     else if (outcome.kind === "done")
       setTimeout(() => store.dispatch({ type: "message/removed", session, runIds: [runId] }), SEEN_MS);
-    else
+    else if (outcome.kind === "refused" && isDraft && findDraft(store.getSnapshot().composing, session) === NO_DRAFT) {
+      store.dispatch({ type: "message/returned", session, message });
+      reportFailure("send", outcome);
+    } else
       store.dispatch({
         type: "message/updated",
         session,
@@ -82,7 +108,7 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
 
   const send = (
     session: string,
-    { text, files, agent }: { readonly text: string; readonly files: readonly MessageFile[]; readonly agent?: string },
+    { text, files, agent, strategy = {} }: DraftedMessage,
     { clearsDraft = false }: { readonly clearsDraft?: boolean } = {},
   ): void => {
     const { reasoning } = store.getSnapshot().settings;
@@ -97,23 +123,25 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       text,
       ...(agent === undefined ? {} : { agent }),
       ...(reasoning === undefined ? {} : { reasoning }),
+      ...(Object.keys(strategy).length === 0 ? {} : { strategy }),
       ...(instructions === "" ? {} : { instructions }),
       files,
       status: "sending",
     };
     store.dispatch({ type: "message/sent", session, message, clearsDraft });
-    void deliver(session, message);
+    void deliver(session, message, clearsDraft);
   };
 
   /** Returns the agent of the next message of a session, as far as it is known. */
-  const pickAgent = (session: string | undefined): { readonly agent?: string } => {
+  const pickAgent = (session: string | undefined): Pick<DraftedMessage, "agent" | "strategy"> => {
     const state = store.getSnapshot();
     const options = listAgentOptions(state.agents);
     const source = findSource(context, session);
-    const chosen = chooseAgent(options, source)?.agent.name;
+    const chosen = chooseAgent(options, source);
     // Without the list of agents, a session can still continue with the same one.
-    const agent = chosen ?? (source.choice === undefined ? source.last : undefined);
-    return agent === undefined ? {} : { agent };
+    const agent = chosen?.agent.name ?? (source.choice === undefined ? source.last : undefined);
+    if (agent === undefined) return {};
+    return { agent, strategy: chosen === undefined ? {} : findStrategy(chosen, state.settings.strategies) };
   };
 
   /** Forks the session before the run and sends its message there. Resolves to whether it was sent. */
@@ -139,6 +167,11 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       store.dispatch({ type: "notice/raised", task, code: outcome.code, message: outcome.message });
   };
 
+  const sessionActions = (): ReturnType<typeof createSessionActions> | undefined => {
+    const session = current();
+    return session === undefined ? undefined : createSessionActions(context.connectionTo(session));
+  };
+
   return {
     sendDraft() {
       const state = store.getSnapshot();
@@ -151,8 +184,8 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
         return;
       }
       // The server stores identical bytes once, under their first name.
-      const files = draft.attachments.flatMap(({ name, blob, mediaType }) =>
-        blob === undefined ? [] : [{ blob_id: blob.blob_id, ...(name === "" ? {} : { name }), mediaType }],
+      const files = draft.attachments.flatMap(({ name, blob, mediaType, bytes }) =>
+        blob === undefined ? [] : [{ blob_id: blob.blob_id, ...(name === "" ? {} : { name }), mediaType, bytes }],
       );
       if (files.length < draft.attachments.length) return;
       if (draft.text.trim() === "" && files.length === 0) return;
@@ -168,7 +201,9 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       // The session continues with this agent; the choice for new sessions stays the same.
       const { agents, settings } = store.getSnapshot();
       const chosen = findAgent(listAgentOptions(agents), kind, settings.model);
-      send(session, { text, files: [], ...(chosen === undefined ? {} : { agent: chosen.agent.name }) });
+      const picked =
+        chosen === undefined ? {} : { agent: chosen.agent.name, strategy: findStrategy(chosen, settings.strategies) };
+      send(session, { text, files: [], ...picked });
       context.open(session, { isNew: true });
     },
     resend(message) {
@@ -177,6 +212,13 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       const { error: _error, isLost: _isLost, ...again } = message;
       store.dispatch({ type: "message/sent", session, message: { ...again, status: "sending" }, clearsDraft: false });
       void deliver(session, again);
+    },
+    takeBack(message) {
+      const session = current();
+      if (session === undefined) return;
+      store.dispatch({ type: "message/returned", session, message });
+      // It may have arrived, or may still arrive.
+      if (message.isLost === true) void context.connectionTo(session).cancel({ run_id: message.runId });
     },
     async withdraw({ runId, status, isLost }) {
       const session = current();
@@ -214,34 +256,10 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       else if (session !== undefined) send(session, readQuestion(turn));
     },
     editTurn: (turn, text) => sendVersion(turn, text),
-    async approve({ callId, runId, decision, digest, arguments: given, reason }) {
-      const session = current();
-      if (session === undefined) return NO_SESSION;
-      return context.connectionTo(session).approve({
-        call_id: callId,
-        decision,
-        ...(runId === undefined ? {} : { run_id: runId }),
-        ...(digest === undefined ? {} : { digest }),
-        ...(given === undefined ? {} : { arguments: given }),
-        ...(reason === undefined ? {} : { reason }),
-      });
-    },
-    async allowTool(name, rule) {
-      const session = current();
-      if (session === undefined) return NO_SESSION;
-      return context.connectionTo(session).setToolPermission({ name, rule });
-    },
-    async rate({ runId, rating, comment }) {
-      const session = current();
-      if (session === undefined) return NO_SESSION;
-      const said = comment === undefined || comment === "" ? {} : { comment };
-      return context.connectionTo(session).rate({ run_id: runId, rating, ...said });
-    },
-    async changeTodo({ listId, itemId, completed }) {
-      const session = current();
-      if (session === undefined) return NO_SESSION;
-      return context.connectionTo(session).todo({ list_id: listId, item_id: itemId, completed });
-    },
+    approve: async (answer) => sessionActions()?.approve(answer) ?? NO_SESSION,
+    allowTool: async (name, rule) => sessionActions()?.allowTool(name, rule) ?? NO_SESSION,
+    rate: async (feedback) => sessionActions()?.rate(feedback) ?? NO_SESSION,
+    changeTodo: async (change) => sessionActions()?.changeTodo(change) ?? NO_SESSION,
     retryStream() {
       const session = current();
       if (session !== undefined) context.connectionTo(session).retry();
@@ -283,18 +301,15 @@ async function awaitDefaultAgent(store: EffectContext["store"]): Promise<string 
 }
 
 /** Returns the user's message of a run, to send it again. */
-function readQuestion(turn: TurnView): {
-  readonly text: string;
-  readonly files: readonly MessageFile[];
-  readonly agent?: string;
-} {
+function readQuestion(turn: TurnView): DraftedMessage {
   const question = turn.messages.find(({ role }) => role === "user");
   const files = (question?.attachments ?? []).map(({ blob_id, name, media_type: mediaType }) => ({
     blob_id,
     mediaType,
     ...(name === undefined ? {} : { name }),
   }));
-  return { text: question?.mainContent ?? "", files, ...(turn.agent === undefined ? {} : { agent: turn.agent }) };
+  const { agent, strategy = {} } = turn;
+  return { text: question?.mainContent ?? "", files, strategy, ...(agent === undefined ? {} : { agent }) };
 }
 
 /** What the server needs of a file. */

@@ -44,7 +44,23 @@ describe("the versions of the current session", () => {
     const alone = setUp(() => ({ sessions: BRANCHES.sessions.slice(0, 1) }));
     await alone.loadVersions("s");
     expect(alone.context.calls.map(([what]) => what)).toEqual(["listBranches"]);
-    expect(context.calls.map(([what]) => what)).toEqual(["listBranches", "listRuns"]);
+    expect(context.calls.map(([what]) => what)).toEqual(["listBranches", "listRuns", "readQuestion", "readQuestion"]);
+  });
+
+  it("differ at the answer if the message is the same", async () => {
+    const { context, loadVersions, versions } = setUp();
+    await loadVersions("s");
+    expect(selectVersions(versions(), "s").get("r2")).toMatchObject({ changed: "message" });
+    const retried = setUp((what, session) => (what === "readQuestion" ? "Again?" : answerAll(what, session)));
+    await retried.loadVersions("s");
+    expect(selectVersions(retried.versions(), "s").get("r2")).toMatchObject({ changed: "answer" });
+    // Messages are read once.
+    await retried.loadVersions("s");
+    expect(retried.context.calls.filter(([what]) => what === "readQuestion")).toEqual([
+      ["readQuestion", "s", 4],
+      ["readQuestion", "a", 4],
+    ]);
+    expect(context.store.getSnapshot().notices).toEqual([]);
   });
 
   it("are not loaded for another session or a share link, and a failure is not reported", async () => {

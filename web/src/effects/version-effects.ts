@@ -2,8 +2,12 @@
 import type { JsonObject } from "loom-agent/protocol";
 import { formatFailure } from "../api/api-error.ts";
 import { may } from "../store/access.ts";
-import { findVersions } from "../store/find-versions.ts";
+import { findVersions, type PositionedVersions } from "../store/find-versions.ts";
 import type { EffectContext } from "./effect-context.ts";
+
+/** Latest points at which versions are compared. Those before are shown at the message. */
+const MAX_COMPARED = 10;
+const MAX_QUESTIONS = 100;
 
 export interface VersionEffects {
   /** Loads the versions of a session, if it is the current one. On failure none are offered. */
@@ -20,6 +24,26 @@ export interface VersionEffects {
 export function createVersionEffects(context: EffectContext): VersionEffects {
   const { api, store } = context;
   let latest = 0;
+  /** Messages never change. By session and the record before them. */
+  const questions = new Map<string, Promise<string>>();
+  const readQuestion = (session: string, after: number): Promise<string> => {
+    const key = `${after} ${session}`;
+    const known = questions.get(key) ?? api.readQuestion(session, after);
+    questions.set(key, known);
+    known.catch(() => questions.delete(key));
+    for (const oldest of questions.keys()) if (questions.size > MAX_QUESTIONS) questions.delete(oldest);
+    return known;
+  };
+  const hasSameQuestion = async (session: string, { after, previous, next }: PositionedVersions): Promise<boolean> => {
+    const other = previous ?? next;
+    if (other === undefined) return false;
+    try {
+      const [one, two] = await Promise.all([readQuestion(session, after), readQuestion(other, after)]);
+      return one === two;
+    } catch {
+      return false;
+    }
+  };
   return {
     async loadVersions(session) {
       const { access, sessions } = store.getSnapshot();
@@ -29,8 +53,18 @@ export function createVersionEffects(context: EffectContext): VersionEffects {
       try {
         const { sessions: branches } = await api.listBranches(session);
         const { runs } = branches.length > 1 ? await api.listRuns(session) : { runs: [] };
+        const found = [...findVersions(session, branches, runs)];
+        const byRun = new Map(
+          await Promise.all(
+            found.map(async ([run, versions], index) => {
+              const isCompared = !versions.isInside && index >= found.length - MAX_COMPARED;
+              const isSame = isCompared ? await hasSameQuestion(session, versions) : versions.isInside;
+              return [run, { ...versions, changed: isSame ? "answer" : "message" }] as const;
+            }),
+          ),
+        );
         if (request !== latest) return;
-        store.dispatch({ type: "versions/loaded", session, byRun: findVersions(session, branches, runs) });
+        store.dispatch({ type: "versions/loaded", session, byRun });
       } catch {
         // The conversation itself reports a lost connection or a deleted session.
       }

@@ -47,6 +47,17 @@ describe("watchSession", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
+  it("does not take the past for the present", () => {
+    const { context, announced, countRunChanges } = setUp();
+    context.show("s", [createTurn({ runId: "r", status: "running" })], "live", true);
+    vi.advanceTimersByTime(5000);
+    context.show("s", [createTurn({ runId: "r", status: "completed" })], "complete", true);
+    expect([announced(), countRunChanges()]).toEqual([undefined, 0]);
+    expect(context.store.getSnapshot().sessions.live).toEqual([]);
+    context.show("s", [createTurn({ runId: "r", status: "completed" })], "complete");
+    expect([announced(), countRunChanges()]).toEqual([undefined, 1]);
+  });
+
   it("announces that an answer is complete, without its text", () => {
     const { context, refreshed, announced, countRunChanges } = setUp();
     context.open("s");

@@ -3,8 +3,8 @@
  * refreshes the session list. It runs on every rendered frame, so it reads only the end of the session.
  */
 import type { SessionView, StreamStatus, TurnView } from "loom-agent/client";
+import { findLiveRun } from "loom-agent/react";
 import { findWaiting } from "../store/composing.ts";
-import { findLiveRun } from "../store/live-run.ts";
 import { findRow } from "../store/sessions.ts";
 import type { Announcement } from "../store/page-state.ts";
 import type { Alerts } from "./alert-effects.ts";
@@ -78,6 +78,8 @@ export function watchSession(context: EffectContext, session: string, options: S
   const update = (): void => {
     const now = view.getSnapshot();
     if (now !== undefined) checkStream(now);
+    // The past is not announced.
+    if (now?.state.isCatchingUp === true) return;
     const latest = now?.turns.at(-1);
     requested = removeStarted(context, session, now).at(-1) ?? requested;
     const live = findLiveRun(now);
@@ -99,6 +101,7 @@ export function watchSession(context: EffectContext, session: string, options: S
     }
     if (isSameRun) return;
     context.store.dispatch({ type: "session/live", session, isLive: live !== undefined });
+    if (latest !== undefined) context.store.dispatch({ type: "session/ended", session, hasFailed: status === "error" });
     if (latest?.runId !== undefined && live === undefined)
       context.store.dispatch({ type: "run/stopped", runId: latest.runId });
     // A loaded session is in the list already. A session created by its first message is not.

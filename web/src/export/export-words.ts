@@ -1,4 +1,4 @@
-/** Words in exported conversations. */
+/** Words in exported conversations, and of the dialog that exports them. */
 import { defineWords } from "loom-agent/react";
 
 export const EXPORT_WORDS = defineWords({
@@ -15,6 +15,13 @@ export const EXPORT_WORDS = defineWords({
     error: "The run failed.",
     running: "The run has not ended.",
     earlier: (count: number) => `${count} earlier messages are not included.`,
+    title: "Export session",
+    about: "All messages and answers of this session.",
+    markdown: "Markdown",
+    html: "HTML",
+    copy: "Copy as Markdown",
+    print: "Print",
+    failed: (message: string) => `Export failed: ${message}`,
   },
   zh: {
     you: "你",
@@ -29,5 +36,12 @@ export const EXPORT_WORDS = defineWords({
     error: "运行失败。",
     running: "运行尚未结束。",
     earlier: (count: number) => `未包含更早的 ${count} 条消息。`,
+    title: "导出会话",
+    about: "此会话的全部消息与回答。",
+    markdown: "Markdown",
+    html: "HTML",
+    copy: "复制为 Markdown",
+    print: "打印",
+    failed: (message: string) => `导出失败：${message}`,
   },
 });

@@ -30,7 +30,7 @@ function Conversation({ conversation }: { readonly conversation: ExportedConvers
   const { title, subtitle, note, messages } = conversation;
   return (
     <main className="page-export">
-      <h1>{title}</h1>
+      <h1 dir="auto">{title}</h1>
       <p className="page-export-note">{subtitle}</p>
       {note === undefined ? null : <p className="page-export-note">{note}</p>}
       {messages.map((message, index) => (

@@ -37,11 +37,15 @@ export function FrameDetail(props: FrameDetailProps): ReactNode {
           {target === undefined ? null : (
             <>
               {target.kind === "turn" ? null : (
-                <Button icon="list" aria-pressed={isFiltered} onClick={() => onFilter(isFiltered ? undefined : target)}>
+                <Button
+                  icon="filter"
+                  aria-pressed={isFiltered}
+                  onClick={() => onFilter(isFiltered ? undefined : target)}
+                >
                   {words.onlyThis}
                 </Button>
               )}
-              <Button icon="search" onClick={() => onShowElement(target)}>
+              <Button icon="show" onClick={() => onShowElement(target)}>
                 {words.showOnPage}
               </Button>
             </>

@@ -44,6 +44,8 @@ export interface InspectorProps {
   /** Scrolls the conversation to an element of the run. */
   readonly onShowElement: (target: ElementTarget) => void;
   readonly onClose: () => void;
+  /** Shows the replay first instead of the timeline. */
+  readonly isReplay?: boolean | undefined;
   /** Record whose frame is shown first. */
   readonly eventId?: number | undefined;
   /** Returns a link to a record of the run. */
@@ -70,6 +72,7 @@ type InspectorTab = (typeof TABS)[number];
 
 function RunInspector(props: InspectorProps & { readonly runId: string }): ReactNode {
   const { session, runId, turnKey, api, receiver, focus, onShowElement, onClose, prices, onPrices, onFork } = props;
+  const { isReplay = false } = props;
   const words = useWords(INSPECTOR_WORDS);
   const isLive = useSession(
     receiver,
@@ -78,7 +81,7 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
   );
   const { recording, view, retry } = useRecording({ session, runId, api, isLive }, turnKey, receiver);
   const { count, turn, usageCount } = view;
-  const [tab, setTab] = useState<InspectorTab>("timeline");
+  const [tab, setTab] = useState<InspectorTab>(isReplay ? "replay" : "timeline");
   const [dialect, setDialect] = useState<DialectName>(recording.dialect);
   // Resets the filters of the frame list.
   const [visit, setVisit] = useState(0);

@@ -1,20 +1,22 @@
 /** Command palette: finds sessions, actions and agents as the user types. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
-import { Dialog, Icon, type IconName, useSession, useWords } from "loom-agent/react";
+import { Dialog, findLiveRun, Icon, type IconName, useSession, useWords } from "loom-agent/react";
 import type { SessionView } from "loom-agent/client";
-import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import { AGENT_WORDS, chooseAgentIcon, describeKind } from "../composer/agent-words.ts";
 import { useChosenAgent } from "../composer/use-chosen-agent.ts";
 import type { PageController } from "../effects/create-page-controller.ts";
+import { Keys } from "../shell/keys.tsx";
 import { usePage, usePageState } from "../shell/page-context.tsx";
+import { type Shortcut, SHORTCUT_KEYS } from "../shell/shortcuts.ts";
 import { focusConversation } from "../shell/use-shortcuts.ts";
-import { may, mayShare } from "../store/access.ts";
-import { findLiveRun } from "../store/live-run.ts";
+import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findCommands, type PaletteEntry } from "./find-commands.ts";
 import { PALETTE_WORDS } from "./palette-words.ts";
 
 interface PaletteCommand extends PaletteEntry {
   readonly icon: IconName;
+  readonly shortcut?: Shortcut | undefined;
   run(): void;
 }
 
@@ -97,6 +99,7 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }): R
                 <Icon name={command.icon} />
                 <span>{command.label}</span>
                 {command.detail === undefined ? null : <span className="page-soft">{command.detail}</span>}
+                <Keys keys={findKeys(command.shortcut)} />
               </span>
             </li>
           ))}
@@ -109,9 +112,13 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }): R
   );
 }
 
+function findKeys(shortcut: Shortcut | undefined): readonly string[] {
+  return SHORTCUT_KEYS.find(([name]) => name === shortcut)?.[1] ?? [];
+}
+
 function useCommands(page: PageController): readonly PaletteCommand[] {
   const words = useWords(PALETTE_WORDS);
-  const composer = useWords(COMPOSER_WORDS);
+  const composer = useWords(AGENT_WORDS);
   const state = usePageState(selectState);
   const session = state.sessions.current;
   const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
@@ -119,13 +126,13 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
   const { options, chosen } = useChosenAgent(session);
   return useMemo(() => {
     const { access, sessions, settings } = state;
-    const action = (key: string, label: string, icon: IconName, run: () => void): PaletteCommand => ({
-      key,
-      label,
-      icon,
-      group: words.actions,
-      run,
-    });
+    const action = (
+      key: string,
+      label: string,
+      icon: IconName,
+      run: () => void,
+      shortcut?: Shortcut,
+    ): PaletteCommand => ({ key, label, icon, group: words.actions, shortcut, run });
     const open = (dialog: PageState["dialog"]) => (): void => page.dispatch({ type: "dialog/opened", dialog });
     const change = (changed: Partial<PageState["settings"]>): void =>
       page.dispatch({ type: "settings/changed", settings: changed });
@@ -136,26 +143,30 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
       focusConversation();
     };
     return [
-      ...(may(access, "run") ? [action("new", words.create, "add", start)] : []),
-      ...(isLive && may(access, "run") ? [action("stop", words.stop, "stop", () => void page.stop())] : []),
+      ...(may(access, "run") ? [action("new", words.create, "add", start, "new")] : []),
+      ...(isLive && may(access, "run") ? [action("stop", words.stop, "stop", () => void page.stop(), "escape")] : []),
+      ...(session !== undefined && hasRun && may(access, "write")
+        ? [action("share", words.share, "link", () => page.dispatch({ type: "sharing/opened", session }))]
+        : []),
       ...(hasRun
         ? [
             action("markdown", words.markdown, "download", () => void page.exportSession("markdown")),
             action("html", words.html, "download", () => void page.exportSession("html")),
             action("copy", words.copy, "copy", () => void page.exportSession("copy")),
-            action("print", words.print, "file", () => void page.exportSession("print")),
-            action("inspector", words.inspector, "inspect", () =>
-              page.dispatch({ type: "inspector/opened", focus: undefined }),
+            action("print", words.print, "print", () => void page.exportSession("print")),
+            action(
+              "inspector",
+              words.inspector,
+              "inspect",
+              () => page.dispatch({ type: "inspector/opened", focus: undefined }),
+              "inspector",
             ),
           ]
         : []),
-      ...(session !== undefined && mayShare(access)
-        ? [action("share", words.share, "link", () => page.openSharing(session))]
-        : []),
-      ...(may(access, "read") ? [action("activity", words.activity, "clock", open("activity"))] : []),
+      ...(may(access, "read") ? [action("activity", words.activity, "activity", open("activity"))] : []),
       action("settings", words.settings, "settings", open("settings")),
-      ...(may(access, "read") ? [action("knowledge", words.knowledge, "book", open("knowledge"))] : []),
-      action("shortcuts", words.shortcuts, "list", open("shortcuts")),
+      ...(may(access, "read") ? [action("knowledge", words.knowledge, "book", open("knowledge"), "knowledge")] : []),
+      action("shortcuts", words.shortcuts, "keyboard", open("shortcuts"), "help"),
       isDark
         ? action("light", words.light, "sun", () => change({ theme: "light" }))
         : action("dark", words.dark, "moon", () => change({ theme: "dark" })),
@@ -165,7 +176,7 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
       ...sessions.list.rows.map((row): PaletteCommand => ({
         key: `s-${row.session_id}`,
         label: row.title ?? words.untitled,
-        icon: "open",
+        icon: "session",
         group: words.sessions,
         run: () => page.open(row.session_id),
       })),
@@ -173,7 +184,7 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
         key: `a-${option.name}`,
         label: describeKind(composer, option).label,
         detail: option === chosen?.option ? words.chosen : undefined,
-        icon: "tree",
+        icon: chooseAgentIcon(option.kind),
         group: words.agents,
         run: () => page.dispatch({ type: "agent/chosen", choice: { kind: option.name }, session }),
       })),

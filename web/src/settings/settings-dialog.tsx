@@ -2,7 +2,7 @@
 import { type ReactNode, useId, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
 import { Dialog, useSession, useWords } from "loom-agent/react";
-import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
+import { AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { SHELL_WORDS } from "../shell/shell-words.ts";
@@ -105,7 +105,7 @@ function NotificationSetting({ isOn }: { readonly isOn: boolean }): ReactNode {
 
 function DefaultSettings(): ReactNode {
   const words = useWords(SETTINGS_WORDS);
-  const composer = useWords(COMPOSER_WORDS);
+  const composer = useWords(AGENT_WORDS);
   const page = usePage();
   const { kind, model, reasoning } = usePageState(selectSettings);
   const agents = usePageState(selectAgents);
@@ -160,6 +160,7 @@ function SessionSettings(): ReactNode {
         <textarea
           id={id}
           className="page-field"
+          dir="auto"
           rows={3}
           // What the user types, also spaces.
           value={isWritten ? written.text : found}

@@ -5,22 +5,24 @@ import {
   Button,
   Conversation,
   type ConversationHandle,
+  findLiveRun,
   Icon,
   UiStateCache,
   Spinner,
+  splitWaiting,
   useRun,
   useSession,
   useWords,
 } from "loom-agent/react";
 import { Start } from "../start/start.tsx";
-import { findDraft, findWaiting, NO_DRAFT, splitWaiting, type WaitingMessage } from "../store/composing.ts";
-import { findLiveRun } from "../store/live-run.ts";
+import { findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";
 import type { OpenedMatch } from "../store/sessions.ts";
 import { findOpenedRun } from "../store/versions.ts";
 import { findEmptyReason } from "./find-empty-reason.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
+import { ROOMY, useMedia } from "./use-media.ts";
 
 export interface ConversationPaneProps {
   readonly session: string | undefined;
@@ -143,26 +145,45 @@ function DeletedNote({ session }: { readonly session: string }): ReactNode {
   );
 }
 
+/**
+ * What an empty session waits for: `start`: its first message, which may be sent; `sent`: the run of its first message;
+ * undefined: something else, or it is not empty.
+ */
+export function useBeginning(session: string | undefined): "start" | "sent" | undefined {
+  const page = usePage();
+  const found = useSession(page.receiver, session ?? "", findEmptyReason);
+  const isEmpty = useSession(page.receiver, session ?? "", selectIsEmpty);
+  const [selectHasFirst, selectMayStart] = useMemo(
+    () =>
+      [
+        ({ composing }: PageState): boolean =>
+          findWaiting(composing, session).some(({ status }) => status !== "failed"),
+        ({ composing, sessions }: PageState): boolean => sessions.isNew || findDraft(composing, session) !== NO_DRAFT,
+      ] as const,
+    [session],
+  );
+  const hasFirst = usePageState(selectHasFirst);
+  const mayStart = usePageState(selectMayStart);
+  if (!isEmpty) return undefined;
+  if (hasFirst) return "sent";
+  return session === undefined || found === "new" || mayStart ? "start" : undefined;
+}
+
+const selectIsEmpty = (view: SessionView | undefined): boolean => (view?.turns.length ?? 0) === 0;
+
 function EmptyConversation({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const mayRun = useMay("run");
   const found = useSession(page.receiver, session ?? "", findEmptyReason);
-  const [selectFirst, selectMayStart] = useMemo(
-    () =>
-      [
-        ({ composing }: PageState): WaitingMessage | undefined =>
-          findWaiting(composing, session).find(({ status }) => status !== "failed"),
-        ({ composing, sessions }: PageState): boolean => sessions.isNew || findDraft(composing, session) !== NO_DRAFT,
-      ] as const,
-    [session],
-  );
-  const first = usePageState(selectFirst);
-  const mayStart = usePageState(selectMayStart);
+  const beginning = useBeginning(session);
+  const isRoomy = useMedia(ROOMY);
   // The list of pending messages shows it.
-  if (first !== undefined) return null;
-  if (session === undefined || found === "new" || mayStart) return <Start />;
+  if (beginning === "sent") return null;
+  if (beginning === "start") return <Start hasPrompts={!isRoomy} />;
   switch (found) {
+    case "new":
+      return null;
     case "loading":
       return (
         <p className="page-loading" role="status">

@@ -1,8 +1,7 @@
 /** Page header: session title, status, inspector button and settings. */
 import { type ReactNode, useMemo } from "react";
-import type { SessionView, StreamState } from "loom-agent/client";
-import { findRunPhase, IconButton, StreamStatus, useSession, useWords } from "loom-agent/react";
-import { findLiveRun } from "../store/live-run.ts";
+import type { SessionView } from "loom-agent/client";
+import { findLiveRun, IconButton, SessionStatus, useSession, useWords } from "loom-agent/react";
 import { countWaiting } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";
@@ -18,7 +17,6 @@ export interface HeaderProps {
   readonly onToggleList: (() => void) | undefined;
 }
 
-const selectState = (session: SessionView | undefined): StreamState | undefined => session?.state;
 const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
 const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
 const selectWaiting = ({ activity }: PageState): number => countWaiting(activity);
@@ -33,7 +31,11 @@ export function Header({ session, isListShown, onToggleList }: HeaderProps): Rea
     <header className="page-header">
       {onToggleList === undefined ? null : <ListButton isListShown={isListShown} onToggleList={onToggleList} />}
       <Title session={session} />
-      <Status session={session} />
+      {session === undefined ? null : (
+        <div className="page-status">
+          <SessionStatus receiver={page.receiver} sessionId={session} onRetry={() => page.retryStream()} />
+        </div>
+      )}
       {hasRun ? (
         <IconButton
           icon="inspect"
@@ -90,24 +92,8 @@ function Title({ session }: { readonly session: string | undefined }): ReactNode
   const isLive = useSession(page.receiver, session ?? "", selectIsLive);
   useTabTitle(title, isLive);
   return (
-    <h1 className="page-title" title={title}>
+    <h1 className="page-title" dir="auto" title={title}>
       {title}
     </h1>
-  );
-}
-
-function Status({ session }: { readonly session: string | undefined }): ReactNode {
-  const page = usePage();
-  const state = useSession(page.receiver, session ?? "", selectState);
-  const run = useSession(page.receiver, session ?? "", findRunPhase);
-  const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
-  if (session === undefined || state === undefined) return null;
-  // The first message creates the session. Until then there is no status to show.
-  const isYetToCome = !hasRun && (state.reason?.code === "unknown_session" || state.status === "live");
-  if (isYetToCome) return null;
-  return (
-    <div className="page-status">
-      <StreamStatus state={state} run={run} onRetry={() => page.retryStream()} />
-    </div>
   );
 }

@@ -14,8 +14,7 @@ export function Notices(): ReactNode {
   return (
     <div className="page-notices" role="region" aria-label={words.notices} aria-live="assertive">
       {notices.map(({ id, task, code, message, reference }) => {
-        const own =
-          code === "too_many" ? words.tooMany(message) : code === "failed_file" ? words.failedFile(message) : undefined;
+        const own = describeOwn(code, message, words);
         return (
           <div key={id} className="page-notice">
             <Icon name="alert" />
@@ -39,4 +38,11 @@ export function Notices(): ReactNode {
       })}
     </div>
   );
+}
+
+/** Failures that the page itself found; others have the message of the server. */
+function describeOwn(code: string, message: string, words: (typeof SHELL_WORDS)["en"]): string | undefined {
+  if (code === "too_many") return words.tooMany(message);
+  if (code === "failed_file") return words.failedFile(message);
+  return code === "storage_full" ? words.storageFull : undefined;
 }

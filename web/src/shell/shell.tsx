@@ -11,6 +11,7 @@ import {
 } from "loom-agent/react";
 import { ReadOnlyNote } from "../access/read-only-note.tsx";
 import { Composer } from "../composer/composer.tsx";
+import { Prompts } from "../start/start.tsx";
 import type { ModelPrices } from "../inspector/prices.ts";
 import { Sidebar } from "../sidebar/sidebar.tsx";
 import type { PageState } from "../store/page-state.ts";
@@ -18,12 +19,12 @@ import { addPosition, formatRoute, formatSharedRoute, type RunPosition } from ".
 import { Announcer } from "./announcer.tsx";
 import { DropArea } from "./drop-area.tsx";
 import { Header } from "./header.tsx";
-import { ConversationPane } from "./conversation-pane.tsx";
+import { ConversationPane, useBeginning } from "./conversation-pane.tsx";
 import { Notices } from "./notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
-import { NARROW, NO_PANEL, useMedia } from "./use-media.ts";
+import { NARROW, NO_PANEL, ROOMY, useMedia } from "./use-media.ts";
 import { useRestoreFocus } from "./use-restore-focus.ts";
 import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
 
@@ -73,6 +74,8 @@ export function Shell(): ReactNode {
   const mayRun = useMay("run");
   // A share link gives access to one session, so there is no list.
   const isShared = usePageState(selectIsShared);
+  // The message box is in the middle.
+  const isStart = [useBeginning(session) === "start", useMedia(ROOMY), mayRun].every(Boolean);
   const isListShown = !isShared && (isNarrow ? isDrawerOpen : hasSidebar);
   const isSheet = inspector !== undefined && hasNoPanel;
   const toggleList = (): void => {
@@ -108,16 +111,22 @@ export function Shell(): ReactNode {
           <Sidebar />
         </aside>
       )}
-      <main className="page-main" inert={(isNarrow && isDrawerOpen) || isSheet}>
+      <main className="page-main" data-start={isStart} inert={(isNarrow && isDrawerOpen) || isSheet}>
         <Header session={session} isListShown={isListShown} onToggleList={isShared ? undefined : toggleList} />
         <ConversationPane session={session} handle={conversation} />
         {mayRun ? <Composer session={session} onSend={() => conversation.current?.toEnd()} /> : <ReadOnlyNote />}
+        {isStart ? (
+          <div className="page-start-more">
+            <Prompts />
+          </div>
+        ) : null}
       </main>
       {inspector === undefined || session === undefined ? null : (
         <InspectorPanel
           session={session}
           focus={inspector.focus}
           at={inspector.at}
+          isReplay={inspector.isReplay === true}
           isSheet={isSheet}
           conversation={conversation}
         />
@@ -152,11 +161,12 @@ interface InspectorPanelProps {
   readonly session: string;
   readonly focus: ElementTarget | undefined;
   readonly at: RunPosition | undefined;
+  readonly isReplay: boolean;
   readonly isSheet: boolean;
   readonly conversation: RefObject<ConversationHandle | null>;
 }
 
-function InspectorPanel({ session, focus, at, isSheet, conversation }: InspectorPanelProps): ReactNode {
+function InspectorPanel({ session, focus, at, isReplay, isSheet, conversation }: InspectorPanelProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const panel = useRef<HTMLElement>(null);
@@ -188,7 +198,8 @@ function InspectorPanel({ session, focus, at, isSheet, conversation }: Inspector
       <PageBoundary onClose={close}>
         <Suspense fallback={<Spinner />}>
           <Inspector
-            key={turnKey}
+            key={`${turnKey} ${isReplay}`}
+            isReplay={isReplay}
             api={page.api}
             receiver={page.receiver}
             session={session}
@@ -232,7 +243,7 @@ function Dialogs(): ReactNode {
   const Content = dialog === undefined ? undefined : DIALOGS[dialog];
   const content =
     sharing !== undefined ? (
-      <ShareDialog key={sharing.session} sharing={sharing} />
+      <ShareDialog session={sharing} onClose={() => page.dispatch({ type: "sharing/opened", session: undefined })} />
     ) : Content === undefined ? null : (
       <Content onClose={close} />
     );

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { defineWords, Dialog, useWords } from "loom-agent/react";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
+import { Keys } from "./keys.tsx";
 import { usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { isAvailable, SHORTCUT_KEYS } from "./shortcuts.ts";
@@ -15,7 +16,7 @@ const WORDS = defineWords({
     resend: "Send edited message",
     move: "Move selection",
     open: "Open thought or step",
-    zoom: "Zoom image in, out or to fit",
+    zoom: "Zoom image or canvas in, out or to fit",
   },
   zh: {
     helpTyping: "输入时的快捷键",
@@ -24,7 +25,7 @@ const WORDS = defineWords({
     resend: "发送编辑后的消息",
     move: "移动选择",
     open: "打开想法或步骤",
-    zoom: "放大、缩小图片或适应窗口",
+    zoom: "放大、缩小图片或画布，或适应窗口",
   },
 });
 
@@ -73,9 +74,7 @@ function Row({ label, keys }: { readonly label: string; readonly keys: readonly 
     <div>
       <dt>{label}</dt>
       <dd>
-        {keys.map((key) => (
-          <kbd key={key}>{key}</kbd>
-        ))}
+        <Keys keys={keys} />
       </dd>
     </div>
   );

@@ -1,7 +1,9 @@
-/** The menu of an answer: copy, regenerate, export, show frames. */
+/** The menu of an answer: copy, edit, export, show frames; share and export the whole session. */
 import type { ReactNode } from "react";
 import { Icon, Menu, type MenuItem, type TurnMenuProps, useUi, useWords } from "loom-agent/react";
-import { usePage } from "./page-context.tsx";
+import { useSessionItems } from "../access/use-session-items.tsx";
+import type { PageState } from "../store/page-state.ts";
+import { usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 /** The editor belongs to the message of the user, which is in another place of the run. */
@@ -9,17 +11,15 @@ function pressEdit(turnKey: string): void {
   document.querySelector<HTMLElement>(`[data-turn="${CSS.escape(turnKey)}"] [data-action="edit"]`)?.click();
 }
 
+const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
+
 export function TurnMenu({ turn }: TurnMenuProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const { actions } = useUi();
-  const { key, status } = turn;
-  const regenerate: MenuItem = {
-    key: "regenerate",
-    label: words.regenerate,
-    icon: "retry",
-    onSelect: () => actions.retry?.(turn),
-  };
+  const { key } = turn;
+  const session = usePageState(selectCurrent);
+  const { items, dialog } = useSessionItems(session);
   const edit: MenuItem = {
     key: "edit",
     label: words.editMessage,
@@ -27,39 +27,42 @@ export function TurnMenu({ turn }: TurnMenuProps): ReactNode {
     onSelect: () => pressEdit(key),
   };
   return (
-    <Menu
-      label={words.moreActions}
-      className="page-icon-only"
-      items={[
-        {
-          key: "copy",
-          label: words.copyBoth,
-          icon: "copy",
-          onSelect: () => void page.exportSession("copy", key),
-        },
-        ...(actions.edit === undefined ? [] : [edit]),
-        ...(actions.retry === undefined || status === "running" ? [] : [regenerate]),
-        {
-          key: "markdown",
-          label: words.exportMarkdown,
-          icon: "download",
-          onSelect: () => void page.exportSession("markdown", key),
-        },
-        {
-          key: "html",
-          label: words.exportHtml,
-          icon: "download",
-          onSelect: () => void page.exportSession("html", key),
-        },
-        {
-          key: "frames",
-          label: words.showFrames,
-          icon: "inspect",
-          onSelect: () => actions.inspect?.({ turn: key, kind: "turn", key: "" }),
-        },
-      ]}
-    >
-      <Icon name="more" />
-    </Menu>
+    <>
+      <Menu
+        label={words.moreActions}
+        className="page-icon-only"
+        items={[
+          {
+            key: "copy",
+            label: words.copyBoth,
+            icon: "copy",
+            onSelect: () => void page.exportSession("copy", { turnKey: key }),
+          },
+          ...(actions.edit === undefined ? [] : [edit]),
+          {
+            key: "markdown",
+            label: words.exportMarkdown,
+            icon: "download",
+            onSelect: () => void page.exportSession("markdown", { turnKey: key }),
+          },
+          {
+            key: "html",
+            label: words.exportHtml,
+            icon: "download",
+            onSelect: () => void page.exportSession("html", { turnKey: key }),
+          },
+          {
+            key: "frames",
+            label: words.showFrames,
+            icon: "inspect",
+            onSelect: () => actions.inspect?.({ turn: key, kind: "turn", key: "" }),
+          },
+          ...items,
+        ]}
+      >
+        <Icon name="more" />
+      </Menu>
+      {dialog}
+    </>
   );
 }

@@ -1,20 +1,22 @@
 /** One session of the list, with its menu. */
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef } from "react";
-import { Icon, Menu, type MenuItem, Spinner, useWords } from "loom-agent/react";
-import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
-import { mayShare } from "../store/access.ts";
-import type { PageState } from "../store/page-state.ts";
+import { Icon, Menu, Spinner, useWords } from "loom-agent/react";
+import { useMay, usePage } from "../shell/page-context.tsx";
+import { useSessionItems } from "../access/use-session-items.tsx";
 import { formatRoute } from "../store/route.ts";
 import type { SessionListRow } from "../store/session-rows.ts";
 import { markMatch } from "./mark-match.ts";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
+
+/** What the latest run of a session does: it is live, waits for an approval, or has failed. */
+export type SessionMark = "live" | "awaiting" | "failed";
 
 export interface SessionItemProps {
   readonly row: SessionListRow;
   /** Version that the row opens. */
   readonly target: string;
   readonly isCurrent: boolean;
-  readonly isLive: boolean;
+  readonly mark: SessionMark | undefined;
   readonly isRenaming: boolean;
   /** Search query, or empty. */
   readonly query: string;
@@ -26,7 +28,7 @@ export interface SessionItemProps {
 const MATCH_LABELS = { title: "inTitle", message: "inMessage", answer: "inAnswer" } as const;
 
 export const SessionItem = memo(function SessionItem(props: SessionItemProps): ReactNode {
-  const { row, target, isCurrent, isLive, isRenaming, query, onRemove, onMove } = props;
+  const { row, target, isCurrent, mark, isRenaming, query, onRemove, onMove } = props;
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const { session_id: session, title = words.untitled, match } = row;
@@ -56,7 +58,7 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
           page.dispatch({ type: "drawer/toggled", isOpen: false });
         }}
       >
-        <span className="page-session-title">
+        <span className="page-session-title" dir="auto">
           <Marked text={title} query={query} />
         </span>
         {match !== undefined && row.is_archived === true ? (
@@ -65,22 +67,22 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
         {match === undefined || match.where === "title" ? null : (
           <span className="page-session-snippet">
             <span className="page-session-where">{words[MATCH_LABELS[match.where]]}</span>{" "}
-            <Marked text={match.snippet} query={query} />
+            <bdi>
+              <Marked text={match.snippet} query={query} />
+            </bdi>
           </span>
         )}
       </a>
-      {/* The progress of the current session is shown in its conversation. */}
-      {isLive && !isCurrent ? (
-        <span className="page-session-live" role="img" aria-label={words.live} title={words.live}>
-          <Spinner />
+      {/* The state of the current session is shown in its conversation. */}
+      {mark !== undefined && !isCurrent ? (
+        <span className="page-session-mark" data-mark={mark} role="img" aria-label={words[mark]} title={words[mark]}>
+          {mark === "live" ? <Spinner /> : <Icon name={mark === "awaiting" ? "ask" : "alert"} />}
         </span>
       ) : null}
       {mayWrite ? <SessionMenu row={row} title={title} onRemove={onRemove} onMove={onMove} /> : null}
     </li>
   );
 });
-
-const selectMayShare = ({ access }: PageState): boolean => mayShare(access);
 
 interface SessionMenuProps extends Pick<SessionItemProps, "row" | "onRemove" | "onMove"> {
   readonly title: string;
@@ -89,54 +91,51 @@ interface SessionMenuProps extends Pick<SessionItemProps, "row" | "onRemove" | "
 function SessionMenu({ row, title, onRemove, onMove }: SessionMenuProps): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
-  const hasLinks = usePageState(selectMayShare);
   const { session_id: session, is_pinned: isPinned = false, is_archived: isArchived = false } = row;
-  const share: MenuItem = {
-    key: "share",
-    label: words.share,
-    icon: "link",
-    onSelect: () => page.openSharing(session),
-  };
+  const { items, dialog } = useSessionItems(session);
   return (
-    <Menu
-      label={words.actions(title)}
-      className="page-icon-only page-session-more"
-      items={[
-        {
-          key: "rename",
-          label: words.rename,
-          icon: "edit",
-          onSelect: () => page.dispatch({ type: "session/renaming", session }),
-        },
-        // An archived session is not listed with the pinned ones.
-        ...(isArchived
-          ? []
-          : [
-              {
-                key: "pin",
-                label: isPinned ? words.unpin : words.pin,
-                icon: "pin",
-                onSelect: () => onMove(() => page.pin(session, !isPinned)),
-              } as const,
-            ]),
-        {
-          key: "archive",
-          label: isArchived ? words.unarchive : words.archive,
-          icon: "archive",
-          onSelect: () => onMove(() => page.archive(session, !isArchived)),
-        },
-        {
-          key: "fork",
-          label: words.fork,
-          icon: "fork",
-          onSelect: () => void page.fork(session, words.copyOf(title)),
-        },
-        ...(hasLinks ? [share] : []),
-        { key: "remove", label: words.remove, icon: "remove", isDanger: true, onSelect: () => onRemove(row) },
-      ]}
-    >
-      <Icon name="more" />
-    </Menu>
+    <>
+      <Menu
+        label={words.actions(title)}
+        className="page-icon-only page-session-more"
+        items={[
+          {
+            key: "rename",
+            label: words.rename,
+            icon: "edit",
+            onSelect: () => page.dispatch({ type: "session/renaming", session }),
+          },
+          // An archived session is not listed with the pinned ones.
+          ...(isArchived
+            ? []
+            : [
+                {
+                  key: "pin",
+                  label: isPinned ? words.unpin : words.pin,
+                  icon: "pin",
+                  onSelect: () => onMove(() => page.pin(session, !isPinned)),
+                } as const,
+              ]),
+          {
+            key: "archive",
+            label: isArchived ? words.unarchive : words.archive,
+            icon: "archive",
+            onSelect: () => onMove(() => page.archive(session, !isArchived)),
+          },
+          {
+            key: "fork",
+            label: words.fork,
+            icon: "fork",
+            onSelect: () => void page.fork(session, words.copyOf(title)),
+          },
+          ...items,
+          { key: "remove", label: words.remove, icon: "remove", isDanger: true, onSelect: () => onRemove(row) },
+        ]}
+      >
+        <Icon name="more" />
+      </Menu>
+      {dialog}
+    </>
   );
 }
 
@@ -169,6 +168,7 @@ function RenameField({ session, title }: { readonly session: string; readonly ti
       <input
         ref={selectAll}
         className="page-field"
+        dir="auto"
         defaultValue={title}
         aria-label={words.renameLabel}
         maxLength={200}

@@ -1,26 +1,40 @@
 /** Sessions: pinned, by day and archived; or the search results. */
-import { memo, type ReactNode, useState } from "react";
+import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Dialog, Icon, type UiLanguage, Spinner, useUi, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
+import { type ActivityState, findActiveSessions } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
 import type { SessionListRow, SessionPage } from "../store/session-rows.ts";
 import { findRow, findTarget, type SessionsState } from "../store/sessions.ts";
 import { type DayGroup, groupByDay } from "./group-by-day.ts";
-import { SessionItem } from "./session-item.tsx";
+import { SessionItem, type SessionMark } from "./session-item.tsx";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
 
 const selectSessions = ({ sessions }: PageState): SessionsState => sessions;
+
+const selectActivity = ({ activity }: PageState): ActivityState => activity;
 
 export const SessionList = memo(function SessionList(): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const { language } = useUi();
   const sessions = usePageState(selectSessions);
+  const activity = usePageState(selectActivity);
   const [removing, setRemoving] = useState<SessionListRow>();
-  const { current, list, pinned, archived, found, query, live, renaming, roots } = sessions;
+  const { current, list, pinned, archived, found, query, live, failed, renaming, roots } = sessions;
   const currentRoot = findRow(sessions, current)?.root_id;
-  const liveRoots = new Set(live.map((session) => roots.get(session) ?? session));
+  const active = findActiveSessions(activity);
+  const findRoot = (session: string): string => roots.get(session) ?? session;
+  const liveRoots = new Set([...live, ...active.keys()].map(findRoot));
+  const waitingRoots = new Set(
+    [...active].flatMap(([session, what]) => (what === "waiting" ? [findRoot(session)] : [])),
+  );
+  const findMark = ({ root_id: root, session_id: session }: SessionListRow): SessionMark | undefined => {
+    if (waitingRoots.has(root)) return "awaiting";
+    if (liveRoots.has(root)) return "live";
+    return failed.includes(session) ? "failed" : undefined;
+  };
   const isSearch = query.trim() !== "";
   const shown = isSearch ? found : list;
   const show = (row: SessionListRow): ReactNode => (
@@ -29,7 +43,7 @@ export const SessionList = memo(function SessionList(): ReactNode {
       row={row}
       target={findTarget(sessions, row)}
       isCurrent={row.root_id === currentRoot}
-      isLive={liveRoots.has(row.root_id)}
+      mark={findMark(row)}
       isRenaming={row.session_id === renaming}
       query={isSearch ? query : ""}
       onRemove={setRemoving}
@@ -43,7 +57,7 @@ export const SessionList = memo(function SessionList(): ReactNode {
   return (
     <div className="page-sessions">
       <p className="loom-said" role="status">
-        {isSearch && found.status === "ready" ? words.found(found.rows.length) : ""}
+        {isSearch && found.status === "ready" ? words.found(found.rows.length, found.next !== undefined) : ""}
       </p>
       {isSearch ? (
         <ul>{found.rows.map(show)}</ul>
@@ -67,7 +81,8 @@ export const SessionList = memo(function SessionList(): ReactNode {
         </>
       )}
       <ListEnd
-        shown={shown}
+        // The archived sessions are below it.
+        shown={isSearch || !sessions.isArchiveOpen ? shown : { ...list, next: undefined }}
         empty={isSearch ? words.notFound : words.none}
         onRetry={() => (isSearch ? page.search(query) : page.refresh())}
         onMore={() => void (isSearch ? page.searchMore() : page.loadMore())}
@@ -144,7 +159,7 @@ interface ListEndProps {
   readonly onMore: () => void;
 }
 
-/** End of the list: load more, empty or failed. */
+/** End of the list: more rows, empty or failed. */
 function ListEnd({ shown, empty, onRetry, onMore }: ListEndProps): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   if (shown.status === "loading" && shown.rows.length === 0)
@@ -156,7 +171,7 @@ function ListEnd({ shown, empty, onRetry, onMore }: ListEndProps): ReactNode {
   if (shown.status === "failed")
     return (
       <div className="page-sessions-note">
-        <p>{words.failed}</p>
+        <p>{words.notLoaded}</p>
         <Button icon="retry" onClick={onRetry}>
           {words.again}
         </Button>
@@ -164,10 +179,26 @@ function ListEnd({ shown, empty, onRetry, onMore }: ListEndProps): ReactNode {
     );
   if (shown.rows.length === 0) return <p className="page-sessions-note">{empty}</p>;
   if (shown.next === undefined) return null;
+  return <MoreRows key={shown.next} onMore={onMore} />;
+}
+
+/** Loads the next rows before the end of the list is in view. Mounted again with each page, so that it looks again. */
+function MoreRows({ onMore }: Pick<ListEndProps, "onMore">): ReactNode {
+  const element = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    const end = element.current;
+    if (end === null) return undefined;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting === true && onMore(), {
+      root: end.closest(".page-sidebar-list"),
+      rootMargin: "0px 0px 600px",
+    });
+    observer.observe(end);
+    return () => observer.disconnect();
+  }, []);
   return (
-    <div className="page-sessions-note">
-      <Button onClick={onMore}>{words.more}</Button>
-    </div>
+    <p ref={element} className="page-sessions-note">
+      <Spinner />
+    </p>
   );
 }
 

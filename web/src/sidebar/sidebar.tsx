@@ -63,7 +63,7 @@ export function Sidebar(): ReactNode {
           onClick={() => page.dispatch({ type: "dialog/opened", dialog: "settings" })}
         />
         <IconButton
-          icon="list"
+          icon="keyboard"
           label={words.shortcuts}
           onClick={() => page.dispatch({ type: "dialog/opened", dialog: "shortcuts" })}
         />
@@ -83,7 +83,7 @@ function ActivityButton(): ReactNode {
       className="loom-menu-button page-activity-button"
       onClick={() => page.dispatch({ type: "dialog/opened", dialog: "activity" })}
     >
-      <Icon name="clock" />
+      <Icon name="activity" />
       <span>{words.activity}</span>
       {waiting === 0 ? null : (
         <span className="page-count">
@@ -113,6 +113,7 @@ function SearchField(): ReactNode {
         id="page-search"
         type="search"
         className="page-field"
+        dir="auto"
         value={query}
         placeholder={words.search}
         aria-label={words.search}

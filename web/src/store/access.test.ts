@@ -1,7 +1,7 @@
 // Access state from server responses.
 import type { Auth, Scope } from "loom-agent/server";
 import { describe, expect, it } from "vitest";
-import { type AccessState, hasAccess, may, mayShare, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
+import { type AccessState, hasAccess, may, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
 
 const SIGNED_OUT: Auth = { mode: "required", signed_in: false, scopes: [], shared_session_ids: [] };
 const ANN: Auth = {
@@ -26,6 +26,9 @@ describe("access", () => {
     ["the user is signed in", ANN, undefined, "signed-in"],
     ["a share link was opened", { ...SIGNED_OUT, shared_session_ids: ["s"] }, "s", "shared"],
     ["the link is for another session", { ...SIGNED_OUT, shared_session_ids: ["s"] }, "other", "invalid-link"],
+    ["the link was opened without authentication", { ...OPEN, shared_session_ids: ["s"] }, "s", "shared"],
+    ["the link is invalid without authentication", OPEN, "s", "invalid-link"],
+    ["this machine can only open links", { ...OPEN, mode: "links", scopes: [] }, undefined, "links-only"],
     ["a signed-in user has the link", ANN, "theirs", "shared"],
     ["a signed-in user does not have the link", ANN, "other", "invalid-link"],
   ] as const)("if %s", (_what, auth, shared, phase) => {
@@ -74,7 +77,5 @@ describe("access", () => {
     expect(allowed(tell(UNKNOWN_ACCESS, admin))).toEqual(all);
     expect(allowed(tell(UNKNOWN_ACCESS, admin, { shared: "theirs" }))).toEqual([]);
     expect(allowed(tell(tell(UNKNOWN_ACCESS, admin), SIGNED_OUT))).toEqual([]);
-    // With authentication off there is nothing to share.
-    expect([OPEN, ANN, admin].map((auth) => mayShare(tell(UNKNOWN_ACCESS, auth)))).toEqual([false, false, true]);
   });
 });

@@ -9,8 +9,9 @@ import type { ApiFailure } from "../api/api-error.ts";
  * - `signed-in`: the user is signed in.
  * - `shared`: a share link gives access to one session.
  * - `invalid-link`: the share link is invalid, expired or revoked.
+ * - `links-only`: authentication is off, and this machine can only open share links.
  */
-export type AccessPhase = "checking" | "open" | "signed-out" | "signed-in" | "shared" | "invalid-link";
+export type AccessPhase = "checking" | "open" | "signed-out" | "signed-in" | "shared" | "invalid-link" | "links-only";
 
 export interface AccessState {
   readonly phase: AccessPhase;
@@ -70,10 +71,13 @@ function applyAuth(
   { auth, shared, now }: Extract<AccessAction, { readonly type: "access/loaded" }>,
 ): AccessState {
   const { mode, signed_in, name, owner, scopes, shared_session_ids, expires_at: expiresAt } = auth;
-  if (mode === "open") return state.phase === "open" ? state : { ...UNKNOWN_ACCESS, phase: "open" };
   if (shared !== undefined) {
     const phase = shared_session_ids.includes(shared) ? "shared" : "invalid-link";
     return state.phase === phase && state.session === shared ? state : { ...UNKNOWN_ACCESS, phase, session: shared };
+  }
+  if (mode !== "required") {
+    const phase = mode === "open" ? "open" : "links-only";
+    return state.phase === phase ? state : { ...UNKNOWN_ACCESS, phase };
   }
   if (signed_in) {
     const isSame =
@@ -96,9 +100,4 @@ export function hasAccess({ phase }: AccessState): boolean {
 export function may({ phase, scopes }: AccessState, scope: Scope): boolean {
   if (phase === "open") return true;
   return phase === "signed-in" && (scopes.includes(scope) || scopes.includes("admin"));
-}
-
-/** Not available if authentication is off: every session is public then. */
-export function mayShare(access: AccessState): boolean {
-  return access.phase === "signed-in" && may(access, "write");
 }

@@ -45,6 +45,17 @@ function isSameList(before: readonly ActiveRun[], now: readonly ActiveRun[]): bo
   return before.length === now.length && JSON.stringify(before) === JSON.stringify(now);
 }
 
+/** Sessions of the user with a live run, and whether one waits for an approval. */
+export function findActiveSessions({ runs }: ActivityState): ReadonlyMap<string, "live" | "waiting"> {
+  const found = new Map<string, "live" | "waiting">();
+  for (const { session_id: session, owner, state, approvals } of runs) {
+    if (owner !== undefined || state === "queued") continue;
+    if (approvals.length > 0) found.set(session, "waiting");
+    else if (!found.has(session)) found.set(session, "live");
+  }
+  return found;
+}
+
 /** Number of approvals that wait for the user. Operators see those of other users in the list only. */
 export function countWaiting({ runs }: ActivityState): number {
   return runs.reduce((sum, { owner, approvals }) => sum + (owner === undefined ? approvals.length : 0), 0);

@@ -10,7 +10,6 @@ import {
   EMPTY_COMPOSING,
   NO_WAITING_MESSAGES,
   reduceComposing,
-  splitWaiting,
   type WaitingMessage,
 } from "./composing.ts";
 
@@ -134,19 +133,5 @@ describe("stopping runs", () => {
     expect(state.stopping).toEqual(["r"]);
     expect(run([{ type: "run/stopped", runId: "r" }], state).stopping).toEqual([]);
     expect(run([{ type: "run/stopped", runId: "other" }], state)).toBe(state);
-  });
-});
-
-describe("splitWaiting", () => {
-  const ids = ({ next, others }: ReturnType<typeof splitWaiting>): string[][] =>
-    [next, others].map((list) => list.map(({ runId }) => runId));
-
-  it("returns a sent message as next, but not a failed one", () => {
-    expect(ids(splitWaiting([message("r1", "failed"), message("r2")], false))).toEqual([["r2"], ["r1"]]);
-  });
-
-  it("returns nothing as next while the message will be queued", () => {
-    expect(ids(splitWaiting([message("r1")], true))).toEqual([[], ["r1"]]);
-    expect(ids(splitWaiting([message("r1", "queued"), message("r2")], false))).toEqual([[], ["r1", "r2"]]);
   });
 });

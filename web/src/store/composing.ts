@@ -3,44 +3,33 @@
  * session without an ID uses the empty key.
  */
 import type { Blob as BlobInfo, SessionDetails } from "loom-agent/server";
+import { type Draft, type DraftFile, undoPaste, type QueuedMessage } from "loom-agent/react";
 import type { PageSettings } from "./settings.ts";
+import type { Strategy } from "./strategy.ts";
 
-export interface Attachment {
-  readonly id: string;
-  readonly name: string;
-  readonly bytes: number;
-  readonly mediaType: string;
-  /** Upload progress, 0 to 100. */
-  readonly progress: number;
+export interface Attachment extends DraftFile {
   readonly blob?: BlobInfo;
-  readonly error?: string;
 }
 
-export interface ComposerDraft {
-  readonly text: string;
-  readonly attachments: readonly Attachment[];
-}
+export type ComposerDraft = Draft<Attachment>;
 
 export interface MessageFile {
   readonly blob_id: string;
   readonly name?: string;
-  /** For the page only; the server knows it. */
+  /** For the page only; the server knows them. */
   readonly mediaType?: string;
+  readonly bytes?: number;
 }
 
 /** A sent message whose run has not started. */
-export interface WaitingMessage {
+export interface WaitingMessage extends QueuedMessage {
   readonly commandId: string;
-  readonly runId: string;
-  readonly text: string;
   readonly agent?: string;
   readonly reasoning?: PageSettings["reasoning"];
+  readonly strategy?: Strategy;
   /** System prompt of the session when the message was sent. */
   readonly instructions?: string;
   readonly files: readonly MessageFile[];
-  /** `sending`: not confirmed; `queued`: waits for a run to end; `failed`: not delivered or refused. */
-  readonly status: "sending" | "queued" | "withdrawing" | "failed";
-  readonly error?: string;
   /** The message failed, but may have been delivered. */
   readonly isLost?: true;
 }
@@ -51,11 +40,6 @@ export interface ComposingState {
   readonly waiting: ReadonlyMap<string, readonly WaitingMessage[]>;
   /** Runs that were asked to stop and have not ended. */
   readonly stopping: readonly string[];
-}
-
-/** Returns the text of a message, or its file names if it has no text. */
-export function describeMessage({ text, files }: WaitingMessage): string {
-  return text === "" ? files.map(({ name }) => name).join(", ") : text;
 }
 
 export type ComposingAction =
@@ -70,6 +54,8 @@ export type ComposingAction =
     }
   | { readonly type: "attachment/retried"; readonly session: string; readonly id: string }
   | { readonly type: "attachment/removed"; readonly session: string; readonly id: string }
+  /** The pasted file becomes text in the box. */
+  | { readonly type: "paste/undone"; readonly session: string; readonly id: string }
   /** `clearsDraft`: the message is the draft of the session. */
   | {
       readonly type: "message/sent";
@@ -85,6 +71,8 @@ export type ComposingAction =
       readonly error?: string;
       readonly isLost?: true;
     }
+  /** The message goes back into the box, before what is there. */
+  | { readonly type: "message/returned"; readonly session: string; readonly message: WaitingMessage }
   /** The run started, or the message was removed. */
   | { readonly type: "message/removed"; readonly session: string; readonly runIds: readonly string[] }
   | { readonly type: "queue/loaded"; readonly session: string; readonly queued: SessionDetails["queued"] }
@@ -112,20 +100,6 @@ export function findWaiting({ waiting }: ComposingState, session: string | undef
   return waiting.get(session ?? "") ?? NO_WAITING_MESSAGES;
 }
 
-/**
- * Splits waiting messages: those whose run is next are shown in the conversation, the others beside the message box.
- * While a run is live or a message is queued, a sent message will be queued.
- */
-export function splitWaiting(
-  waiting: readonly WaitingMessage[],
-  isLive: boolean,
-): { readonly next: readonly WaitingMessage[]; readonly others: readonly WaitingMessage[] } {
-  if (isLive || waiting.some(({ status }) => status === "queued"))
-    return { next: NO_WAITING_MESSAGES, others: waiting };
-  const isNext = ({ status }: WaitingMessage): boolean => status === "sending";
-  return { next: waiting.filter(isNext), others: waiting.filter((message) => !isNext(message)) };
-}
-
 export function reduceComposing(state: ComposingState, action: ComposingAction): ComposingState {
   switch (action.type) {
     case "draft/typed":
@@ -150,6 +124,8 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
         ...draft,
         attachments: draft.attachments.map((file) => (file.id === action.id ? resetUpload(file) : file)),
       }));
+    case "paste/undone":
+      return changeDraft(state, action.session, (draft) => undoPaste(draft, ({ id }) => id === action.id));
     case "attachment/removed":
       return changeDraft(state, action.session, (draft) => ({
         ...draft,
@@ -166,6 +142,14 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
       return changeWaiting(state, action.session, (waiting) =>
         waiting.map((message) => (message.runId === action.runId ? setStatus(message, action) : message)),
       );
+    case "message/returned": {
+      const { session, message } = action;
+      const taken = changeWaiting(state, session, (waiting) => waiting.filter(({ runId }) => runId !== message.runId));
+      return changeDraft(taken, session, ({ text, attachments }) => ({
+        text: [message.text, text].filter((each) => each !== "").join("\n\n"),
+        attachments: [...message.files.map(toAttachment), ...attachments].slice(0, MAX_ATTACHMENTS),
+      }));
+    }
     case "message/removed":
       return changeWaiting(state, action.session, (waiting) =>
         waiting.filter(({ runId }) => !action.runIds.includes(runId)),
@@ -197,6 +181,11 @@ function setStatus(
   { status, error, isLost }: Pick<WaitingMessage, "status" | "error" | "isLost">,
 ): WaitingMessage {
   return { ...message, status, ...(error === undefined ? {} : { error }), ...(isLost === true ? { isLost } : {}) };
+}
+
+function toAttachment({ blob_id, name = "", mediaType = "", bytes = 0 }: MessageFile): Attachment {
+  const blob = { blob_id, url: "", media_type: mediaType, bytes, created_at: 0 };
+  return { id: blob_id, name, bytes, mediaType, progress: 100, blob };
 }
 
 function resetUpload({ error: _error, ...file }: Attachment): Attachment {

@@ -33,14 +33,18 @@ describe("findVersions", () => {
 
   it("finds the run that was edited, in both sessions", () => {
     const all = [branch("s", 12), branch("a", 8, "s", 4)];
-    expect(plain("s", all, runsOf("r1", "r2", "r3"))).toEqual({ r2: { after: 4, position: 1, count: 2, next: "a" } });
-    expect(plain("a", all, runsOf("r1", "a2"))).toEqual({ a2: { after: 4, position: 2, count: 2, previous: "s" } });
+    expect(plain("s", all, runsOf("r1", "r2", "r3"))).toEqual({
+      r2: { after: 4, isInside: false, position: 1, count: 2, next: "a" },
+    });
+    expect(plain("a", all, runsOf("r1", "a2"))).toEqual({
+      a2: { after: 4, isInside: false, position: 2, count: 2, previous: "s" },
+    });
   });
 
   it("counts an edit of an edit as a third version", () => {
     const all = [branch("s", 8), branch("a", 8, "s", 4), branch("b", 8, "a", 4)];
     expect(plain("a", all, runsOf("r1", "a2"))).toEqual({
-      a2: { after: 4, position: 2, count: 3, previous: "s", next: "b" },
+      a2: { after: 4, isInside: false, position: 2, count: 3, previous: "s", next: "b" },
     });
     expect(plain("s", all, runsOf("r1", "r2"))).toMatchObject({ r2: { position: 1, count: 3, next: "a" } });
     expect(plain("b", all, runsOf("r1", "b2"))).toMatchObject({ b2: { position: 3, count: 3, previous: "a" } });
@@ -49,10 +53,12 @@ describe("findVersions", () => {
   it("opens the newest session of a version that was edited further on", () => {
     // `a` edits the first run, `b` the second run of `a`.
     const all = [branch("s", 8), branch("a", 8, "s", 0), branch("b", 8, "a", 4)];
-    expect(plain("s", all, runsOf("r1", "r2"))).toEqual({ r1: { after: 0, position: 1, count: 2, next: "b" } });
+    expect(plain("s", all, runsOf("r1", "r2"))).toEqual({
+      r1: { after: 0, isInside: false, position: 1, count: 2, next: "b" },
+    });
     expect(plain("b", all, runsOf("a1", "b2"))).toEqual({
-      a1: { after: 0, position: 2, count: 2, previous: "s" },
-      b2: { after: 4, position: 2, count: 2, previous: "a" },
+      a1: { after: 0, isInside: false, position: 2, count: 2, previous: "s" },
+      b2: { after: 4, isInside: false, position: 2, count: 2, previous: "a" },
     });
     expect(plain("a", all, runsOf("a1", "a2"))).toMatchObject({ a1: { position: 2 }, a2: { position: 1, next: "b" } });
   });

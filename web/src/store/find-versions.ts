@@ -8,6 +8,8 @@ import type { Run, Session } from "loom-agent/server";
 export interface PositionedVersions extends RunVersions {
   /** Last record that the versions share. */
   readonly after: number;
+  /** They share the beginning of the run, so they have the same message. */
+  readonly isInside: boolean;
 }
 
 /** Versions at a run, by run ID. */
@@ -28,6 +30,7 @@ export function findVersions(session: string, branches: readonly Session[], runs
     const [previous, next] = [versions[at - 1]?.at(-1), versions[at + 1]?.at(-1)];
     found.set(run.run_id, {
       after,
+      isInside: run.first_event_id <= after,
       position: at + 1,
       count: versions.length,
       ...(previous === undefined ? {} : { previous }),

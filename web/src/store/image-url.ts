@@ -2,6 +2,8 @@
  * Restricts image URLs to the page's own server. Images from other hosts go through its proxy. URLs may come from a
  * model, a tool or a document.
  */
+import { readSharedRoute } from "./route.ts";
+
 const MAX_ADDRESS = 8192;
 
 /** Returns undefined if the image must not be loaded. `base` is the URL of the page. */
@@ -16,7 +18,8 @@ export function resolveImageUrl(url: string, base: string): string | undefined {
     const isBlob =
       found.pathname.startsWith(`${home}v1/sessions/`) &&
       /^[^/]+\/blobs\/[\da-f]+$/.test(found.pathname.slice(`${home}v1/sessions/`.length));
-    return isBlob ? found.pathname : undefined;
+    if (!isBlob) return undefined;
+    return readSharedRoute(page.hash) === undefined ? found.pathname : `${found.pathname}?access=link`;
   }
   return found.protocol === "https:" ? `./v1/images?url=${encodeURIComponent(found.href)}` : undefined;
 }

@@ -21,7 +21,6 @@ import {
 import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
 import type { PageSettings, Theme } from "./settings.ts";
-import { reduceSharing, type SharingAction, type SharingState } from "./sharing.ts";
 import { NO_VERSIONS, reduceVersions, type VersionsAction, type VersionsState } from "./versions.ts";
 import type { RunPosition } from "./route.ts";
 
@@ -39,6 +38,7 @@ export type PageTask =
   | "edit"
   | "attach"
   | "upload"
+  | "save"
   | "knowledge"
   | "sign-out";
 
@@ -68,8 +68,8 @@ export interface PageState {
   readonly composing: ComposingState;
   readonly instructions: InstructionsState;
   readonly knowledge: KnowledgeState;
-  /** Undefined: the share dialog is closed. */
-  readonly sharing: SharingState | undefined;
+  /** Session whose share dialog is open. */
+  readonly sharing: string | undefined;
   readonly agents: readonly ListedAgent[];
   readonly models: Models | undefined;
   /** Agents chosen for sessions, until the next message. */
@@ -80,7 +80,14 @@ export interface PageState {
   /** The session list covers the page on narrow screens. */
   readonly isDrawerOpen: boolean;
   /** Undefined: closed. Without a focus or position, the inspector shows the latest run. */
-  readonly inspector: { readonly focus: ElementTarget | undefined; readonly at?: RunPosition | undefined } | undefined;
+  readonly inspector:
+    | {
+        readonly focus: ElementTarget | undefined;
+        readonly at?: RunPosition | undefined;
+        /** Shows the replay first. */
+        readonly isReplay?: boolean | undefined;
+      }
+    | undefined;
   /** The document that is open, at a passage. It may be open above a dialog. */
   readonly source: Reference | undefined;
   readonly dialog: "knowledge" | "shortcuts" | "settings" | "palette" | "activity" | undefined;
@@ -88,7 +95,7 @@ export interface PageState {
 
 export type PageAction =
   | AccessAction
-  | SharingAction
+  | { readonly type: "sharing/opened"; readonly session: string | undefined }
   | SessionsAction
   | ActivityAction
   | AlertsAction
@@ -106,7 +113,12 @@ export type PageAction =
   | { readonly type: "settings/changed"; readonly settings: Partial<PageSettings> }
   | { readonly type: "sidebar/toggled" }
   | { readonly type: "drawer/toggled"; readonly isOpen: boolean }
-  | { readonly type: "inspector/opened"; readonly focus: ElementTarget | undefined; readonly at?: RunPosition }
+  | {
+      readonly type: "inspector/opened";
+      readonly focus: ElementTarget | undefined;
+      readonly at?: RunPosition;
+      readonly isReplay?: boolean;
+    }
   | { readonly type: "inspector/closed" }
   | { readonly type: "source/opened"; readonly source: Reference | undefined }
   | { readonly type: "dialog/opened"; readonly dialog: PageState["dialog"] }
@@ -177,7 +189,9 @@ export function reducePage(before: PageState, action: PageAction): PageState {
     case "drawer/toggled":
       return { ...state, isDrawerOpen: action.isOpen };
     case "inspector/opened":
-      return { ...state, inspector: { focus: action.focus, at: action.at } };
+      return { ...state, inspector: { focus: action.focus, at: action.at, isReplay: action.isReplay } };
+    case "sharing/opened":
+      return { ...state, sharing: action.session };
     case "inspector/closed":
       return { ...state, inspector: undefined };
     case "source/opened":
@@ -219,7 +233,6 @@ function reduceSlices(state: PageState, action: PageAction): PageState {
     composing: reduceComposing(state.composing, action as ComposingAction),
     instructions: reduceInstructions(state.instructions, action as InstructionsAction),
     knowledge: reduceKnowledge(state.knowledge, action as KnowledgeAction),
-    sharing: reduceSharing(state.sharing, action as SharingAction),
   };
   const isSame = (Object.keys(slices) as readonly (keyof typeof slices)[]).every(
     (name) => slices[name] === state[name],

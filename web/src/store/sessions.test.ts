@@ -1,6 +1,7 @@
 // The session list: pages, updates and deletions.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { SessionDetails } from "loom-agent/server";
 import { MAX_ROWS, type SessionListRow } from "./session-rows.ts";
 import {
   findRow,
@@ -127,6 +128,18 @@ describe("the session list", () => {
     const long = list(NO_SESSIONS, [row("a", 9)], "a");
     const page = { sessions: [{ ...row("old", 1), is_pinned: true }] };
     expect(shown(reduceSessions(long, { type: "pinned/listed", page }))).toEqual(["old", "a"]);
+  });
+
+  it("knows the sessions whose latest run failed", () => {
+    const details = (id: string, ...statuses: readonly string[]): SessionDetails =>
+      ({ ...row(id, 1), runs: statuses.map((status) => ({ status })) }) as unknown as SessionDetails;
+    let state = list(NO_SESSIONS, [row("a", 9), row("b", 8)]);
+    for (const session of [details("a", "error", "completed"), details("b", "completed", "error"), row("a", 9)])
+      state = reduceSessions(state, { type: "session/updated", session });
+    expect(state.failed).toEqual(["a"]);
+    state = reduceSessions(state, { type: "session/ended", session: "b", hasFailed: true });
+    state = reduceSessions(state, { type: "session/ended", session: "a", hasFailed: false });
+    expect(state.failed).toEqual(["b"]);
   });
 
   it("keeps its identity while nothing changes", () => {

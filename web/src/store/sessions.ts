@@ -34,6 +34,8 @@ export interface SessionsState {
   readonly match: OpenedMatch | undefined;
   /** Connected sessions with a live run. */
   readonly live: readonly string[];
+  /** Sessions whose latest run is known to have failed. */
+  readonly failed: readonly string[];
   readonly renaming: string | undefined;
   /** Root of each known session. */
   readonly roots: ReadonlyMap<string, string>;
@@ -58,10 +60,13 @@ export type SessionsAction =
   | { readonly type: "session/updated"; readonly session: SessionListRow | SessionDetails }
   | { readonly type: "session/deleted"; readonly session: string }
   | { readonly type: "session/renaming"; readonly session: string | undefined }
-  | { readonly type: "session/live"; readonly session: string; readonly isLive: boolean };
+  | { readonly type: "session/live"; readonly session: string; readonly isLive: boolean }
+  | { readonly type: "session/ended"; readonly session: string; readonly hasFailed: boolean };
 
 /** Sessions whose root is remembered. */
 const MAX_KNOWN = 1000;
+/** Sessions that are remembered as failed. */
+const MAX_FAILED = 200;
 
 export const NO_SESSIONS: SessionsState = {
   current: undefined,
@@ -74,6 +79,7 @@ export const NO_SESSIONS: SessionsState = {
   found: NO_ROWS,
   match: undefined,
   live: [],
+  failed: [],
   renaming: undefined,
   roots: new Map(),
   used: new Map(),
@@ -119,11 +125,13 @@ export function reduceSessions(state: SessionsState, action: SessionsAction): Se
     case "match/opened":
       return { ...state, match: action.match };
     case "session/updated":
-      return updateSession(state, toRow(action.session));
+      return noteEnd(updateSession(state, toRow(action.session)), action.session);
     case "session/deleted":
       return dropSession(state, action.session);
     case "session/renaming":
       return { ...state, renaming: action.session };
+    case "session/ended":
+      return setFailed(state, action.session, action.hasFailed);
     case "session/live": {
       if (state.live.includes(action.session) === action.isLive) return state;
       const others = state.live.filter((session) => session !== action.session);
@@ -133,6 +141,18 @@ export function reduceSessions(state: SessionsState, action: SessionsAction): Se
     default:
       return state;
   }
+}
+
+/** Session details have the runs, the newest first. */
+function noteEnd(state: SessionsState, session: SessionListRow | SessionDetails): SessionsState {
+  const latest = "runs" in session ? session.runs[0]?.status : undefined;
+  return latest === undefined ? state : setFailed(state, session.session_id, latest === "error");
+}
+
+function setFailed(state: SessionsState, session: string, hasFailed: boolean): SessionsState {
+  if (state.failed.includes(session) === hasFailed) return state;
+  const others = state.failed.filter((one) => one !== session);
+  return { ...state, failed: hasFailed ? [...others, session].slice(-MAX_FAILED) : others };
 }
 
 function openSession(state: SessionsState, session: string | undefined, isNew: boolean): SessionsState {
@@ -170,6 +190,7 @@ function dropSession(state: SessionsState, session: string): SessionsState {
     archived: drop(archived),
     found: drop(found),
     live: state.live.filter((one) => one !== session),
+    failed: state.failed.filter((one) => one !== session),
     roots: put(state.roots, session, undefined),
     used: put(state.used, root, undefined),
   };

@@ -1,6 +1,7 @@
 /** User settings in browser storage. Stored values are validated: they may come from another version. */
 import type { ReasoningLevel } from "loom-agent/protocol";
 import type { UiLanguage } from "loom-agent/react";
+import { readStrategies, type Strategies } from "./strategy.ts";
 import type { ModelPrice, ModelPrices } from "../inspector/prices.ts";
 
 export type Theme = "system" | "light" | "dark";
@@ -22,6 +23,8 @@ export interface PageSettings {
   readonly model?: string;
   /** How much the model reasons; undefined: the server's default. */
   readonly reasoning?: ReasoningLevel;
+  /** Strategy settings of agents; what is absent has the server's default. */
+  readonly strategies?: Strategies;
   /** Prices of models, for the cost of runs. Default: none. */
   readonly prices?: ModelPrices;
 }
@@ -37,7 +40,7 @@ export type KeyValueStorage = Pick<Storage, "getItem" | "setItem">;
 export function readSettings(storage: KeyValueStorage | undefined, preferred: UiLanguage): PageSettings {
   const stored = readStored(storage);
   const { language, theme, hasSidebar, kind, model, reasoning } = stored;
-  const { hasNotifications, sendKey, hasReducedMotion, prices } = stored;
+  const { hasNotifications, sendKey, hasReducedMotion, prices, strategies } = stored;
   const level = REASONING_LEVELS.find((one) => one === reasoning);
   return {
     language: language === "en" || language === "zh" ? language : preferred,
@@ -49,6 +52,7 @@ export function readSettings(storage: KeyValueStorage | undefined, preferred: Ui
     ...(typeof kind === "string" ? { kind } : {}),
     ...(typeof model === "string" ? { model } : {}),
     ...(level === undefined ? {} : { reasoning: level }),
+    ...readStrategies(strategies),
     ...readPrices(prices),
   };
 }

@@ -51,12 +51,41 @@ it("stores unconfirmed messages with their IDs", () => {
   expect([...readDrafts(storage).waiting]).toEqual([["s", [MESSAGE, failed]]]);
 });
 
-it("stores a bounded amount", () => {
-  const all = Array.from({ length: 40 }, (_, index) => typed(`s${index}`, "x".repeat(60_000)));
+it("stores the drafts of a bounded number of sessions, in full, and reports a full storage", () => {
+  const long = "x".repeat(70_000);
+  const all = Array.from({ length: 40 }, (_, index) => typed(`s${index}`, long));
   const storage = createStorage();
-  saveDrafts(storage, all.reduce(reduceComposing, EMPTY_COMPOSING));
-  const { drafts } = readDrafts(storage);
-  expect([drafts.size, drafts.get("s39")?.text.length]).toEqual([20, 50_000]);
+  const state = [...all, sent("s1", { ...MESSAGE, text: long })].reduce(reduceComposing, EMPTY_COMPOSING);
+  expect(saveDrafts(storage, state)).toBe(true);
+  const { drafts, waiting } = readDrafts(storage);
+  expect([drafts.size, drafts.get("s39")?.text, waiting.get("s1")?.[0]?.text]).toEqual([20, long, long]);
+  const full: KeyValueStorage = {
+    getItem: () => null,
+    setItem: () => {
+      throw new DOMException("full", "QuotaExceededError");
+    },
+  };
+  expect(saveDrafts(full, state)).toBe(false);
+});
+
+it("stores a pasted text as text until its file is uploaded", () => {
+  const file = { id: "f", name: "p.txt", bytes: 3, mediaType: "text/plain", progress: 0 };
+  const attached: ComposingAction = {
+    type: "attachments/added",
+    session: "s",
+    files: [{ ...file, pasted: { text: "abc", at: 2 } }],
+  };
+  let state = [typed("s", "12345"), attached].reduce(reduceComposing, EMPTY_COMPOSING);
+  const storage = createStorage();
+  saveDrafts(storage, state);
+  expect(readDrafts(storage).drafts.get("s")).toEqual({ text: "12abc345", attachments: [] });
+  const blob = { blob_id: "b", url: "/b", media_type: "text/plain", bytes: 3, created_at: 0 };
+  state = reduceComposing(state, { type: "attachment/updated", session: "s", id: "f", changes: { blob } });
+  saveDrafts(storage, state);
+  state = readDrafts(storage);
+  expect(state.drafts.get("s")?.text).toBe("12345");
+  state = reduceComposing(state, { type: "paste/undone", session: "s", id: "f" });
+  expect(state.drafts.get("s")).toEqual({ text: "12abc345", attachments: [] });
 });
 
 it("accepts any stored value", () => {

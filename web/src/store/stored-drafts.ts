@@ -11,13 +11,12 @@ import {
   EMPTY_COMPOSING,
   type WaitingMessage,
 } from "./composing.ts";
+import { undoPaste } from "loom-agent/react";
 import type { KeyValueStorage } from "./settings.ts";
 
 const DRAFTS_KEY = "loom.drafts";
 /** Sessions, and messages per session. */
 const MAX_STORED = 20;
-/** Longer drafts are cut; longer messages are not stored. */
-const MAX_CHARACTERS = 50_000;
 
 interface StoredDrafts {
   /** The user who wrote them; empty if authentication is off. */
@@ -51,33 +50,32 @@ function readStored(storage: KeyValueStorage | undefined): UnknownFields | undef
   }
 }
 
+/** Returns false if the storage is full. */
 export function saveDrafts(
   storage: KeyValueStorage | undefined,
   { drafts, waiting }: ComposingState,
   owner?: string,
-): void {
+): boolean {
   const stored: StoredDrafts = {
     owner,
-    drafts: [...drafts]
-      .slice(-MAX_STORED)
-      .map(([session, { text, attachments }]) => [
-        session,
-        { text: text.slice(0, MAX_CHARACTERS), attachments: attachments.filter(({ blob }) => blob !== undefined) },
-      ]),
+    drafts: [...drafts].slice(-MAX_STORED).map(([session, draft]) => {
+      // Only uploaded files can be stored. A pasted text is kept as text.
+      const { text, attachments } = undoPaste(draft, ({ blob }) => blob === undefined);
+      return [session, { text, attachments: attachments.filter(({ blob }) => blob !== undefined) }];
+    }),
     // The server has the queued ones.
     waiting: [...waiting]
       .slice(-MAX_STORED)
       .map(([session, all]) => [
         session,
-        all
-          .filter(({ status, text }) => (status === "sending" || status === "failed") && text.length <= MAX_CHARACTERS)
-          .slice(-MAX_STORED),
+        all.filter(({ status }) => status === "sending" || status === "failed").slice(-MAX_STORED),
       ]),
   };
   try {
     storage?.setItem(DRAFTS_KEY, JSON.stringify(stored));
+    return true;
   } catch {
-    return;
+    return false;
   }
 }
 
@@ -114,6 +112,9 @@ const isOptionalText = (value: unknown): boolean => value === undefined || isTex
 
 function isAttachment(value: unknown): value is Attachment {
   if (!isObject(value) || !isFile(value["blob"])) return false;
+  const pasted = value["pasted"];
+  if (pasted !== undefined && !(isObject(pasted) && isText(pasted["text"]) && typeof pasted["at"] === "number"))
+    return false;
   return [value["id"], value["name"], value["mediaType"]].every(isText) && typeof value["bytes"] === "number";
 }
 

@@ -1,7 +1,8 @@
 // Tests that every credential store must pass.
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Credentials, IssuedCredential, NewToken, ShareInfo } from "./credentials.ts";
+import type { Credentials, NewToken } from "./credentials.ts";
+import { SHARE, testShareLinks } from "./share-links.contract.ts";
 import type { CredentialsOptions } from "./open-credentials-options.ts";
 import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";
 import { LONG } from "../../../../test/sampling.ts";
@@ -18,7 +19,6 @@ const ALICE: Principal = {
   limits: {},
   expiresAt: NOON + HOUR,
 };
-const SHARE = { session: "s 1", incarnation: "i1", owner: "local" };
 
 /** The handle that reads and the handle that writes; they may be the same. */
 export type CredentialHandles = readonly [reader: Credentials, writer: Credentials];
@@ -185,51 +185,11 @@ export function testCredentials(open: (options: CredentialsOptions) => Promise<C
     expect(await reader.listShares("s 1", "i1")).toEqual([]);
   });
 
-  it("creates links to one incarnation of a session", async () => {
-    const [reader, writer] = await make();
-    const { secret, info } = await writer.createShare(SHARE);
-    expect(info).toEqual({ ...SHARE, shareId: secret.slice(9, 21), createdAt: now });
-    const principal = (await reader.find(secret)) ?? ANONYMOUS;
-    expect(principal).toMatchObject({
-      kind: "share",
-      id: `share:${info.shareId}`,
-      owner: "local",
-      scopes: new Set(["read"]),
-      session: { id: "s 1", incarnation: "i1" },
-    });
-    expect(await reader.listShares("s 1", "i1")).toEqual([info]);
-    expect([await reader.listShares("s 1", "i2"), await reader.listShares("s 2", "i1")]).toEqual([[], []]);
-    expect(await writer.revokeShare("s 2", info.shareId)).toBe(false);
-    expect(await reader.isValid(principal)).toBe(true);
-    expect([await writer.revokeShare("s 1", info.shareId), await writer.revokeShare("s 1", info.shareId)]).toEqual([
-      true,
-      false,
-    ]);
-    expect([await reader.find(secret), await reader.isValid(principal)]).toEqual([undefined, false]);
-    expect([await reader.hasTokens(), await reader.listShares("s 1", "i1")]).toEqual([false, []]);
-  });
-
-  it("revokes links with the token that created them and counts them together", async () => {
-    const [reader, writer] = await make();
-    const token = await writer.createToken({ name: "a", limits: { maxStreams: 3 }, expiresAt: now + 1000 });
-    const maker = `token:${token.info.tokenId}`;
-    const links: IssuedCredential<ShareInfo>[] = [];
-    for (const more of [{ maker }, { maker, expiresAt: now + 500 }, { maker: "jwt:ann" }, {}])
-      links.push(await writer.createShare({ ...SHARE, ...more }));
-    expect(links.map(({ info }) => info.expiresAt)).toEqual([now + 1000, now + 500, undefined, undefined]);
-    const principals = await Promise.all(links.map(async ({ secret }) => (await reader.find(secret)) ?? ANONYMOUS));
-    expect(principals.map(({ account, limits }) => [account, limits])).toEqual([
-      [`links of ${maker}`, { maxStreams: 3 }],
-      [`links of ${maker}`, { maxStreams: 3 }],
-      ["links of jwt:ann", {}],
-      [undefined, {}],
-    ]);
-    expect(await reader.isNotRevoked(maker)).toBe(true);
-    expect(await writer.revokeToken("a")).toBe(true);
-    expect(await Promise.all(principals.map((one) => reader.isValid(one)))).toEqual([false, false, true, true]);
-    expect((await reader.listShares("s 1", "i1")).map(({ maker: of }) => of)).toEqual([undefined, "jwt:ann"]);
-    expect(await Promise.all(["jwt:ann", maker].map((id) => reader.isNotRevoked(id)))).toEqual([true, false]);
-    expect(await reader.find((await writer.createShare({ ...SHARE, maker })).secret)).toBeUndefined();
+  testShareLinks(make, {
+    now: () => now,
+    wait: (ms) => {
+      now += ms;
+    },
   });
 
   it("keeps cookies valid until sign-out or until the token is revoked", async () => {

@@ -62,6 +62,10 @@ export interface NewShare {
 export interface ShareInfo extends NewShare {
   readonly shareId: string;
   readonly createdAt: number;
+  /** How often the link was opened. */
+  readonly opened: number;
+  /** When the link was last opened, in milliseconds since 1970. Absent if it was never opened. */
+  readonly openedAt?: number | undefined;
 }
 
 /** A new credential. The secret is returned only here and cannot be retrieved later. */
@@ -112,6 +116,8 @@ export interface Credentials {
   createShare(share: NewShare): Promise<IssuedCredential<ShareInfo>>;
   /** Unexpired links of one incarnation of a session, newest first. */
   listShares(session: string, incarnation: string): Promise<readonly ShareInfo[]>;
+  /** Counts an opening of a link. Ignores an unknown link, and a store that cannot be written. */
+  noteOpened(shareId: string): Promise<void>;
   /** Returns false if the session has no such valid link. */
   revokeShare(session: string, shareId: string): Promise<boolean>;
 

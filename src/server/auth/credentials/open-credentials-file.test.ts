@@ -147,20 +147,26 @@ describe("the credentials file", () => {
     await after.close();
   });
 
-  it("is migrated with its share links", async () => {
+  it.each([
+    [1, "ALTER TABLE shares DROP COLUMN maker;"],
+    [2, ""],
+  ])("is migrated from version %i with its share links", async (version, more) => {
     const path = newFile();
     const before = openCredentials(path);
     const { secret } = await before.createShare({ session: "s", incarnation: "i", owner: "ann", maker: "jwt:ann" });
     await before.close();
-    // Restore the schema of version 1.
+    // Restore the schema of that version.
     const db = new DatabaseSync(path);
-    db.exec("ALTER TABLE shares DROP COLUMN maker; PRAGMA user_version = 1");
+    const opened = "ALTER TABLE shares DROP COLUMN opened; ALTER TABLE shares DROP COLUMN opened_at;";
+    db.exec(`${opened} ${more} PRAGMA user_version = ${version}`);
     db.close();
     const after = openCredentials(path);
     expect(await after.find(secret)).toMatchObject({ owner: "ann", limits: {} });
+    await after.noteOpened(secret.slice(9, 21));
     expect(
       (await after.createShare({ session: "s", incarnation: "i", owner: "ann", maker: "jwt:ann" })).info.maker,
     ).toBe("jwt:ann");
+    expect((await after.listShares("s", "i")).map(({ opened }) => opened)).toEqual([0, 1]);
     await after.close();
   });
 

@@ -78,11 +78,16 @@ CREATE TABLE spent (
 ) STRICT, WITHOUT ROWID;
 `;
 
+const VERSION_3 = `
+ALTER TABLE shares ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE shares ADD COLUMN opened_at INTEGER;
+`;
+
 const FORMAT: DatabaseFormat = {
   name: "credential store",
   // "LOOA" in ASCII.
   applicationId: 0x4c_4f_4f_41,
-  migrations: [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT"],
+  migrations: [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT", VERSION_3],
 };
 
 const CONNECTION: Omit<ConnectionOptions, "busyTimeoutMs"> = {

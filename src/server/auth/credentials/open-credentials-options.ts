@@ -30,7 +30,7 @@ export interface CredentialLimits {
 
 export const CREDENTIAL_LIMITS: CredentialLimits = {
   maxTokens: 10_000,
-  maxSharesOfSession: 1000,
+  maxSharesOfSession: 100,
   maxSharesOfOwner: 10_000,
   maxCookies: 10_000,
   maxCookiesOfPrincipal: 100,

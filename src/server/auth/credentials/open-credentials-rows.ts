@@ -1,5 +1,5 @@
 /** SQL statements of the credential store, and the conversion between rows and tokens, links and principals. */
-import { isJsonObject, LoomError } from "../../../protocol/index.ts";
+import { isJsonObject, isLoomError, LoomError } from "../../../protocol/index.ts";
 import type { CopiedToken, ShareInfo, TokenInfo } from "./credentials.ts";
 import type { CheckedToken } from "./open-credentials-checks.ts";
 import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
@@ -34,6 +34,7 @@ export const STATEMENTS = {
     ORDER BY key DESC`,
   countSharesOfSession: "SELECT count(*) AS n FROM shares WHERE session = ?",
   countSharesOfOwner: "SELECT count(*) AS n FROM shares WHERE owner = ?",
+  openShare: "UPDATE shares SET opened = opened + 1, opened_at = ? WHERE id = ?",
   dropShare: "DELETE FROM shares WHERE key = (SELECT min(key) FROM shares WHERE owner = ?)",
   /** Deletes expired links and links to an earlier session with the same ID. */
   sweepShares: "DELETE FROM shares WHERE expires_at <= ? OR (session = ? AND incarnation <> ?)",
@@ -110,6 +111,8 @@ export interface ShareRow {
   readonly maker: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
+  readonly opened: number;
+  readonly opened_at: number | null;
 }
 
 export interface CookieOrTicketRow {
@@ -155,7 +158,7 @@ export function readCopiedToken(row: TokenRow): CopiedToken {
 }
 
 export function readShare(row: ShareRow): ShareInfo {
-  const { id, session, incarnation, owner, maker, created_at: createdAt, expires_at: end } = row;
+  const { id, session, incarnation, owner, maker, created_at: createdAt, expires_at: end, opened } = row;
   return {
     shareId: id,
     session,
@@ -164,6 +167,8 @@ export function readShare(row: ShareRow): ShareInfo {
     ...(maker === null ? {} : { maker }),
     createdAt,
     ...(end === null ? {} : { expiresAt: end }),
+    opened,
+    ...(row.opened_at === null ? {} : { openedAt: row.opened_at }),
   };
 }
 
@@ -245,4 +250,13 @@ export function serializePrincipal(principal: Principal): string | null {
   if (text.length > MAX_PRINCIPAL_LENGTH)
     throw new LoomError("invalid_arguments", "The claims of the JWT are too long");
   return text;
+}
+
+/** For records of use: a store that cannot be written must not reject the request. */
+export async function ignoreFailure(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+  }
 }

@@ -33,6 +33,7 @@ import {
   type CookieOrTicketRow,
   earlier,
   holderOf,
+  ignoreFailure,
   isBefore,
   principalOfShare,
   principalOfToken,
@@ -184,6 +185,10 @@ class SqliteCredentials implements Credentials {
   listShares(session: string, incarnation: string): Promise<readonly ShareInfo[]> {
     const { listShares } = this.#statements;
     return this.#ask(() => (listShares.all(session, incarnation, this.#now()) as unknown as ShareRow[]).map(readShare));
+  }
+
+  async noteOpened(shareId: string): Promise<void> {
+    await ignoreFailure(this.#write(() => this.#statements.openShare.run(this.#now(), shareId)));
   }
 
   async revokeShare(session: string, shareId: string): Promise<boolean> {

@@ -75,7 +75,11 @@ CREATE TABLE @.spent (
 );
 `;
 
-export const CREDENTIALS_FORMAT: PostgresFormat = { name: "credentials", migrations: [VERSION_1] };
+const VERSION_2 = `
+ALTER TABLE @.shares ADD COLUMN opened bigint NOT NULL DEFAULT 0, ADD COLUMN opened_at bigint;
+`;
+
+export const CREDENTIALS_FORMAT: PostgresFormat = { name: "credentials", migrations: [VERSION_1, VERSION_2] };
 
 /** Serializes the creation of tokens and links, whose number is limited. */
 export const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
@@ -115,6 +119,7 @@ export const SQL = {
   listShares: `SELECT * FROM @.shares WHERE session = $1 AND incarnation = $2 AND (expires_at IS NULL OR expires_at > $3)
     ORDER BY key DESC`,
   countSharesOfSession: "SELECT count(*) AS n FROM @.shares WHERE session = $1",
+  openShare: "UPDATE @.shares SET opened = opened + 1, opened_at = $1 WHERE id = $2",
   dropShares: `DELETE FROM @.shares WHERE key IN
     (SELECT key FROM @.shares WHERE owner = $1 ORDER BY key DESC OFFSET greatest(0, $2::bigint - 1))
     RETURNING 1`,

@@ -30,6 +30,7 @@ import {
   type CookieOrTicketRow,
   earlier,
   holderOf,
+  ignoreFailure,
   isBefore,
   principalOfShare,
   principalOfToken,
@@ -198,6 +199,10 @@ class PostgresCredentials implements Credentials {
   async listShares(session: string, incarnation: string): Promise<readonly ShareInfo[]> {
     const values = [toColumn(session), toColumn(incarnation), this.#now()];
     return (await this.#read<ShareRow>(SQL.listShares, values)).map(readShareRow);
+  }
+
+  async noteOpened(shareId: string): Promise<void> {
+    await ignoreFailure(this.#write(SQL.openShare, [this.#now(), toColumn(shareId)]));
   }
 
   async revokeShare(session: string, shareId: string): Promise<boolean> {

@@ -3,26 +3,23 @@
  * part of a run: from the message of the user, or the answer to an interrupt, until the run ends or waits.
  */
 import { unknownSession } from "../../../log/rules.ts";
-import type { RunInfo } from "../../../log/index.ts";
-import { type JsonObject, LoomError } from "../../../protocol/index.ts";
+import { LoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
-import type { AgUiInput } from "../../api/shapes.generated.ts";
 import type { Caller } from "../../auth/authorize.ts";
 import { findNotice, type NoticeCode } from "../chat-notice.ts";
 import { readIdempotencyKey, respondToCommand } from "../command-endpoint.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
 import { findHead } from "../find-branch.ts";
 import { findSession } from "../find-session.ts";
-import { isAbandoned, type ShownRun } from "../is-abandoned.ts";
+import { isAbandoned } from "../is-abandoned.ts";
 import { startFromBody } from "../runs.ts";
 import { CURSOR_HEADERS } from "../stream-endpoint.ts";
 import { listAnswers, sendAnswers } from "./answer-run.ts";
-import { chooseSession, findEarlierRequest, findThread } from "./choose-session.ts";
+import { chooseSession, findEarlierRequest, findThread, showRun } from "./choose-session.ts";
 import { describeThread, findLiveRun } from "./describe-thread.ts";
 import { type AgUiRun, findAgUiRun } from "./find-run.ts";
 import { readQuestion } from "./read-input.ts";
-import { nameQuestion } from "./read-thread.ts";
 import { decodeRunReference } from "./run-reference.ts";
 import { sendAgUiRun } from "./send-ag-ui-run.ts";
 
@@ -164,7 +161,7 @@ interface StartedRunNews {
 
 async function startRun(core: ServerCore, call: RunCall, session: string, agent: string | undefined): Promise<AgUiRun> {
   const { runId, messages } = call.body;
-  const isLeft = await isAbandoned(core, session, (run) => showRun(messages, run));
+  const isLeft = await isAbandoned(core, session, (run, info) => showRun(core.log, info, run, messages));
   const body = {
     ...readQuestion(call.body),
     run_id: runId,
@@ -173,15 +170,6 @@ async function startRun(core: ServerCore, call: RunCall, session: string, agent:
   };
   const { run, key } = await startFromBody(core, { ...call, body }, session, runId);
   return { session, run, key, answered: [] };
-}
-
-/** What the messages of the client have of the live run. The ID of an answer names the record that it starts with. */
-function showRun(messages: AgUiInput["messages"], run: RunInfo): ShownRun {
-  const isOfRun = ({ id }: JsonObject): boolean =>
-    Number(/^message-(\d+)$/.exec(typeof id === "string" ? id : "")?.[1]) >= run.firstId;
-  const answers = messages.filter((message) => message["role"] === "assistant" && isOfRun(message));
-  const isKnown = answers.length > 0 || messages.some(({ id }) => id === nameQuestion(run));
-  return { isKnown, hasText: answers.some(({ content }) => typeof content === "string" && content !== "") };
 }
 
 async function readThreadOrRun(core: ServerCore, call: ApiCall<"AgUiRead", "Empty">): Promise<Response> {
@@ -212,9 +200,9 @@ async function readThreadOrRun(core: ServerCore, call: ApiCall<"AgUiRead", "Empt
 
 /** A run comes without its thread. Looks at the sessions of the caller only. */
 async function findRunAnywhere(core: ServerCore, caller: Caller, runId: string): Promise<AgUiRun> {
-  const { log, access } = core;
+  const { log } = core;
   const reference = decodeRunReference(runId);
-  const isAll = access.isOpen || caller.principal.scopes.has("admin");
+  const isAll = caller.principal.kind === "local" || caller.principal.scopes.has("admin");
   const sessions =
     reference === undefined
       ? await log.listSessionsOfCommand(runId, isAll ? undefined : caller.principal.owner)

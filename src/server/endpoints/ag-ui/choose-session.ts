@@ -1,14 +1,17 @@
 /**
  * Chooses the session of a request. A thread keeps its ID while its conversation is forked: it stands for the newest
  * version. A message that this version has is edited, or answered again: a new version starts before it. If the client
- * lacks the latest runs, another client has added them, and the message follows them.
+ * lacks the latest runs, or shows another answer of the latest one, another client has added them, and the message follows
+ * them.
  */
-import type { SessionInfo } from "../../../log/index.ts";
+import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
 import type { JsonObject } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
 import { branchBeforeRun } from "../create-fork.ts";
 import { findHead } from "../find-branch.ts";
+import type { ShownRun } from "../is-abandoned.ts";
+import { readAnswers, squash } from "../read-answers.ts";
 import { type AgUiRun, findAgUiRun } from "./find-run.ts";
 import { nameQuestion } from "./read-thread.ts";
 
@@ -42,7 +45,7 @@ export interface NewRequest {
 /** The session in which a new run starts. */
 export interface ChosenSession {
   readonly session: string;
-  /** Whether the client lacks the latest runs of the session. */
+  /** Whether the messages of the client are not those of the session. */
   readonly isStale: boolean;
 }
 
@@ -54,8 +57,31 @@ export async function chooseSession(core: ServerCore, caller: Caller, request: N
   const questions = messages.filter(({ role }) => role === "user").map(({ id }) => id);
   const again = runs.find((run) => nameQuestion(run) === questions.at(-1));
   const newest = runs[0];
-  if (again === undefined)
-    return { session, isStale: newest !== undefined && !questions.includes(nameQuestion(newest)) };
+  if (again === undefined) {
+    const isShown = newest === undefined || questions.includes(nameQuestion(newest));
+    const isStale = !isShown || (newest !== undefined && (await showRun(core.log, head, newest, messages)).isOther);
+    return { session, isStale };
+  }
   const branch = { session, run: again.runId, key: `ag-ui:${session}:${runId}`, signal };
   return { session: (await branchBeforeRun(core, caller, branch)).sessionId, isStale: false };
+}
+
+/**
+ * What the messages of the client have of a run. The ID of an answer names the record that it starts with. That of another
+ * version may start with a record of the same number, so the texts are compared: `isOther` is true if they differ.
+ */
+export async function showRun(
+  log: Log,
+  info: SessionInfo,
+  run: RunInfo,
+  messages: readonly JsonObject[],
+): Promise<ShownRun & { readonly isOther: boolean }> {
+  const isOfRun = ({ id }: JsonObject): boolean =>
+    Number(/^message-(\d+)$/.exec(typeof id === "string" ? id : "")?.[1]) >= run.firstId;
+  const answers = messages.filter((message) => message["role"] === "assistant" && isOfRun(message));
+  const text = squash(answers.map(({ content }) => (typeof content === "string" ? content : "")).join(""));
+  const said = text === "" ? [] : await readAnswers(log, info, run);
+  const hasText = said.some((each) => each.startsWith(text));
+  const isKnown = answers.length > 0 || messages.some(({ id }) => id === nameQuestion(run));
+  return { isKnown, hasText, isOther: said.length > 0 && !hasText };
 }

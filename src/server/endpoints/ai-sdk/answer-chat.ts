@@ -15,6 +15,7 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { StartRun } from "../../api/shapes.generated.ts";
 import type { Caller } from "../../auth/authorize.ts";
 import { startInTurn } from "../../commands/command-queue.ts";
+import { readLooseBody } from "../../guard/assert-known-fields.ts";
 import { findNotice } from "../chat-notice.ts";
 import { executeOrThrow } from "../command-endpoint.ts";
 import { deriveSessionId } from "../derive-session-id.ts";
@@ -92,9 +93,11 @@ async function startChatRun(
     const agent = body.agent ?? query.agent;
     const tools = readClientTools(body.tools);
     const instructions = composeInstructions(body);
+    const { strategy } = readLooseBody([], { ...body });
     return {
       message,
       ...(agent === undefined ? {} : { agent }),
+      ...(strategy === undefined ? {} : { strategy }),
       ...(id === undefined ? {} : { request_id: id }),
       ...(tools.length === 0 ? {} : { client_tools: tools }),
       ...(instructions === "" ? {} : { instructions }),

@@ -84,7 +84,8 @@ const readMessages = defineOperation({
     const { log, access } = core;
     const urlOf = (blobId: string): string => blobUrl(core, { sessionId: session, blobId });
     const body = writeUiMessages(listUiMessages(log, session, urlOf));
-    const watched = access.isOpen ? body : createRevocableBody(body, (end) => access.watch(caller, session, end));
+    const watched =
+      caller.principal.kind === "local" ? body : createRevocableBody(body, (end) => access.watch(caller, session, end));
     return new Response(watched, { headers: { "content-type": "application/json" } });
   },
 });

@@ -10,6 +10,7 @@ import type { MapFrames } from "../../streams/map-reader.ts";
 import { collectStream } from "../collect-stream.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "../command-endpoint.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { hasRuns } from "../find-session.ts";
 import { findChatBranch } from "./find-chat-branch.ts";
 import { CompletionFold } from "./fold-completion.ts";
 import {
@@ -105,8 +106,8 @@ async function startRun(
   await authorizeRun(core, call, named);
   const session = await findChatBranch(core, call, { session: named, key, ...readEarlier(input) });
   if (session !== named) await authorizeRun(core, call, session);
-  const { lastId = 0 } = (await core.log.getSession(session)) ?? {};
-  return startOpenaiRun(core, call, input, about, { session, key, hasHistory: lastId > 0 });
+  const hasHistory = await hasRuns(core.log, session);
+  return startOpenaiRun(core, call, input, about, { session, key, hasHistory });
 }
 
 /** The user's messages before the new one, if the client sent the conversation. */

@@ -11,14 +11,14 @@
  */
 import { hash } from "node:crypto";
 import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
-import { readPages } from "../../../log/read-pages.ts";
-import { type EventOf, isLoomError, type JsonObject } from "../../../protocol/index.ts";
+import type { JsonObject } from "../../../protocol/index.ts";
 import { toJsonObject } from "../../../protocol/json.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import { deriveRunId } from "../../commands/derive-run-id.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import { branchBeforeRun } from "../create-fork.ts";
 import { findNextRun } from "../find-session.ts";
+import { readAnswers, squash } from "../read-answers.ts";
 import type { OpenaiCall } from "./openai-run.ts";
 import type { OpenaiInput, OpenaiMessage } from "./read-openai-input.ts";
 
@@ -74,9 +74,6 @@ const listParts = ({ content }: OpenaiMessage): readonly JsonObject[] =>
 
 const listTexts = (message: OpenaiMessage): readonly string[] =>
   listParts(message).flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []));
-
-/** Texts of several model calls are joined in different ways. */
-const squash = (text: string): string => text.replaceAll(/\s+/gu, "");
 
 /**
  * Returns the session in which the conversation goes on: one that ends with it, or a fork. Undefined if no session has it,
@@ -138,37 +135,8 @@ async function readCandidate(log: Log, session: string, runId: string): Promise<
 
 /** Whether the client has the answer of the run. Of an answer that was cut off it may have received less. */
 async function hasAnswer(log: Log, info: SessionInfo, run: RunInfo, answer: string): Promise<boolean> {
-  try {
-    const said = (await readAnswers(log, info, run)).map(squash);
-    return said.some((text) => (run.status === "completed" ? text === answer : text.startsWith(answer)));
-  } catch (error) {
-    // It was pruned or deleted.
-    if (isLoomError(error, "evicted", "unknown_session", "cursor_ahead")) return false;
-    throw error;
-  }
-}
-
-/** What clients may show as the answer: all text, that without the attempts that were repeated, or the reply. */
-async function readAnswers(
-  log: Log,
-  info: SessionInfo,
-  { runId, firstId, lastId }: RunInfo,
-): Promise<readonly string[]> {
-  const nodes = new Map<string, string>();
-  const superseded = new Set<string>();
-  let reply = "";
-  for await (const { records } of readPages(log, info, firstId - 1, lastId))
-    for (const { envelope, event } of records) {
-      if (envelope.run_id !== runId) continue;
-      if (event.type === "reply") ({ reply } = event as EventOf<"reply">);
-      if (event.type === "node_enter") superseded.add((event as EventOf<"node_enter">).supersedes ?? "");
-      if (event.type !== "message_chunk") continue;
-      const { content, channel } = event as EventOf<"message_chunk">;
-      const { node_id: node = "-" } = envelope;
-      if (channel !== "thought") nodes.set(node, (nodes.get(node) ?? "") + content);
-    }
-  const kept = [...nodes].flatMap(([node, text]) => (superseded.has(node) ? [] : [text]));
-  return [[...nodes.values()].join(""), kept.join(""), reply];
+  const said = await readAnswers(log, info, run);
+  return said.some((text) => (run.status === "completed" ? text === answer : text.startsWith(answer)));
 }
 
 /** What the run of a conversation stores about its request. */

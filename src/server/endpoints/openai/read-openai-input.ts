@@ -30,6 +30,8 @@ export interface OpenaiInput {
 /** Maximum depth of arguments: their run stores them inside of other objects. */
 const MAX_ARGUMENTS_DEPTH = MAX_JSON_DEPTH - 16;
 
+const MAX_METADATA = 16;
+
 /** Collects messages in order. */
 class MessageList {
   readonly instructions: string[] = [];
@@ -198,4 +200,11 @@ const readString = (value: Json | undefined): string => (typeof value === "strin
 
 export function refuse(message: string, path: string): LoomError {
   return new LoomError("invalid_request", message, { path, in: "body" });
+}
+
+/** Throws `invalid_request` unless the metadata is a few texts. */
+export function assertMetadata(metadata: JsonObject): void {
+  const entries = Object.entries(metadata);
+  if (entries.length > MAX_METADATA || entries.some(([, value]) => typeof value !== "string"))
+    throw refuse(`\`metadata\` can have at most ${MAX_METADATA} texts`, "metadata");
 }

@@ -18,7 +18,8 @@ import { endUnstarted } from "../../streams/end-unstarted.ts";
 import { mapReader } from "../../streams/map-reader.ts";
 import { branchBeforeRun } from "../create-fork.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
-import { findNextRun, findRun } from "../find-session.ts";
+import { findHead } from "../find-branch.ts";
+import { findNextRun, findRun, hasRuns } from "../find-session.ts";
 import {
   answerCalls,
   authorizeRun,
@@ -31,11 +32,10 @@ import {
   startOpenaiRun,
   unknownResponse,
 } from "./openai-run.ts";
-import { type OpenaiInput, readResponseInput, refuse } from "./read-openai-input.ts";
+import { assertMetadata, type OpenaiInput, readResponseInput, refuse } from "./read-openai-input.ts";
 import { startConversation } from "./start-conversation.ts";
 
 export const RESPONSES_FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
-const MAX_METADATA = 16;
 /** Least time between two checks whether a message has started its run, in milliseconds. */
 const PAUSE_MS = 50;
 
@@ -51,7 +51,7 @@ export async function startResponse(core: ServerCore, call: ResponsesCall): Prom
   const { text, input = "", model, instructions = "", metadata } = call.body;
   core.runs.resolveAgent(model);
   const output_schema = readFormat(core, model, text?.["format"], "text.format");
-  assertMetadata(metadata);
+  assertMetadata(metadata ?? {});
   await authorizePolicy(core, call.caller, call.query.on_disconnect);
   const read = readResponseInput(input);
   const given = { ...read, instructions: [instructions, read.instructions].filter((each) => each !== "").join("\n\n") };
@@ -67,7 +67,8 @@ export async function openResponseStream(core: ServerCore, call: ResponsesCall):
   const { caller, signal } = call;
   const { session } = part;
   const { access } = core;
-  const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(caller, session, onEnd);
+  const lease: ReadRequest["lease"] =
+    caller.principal.kind === "local" ? undefined : (onEnd) => access.watch(caller, session, onEnd);
   const where = await locatePart(core, part, RESPONSES_FORMAT);
   const policy = applyPolicy(core, caller, part, call.query.on_disconnect);
   const request = { ...where, ...policy, follow: true, transport: "control", signal, lease } as const;
@@ -89,10 +90,13 @@ async function startRun(
   if (named !== undefined && previous !== undefined)
     throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
   const before = previous === undefined ? undefined : readResponseId(previous);
-  const given = before?.session ?? named;
   if (before !== undefined)
     await core.authorize({ caller: call.caller, action: "sessions.read", session: before.session });
-  if (given !== undefined) await authorizeRun(core, call, given);
+  if (named !== undefined) await authorizeRun(core, call, named);
+  // The ID of a conversation stays the same when a new version of it is made.
+  const head = named === undefined ? undefined : await findHead(core, call.caller, named);
+  const given = before?.session ?? head?.sessionId ?? named;
+  if (given !== undefined && given !== named) await authorizeRun(core, call, given);
   const openai = noteRequest({ ...body, conversation: named }, input.instructions !== (body.instructions ?? ""));
   const about = {
     model,
@@ -107,8 +111,8 @@ async function startRun(
   };
   if (given === undefined) return startConversation(core, call, input, about, key);
   const start = async (session: string): Promise<RunPart> => {
-    const { lastId = 0 } = (await core.log.getSession(session)) ?? {};
-    return startOpenaiRun(core, call, input, about, { session, key, hasHistory: lastId > 0 });
+    const hasHistory = await hasRuns(core.log, session);
+    return startOpenaiRun(core, call, input, about, { session, key, hasHistory });
   };
   if (before === undefined) return start(given);
   for (const deadline = performance.now() + core.limits.commandTimeoutMs; ;) {
@@ -172,12 +176,6 @@ async function awaitStart(
     unwatch();
     wakeup.close();
   }
-}
-
-function assertMetadata(metadata: JsonObject = {}): void {
-  const entries = Object.entries(metadata);
-  if (entries.length > MAX_METADATA || entries.some(([, value]) => typeof value !== "string"))
-    throw refuse(`\`metadata\` can have at most ${MAX_METADATA} texts`, "metadata");
 }
 
 /** Throws `unknown_run` unless the ID can name a response. */

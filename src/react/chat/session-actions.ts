@@ -1,0 +1,32 @@
+/** The actions of a user that are commands to one session, as `UiProvider` takes them. */
+import type { Connection } from "../../client/index.ts";
+import type { UiActions } from "../ui/ui-context.tsx";
+
+export type SessionActions = Required<Pick<UiActions, "approve" | "allowTool" | "rate" | "changeTodo">>;
+
+/**
+ * Returns the actions that send a command through a connection. Leave out those that the user may not take.
+ *
+ * ```ts
+ * const actions: UiActions = createSessionActions(connection);
+ * ```
+ */
+export function createSessionActions(
+  connection: Pick<Connection, "approve" | "setToolPermission" | "rate" | "todo">,
+): SessionActions {
+  return {
+    approve: ({ callId, runId, decision, digest, arguments: edited, reason }) =>
+      connection.approve({
+        call_id: callId,
+        decision,
+        ...(runId === undefined ? {} : { run_id: runId }),
+        ...(digest === undefined ? {} : { digest }),
+        ...(edited === undefined ? {} : { arguments: edited }),
+        ...(reason === undefined ? {} : { reason }),
+      }),
+    allowTool: (name, rule) => connection.setToolPermission({ name, rule }),
+    rate: ({ runId, rating, comment = "" }) =>
+      connection.rate({ run_id: runId, rating, ...(comment === "" ? {} : { comment }) }),
+    changeTodo: ({ listId, itemId, completed }) => connection.todo({ list_id: listId, item_id: itemId, completed }),
+  };
+}
