@@ -47,15 +47,8 @@ const MAX_JWT_LENGTH = 16_384;
 const MAX_TRIED_KEYS = 10;
 const SCOPE_CLAIMS = ["scope", "scp", "scopes"] as const;
 
-/** Timings that tests shorten. */
-export interface JwtVerifierTimings {
-  readonly coolDownMs?: number | undefined;
-  readonly retryMs?: number | undefined;
-  readonly fetchMs?: number | undefined;
-}
-
-/** Throws `invalid_arguments` for options that would accept every token or none. */
-export function createJwtVerifier(options: JwtOptions, timings: JwtVerifierTimings = {}): JwtVerifier {
+/** Throws `invalid_arguments` for options that would accept every token or none. Tests shorten `fetchMs`. */
+export function createJwtVerifier(options: JwtOptions, fetchMs: number = FETCH_MS): JwtVerifier {
   assertOptions(options);
   const { issuer, audience } = options;
   const rules: JWTVerifyOptions = {
@@ -68,7 +61,7 @@ export function createJwtVerifier(options: JwtOptions, timings: JwtVerifierTimin
   let loaded: Promise<readonly [Jose, JWTVerifyGetKey]> | undefined;
   const load = async (): Promise<readonly [Jose, JWTVerifyGetKey]> => {
     const jose = await import("jose");
-    return [jose, findKeys(jose, options.jwks, timings)];
+    return [jose, findKeys(jose, options.jwks, fetchMs)];
   };
 
   return async (jwt) => {
@@ -108,19 +101,18 @@ async function tryKeys(
   throw refuse("not signed with a key of the issuer");
 }
 
-function findKeys(jose: Jose, jwks: JwtOptions["jwks"], timings: JwtVerifierTimings): JWTVerifyGetKey {
+function findKeys(jose: Jose, jwks: JwtOptions["jwks"], fetchMs: number): JWTVerifyGetKey {
   if (typeof jwks !== "string") return jose.createLocalJWKSet(jwks);
-  const { coolDownMs = COOL_DOWN_MS, retryMs = RETRY_MS, fetchMs = FETCH_MS } = timings;
   const remote = jose.createRemoteJWKSet(new URL(jwks), {
     timeoutDuration: fetchMs,
-    cooldownDuration: coolDownMs,
+    cooldownDuration: COOL_DOWN_MS,
     cacheMaxAge: FRESH_MS,
     headers: { "user-agent": "loom" },
     [jose.customFetch]: fetchBounded,
   });
   let failedAt = Number.NEGATIVE_INFINITY;
   return async (header, token) => {
-    if (performance.now() - failedAt < retryMs && !remote.fresh) throw unavailable();
+    if (performance.now() - failedAt < RETRY_MS && !remote.fresh) throw unavailable();
     try {
       return await remote(header, token);
     } catch (error) {
