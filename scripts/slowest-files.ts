@@ -1,6 +1,6 @@
 /**
- * A Vitest reporter that prints the ten slowest test files and the seed at the end of a run of many files. It keeps the CPU
- * time of a run of all files for `npm run size`.
+ * A Vitest reporter that prints the tests that passed only when repeated and, at the end of a run of many files, the ten
+ * slowest test files and the seed. It keeps the CPU time of a run of all files for `npm run size`.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -24,6 +24,8 @@ export function createSlowestFiles(root: string): Reporter {
   return {
     onTestRunEnd: (modules) => {
       if (modules.length >= ALL_FILES) keepCpuTime();
+      const unstable = modules.flatMap((module) => findUnstable(module, root));
+      if (unstable.length > 0) console.error(`\nWARNING: passed only when repeated:\n${unstable.join("\n")}\n`);
       if (modules.length >= MIN_FILES)
         console.log(
           `\n${formatSlowest(modules.map((module) => timeOf(module, root)))}\n\nSeed of the sampled cases (TEST_SEED): ${SEED}\n`,
@@ -42,6 +44,12 @@ function keepCpuTime(): void {
   const cpu = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
   mkdirSync(dirname(TEST_TIMES), { recursive: true });
   writeFileSync(TEST_TIMES, JSON.stringify({ cpu: Math.round(cpu) }));
+}
+
+function findUnstable({ children, moduleId }: TestModule, root: string): readonly string[] {
+  return [...children.allTests("passed")]
+    .filter((test) => test.diagnostic()?.flaky === true)
+    .map(({ fullName }) => `${relative(root, moduleId)} › ${fullName}`);
 }
 
 function timeOf(module: TestModule, root: string): FileTime {

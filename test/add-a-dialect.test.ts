@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { EVENT_TYPES } from "../src/protocol/index.ts";
 import { findBlocks } from "./guide-pages.ts";
+import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-add-a-dialect-"));
@@ -91,7 +92,7 @@ console.log(detectDialect(texts).name, ...decoded.flatMap(({ records }) => recor
 console.log(decoded.flatMap(({ issues }) => issues).length, "issues");
 `;
 
-it("needs the files of the guide and three list entries", { timeout: 240_000 }, async () => {
+it.runIf(LONG)("needs the files of the guide and three list entries", { timeout: 240_000 }, async () => {
   copySource();
   writeFileSync(join(folder, "generate.ts"), GENERATE);
   expect(await run(process.execPath, "generate.ts")).toEqual([]);

@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Agents } from "../src/server/index.ts";
 import { folder, loom, writeInput } from "./cli-run.ts";
+import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 import { killServers, startServe } from "./start-serve.ts";
 
@@ -111,7 +112,7 @@ describe("--agents", () => {
       expect([code, err]).toMatchObject([2, expect.stringMatching(/cannot parse[^]*\.mts[^]*"type": "module"/)]);
   });
 
-  test("loom serve lists and runs agents of the user, also of another copy of the package", async () => {
+  test.runIf(LONG)("loom serve lists and runs agents of the user, also of another copy of the package", async () => {
     writeInput("served.ts", OWN + SERVED);
     const server = await startServe(join(folder, "serve.db"), ["--agents", "served.ts"]);
     const { agents } = (await (await fetch(`${server.url}/v1/agents`)).json()) as Agents;

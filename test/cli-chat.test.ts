@@ -22,6 +22,7 @@ import { createBuiltinTools } from "../src/tools/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom } from "./cli-run.ts";
 import { startTcpProxy } from "./tcp-proxy.ts";
+import { LONG } from "./sampling.ts";
 
 const store = join(folder, "chat.db");
 const data = join(folder, "chat-data");
@@ -176,76 +177,84 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
   });
 
-  test("is suspended by Ctrl-Z until `fg`, and goes on if the shell has no jobs", { timeout: 60_000 }, async () => {
-    const chat = startOnTerminal(["--no-kb", "--no-history"], { hasJobs: true });
-    await waitFor(chat, "new session");
-    chat.type("What is 6*7?");
-    await waitFor(chat, "6*7?");
-    chat.type("\u001A");
-    await waitFor(chat, "SUSPENDED");
-    expect(chat.raw().slice(0, chat.raw().lastIndexOf("SUSPENDED"))).toMatch(/(?<!-)icanon[^]*$/);
-    await waitFor(chat, "› What is 6*7?");
-    chat.type("\r");
-    await waitFor(chat, "6*7 = 42");
-    // At the start, and once after `fg`.
-    expect(countEntered(chat)).toBe(2);
-    chat.type("\u0004");
-    await waitFor(chat, "EXIT 0");
-    await chat.ended;
-
-    const without = startOnTerminal(["--no-kb", "--no-history"]);
-    await waitFor(without, "new session");
-    without.type("\u001A\u001A");
-    await vi.waitFor(() => expect(countEntered(without)).toBe(2), 30_000);
-    without.type("What is 7*7?\r");
-    await waitFor(without, "7*7 = 49");
-    without.type("\u0004");
-    await waitFor(without, "EXIT 0");
-    await without.ended;
-    // The terminal has a stack of modes: as many are removed as were added.
-    expect(without.raw().split("\u001B[<u").length - 1).toBe(countEntered(without));
-  });
-
-  test("can be left, and drops messages, while the server does not answer", { timeout: 60_000 }, async () => {
-    const asked: string[] = [];
-    const agents = [{ name: "one", kind: "react", is_default: true }];
-    const body = JSON.stringify({ agents, session_id: "cut", last_event_id: 5, runs: [] });
-    const server = createServer(({ method, url = "" }, response) => {
-      asked.push(`${method} ${url}`);
-      const isAnswered = url === "/v1/agents" || asked.filter((each) => each.endsWith("/slow")).length === 1;
-      if (url.startsWith("/v1/sessions/cut/events")) response.destroy();
-      else if (isAnswered || url.includes("/cut")) response.setHeader("content-type", "application/json").end(body);
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
-    try {
-      const opening = startOnTerminal(["slow", "--no-history", "--server", url]);
-      await waitFor(opening, "one · slow");
-      opening.type("\u0003\u0003");
-      await waitFor(opening, "EXIT 0");
-
-      const chat = startOnTerminal(["--no-history", "--server", url]);
+  test.runIf(LONG)(
+    "is suspended by Ctrl-Z until `fg`, and goes on if the shell has no jobs",
+    { timeout: 60_000 },
+    async () => {
+      const chat = startOnTerminal(["--no-kb", "--no-history"], { hasJobs: true });
       await waitFor(chat, "new session");
-      chat.type("/open slow\rHello\r");
-      await waitFor(chat, "› Hello");
-      await waitFor(chat, "waiting, Ctrl-C cancels");
-      chat.type("/stop\r");
-      await waitFor(chat, "1 message not sent");
-      chat.type("Hello again\r");
-      await waitFor(chat, "› Hello again");
+      chat.type("What is 6*7?");
+      await waitFor(chat, "6*7?");
+      chat.type("\u001A");
+      await waitFor(chat, "SUSPENDED");
+      expect(chat.raw().slice(0, chat.raw().lastIndexOf("SUSPENDED"))).toMatch(/(?<!-)icanon[^]*$/);
+      await waitFor(chat, "› What is 6*7?");
+      chat.type("\r");
+      await waitFor(chat, "6*7 = 42");
+      // At the start, and once after `fg`.
+      expect(countEntered(chat)).toBe(2);
       chat.type("\u0004");
       await waitFor(chat, "EXIT 0");
-      expect(chat.shown()).toContain("1 message not sent");
-      expect(asked.filter((each) => each.startsWith("POST"))).toEqual([]);
-      // A session can be opened and left while its records cannot be read.
-      const cut = await loom(["chat", "cut", "--plain", "--server", url], { input: "/new\n" });
-      expect([cut.code, cut.out]).toEqual([0, expect.stringMatching(/connection lost .*new session/s)]);
-      await Promise.all([opening.ended, chat.ended]);
-    } finally {
-      server.close();
-      server.closeAllConnections();
-    }
-  });
+      await chat.ended;
+
+      const without = startOnTerminal(["--no-kb", "--no-history"]);
+      await waitFor(without, "new session");
+      without.type("\u001A\u001A");
+      await vi.waitFor(() => expect(countEntered(without)).toBe(2), 30_000);
+      without.type("What is 7*7?\r");
+      await waitFor(without, "7*7 = 49");
+      without.type("\u0004");
+      await waitFor(without, "EXIT 0");
+      await without.ended;
+      // The terminal has a stack of modes: as many are removed as were added.
+      expect(without.raw().split("\u001B[<u").length - 1).toBe(countEntered(without));
+    },
+  );
+
+  test.runIf(LONG)(
+    "can be left, and drops messages, while the server does not answer",
+    { timeout: 60_000 },
+    async () => {
+      const asked: string[] = [];
+      const agents = [{ name: "one", kind: "react", is_default: true }];
+      const body = JSON.stringify({ agents, session_id: "cut", last_event_id: 5, runs: [] });
+      const server = createServer(({ method, url = "" }, response) => {
+        asked.push(`${method} ${url}`);
+        const isAnswered = url === "/v1/agents" || asked.filter((each) => each.endsWith("/slow")).length === 1;
+        if (url.startsWith("/v1/sessions/cut/events")) response.destroy();
+        else if (isAnswered || url.includes("/cut")) response.setHeader("content-type", "application/json").end(body);
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+      try {
+        const opening = startOnTerminal(["slow", "--no-history", "--server", url]);
+        await waitFor(opening, "one · slow");
+        opening.type("\u0003\u0003");
+        await waitFor(opening, "EXIT 0");
+
+        const chat = startOnTerminal(["--no-history", "--server", url]);
+        await waitFor(chat, "new session");
+        chat.type("/open slow\rHello\r");
+        await waitFor(chat, "› Hello");
+        await waitFor(chat, "waiting, Ctrl-C cancels");
+        chat.type("/stop\r");
+        await waitFor(chat, "1 message not sent");
+        chat.type("Hello again\r");
+        await waitFor(chat, "› Hello again");
+        chat.type("\u0004");
+        await waitFor(chat, "EXIT 0");
+        expect(chat.shown()).toContain("1 message not sent");
+        expect(asked.filter((each) => each.startsWith("POST"))).toEqual([]);
+        // A session can be opened and left while its records cannot be read.
+        const cut = await loom(["chat", "cut", "--plain", "--server", url], { input: "/new\n" });
+        expect([cut.code, cut.out]).toEqual([0, expect.stringMatching(/connection lost .*new session/s)]);
+        await Promise.all([opening.ended, chat.ended]);
+      } finally {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  );
 });
 
 describe("in plain mode", () => {

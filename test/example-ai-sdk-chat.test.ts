@@ -77,19 +77,23 @@ async function readReply(chat: string): Promise<string> {
 const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== "");
 
 describe.runIf(hasChromium)("examples/ai-sdk-chat", () => {
-  it("shows the whole answer after a reload in the middle, and in a second page", { timeout: TIMEOUT_MS }, async () => {
-    const page = await open("reloaded");
-    await say(page, "What can you do?");
-    await expect.poll(() => textOf(page), { timeout: TIMEOUT_MS }).toMatch(/\w+ \w+ \w+/);
-    await page.reload();
-    const second = await open("reloaded");
-    await expect.poll(() => textOf(page), { timeout: TIMEOUT_MS }).toMatch(/\w+ \w+ \w+/);
-    for (const one of [page, second]) {
-      await waitForIdle(one);
-      expect(words(await textOf(one))).toEqual(words(await readReply("reloaded")));
-      expect(await one.locator("article").count()).toBe(2);
-    }
-  });
+  it.runIf(LONG)(
+    "shows the whole answer after a reload in the middle, and in a second page",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const page = await open("reloaded");
+      await say(page, "What can you do?");
+      await expect.poll(() => textOf(page), { timeout: TIMEOUT_MS }).toMatch(/\w+ \w+ \w+/);
+      await page.reload();
+      const second = await open("reloaded");
+      await expect.poll(() => textOf(page), { timeout: TIMEOUT_MS }).toMatch(/\w+ \w+ \w+/);
+      for (const one of [page, second]) {
+        await waitForIdle(one);
+        expect(words(await textOf(one))).toEqual(words(await readReply("reloaded")));
+        expect(await one.locator("article").count()).toBe(2);
+      }
+    },
+  );
 
   it.runIf(LONG)("shows tools, and a second turn", { timeout: TIMEOUT_MS }, async () => {
     const page = await open("tools");

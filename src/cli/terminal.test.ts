@@ -10,6 +10,7 @@ import { parseCommand } from "./command.ts";
 import { CHECK, CONVERT } from "./commands.ts";
 import { runConvert } from "./convert.ts";
 import { createTerminal, OutputClosed } from "./terminal.ts";
+import { LONG } from "../../test/sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-terminal-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -123,7 +124,7 @@ describe("progress", () => {
     expect(stripVTControlCharacters(shown).replaceAll(/\d+ % of 17 MiB\r/g, "")).toBe("");
   });
 
-  test("is not shown for small files or outside a terminal", async () => {
+  test.runIf(LONG)("is not shown for small files or outside a terminal", async () => {
     const small = join(folder, "small.ndjson");
     writeFileSync(small, frame.repeat(170));
     expect(await progressOf({}, large)).toBe("");

@@ -39,7 +39,7 @@ function play({ prompt }: ScriptedRequest): ScriptedTurn {
   return { reasoning: "Two sums.", calls: [add(1), add(2)] };
 }
 
-it(`talks for ${TURNS} turns with flat memory`, { timeout: 900_000 }, async () => {
+it.runIf(LONG)(`talks for ${TURNS} turns with flat memory`, { timeout: 900_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "loom-soak-"));
   const log = await openSqliteLog(join(folder, "loom.db"));
   const { tools, ran } = createTools();

@@ -25,6 +25,8 @@ it("takes the named one, the system's, that of Playwright and the packaged one, 
   const installed = touch("bin", "chromium");
   const own = findChromium({ ...linux, env });
   expect([own?.from, await own?.getPath()]).toEqual(["system", installed]);
+  const shell = touch("bin", "chromium-headless-shell");
+  expect(await findChromium({ ...linux, env })?.getPath()).toBe(shell);
   const named = findChromium({ ...linux, env: { ...env, LOOM_CHROMIUM: "/opt/chrome" } });
   expect([named?.from, await named?.getPath()]).toEqual(["LOOM_CHROMIUM", "/opt/chrome"]);
 });

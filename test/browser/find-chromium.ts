@@ -26,7 +26,15 @@ export interface FoundChromium {
   getPath(): Promise<string>;
 }
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+/** The headless shell, Debian's package of the same name, comes first: the tests take two thirds of the CPU time with it. */
+const NAMES = [
+  "chromium-headless-shell",
+  "chromium",
+  "chromium-browser",
+  "google-chrome",
+  "google-chrome-stable",
+  "chrome",
+];
 const MAC_APPS = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",

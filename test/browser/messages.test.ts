@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeContexts, hasChromium, shareChromium } from "./launch.ts";
 import type { MessagesOutcome } from "./messages-page.ts";
 import { runPage } from "./page.ts";
+import { LONG } from "../sampling.ts";
 
 describe.skipIf(!hasChromium)("a page of messages (skipped without Chromium)", () => {
   let browser: Browser;
@@ -15,7 +16,7 @@ describe.skipIf(!hasChromium)("a page of messages (skipped without Chromium)", (
     await closeContexts(browser);
   });
 
-  it("renders only the message that is streamed", async () => {
+  it.runIf(LONG)("renders only the message that is streamed", async () => {
     const entry = join(import.meta.dirname, "messages-page.ts");
     const { outcome, complaints } = await runPage<MessagesOutcome>(browser, entry);
     const { streamed, renders } = outcome;

@@ -7,6 +7,7 @@ import type { JsonObject } from "../../src/protocol/index.ts";
 import { encodeRunReference } from "../../src/server/endpoints/ag-ui/run-reference.ts";
 import { formatStreamId } from "../../src/server/endpoints/ai-sdk/stream-id.ts";
 import { createServerFixture, readSse, type ServerFixture } from "../server/server-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 const post = (body: unknown, headers: { readonly [name: string]: string } = {}): RequestInit => ({
   method: "POST",
@@ -82,32 +83,35 @@ describe("a run that is cancelled before it starts", () => {
     expect(await stream).toMatchObject({ type: "response.incomplete", response: { id, status: "cancelled" } });
   });
 
-  it("ends the streams in the form of each client, and refuses repeated requests with the reason", async () => {
-    const { fetch, ask } = await createBusy();
-    const agUi = { threadId: "s", runId: "r2", messages: [{ id: "m", role: "user", content: "2" }] };
-    const first = await fetch("/ag-ui", post(agUi));
-    const completion = await fetch(
-      "/openai/v1/chat/completions",
-      post({ model: "main", stream: true, messages: [{ role: "user", content: "4" }] }, { "loom-session": "s" }),
-    );
-    const chat = await fetch("/api/chat", post({ id: "s", messages: [user("u3", "3")] }));
-    const stream = chat.headers.get("x-workflow-run-id") ?? "";
-    const run = decodeURIComponent(chat.headers.get("loom-run") ?? "");
-    const other = decodeURIComponent(completion.headers.get("loom-run") ?? "");
-    for (const each of ["r2", run, other]) await ask("POST", `/v1/sessions/s/runs/${each}/cancel`, {});
-    expect(await lastOf(first)).toMatchObject({ type: "RUN_ERROR", code: "cancelled" });
-    expect((await readSse(chat)).map(({ data }) => (JSON.parse(data) as JsonObject)["type"])).toEqual([
-      "data-loom-notice",
-      "start",
-      "start-step",
-      "data-loom-cancelled",
-      "finish-step",
-      "abort",
-      "finish",
-    ]);
-    expect(await lastOf(completion)).toMatchObject({ error: { type: "cancelled" } });
-    expect(await refusalOf(fetch("/ag-ui", post(agUi)))).toEqual([409, "cancelled"]);
-    expect(await refusalOf(fetch("/ag-ui?runId=r2"))).toEqual([409, "cancelled"]);
-    expect(await refusalOf(fetch(`/api/chat/${stream}/stream`))).toEqual([409, "cancelled"]);
-  });
+  it.runIf(LONG)(
+    "ends the streams in the form of each client, and refuses repeated requests with the reason",
+    async () => {
+      const { fetch, ask } = await createBusy();
+      const agUi = { threadId: "s", runId: "r2", messages: [{ id: "m", role: "user", content: "2" }] };
+      const first = await fetch("/ag-ui", post(agUi));
+      const completion = await fetch(
+        "/openai/v1/chat/completions",
+        post({ model: "main", stream: true, messages: [{ role: "user", content: "4" }] }, { "loom-session": "s" }),
+      );
+      const chat = await fetch("/api/chat", post({ id: "s", messages: [user("u3", "3")] }));
+      const stream = chat.headers.get("x-workflow-run-id") ?? "";
+      const run = decodeURIComponent(chat.headers.get("loom-run") ?? "");
+      const other = decodeURIComponent(completion.headers.get("loom-run") ?? "");
+      for (const each of ["r2", run, other]) await ask("POST", `/v1/sessions/s/runs/${each}/cancel`, {});
+      expect(await lastOf(first)).toMatchObject({ type: "RUN_ERROR", code: "cancelled" });
+      expect((await readSse(chat)).map(({ data }) => (JSON.parse(data) as JsonObject)["type"])).toEqual([
+        "data-loom-notice",
+        "start",
+        "start-step",
+        "data-loom-cancelled",
+        "finish-step",
+        "abort",
+        "finish",
+      ]);
+      expect(await lastOf(completion)).toMatchObject({ error: { type: "cancelled" } });
+      expect(await refusalOf(fetch("/ag-ui", post(agUi)))).toEqual([409, "cancelled"]);
+      expect(await refusalOf(fetch("/ag-ui?runId=r2"))).toEqual([409, "cancelled"]);
+      expect(await refusalOf(fetch(`/api/chat/${stream}/stream`))).toEqual([409, "cancelled"]);
+    },
+  );
 });

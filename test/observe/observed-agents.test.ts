@@ -10,6 +10,7 @@ import type { Log } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { type Callback, MetricsCollector, Observation, type Observer } from "../../src/observe/index.ts";
 import { createTools } from "../agents/counted-tools.ts";
+import { LONG } from "../sampling.ts";
 
 interface Fixture {
   readonly log: Log;
@@ -192,7 +193,7 @@ it("lets a callback close its agent while another caller closes it", async () =>
   expect(done[0]).toBe("request_start");
 });
 
-it("keeps the process alive until a hanging callback of a replay times out", async () => {
+it.runIf(LONG)("keeps the process alive until a hanging callback of a replay times out", async () => {
   const program = `
     import { openSession } from "${new URL("../../src/engine/index.ts", import.meta.url).href}";
     import { MemoryLog } from "${new URL("../../src/log/index.ts", import.meta.url).href}";

@@ -5,7 +5,7 @@ import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { afterEach, describe, expect, it } from "vitest";
 import { folder } from "../cli-run.ts";
-import { KILL_SAMPLES } from "../sampling.ts";
+import { KILL_SAMPLES, LONG } from "../sampling.ts";
 import { killServers, startServe } from "../start-serve.ts";
 import { collect } from "./openai-fixture.ts";
 
@@ -50,7 +50,7 @@ const hasEnded = (events: readonly ResponseStreamEvent[]): boolean =>
   events.some(({ type }) => /^response\.(?:completed|incomplete|failed)$/.test(type));
 
 describe("a server that is killed in the middle of responses", () => {
-  it("has them after its restart, and sends what the clients missed", { timeout: 600_000 }, async () => {
+  it.runIf(LONG)("has them after its restart, and sends what the clients missed", { timeout: 600_000 }, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const store = join(folder, `openai-kill-${round}`, "loom.db");
       const args = ["--offline-delay", "40"];

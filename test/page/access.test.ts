@@ -7,7 +7,7 @@ import { hasChromium } from "../browser/launch.ts";
 import { PausableModel } from "./pausable-model.ts";
 import { findAnswer, findRun, openPage, PHONE, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { type OpenPageOptions, type PageFixture, createPageFixture } from "./page-fixture.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { XSS_CORPUS } from "./xss-corpus.ts";
 
 /** States of the page whose accessibility is checked. */
@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await context.close();
   });
 
-  it("shares one session live and read-only, until the link is revoked", REVOKED, async () => {
+  it.runIf(LONG)("shares one session live and read-only, until the link is revoked", REVOKED, async () => {
     const owner = await openPage(fixture);
     await enter(owner.page, await makeToken("desk"));
     await sendMessage(owner.page, "Ask me for approval, then calculate 1234 * 5678");
@@ -243,7 +243,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await guest.context.close();
   });
 
-  it("hides actions that the scopes do not allow", SCOPES, async () => {
+  it.runIf(LONG)("hides actions that the scopes do not allow", SCOPES, async () => {
     const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
     await enter(page, await makeToken("reader", ["read"]));
     const list = page.getByRole("navigation", { name: "Sessions" });

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OfflineModel } from "../../src/models/offline-model.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { PAGE_SAMPLES, sampleCases } from "../sampling.ts";
+import { LONG, PAGE_SAMPLES, sampleCases } from "../sampling.ts";
 import { findCutContent, findFaults } from "./find-faults.ts";
 import { type OpenedPage, type OpenPageOptions, type PageFixture, createPageFixture } from "./page-fixture.ts";
 
@@ -171,7 +171,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     });
   });
 
-  it("cuts nothing off at a zoom of 200 %", async () => {
+  it.runIf(LONG)("cuts nothing off at a zoom of 200 %", async () => {
     // A window of 1280 × 800 pixels at this zoom.
     const { page, context, complaints } = await open({ width: 640, height: 400 });
     await page.locator(".page-prompt").first().waitFor();
@@ -232,7 +232,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     await context.close();
   });
 
-  it("keeps focus when something closes", async () => {
+  it.runIf(LONG)("keeps focus when something closes", async () => {
     const { page, context, complaints } = await open({ path: "#/s/talk" });
     await page.locator(".loom-run-footer").first().waitFor();
     // The last one: rows above it are virtualized.
@@ -281,7 +281,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     await context.close();
   });
 
-  it("moves focus into a panel that covers a phone and back, unless the user moves it", async () => {
+  it.runIf(LONG)("moves focus into a panel that covers a phone and back, unless the user moves it", async () => {
     const { page, context, complaints } = await open({ width: 390, height: 844, path: "#/s/talk" });
     await page.locator(".loom-run-footer").first().waitFor();
     for (const [name, place] of [

@@ -7,6 +7,7 @@ import { openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";
 import { writeLargeTree } from "./large-tree.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 import { PausableModel } from "./pausable-model.ts";
+import { LONG } from "../sampling.ts";
 
 /** What the reader saw in each frame of a run. */
 interface Watched {
@@ -309,7 +310,7 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await context.close();
   });
 
-  it("opens a graph, and moves without animations if the user wants less motion", async () => {
+  it.runIf(LONG)("opens a graph, and moves without animations if the user wants less motion", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh" });
     await page.getByRole("button", { name: "拆分与汇总" }).click();
     await waitForEnd(page, "zh");

@@ -8,6 +8,7 @@ import { hasChromium } from "../browser/launch.ts";
 import { createCommandModel } from "./command-model.ts";
 import { findAnswer, openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 const ROWS = 100_000;
 /** About as many rows as one event can hold. */
@@ -54,7 +55,7 @@ describe.skipIf(!hasChromium)("data on the page (skipped without Chromium)", () 
   afterAll(() => fixture.close());
   const ask = (what: keyof typeof EVENTS): string => `present {"what": "${what}"}`;
 
-  it("browses a hundred thousand rows", async () => {
+  it.runIf(LONG)("browses a hundred thousand rows", async () => {
     const { page, context, complaints, copies } = await openPage(fixture);
     await sendMessage(page, ask("rows"));
     const figure = findAnswer(page).getByRole("figure", { name: "Measurements" });

@@ -5,6 +5,7 @@ import { hasChromium } from "../browser/launch.ts";
 import { findAnswer, findRun, openPage, sendMessage, waitForEnd } from "./journey.ts";
 import { LogWriter } from "./log-writer.ts";
 import { createPageFixture, type PageFixture } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 /** More than two pages of the list. */
@@ -113,7 +114,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     await context.close();
   });
 
-  it("has the version switcher at what changed", async () => {
+  it.runIf(LONG)("has the version switcher at what changed", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
@@ -133,7 +134,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     await context.close();
   });
 
-  it("has the message box in the middle of an empty session, if there is space", async () => {
+  it.runIf(LONG)("has the message box in the middle of an empty session, if there is space", async () => {
     for (const [width, height, isMiddle] of [
       [1920, 1080, true],
       [390, 844, false],
@@ -165,7 +166,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     await context.close();
   });
 
-  it("scrolls 1,000 messages without a long task", async () => {
+  it.runIf(LONG)("scrolls 1,000 messages without a long task", async () => {
     const writer = await new LogWriter(fixture.log, "long").open();
     for (let run = 1; run <= MESSAGES / 2; run++) {
       const table = `| a | b |\n| --- | --- |\n| ${run} | 2 |`;

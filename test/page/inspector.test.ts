@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DIALECT_NAMES } from "../../src/dialects/index.ts";
 import { detectDecoder } from "../../src/dialects/decoders.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { findAnswer, openPage, PHONE, readSessionId, sendMessage, waitForEnd, showFrames } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
     await context.close();
   });
 
-  it("covers the conversation on a phone", async () => {
+  it.runIf(LONG)("covers the conversation on a phone", async () => {
     const response = await fetch(`${fixture.url}/v1/sessions/small/runs`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/x-ndjson" },

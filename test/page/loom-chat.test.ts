@@ -22,6 +22,7 @@ import { createRandom } from "../server/fault-proxy.ts";
 import { findPort } from "../server/kill-fixture.ts";
 import { startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
 import { createServedAgents } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const TYPES: { readonly [extension: string]: string } = {
@@ -185,7 +186,7 @@ describe.skipIf(!hasChromium)("LoomChat (skipped without Chromium)", () => {
     await page.context().close();
   });
 
-  it("reports a lost connection, and sends the message when it is back", async () => {
+  it.runIf(LONG)("reports a lost connection, and sends the message when it is back", async () => {
     const { page, chat, complaints } = await openChat({ session: "cut" });
     await say(chat, "What is 2+3?");
     await chat.getByText("Completed").waitFor();
@@ -200,7 +201,7 @@ describe.skipIf(!hasChromium)("LoomChat (skipped without Chromium)", () => {
     await page.context().close();
   });
 
-  it("says that the server refuses the token, or cannot be reached", async () => {
+  it.runIf(LONG)("says that the server refuses the token, or cannot be reached", async () => {
     const wrong = await openChat({ session: "wrong", token: "wrong" });
     await wrong.chat.getByText("The server did not accept the credentials of this page.").waitFor();
     // What was typed is not lost.

@@ -12,7 +12,7 @@ import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts"
 import { folder } from "../cli-run.ts";
 import { createRandom, type FaultProxy, startFaultProxy } from "../server/fault-proxy.ts";
 import { findPort } from "../server/kill-fixture.ts";
-import { PAGE_SAMPLES } from "../sampling.ts";
+import { LONG, PAGE_SAMPLES } from "../sampling.ts";
 import { interceptFrames, serveBuiltPage, ServeProcess } from "./serve-process.ts";
 import { type OpenedPage, type OpenPageOptions, openPageAt } from "./page-fixture.ts";
 
@@ -343,7 +343,7 @@ describe.skipIf(!hasChromium)(
       await expectSameEnd([first, second], path);
     });
 
-    it("does not wait for a deleted session", async () => {
+    it.runIf(LONG)("does not wait for a deleted session", async () => {
       const [pages, path] = await beginOnAll(ASK);
       for (const { page } of pages) await page.getByRole("button", { name: "Allow", exact: true }).waitFor();
       // Deleted directly in the store, so the run never ends.

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("keeps one entry per conversation, which can be pinned and archived, in every tab", async () => {
+  it.runIf(LONG)("keeps one entry per conversation, which can be pinned and archived, in every tab", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, "What is 8*9?");
     await waitForEnd(page);
@@ -263,7 +263,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("shows the model, and how to use another", async () => {
+  it.runIf(LONG)("shows the model, and how to use another", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await page.getByRole("button", { name: "Model: Offline model" }).click();
     await page.getByText(/Rule-based demo model.*set one of these variables and restart the server/).waitFor();
@@ -316,7 +316,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("keeps the chosen language and theme", async () => {
+  it.runIf(LONG)("keeps the chosen language and theme", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "light" });
     const ground = (shown: Page): Promise<number> =>
       shown.evaluate(() => {

@@ -7,8 +7,9 @@ import { hasChromium } from "../browser/launch.ts";
 import { findFaults } from "./find-faults.ts";
 import { findAnswer, openPage, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { createPageFixture, type PageFixture } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
-const LONG = { timeout: 120_000 };
+const PATIENT = { timeout: 120_000 };
 const NETWORK = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .find(({ internal, family }) => !internal && family === "IPv4")?.address;
@@ -29,7 +30,7 @@ describe.skipIf(!hasChromium)("sharing without authentication", () => {
   }, 120_000);
   afterAll(() => fixture.close());
 
-  it("opens the conversation with its replay, until the link is revoked", LONG, async () => {
+  it("opens the conversation with its replay, until the link is revoked", PATIENT, async () => {
     const owner = await openPage(fixture);
     await sendMessage(owner.page, "What is 12 * 34?");
     await waitForEnd(owner.page);
@@ -88,7 +89,7 @@ describe.skipIf(!hasChromium)("sharing without authentication", () => {
     await owner.context.close();
   });
 
-  it("ends the page of a link on this machine too, and leaves the others", LONG, async () => {
+  it.runIf(LONG)("ends the page of a link on this machine too, and leaves the others", PATIENT, async () => {
     const { page, context } = await openPage(fixture);
     await sendMessage(page, "What is 5 * 5?");
     await waitForEnd(page);
@@ -108,7 +109,7 @@ describe.skipIf(!hasChromium)("sharing without authentication", () => {
     await context.close();
   });
 
-  it("exports a session that is not open", LONG, async () => {
+  it.runIf(LONG)("exports a session that is not open", PATIENT, async () => {
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, "What is 7 * 9?");
     await waitForEnd(page);

@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("the first minutes (skipped without Chromium)", { 
     const approveAndEdit = async (): Promise<void> => {
       await sendMessage(page, "Ask me for approval, then calculate 1234 * 5678");
       await press(findRun(page).getByRole("button", { name: "Allow", exact: true }));
-      await findAnswer(page).getByText("7006652").waitFor();
+      await findAnswer(page).getByText("= 7006652").waitFor();
       await waitForEnd(page);
 
       // 5: edit, then regenerate.

@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("runs a graph, in Chinese and on a phone", async () => {
+  it.runIf(LONG)("runs a graph, in Chinese and on a phone", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE, height: 600 });
     model.pauseAt("stream-start", 3);
     await page.getByRole("button", { name: "拆分与汇总" }).click();

@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
   afterAll(() => fixture.close());
 
   // First, because the list has the runs of all tests.
-  it("lists the runs of all sessions, to answer and stop them from there", async () => {
+  it.runIf(LONG)("lists the runs of all sessions, to answer and stop them from there", async () => {
     const first = await openPage(fixture);
     const { page } = first;
     await sendMessage(page, "measure");
@@ -185,39 +185,42 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await second.context.close();
   });
 
-  it("shows Arabic and Hebrew from right to left, and code and other paragraphs from left to right", async () => {
-    const { page, context, complaints } = await openPage(fixture);
-    const arabic = "مرحبا بالعالم";
-    const box = page.getByRole("textbox", { name: "Message", exact: true });
-    await box.fill(arabic);
-    const direction = (element: Element): string => getComputedStyle(element).direction;
-    expect(await box.evaluate(direction)).toBe("rtl");
-    const given = `${arabic}\n\nEnglish text\n\n- שלום\n- word\n\n| مدينة | عدد |\n| --- | --- |\n| بيروت | 2 |\n\n\`\`\`\nx = 1;\n\`\`\``;
-    await sendMessage(page, `say ${given}`);
-    await waitForEnd(page);
-    const answer = findAnswer(page);
-    /** Whether the text of an element is nearer to the right end of the answer than to its left end. */
-    const isRight = async (text: string): Promise<boolean> =>
-      answer
-        .getByText(text, { exact: true })
-        .last()
-        .evaluate((element) => {
-          const range = document.createRange();
-          range.selectNodeContents(element);
-          const [inner, outer] = [
-            range.getBoundingClientRect(),
-            element.closest(".loom-text")?.getBoundingClientRect(),
-          ];
-          return outer !== undefined && outer.right - inner.right < inner.left - outer.left;
-        });
-    for (const text of [arabic, "שלום", "word", "بيروت"]) expect(await isRight(text), text).toBe(true);
-    for (const text of ["English text", "x = 1;"]) expect(await isRight(text), text).toBe(false);
-    expect(await answer.getByRole("table").evaluate(direction)).toBe("rtl");
-    await sendMessage(page, arabic);
-    await expect.poll(() => page.locator(".loom-user-text").last().evaluate(direction)).toBe("rtl");
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
+  it.runIf(LONG)(
+    "shows Arabic and Hebrew from right to left, and code and other paragraphs from left to right",
+    async () => {
+      const { page, context, complaints } = await openPage(fixture);
+      const arabic = "مرحبا بالعالم";
+      const box = page.getByRole("textbox", { name: "Message", exact: true });
+      await box.fill(arabic);
+      const direction = (element: Element): string => getComputedStyle(element).direction;
+      expect(await box.evaluate(direction)).toBe("rtl");
+      const given = `${arabic}\n\nEnglish text\n\n- שלום\n- word\n\n| مدينة | عدد |\n| --- | --- |\n| بيروت | 2 |\n\n\`\`\`\nx = 1;\n\`\`\``;
+      await sendMessage(page, `say ${given}`);
+      await waitForEnd(page);
+      const answer = findAnswer(page);
+      /** Whether the text of an element is nearer to the right end of the answer than to its left end. */
+      const isRight = async (text: string): Promise<boolean> =>
+        answer
+          .getByText(text, { exact: true })
+          .last()
+          .evaluate((element) => {
+            const range = document.createRange();
+            range.selectNodeContents(element);
+            const [inner, outer] = [
+              range.getBoundingClientRect(),
+              element.closest(".loom-text")?.getBoundingClientRect(),
+            ];
+            return outer !== undefined && outer.right - inner.right < inner.left - outer.left;
+          });
+      for (const text of [arabic, "שלום", "word", "بيروت"]) expect(await isRight(text), text).toBe(true);
+      for (const text of ["English text", "x = 1;"]) expect(await isRight(text), text).toBe(false);
+      expect(await answer.getByRole("table").evaluate(direction)).toBe("rtl");
+      await sendMessage(page, arabic);
+      await expect.poll(() => page.locator(".loom-user-text").last().evaluate(direction)).toBe("rtl");
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
 
   it("renders an answer as Markdown", async () => {
     const { page, context, complaints, copies } = await openPage(fixture, { language: "zh", theme: "dark" });
@@ -349,7 +352,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     }
   });
 
-  it("runs without arguments that were removed, and Escape in the form does not stop the run", async () => {
+  it.runIf(LONG)("runs without arguments that were removed, and Escape in the form does not stop the run", async () => {
     removed.length = 0;
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, REMOVAL);
@@ -386,7 +389,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await context.close();
   });
 
-  it("sends the reason of a rejection to the model", async () => {
+  it.runIf(LONG)("sends the reason of a rejection to the model", async () => {
     removed.length = 0;
     const first = await openPage(fixture, { language: "zh", ...PHONE });
     await sendMessage(first.page, REMOVAL, "zh");

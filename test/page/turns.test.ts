@@ -7,6 +7,7 @@ import { LogWriter } from "./log-writer.ts";
 import { PausableModel } from "./pausable-model.ts";
 import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 /** One transparent pixel. */
 const PIXEL = Buffer.from(
@@ -109,7 +110,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await context.close();
   });
 
-  it("marks a session in the list whose run failed", async () => {
+  it.runIf(LONG)("marks a session in the list whose run failed", async () => {
     const failing = await new LogWriter(fixture.log, "failing").open();
     failing.begin("r1", { message: "Fails" });
     const other = await new LogWriter(fixture.log, "other").open();

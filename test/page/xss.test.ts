@@ -6,7 +6,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { PAGE_SAMPLES, sampleCases } from "../sampling.ts";
+import { LONG, PAGE_SAMPLES, sampleCases } from "../sampling.ts";
 import {
   DRAWN_DIAGRAMS,
   writeHostileAnswers,
@@ -236,7 +236,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
     await leave(opened);
   });
 
-  it("do nothing in thoughts or the title", async () => {
+  it.runIf(LONG)("do nothing in thoughts or the title", async () => {
     const opened = await open("thoughts");
     const { page } = opened;
     // Drawings are loaded on demand.
@@ -252,7 +252,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
     await leave(opened);
   });
 
-  it("do nothing in approvals, files or search results", async () => {
+  it.runIf(LONG)("do nothing in approvals, files or search results", async () => {
     const opened = await open("question");
     const { page } = opened;
     await openAll(page, "[data-turn]");

@@ -9,7 +9,7 @@ import { openPostgres } from "../../src/postgres/postgres-database.ts";
 import type { Readiness } from "../../src/server/api/shapes.generated.ts";
 import { folder } from "../cli-run.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { killServers, type ServerProcess, spawnServe, startServe } from "../start-serve.ts";
 import { startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
 
@@ -52,20 +52,23 @@ const stop = async (server: ServerProcess, signal: NodeJS.Signals = "SIGTERM") =
 
 // Concurrent, because the tests mostly wait for the checks that a server makes each second.
 describe.concurrent("the writer thread", () => {
-  it("is started again when it ends; the server exits with code 1 when it ends again and again", async () => {
-    const server = await startServe(newStore(), [], KILL_WRITER);
-    expect((await ask(server, "What is 6*7?")).text).toContain("42");
-    server.process.kill("SIGUSR2");
-    await vi.waitFor(() => expect(server.readErrors()).toContain("is started again"), PATIENCE);
-    await vi.waitFor(() => expect(server.readErrors()).toContain("the store can be written again"), PATIENCE);
-    expect((await ask(server, "What is 6*8?")).text).toContain("48");
-    expect(await readReadiness(server)).toEqual([200, []]);
-    server.process.kill("SIGUSR2");
-    const { code, err } = await server.ended;
-    expect(code).toBe(1);
-    expect(err).toMatch(/ended 6 times in a row.*writer_failed/);
-    expect(err).toContain("stopping, because the store can no longer be written");
-  });
+  it.runIf(LONG)(
+    "is started again when it ends; the server exits with code 1 when it ends again and again",
+    async () => {
+      const server = await startServe(newStore(), [], KILL_WRITER);
+      expect((await ask(server, "What is 6*7?")).text).toContain("42");
+      server.process.kill("SIGUSR2");
+      await vi.waitFor(() => expect(server.readErrors()).toContain("is started again"), PATIENCE);
+      await vi.waitFor(() => expect(server.readErrors()).toContain("the store can be written again"), PATIENCE);
+      expect((await ask(server, "What is 6*8?")).text).toContain("48");
+      expect(await readReadiness(server)).toEqual([200, []]);
+      server.process.kill("SIGUSR2");
+      const { code, err } = await server.ended;
+      expect(code).toBe(1);
+      expect(err).toMatch(/ended 6 times in a row.*writer_failed/);
+      expect(err).toContain("stopping, because the store can no longer be written");
+    },
+  );
 });
 
 describe.concurrent("files of the store", () => {
@@ -125,7 +128,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("a database that is away", () => {
   const countLines = (text: string, part: string): number =>
     text.split("\n").filter((line) => line.includes(part)).length;
 
-  it("is waited for by a server that starts; each outage and its end are logged once", async () => {
+  it.runIf(LONG)("is waited for by a server that starts; each outage and its end are logged once", async () => {
     proxy.setUp(false);
     const [stopped, waiting] = [spawnServe(store, []), spawnServe(store, [])];
     for (const { readErrors } of [stopped, waiting])
@@ -171,7 +174,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("a database that is away", () => {
     await standby.stop();
   });
 
-  it("is not waited for if the name is wrong, or longer than the limit", async () => {
+  it.runIf(LONG)("is not waited for if the name is wrong, or longer than the limit", async () => {
     const unknown = spawnServe(store.replace(/postgres$/, "unknown"), []);
     const { code, err } = await unknown.ended;
     expect([code, err]).toEqual([2, expect.stringContaining('database "unknown" does not exist') as string]);
@@ -199,7 +202,7 @@ function mountDisk(): boolean {
 }
 
 describe.skipIf(!canMount).concurrent("a full disk (skipped if no disk can be mounted)", () => {
-  it("is reported without any request to the store, and so is its end", async () => {
+  it.runIf(LONG)("is reported without any request to the store, and so is its end", async () => {
     mkdirSync(join(disk, "store"));
     const store = join(disk, "store", "loom.db");
     const server = await startServe(store, []);

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqliteLog, openStream, type StreamOptions } from "../../src/log/index.ts";
 import { startChild } from "../durability/child.ts";
 import { gather } from "../log-sessions.ts";
-import { STALL_SAMPLES } from "../sampling.ts";
+import { LONG, STALL_SAMPLES } from "../sampling.ts";
 import { until } from "./kill-fixture.ts";
 import { type Closed, STALL_READERS, type StallReader } from "./stall-readers.ts";
 
@@ -56,7 +56,7 @@ async function readStore(store: string): Promise<{ readonly [D in "loom" | "lumi
   return { loom, lumine };
 }
 
-test(
+test.runIf(LONG)(
   `closes stalled readers and serves the others while ${BYTES / MB} MB are written`,
   { timeout: 600_000 },
   async ({ annotate }) => {

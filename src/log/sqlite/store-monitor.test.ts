@@ -8,6 +8,7 @@ import { drafts, makeEntries } from "../log-fixture.contract.ts";
 import type { LogEntry } from "../log.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
 import type { SqliteLogOptions } from "./sqlite-log-options.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-monitor-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -137,7 +138,7 @@ describe("files of an open store", () => {
     await close();
   });
 
-  it("reports a moved file until it is back", async () => {
+  it.runIf(LONG)("reports a moved file until it is back", async () => {
     const { path, log, faults, append, close } = await openStore();
     renameSync(path, `${path}-moved`);
     await vi.waitFor(() => expect(faults).toEqual(["store_failed"]), { timeout: 10_000 });
