@@ -4,9 +4,9 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { createMissingBrowser } from "./scripts/missing-browser.ts";
 import { SlowFilesFirst } from "./scripts/slow-files-first.ts";
 import { createSlowestFiles } from "./scripts/slowest-files.ts";
+import { createTestBrowser } from "./scripts/test-browser.ts";
 import { createThreatTable } from "./scripts/threat-table.ts";
 import { useTemporaryFolder } from "./test/temporary-folder.ts";
 
@@ -43,7 +43,7 @@ export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ["test/bundle-source.ts"],
     setupFiles: ["test/seed.ts", "test/patience.ts"],
-    reporters: ["default", createThreatTable(), createSlowestFiles(root), createMissingBrowser()],
+    reporters: ["default", createThreatTable(), createSlowestFiles(root), createTestBrowser()],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Threads start faster than processes. Some tests wait, so there are three threads for two cores.
     pool: "threads",

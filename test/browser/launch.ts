@@ -1,7 +1,7 @@
 /** Launches Chromium for tests, once per thread. Without a Chromium, these tests are skipped and reported. */
 import { type Browser, chromium } from "playwright-core";
 import { prepareFonts } from "../page/fonts.ts";
-import { findChromium } from "./find-chromium.ts";
+import { findChromium, installChromium } from "./find-chromium.ts";
 
 const found = findChromium();
 
@@ -24,15 +24,18 @@ export async function closeContexts(browser: Browser): Promise<void> {
   await Promise.all(browser.contexts().map((context) => context.close()));
 }
 
-/** `env`: further environment variables. Default: those of the fonts. `from`: default: the one that is found first. */
+/**
+ * `env`: further environment variables. Default: those of the fonts. `from`: default: the one that is found first, or the
+ * packaged one, which is installed if needed.
+ */
 export async function launchChromium(
   args: readonly string[] = [],
   env?: { readonly [name: string]: string },
   from = found,
 ): Promise<Browser> {
-  if (from === undefined) throw new Error("There is no Chromium");
+  const { path } = from ?? (await installChromium());
   return chromium.launch({
-    executablePath: await from.getPath(),
+    executablePath: path,
     // Containers often lack what the sandbox needs, and the pages are trusted.
     chromiumSandbox: false,
     env: { ...process.env, ...(env ?? (await prepareFonts())) },

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { NOW } from "../../web/catalogue/now.ts";
-import { findPackagedChromium } from "../browser/find-chromium.ts";
+import { installChromium } from "../browser/find-chromium.ts";
 import { launchChromium } from "../browser/launch.ts";
 import { buildOnce } from "../build-once.ts";
 import { prepareFonts } from "../page/fonts.ts";
@@ -64,12 +64,8 @@ function buildCatalogue(): Promise<string> {
 export async function createCatalogueFixture(): Promise<CatalogueFixture> {
   const [folder, browser] = await Promise.all([
     buildCatalogue(),
-    prepareFonts({ hasSystemFonts: false }).then((env) =>
-      launchChromium(
-        ["--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"],
-        env,
-        findPackagedChromium(),
-      ),
+    Promise.all([prepareFonts({ hasSystemFonts: false }), installChromium()]).then(([env, from]) =>
+      launchChromium(["--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"], env, from),
     ),
   ]);
   const open = (options: PictureOptions): Promise<Page> => openState(browser, folder, options);
