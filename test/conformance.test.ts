@@ -55,13 +55,13 @@ function findProofFault(proof: string): string | undefined {
   return hasTest(text, name) ? undefined : `no test "${name}" in ${path}`;
 }
 
-/** True if the name is the first argument of a call, as in `it("…",` and `it.each(…)("…",`. A test that may be skipped is no proof. */
+/** True if the name is the first argument of a call, as in `it("…",` and `it.each(…)("…",`. A test that may be skipped is not a proof. */
 function hasTest(text: string, name: string): boolean {
   return ['"', "'", "`"].some((quote) =>
     text
       .split(`${quote}${name}${quote},`)
       .slice(0, -1)
-      .some((before) => /\($/.test(before.trimEnd()) && !/\.(?:skip|todo|(?:runIf|skipIf)\(.*\))\(\s*$/.test(before)),
+      .some((before) => before.trimEnd().endsWith("(") && !/\.(?:skip|todo|(?:runIf|skipIf)\(.*\))\(\s*$/.test(before)),
   );
 }
 
