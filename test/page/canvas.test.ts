@@ -328,6 +328,28 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await steps.first().waitFor();
     expect(await steps.count()).toBe(5);
     expect(await canvas.locator(".loom-canvas-map").count()).toBe(0);
+    // The outline names each step after its dependencies, and has the whole graph below each other.
+    await canvas.getByRole("button", { name: "大纲", exact: true }).click();
+    const rows = await steps.evaluateAll((all) =>
+      all.map((row) => ({
+        name: row.querySelector(".loom-step-name")?.textContent ?? "",
+        needs: row.querySelector(".loom-step-needs")?.lastChild?.textContent ?? "",
+        ...row.getBoundingClientRect().toJSON(),
+      })),
+    );
+    expect(rows.filter(({ needs }) => needs !== "").length).toBeGreaterThan(1);
+    for (const [at, { x, y, needs }] of rows.entries()) {
+      const { x: left, bottom } = rows[at - 1] ?? { x, bottom: 0 };
+      expect([x, y > bottom]).toEqual([left, true]);
+      const earlier = rows.slice(0, at).map(({ name }) => name);
+      for (const name of needs.replace("依赖：", "").split("，").filter(Boolean)) expect(earlier).toContain(name);
+    }
+    await page.keyboard.press("Tab");
+    await steps.first().focus();
+    for (let presses = 1; presses < rows.length; presses++) await page.keyboard.press("ArrowDown");
+    expect(await steps.last().evaluate((row) => row === document.activeElement)).toBe(true);
+    expect(await findFaults(page, "dialog")).toEqual([]);
+    await canvas.getByRole("button", { name: "关系图", exact: true }).click();
     await canvas.getByRole("searchbox", { name: "搜索步骤" }).fill("猫");
     await canvas.getByRole("region", { name: "步骤详情" }).getByText("猫").first().waitFor();
     const durations = await canvas

@@ -79,6 +79,19 @@ describe.skipIf(!hasChromium)("sharing without authentication", () => {
     if (NETWORK !== undefined) await guest.getByRole("heading", { name: "Share links only" }).waitFor();
     await owner.page.keyboard.press("Escape");
 
+    // The dialogs of the menu are outside of the answer, whose buttons have another look.
+    await owner.page.getByRole("button", { name: "More actions" }).last().click();
+    await owner.page.getByRole("menuitem", { name: "Export session…" }).click();
+    const forms = owner.page
+      .getByRole("dialog", { name: "Export session" })
+      .getByRole("button", { name: /Markdown|HTML|Print/ });
+    await forms.first().waitFor();
+    for (const form of await forms.all())
+      expect(
+        await form.evaluate((button) => button.scrollWidth <= button.clientWidth + 1 && button.clientWidth > 100),
+      ).toBe(true);
+    await owner.page.keyboard.press("Escape");
+
     // From the palette, too.
     await owner.page.keyboard.press("ControlOrMeta+k");
     await owner.page.getByRole("combobox", { name: /^Search/ }).fill("share");

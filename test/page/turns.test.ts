@@ -125,6 +125,9 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     other.end({}, "Done");
     await other.flush();
     await row.getByRole("img", { name: "Failed" }).waitFor();
+    // Also on a page that did not see the run.
+    await page.reload();
+    await row.getByRole("img", { name: "Failed" }).waitFor();
     await row.getByRole("link").click();
     await findRun(page).getByText("Failed", { exact: true }).waitFor();
     expect(complaints).toEqual([]);

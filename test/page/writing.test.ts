@@ -123,6 +123,7 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
 
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.getByText("Couldn't send message").waitFor();
+    await page.getByText("The message is too long. Shorten it, or attach the text as a file.").waitFor();
     await expect.poll(() => box.inputValue()).toBe(whole);
     await page.reload();
     await box.waitFor();

@@ -166,7 +166,7 @@ export const PAGE_SCENES: readonly Scene[] = [
         () => ({ type: "knowledge/failed", error: failure.message }),
         () => ({ type: "dialog/opened", dialog: "knowledge" }),
       ),
-      share: show(() => ({ type: "sharing/opened", session: DRAFT })),
+      share: show(() => ({ type: "session-dialog/opened", dialog: { name: "share", session: DRAFT } })),
     },
   },
   {

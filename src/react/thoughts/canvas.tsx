@@ -1,5 +1,5 @@
 /**
- * A drawing over the whole page, with search, zoom and the details of the selected item beside it. A tree can also be
+ * A drawing over the whole page, with search, zoom and the details of the selected item beside it. It can also be
  * read as an outline. It does not know about trees or graphs.
  */
 import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from "react";
@@ -28,8 +28,11 @@ export interface CanvasProps {
     readonly texts: readonly SearchedText[];
     readonly onFind: (id: string) => void;
   };
-  /** Whether the content is an outline, which scrolls. Absent if there is no outline. */
-  readonly outline?: { readonly isShown: boolean; readonly onShow: (isShown: boolean) => void };
+  /** Name of the view that is not the outline. */
+  readonly view: "tree" | "graph";
+  /** Whether the content is an outline, which scrolls. */
+  readonly isOutline: boolean;
+  readonly onOutline: (isOutline: boolean) => void;
   readonly onClose: () => void;
 }
 
@@ -43,13 +46,13 @@ const ARROWS: { readonly [key: string]: Point } = {
   ArrowDown: { x: 0, y: PAN_PX },
 };
 
-export function Canvas({ title, facts, content, panel, search, outline, onClose }: CanvasProps): ReactNode {
+export function Canvas(props: CanvasProps): ReactNode {
+  const { title, facts, content, panel, search, view, isOutline, onOutline, onClose } = props;
   const words = useWords(DRAWING_WORDS);
   const frame = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const [finds, setFinds] = useState(0);
   const camera = useCamera(content, panel !== null, finds);
-  const isOutline = outline?.isShown === true;
   const { onViewport, current } = content;
   // The layout uses the width of the page, so that it does not change when the details open.
   useLayoutEffect(() => {
@@ -84,16 +87,14 @@ export function Canvas({ title, facts, content, panel, search, outline, onClose 
   const tools = (
     <div className="loom-canvas-tools">
       <span className="loom-canvas-facts">{facts.join(" · ")}</span>
-      {outline === undefined ? null : (
-        <span className="loom-canvas-views" role="group" aria-label={words.view}>
-          <Button aria-pressed={!isOutline} onClick={() => outline.onShow(false)}>
-            {words.tree}
-          </Button>
-          <Button aria-pressed={isOutline} onClick={() => outline.onShow(true)}>
-            {words.outline}
-          </Button>
-        </span>
-      )}
+      <span className="loom-canvas-views" role="group" aria-label={words.view}>
+        <Button aria-pressed={!isOutline} onClick={() => onOutline(false)}>
+          {words[view]}
+        </Button>
+        <Button aria-pressed={isOutline} onClick={() => onOutline(true)}>
+          {words.outline}
+        </Button>
+      </span>
       <CanvasSearch
         ref={field}
         {...search}

@@ -1,7 +1,7 @@
-/** Converts a graph layout to boxes and lines in pixels. */
+/** Converts a graph layout to boxes and lines in pixels, or to the rows of an outline. */
 import type { GraphView } from "../../client/index.ts";
 import type { BoxMark, DrawnBox, DrawnLine, DrawingShape } from "./drawing-content.ts";
-import { chooseBoxWidth, GRID, joinPoints, locate, type Point } from "./grid.ts";
+import { chooseBoxWidth, GRID, joinPoints, locate, MAX_OUTLINE_WIDTH, type Point } from "./grid.ts";
 import type { GraphLayout } from "./layout-graph.ts";
 
 export interface DrawnGraph extends DrawingShape {
@@ -12,12 +12,7 @@ export interface DrawnGraph extends DrawingShape {
 export function drawGraph(layout: GraphLayout, available: number): DrawnGraph {
   const { index, columns, rows, rowCount, columnCount, lines } = layout;
   const boxWidth = chooseBoxWidth(available, columnCount);
-  const before: number[][] = index.ids.map(() => []);
-  const after: number[][] = index.ids.map(() => []);
-  for (const [from, to] of index.edges) {
-    after[from]?.push(to);
-    before[to]?.push(from);
-  }
+  const { before, after } = listNeighbours(layout);
   const boxes = index.ids.map((_, at): DrawnBox => {
     const column = columns[at] as number;
     const row = rows[at] as number;
@@ -45,6 +40,40 @@ export function drawGraph(layout: GraphLayout, available: number): DrawnGraph {
     width: end.x - GRID.columnGap + GRID.around,
     height: end.y - GRID.rowGap + GRID.around,
   };
+}
+
+function listNeighbours({ index }: GraphLayout): { readonly before: number[][]; readonly after: number[][] } {
+  const before: number[][] = index.ids.map(() => []);
+  const after: number[][] = index.ids.map(() => []);
+  for (const [from, to] of index.edges) {
+    after[from]?.push(to);
+    before[to]?.push(from);
+  }
+  return { before, after };
+}
+
+/** Steps in the order of an outline: each after its dependencies, otherwise as they are drawn. */
+export function orderSteps({ columns, rows }: GraphLayout): readonly number[] {
+  const measure = (at: number, by: ArrayLike<number>): number => by[at] as number;
+  return [...columns.keys()].toSorted(
+    (a, b) => measure(a, columns) - measure(b, columns) || measure(a, rows) - measure(b, rows),
+  );
+}
+
+/** Draws the steps as rows in this order. A row names its dependencies, so there are no lines. */
+export function drawGraphOutline(layout: GraphLayout, order: readonly number[], available: number): DrawnGraph {
+  const boxWidth = Math.min(MAX_OUTLINE_WIDTH, available) - 2 * GRID.around;
+  const { before, after } = listNeighbours(layout);
+  const rowOf = new Map(order.map((at, row) => [at, row]));
+  const findRows = (steps: readonly number[] = []): number[] => steps.map((at) => rowOf.get(at) as number);
+  let y = GRID.around;
+  const boxes = order.map((at, row): DrawnBox => {
+    const height = before[at]?.length === 0 ? GRID.keptHeight : GRID.height;
+    const box = { x: GRID.around, y, height, column: 0, row };
+    y += height + GRID.rowGap;
+    return { key: `node ${at}`, before: findRows(before[at]), after: findRows(after[at]), ...box };
+  });
+  return { boxes, boxWidth, lines: [], width: boxWidth + 2 * GRID.around, height: y - GRID.rowGap + GRID.around };
 }
 
 /** A line that passes a column runs straight through it. */

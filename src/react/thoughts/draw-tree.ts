@@ -14,7 +14,7 @@ import {
   NO_OVERRIDES,
 } from "./fold-tree.ts";
 import { layoutTree } from "./layout-tree.ts";
-import { chooseBoxWidth, GRID, isPhone, joinByElbow, joinPoints, locate } from "./grid.ts";
+import { chooseBoxWidth, GRID, isPhone, joinByElbow, joinPoints, locate, MAX_OUTLINE_WIDTH } from "./grid.ts";
 import type { TreeIndex } from "./tree-index.ts";
 
 /** Position of the dot that connects all root thoughts. */
@@ -210,9 +210,6 @@ export const drawWholeTree: DrawTree = (index, tree, overrides, available) => {
   const drawn = foldTree(index, tree, overrides, CANVAS_LIMITS);
   return { drawn, ...drawTree(index, drawn, tree, available.width, false) };
 };
-
-/** Lines of text that are wider are hard to read. */
-const MAX_OUTLINE_WIDTH = 760;
 
 /** Draws all thoughts as the rows of an outline. */
 export const drawOutline: DrawTree = (index, tree, overrides, available) => {

@@ -16,6 +16,8 @@ export interface GraphNodeProps {
   readonly added: number;
   /** Names of its dependencies, truncated. */
   readonly needs: string;
+  /** A row that shows its dependencies. */
+  readonly isOutline: boolean;
   readonly isSelected: boolean;
   readonly isTabStop: boolean;
   readonly onChoose: (position: number) => void;
@@ -33,14 +35,14 @@ const ICONS: { readonly [S in GraphNodeView["status"]]: IconName } = {
 };
 
 export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNode {
-  const { node, position, x, y, added, needs } = props;
+  const { node, position, x, y, added, needs, isOutline } = props;
   const { id, label, status, operation, expandedFrom, error } = node;
   const words = useWords(GRAPH_WORDS);
   const name = cutText(label ?? id, SHOWN_TEXT);
   const spoken = [
     ...(added === 0 ? [] : [words.expandedText(added)]),
     ...(error === undefined ? [] : [cutText(error, SHOWN_TEXT)]),
-    ...(needs === "" ? [] : [words.needsText(needs)]),
+    ...(needs === "" || isOutline ? [] : [words.needsText(needs)]),
     ...(expandedFrom === undefined ? [] : [words.addedBy(cutText(expandedFrom, SHOWN_TEXT))]),
   ].map((each) => words.pause + each);
   return (
@@ -51,6 +53,7 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
       data-graph-node={id}
       data-status={status}
       data-added={expandedFrom !== undefined}
+      data-outline={isOutline}
       tabIndex={props.isTabStop ? 0 : -1}
       aria-selected={props.isSelected}
       aria-posinset={position + 1}
@@ -77,6 +80,12 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
         )}
         <span className="loom-said">{spoken.join("")}</span>
       </span>
+      {isOutline && needs !== "" ? (
+        <span className="loom-step-needs">
+          <span className="loom-said">{words.pause}</span>
+          {words.needsLine(needs)}
+        </span>
+      ) : null}
     </div>
   );
 });

@@ -1,5 +1,5 @@
 /** Details of one step of a graph: result, dependencies and expansion. */
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { GraphNodeView, GraphView } from "../../client/index.ts";
 import { formatDuration } from "../ui/format.ts";
 import { Badge, type BadgeTone } from "../ui/indicators.tsx";
@@ -13,9 +13,9 @@ import { cutText } from "../../protocol/cut-text.ts";
 export interface GraphPanelProps {
   readonly graph: GraphView;
   readonly node: GraphNodeView;
-  /** Indexes of its dependencies and of its dependents. */
-  readonly needs: readonly number[];
-  readonly neededBy: readonly number[];
+  /** Ids of its dependencies and of its dependents. */
+  readonly needs: readonly string[];
+  readonly neededBy: readonly string[];
   /** Ids of the steps it was expanded into. */
   readonly added: readonly string[];
   readonly takesFocus: boolean;
@@ -42,10 +42,10 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
   const { graph, node, onSelect } = props;
   const words = useWords(GRAPH_WORDS);
   const { language } = useUi();
-  const idOf = (nodeIndex: number): string => graph.nodes[nodeIndex]?.id ?? "";
+  const labels = useMemo(() => new Map(graph.nodes.map(({ id, label }) => [id, label])), [graph.nodes]);
   const lists = [
-    [words.needs, props.needs.map(idOf)],
-    [words.neededBy, props.neededBy.map(idOf)],
+    [words.needs, props.needs],
+    [words.neededBy, props.neededBy],
     [words.expandedFrom, node.expandedFrom === undefined ? [] : [node.expandedFrom]],
     [words.expandedInto, props.added],
   ] as const;
@@ -79,7 +79,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
             <Fact key={name} name={name}>
               {ids.slice(0, MAX_LISTED).map((id) => (
                 <button key={id} type="button" className="loom-thoughts-link" onClick={() => onSelect(id)}>
-                  {cutText(id, SHOWN_NAME)}
+                  {cutText(labels.get(id) ?? id, SHOWN_NAME)}
                 </button>
               ))}
               {ids.length > MAX_LISTED ? words.more(ids.length - MAX_LISTED) : null}

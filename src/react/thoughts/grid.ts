@@ -34,6 +34,9 @@ export function chooseBoxWidth(available: number, columnCount: number): number {
   return Math.floor(Math.min(BOX_WIDTH.most, Math.max(least, free / columns)));
 }
 
+/** Lines of text that are wider are hard to read. */
+export const MAX_OUTLINE_WIDTH = 760;
+
 /** Whether the available width has no room for columns of boxes with text. */
 export function isPhone(available: number): boolean {
   return available < PHONE_PX;

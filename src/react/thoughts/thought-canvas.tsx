@@ -49,20 +49,25 @@ export function TreeCanvas({ facts, initial, onInspect, onClose, ...options }: T
       content={content}
       panel={panel}
       search={{ label: words.search, texts, onFind: find }}
-      outline={{ isShown: isOutline, onShow: setOutline }}
+      view="tree"
+      isOutline={isOutline}
+      onOutline={setOutline}
       onClose={onClose}
     />
   );
 }
 
-type GraphCanvasProps = ThoughtCanvasProps & Pick<GraphContentOptions, "graph" | "isLive">;
+type GraphCanvasProps = ThoughtCanvasProps &
+  Pick<GraphContentOptions, "graph" | "isLive"> & { readonly turnKey: string };
 
-export function GraphCanvas({ graph, isLive, initial, onInspect, onClose }: GraphCanvasProps): ReactNode {
+export function GraphCanvas({ graph, turnKey, isLive, initial, onInspect, onClose }: GraphCanvasProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
   const [selected, select] = useState(initial);
+  const [isOutline, setOutline] = useCachedState(`${turnKey}/graph-node/outline`, isPhone(innerWidth));
   const { content, panel, find } = useGraphContent({
     graph,
     isLive,
+    isOutline,
     selected,
     select,
     onInspect: leaveFirst(onInspect, onClose),
@@ -79,6 +84,9 @@ export function GraphCanvas({ graph, isLive, initial, onInspect, onClose }: Grap
       content={content}
       panel={panel}
       search={{ label: words.search, texts, onFind: find }}
+      view="graph"
+      isOutline={isOutline}
+      onOutline={setOutline}
       onClose={onClose}
     />
   );

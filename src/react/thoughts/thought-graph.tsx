@@ -55,7 +55,7 @@ export const ThoughtGraph: NamedExoticComponent<ThoughtGraphProps> = memo(functi
       renderMore={renderMore}
       renderBox={(onOpen) => <GraphBox {...shared} selected={selected} select={select} onOpen={onOpen} />}
       loadCanvas={loadCanvas}
-      renderCanvas={(onClose) => <GraphCanvas {...shared} initial={selected} onClose={onClose} />}
+      renderCanvas={(onClose) => <GraphCanvas {...shared} turnKey={turnKey} initial={selected} onClose={onClose} />}
     />
   );
 });

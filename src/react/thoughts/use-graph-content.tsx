@@ -6,7 +6,7 @@ import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useRef, useSt
 import { cutText } from "../../protocol/cut-text.ts";
 import type { GraphView } from "../../client/index.ts";
 import { useWords } from "../ui/words.ts";
-import { colorGraph, drawGraph } from "./draw-graph.ts";
+import { colorGraph, drawGraph, drawGraphOutline, orderSteps } from "./draw-graph.ts";
 import { type DrawingContent, useViewport } from "./drawing-content.ts";
 import { GraphNode } from "./graph-node.tsx";
 import { GraphPanel } from "./graph-panel.tsx";
@@ -17,6 +17,8 @@ import type { DrawingSelection } from "./use-drawing-state.ts";
 export interface GraphContentOptions extends DrawingSelection {
   readonly graph: GraphView;
   readonly isLive: boolean;
+  /** Steps are rows in the order of their dependencies. Default: false. */
+  readonly isOutline?: boolean | undefined;
   readonly onInspect?: ((id: string) => void) | undefined;
 }
 
@@ -31,13 +33,18 @@ export interface GraphContent {
 const MAX_NAMED = 5;
 const SHOWN_NAME = 60;
 
-export function useGraphContent({ graph, isLive, selected, select, onInspect }: GraphContentOptions): GraphContent {
+export function useGraphContent(options: GraphContentOptions): GraphContent {
+  const { graph, isLive, isOutline = false, selected, select, onInspect } = options;
   const words = useWords(GRAPH_WORDS);
-  const { nodes } = graph;
-  const [moved, setMoved] = useState<number>();
+  const [movedKey, setMovedKey] = useState<string>();
   const layout = useLayout(graph);
   const [viewport, onViewport] = useViewport();
-  const drawing = useMemo(() => drawGraph(layout, viewport.width), [layout, viewport.width]);
+  const order = useMemo(() => (isOutline ? orderSteps(layout) : undefined), [isOutline, layout]);
+  const nodes = useMemo(() => order?.flatMap((at) => graph.nodes[at] ?? []) ?? graph.nodes, [order, graph.nodes]);
+  const drawing = useMemo(
+    () => (order === undefined ? drawGraph(layout, viewport.width) : drawGraphOutline(layout, order, viewport.width)),
+    [layout, order, viewport.width],
+  );
   const shape = useMemo(() => colorGraph(drawing, nodes), [drawing, nodes]);
   const { boxes } = shape;
   const added = useMemo(() => {
@@ -46,13 +53,19 @@ export function useGraphContent({ graph, isLive, selected, select, onInspect }: 
     return lists;
   }, [graph.expansions]);
 
-  const selectedIndex = selected === undefined ? undefined : layout.index.indexById.get(selected.id);
+  const findPosition = (id: string): number | undefined => {
+    const at = layout.index.indexById.get(id);
+    return at === undefined ? undefined : (order?.indexOf(at) ?? at);
+  };
+  const selectedIndex = selected === undefined ? undefined : findPosition(selected.id);
   const selectedNode = selectedIndex === undefined ? undefined : nodes[selectedIndex];
   // A finished graph opens at its start; one that was watched live stays at its end.
   const [grew] = useState(isLive);
   const busy = useMemo(() => (grew ? findBusy(nodes) : 0), [nodes, grew]);
   const followed = selectedIndex ?? busy;
-  const current = moved !== undefined && moved < nodes.length ? moved : followed;
+  const moved = movedKey === undefined ? -1 : boxes.findIndex(({ key }) => key === movedKey);
+  const current = moved >= 0 ? moved : followed;
+  const setMoved = (position: number): void => setMovedKey(boxes[position]?.key);
   const choose = (position: number, byKeyboard = false): void => {
     setMoved(position);
     const id = nodes[position]?.id;
@@ -96,8 +109,9 @@ export function useGraphContent({ graph, isLive, selected, select, onInspect }: 
           added={added.get(node.id)?.length ?? 0}
           needs={box.before
             .slice(0, MAX_NAMED)
-            .map((nodeIndex) => cutText(nodes[nodeIndex]?.id ?? "", SHOWN_NAME))
-            .join(", ")}
+            .map((at) => nameStep(nodes[at]))
+            .join(words.pause)}
+          isOutline={isOutline}
           isSelected={node.id === selected?.id}
           isTabStop={position === current}
           onChoose={chooseLatest}
@@ -111,8 +125,8 @@ export function useGraphContent({ graph, isLive, selected, select, onInspect }: 
         key={selected.id}
         graph={graph}
         node={selectedNode}
-        needs={boxes[selectedIndex]?.before ?? []}
-        neededBy={boxes[selectedIndex]?.after ?? []}
+        needs={listIds(nodes, boxes[selectedIndex]?.before)}
+        neededBy={listIds(nodes, boxes[selectedIndex]?.after)}
         added={added.get(selected.id) ?? []}
         takesFocus={selected.byKeyboard}
         onSelect={(id) => select({ id, byKeyboard: true })}
@@ -121,10 +135,18 @@ export function useGraphContent({ graph, isLive, selected, select, onInspect }: 
       />
     );
   const find = (id: string): void => {
-    setMoved(layout.index.indexById.get(id));
+    setMovedKey(boxes[findPosition(id) ?? -1]?.key);
     select({ id, byKeyboard: false });
   };
   return { content, panel, find };
+}
+
+function listIds(nodes: GraphView["nodes"], positions: readonly number[] = []): readonly string[] {
+  return positions.flatMap((at) => nodes[at]?.id ?? []);
+}
+
+function nameStep(node: GraphView["nodes"][number] | undefined): string {
+  return cutText(node?.label ?? node?.id ?? "", SHOWN_NAME);
 }
 
 /** Derived from the previous layout, to keep the order of existing nodes. */

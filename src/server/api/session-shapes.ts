@@ -164,6 +164,11 @@ export const SESSION_SHAPES = {
       listOf(
         objectOf({
           ...SESSION_FIELDS,
+          latest_status: optional(
+            oneOf("live", "completed", "error", "cancelled"),
+            "Status of its latest run, with `versions=newest`; absent if it has no run",
+            "最近一次运行的状态，仅在 `versions=newest` 时返回；没有运行时无此字段",
+          ),
           match: optional(
             objectOf({
               where: required(oneOf("title", "message", "answer"), "Where the query was found", "匹配位置"),

@@ -102,7 +102,7 @@ export interface ReadSession {
 /** Sessions, newest first (HTTP). */
 export interface SessionList {
   /** Sessions */
-  readonly sessions: readonly ({ readonly session_id: string; readonly title?: string; readonly is_pinned?: boolean; readonly is_archived?: boolean; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string; readonly match?: { readonly where: "title" | "message" | "answer"; readonly snippet: string; readonly run_id?: string } })[];
+  readonly sessions: readonly ({ readonly session_id: string; readonly title?: string; readonly is_pinned?: boolean; readonly is_archived?: boolean; readonly created_at: number; readonly updated_at: number; readonly first_event_id: number; readonly last_event_id: number; readonly bytes: number; readonly cursor: string; readonly forked_from?: { readonly session_id: string; readonly run_id?: string; readonly event_id: number }; readonly root_id: string; readonly latest_status?: "live" | "completed" | "error" | "cancelled"; readonly match?: { readonly where: "title" | "message" | "answer"; readonly snippet: string; readonly run_id?: string } })[];
   /** Value of `after` for the next page; absent on the last page */
   readonly next?: string;
 }
@@ -1194,7 +1194,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Session: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s"),
   SessionDetails: parseForm("HTTP#session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b is_orphan?b latest_version:s queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
   ReadSession: parseForm("HTTP#version?=latest"),
-  SessionList: parseForm("HTTP#sessions:[{session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
+  SessionList: parseForm("HTTP#sessions:[{session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s latest_status?=live|completed|error|cancelled match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
   SessionBranches: parseForm("HTTP#sessions:[{session_id:s title?s is_pinned?b is_archived?b created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s forked_from?{session_id:s run_id?s event_id:i0} root_id:s} next?s"),
   ListSessions: parseForm("HTTP#limit?i0 after?s q?s versions?=all|newest pinned?b archived?b"),
   DeleteSession: parseForm("HTTP#versions?=one|all"),

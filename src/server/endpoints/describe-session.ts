@@ -2,7 +2,7 @@
 import type { CheckpointInfo, CommandState, ForkOrigin, Log, RunInfo, SessionInfo } from "../../log/index.ts";
 import { formatCursor } from "../../log/cursor.ts";
 import type { FoundSession } from "../../log/log.ts";
-import type { JsonObject } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 
 export function describeSession(info: SessionInfo): Session {
@@ -32,6 +32,18 @@ export function describeFound(info: SessionInfo | FoundSession): SessionList["se
   const { where, snippet, runId } = info.match;
   const match = { where, snippet, ...(runId === undefined ? {} : { run_id: runId }) };
   return { ...describeSession(info), match };
+}
+
+/** Describes a session of a list, with the status of its latest run. */
+export async function describeWithStatus(log: Log, info: SessionInfo): Promise<SessionList["sessions"][number]> {
+  const [latest] = await log.listRuns(info.sessionId, { limit: 1 }).catch(nothingIfDeleted);
+  return { ...describeSession(info), ...(latest === undefined ? {} : { latest_status: latest.status }) };
+}
+
+/** The session was deleted after it was listed. */
+function nothingIfDeleted(error: unknown): readonly RunInfo[] {
+  if (error instanceof LoomError && error.code === "unknown_session") return [];
+  throw error;
 }
 
 /** Runs and queued messages in the details of a session. */

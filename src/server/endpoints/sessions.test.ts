@@ -57,6 +57,9 @@ describe("sessions", () => {
     for (const id of ["a", "b", "c"]) await log.createSession(id, { title: `Session ${id === "b" ? "bread" : "x"}` });
     const first = (await ask("GET", "/v1/sessions?limit=2")) as { readonly next?: string };
     expect(first).toMatchObject({ sessions: [{ session_id: "c" }, { session_id: "b" }], next: "b" });
+    await writeRecords(log, makeRun("r", { sessionId: "b" }));
+    const newest = (await ask("GET", "/v1/sessions?versions=newest")) as unknown as SessionList;
+    expect(newest.sessions.map(({ latest_status: status }) => status)).toEqual([undefined, "completed", undefined]);
     const rest = await ask("GET", `/v1/sessions?limit=2&after=${first.next}`);
     expect(rest).toMatchObject({ sessions: [{ session_id: "a" }] });
     expect(rest).not.toHaveProperty("next");

@@ -18,7 +18,14 @@ import { createFork } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findHead } from "./find-branch.ts";
 import { findSession } from "./find-session.ts";
-import { cutPage, describeFound, describeSession, readPageQuery, readSessionDetails } from "./describe-session.ts";
+import {
+  cutPage,
+  describeFound,
+  describeSession,
+  describeWithStatus,
+  readPageQuery,
+  readSessionDetails,
+} from "./describe-session.ts";
 
 const ID = { id: "Id of the session" } as const;
 
@@ -71,7 +78,11 @@ const listSessions = defineOperation<"ListSessions">({
         ? await log.listSessions({ ...options, ...selected })
         : await access.runSearch(caller, signal, () => log.searchSessions({ ...options, query: q, signal }));
     const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
-    return Response.json({ sessions: items.map(describeFound), ...next });
+    const isWithStatus = selected.isNewestVersion && q.trim() === "";
+    const sessions = isWithStatus
+      ? await Promise.all(items.map((info) => describeWithStatus(log, info)))
+      : items.map(describeFound);
+    return Response.json({ sessions, ...next });
   },
 });
 

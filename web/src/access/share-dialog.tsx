@@ -73,8 +73,9 @@ function CreatedLink({ url, isCopied }: { readonly url: string; readonly isCopie
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     field.current?.focus();
-    field.current?.select();
-  }, []);
+    // Backward, so that the field shows the beginning of the link.
+    field.current?.setSelectionRange(0, url.length, "backward");
+  }, [url]);
   return (
     <div className="page-share-made">
       <span className="page-share-address">

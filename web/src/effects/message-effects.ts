@@ -58,6 +58,9 @@ const SEEN_MS = 3000;
 
 /** Has its own UI string; the message lists the file names. */
 const FAILED_FILE = "failed_file";
+const TOO_LONG = "too_long";
+/** A command has at most 65,536 characters, so that a longer text was refused for its length. */
+const LONG_TEXT = 60_000;
 /** A message waits this long for the agents, if it needs to know them. */
 const AGENTS_MS = 15_000;
 const NO_SESSION: CommandResult = { kind: "refused", code: "unknown_session", message: "No session is open." };
@@ -94,7 +97,8 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
       setTimeout(() => store.dispatch({ type: "message/removed", session, runIds: [runId] }), SEEN_MS);
     else if (outcome.kind === "refused" && isDraft && findDraft(store.getSnapshot().composing, session) === NO_DRAFT) {
       store.dispatch({ type: "message/returned", session, message });
-      reportFailure("send", outcome);
+      if (text.length > LONG_TEXT) store.dispatch({ type: "notice/raised", task: "send", code: TOO_LONG, message: "" });
+      else reportFailure("send", outcome);
     } else
       store.dispatch({
         type: "message/updated",

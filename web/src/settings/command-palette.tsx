@@ -146,7 +146,11 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
       ...(may(access, "run") ? [action("new", words.create, "add", start, "new")] : []),
       ...(isLive && may(access, "run") ? [action("stop", words.stop, "stop", () => void page.stop(), "escape")] : []),
       ...(session !== undefined && hasRun && may(access, "write")
-        ? [action("share", words.share, "link", () => page.dispatch({ type: "sharing/opened", session }))]
+        ? [
+            action("share", words.share, "link", () =>
+              page.dispatch({ type: "session-dialog/opened", dialog: { name: "share", session } }),
+            ),
+          ]
         : []),
       ...(hasRun
         ? [

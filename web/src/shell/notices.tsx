@@ -44,5 +44,6 @@ export function Notices(): ReactNode {
 function describeOwn(code: string, message: string, words: (typeof SHELL_WORDS)["en"]): string | undefined {
   if (code === "too_many") return words.tooMany(message);
   if (code === "failed_file") return words.failedFile(message);
+  if (code === "too_long") return words.tooLong;
   return code === "storage_full" ? words.storageFull : undefined;
 }

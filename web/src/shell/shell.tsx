@@ -40,6 +40,7 @@ const DocumentDialog = lazy(async () => ({
   default: (await import("../knowledge/document-dialog.tsx")).DocumentDialog,
 }));
 
+const ExportDialog = lazy(async () => ({ default: (await import("../export/export-dialog.tsx")).ExportDialog }));
 const ShareDialog = lazy(async () => ({ default: (await import("../access/share-dialog.tsx")).ShareDialog }));
 const ShortcutsDialog = lazy(async () => ({ default: (await import("./shortcuts-dialog.tsx")).ShortcutsDialog }));
 const CommandPalette = lazy(async () => ({
@@ -50,7 +51,7 @@ const SettingsDialog = lazy(async () => ({
 }));
 
 const selectIsShared = ({ access }: PageState): boolean => access.phase === "shared";
-const selectSharing = ({ sharing }: PageState): PageState["sharing"] => sharing;
+const selectSessionDialog = ({ sessionDialog }: PageState): PageState["sessionDialog"] => sessionDialog;
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
 const selectHasSidebar = ({ settings }: PageState): boolean => settings.hasSidebar;
 const selectDrawer = ({ isDrawerOpen }: PageState): boolean => isDrawerOpen;
@@ -238,18 +239,22 @@ const DIALOGS = {
 function Dialogs(): ReactNode {
   const page = usePage();
   const dialog = usePageState(selectDialog);
-  const sharing = usePageState(selectSharing);
-  const close = (): void => page.dispatch({ type: "dialog/opened", dialog: undefined });
+  const sessionDialog = usePageState(selectSessionDialog);
+  const close = (): void => {
+    if (sessionDialog === undefined) page.dispatch({ type: "dialog/opened", dialog: undefined });
+    else page.dispatch({ type: "session-dialog/opened", dialog: undefined });
+  };
   const Content = dialog === undefined ? undefined : DIALOGS[dialog];
+  const SessionContent = sessionDialog?.name === "share" ? ShareDialog : ExportDialog;
   const content =
-    sharing !== undefined ? (
-      <ShareDialog session={sharing} onClose={() => page.dispatch({ type: "sharing/opened", session: undefined })} />
+    sessionDialog !== undefined ? (
+      <SessionContent session={sessionDialog.session} onClose={close} />
     ) : Content === undefined ? null : (
       <Content onClose={close} />
     );
   if (content === null) return null;
   return (
-    <PageBoundary key={dialog} onClose={close}>
+    <PageBoundary key={sessionDialog?.name ?? dialog} onClose={close}>
       <Suspense fallback={null}>{content}</Suspense>
     </PageBoundary>
   );

@@ -1,7 +1,7 @@
 /** The menu of an answer: copy, edit, export, show frames; share and export the whole session. */
 import type { ReactNode } from "react";
 import { Icon, Menu, type MenuItem, type TurnMenuProps, useUi, useWords } from "loom-agent/react";
-import { useSessionItems } from "../access/use-session-items.tsx";
+import { useSessionItems } from "../access/use-session-items.ts";
 import type { PageState } from "../store/page-state.ts";
 import { usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
@@ -19,7 +19,7 @@ export function TurnMenu({ turn }: TurnMenuProps): ReactNode {
   const { actions } = useUi();
   const { key } = turn;
   const session = usePageState(selectCurrent);
-  const { items, dialog } = useSessionItems(session);
+  const items = useSessionItems(session);
   const edit: MenuItem = {
     key: "edit",
     label: words.editMessage,
@@ -27,42 +27,39 @@ export function TurnMenu({ turn }: TurnMenuProps): ReactNode {
     onSelect: () => pressEdit(key),
   };
   return (
-    <>
-      <Menu
-        label={words.moreActions}
-        className="page-icon-only"
-        items={[
-          {
-            key: "copy",
-            label: words.copyBoth,
-            icon: "copy",
-            onSelect: () => void page.exportSession("copy", { turnKey: key }),
-          },
-          ...(actions.edit === undefined ? [] : [edit]),
-          {
-            key: "markdown",
-            label: words.exportMarkdown,
-            icon: "download",
-            onSelect: () => void page.exportSession("markdown", { turnKey: key }),
-          },
-          {
-            key: "html",
-            label: words.exportHtml,
-            icon: "download",
-            onSelect: () => void page.exportSession("html", { turnKey: key }),
-          },
-          {
-            key: "frames",
-            label: words.showFrames,
-            icon: "inspect",
-            onSelect: () => actions.inspect?.({ turn: key, kind: "turn", key: "" }),
-          },
-          ...items,
-        ]}
-      >
-        <Icon name="more" />
-      </Menu>
-      {dialog}
-    </>
+    <Menu
+      label={words.moreActions}
+      className="page-icon-only"
+      items={[
+        {
+          key: "copy",
+          label: words.copyBoth,
+          icon: "copy",
+          onSelect: () => void page.exportSession("copy", { turnKey: key }),
+        },
+        ...(actions.edit === undefined ? [] : [edit]),
+        {
+          key: "markdown",
+          label: words.exportMarkdown,
+          icon: "download",
+          onSelect: () => void page.exportSession("markdown", { turnKey: key }),
+        },
+        {
+          key: "html",
+          label: words.exportHtml,
+          icon: "download",
+          onSelect: () => void page.exportSession("html", { turnKey: key }),
+        },
+        {
+          key: "frames",
+          label: words.showFrames,
+          icon: "inspect",
+          onSelect: () => actions.inspect?.({ turn: key, kind: "turn", key: "" }),
+        },
+        ...items,
+      ]}
+    >
+      <Icon name="more" />
+    </Menu>
   );
 }

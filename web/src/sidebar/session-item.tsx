@@ -2,7 +2,7 @@
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef } from "react";
 import { Icon, Menu, Spinner, useWords } from "loom-agent/react";
 import { useMay, usePage } from "../shell/page-context.tsx";
-import { useSessionItems } from "../access/use-session-items.tsx";
+import { useSessionItems } from "../access/use-session-items.ts";
 import { formatRoute } from "../store/route.ts";
 import type { SessionListRow } from "../store/session-rows.ts";
 import { markMatch } from "./mark-match.ts";
@@ -92,50 +92,47 @@ function SessionMenu({ row, title, onRemove, onMove }: SessionMenuProps): ReactN
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const { session_id: session, is_pinned: isPinned = false, is_archived: isArchived = false } = row;
-  const { items, dialog } = useSessionItems(session);
+  const items = useSessionItems(session);
   return (
-    <>
-      <Menu
-        label={words.actions(title)}
-        className="page-icon-only page-session-more"
-        items={[
-          {
-            key: "rename",
-            label: words.rename,
-            icon: "edit",
-            onSelect: () => page.dispatch({ type: "session/renaming", session }),
-          },
-          // An archived session is not listed with the pinned ones.
-          ...(isArchived
-            ? []
-            : [
-                {
-                  key: "pin",
-                  label: isPinned ? words.unpin : words.pin,
-                  icon: "pin",
-                  onSelect: () => onMove(() => page.pin(session, !isPinned)),
-                } as const,
-              ]),
-          {
-            key: "archive",
-            label: isArchived ? words.unarchive : words.archive,
-            icon: "archive",
-            onSelect: () => onMove(() => page.archive(session, !isArchived)),
-          },
-          {
-            key: "fork",
-            label: words.fork,
-            icon: "fork",
-            onSelect: () => void page.fork(session, words.copyOf(title)),
-          },
-          ...items,
-          { key: "remove", label: words.remove, icon: "remove", isDanger: true, onSelect: () => onRemove(row) },
-        ]}
-      >
-        <Icon name="more" />
-      </Menu>
-      {dialog}
-    </>
+    <Menu
+      label={words.actions(title)}
+      className="page-icon-only page-session-more"
+      items={[
+        {
+          key: "rename",
+          label: words.rename,
+          icon: "edit",
+          onSelect: () => page.dispatch({ type: "session/renaming", session }),
+        },
+        // An archived session is not listed with the pinned ones.
+        ...(isArchived
+          ? []
+          : [
+              {
+                key: "pin",
+                label: isPinned ? words.unpin : words.pin,
+                icon: "pin",
+                onSelect: () => onMove(() => page.pin(session, !isPinned)),
+              } as const,
+            ]),
+        {
+          key: "archive",
+          label: isArchived ? words.unarchive : words.archive,
+          icon: "archive",
+          onSelect: () => onMove(() => page.archive(session, !isArchived)),
+        },
+        {
+          key: "fork",
+          label: words.fork,
+          icon: "fork",
+          onSelect: () => void page.fork(session, words.copyOf(title)),
+        },
+        ...items,
+        { key: "remove", label: words.remove, icon: "remove", isDanger: true, onSelect: () => onRemove(row) },
+      ]}
+    >
+      <Icon name="more" />
+    </Menu>
   );
 }
 

@@ -68,8 +68,8 @@ export interface PageState {
   readonly composing: ComposingState;
   readonly instructions: InstructionsState;
   readonly knowledge: KnowledgeState;
-  /** Session whose share dialog is open. */
-  readonly sharing: string | undefined;
+  /** Dialog that shares or exports a session. */
+  readonly sessionDialog: { readonly name: "share" | "export"; readonly session: string } | undefined;
   readonly agents: readonly ListedAgent[];
   readonly models: Models | undefined;
   /** Agents chosen for sessions, until the next message. */
@@ -95,7 +95,7 @@ export interface PageState {
 
 export type PageAction =
   | AccessAction
-  | { readonly type: "sharing/opened"; readonly session: string | undefined }
+  | { readonly type: "session-dialog/opened"; readonly dialog: PageState["sessionDialog"] }
   | SessionsAction
   | ActivityAction
   | AlertsAction
@@ -145,7 +145,7 @@ export function createPageState(settings: PageSettings, composing: ComposingStat
     composing,
     instructions: NO_INSTRUCTIONS,
     knowledge: NO_KNOWLEDGE,
-    sharing: undefined,
+    sessionDialog: undefined,
     agents: [],
     models: undefined,
     choices: new Map(),
@@ -190,8 +190,8 @@ export function reducePage(before: PageState, action: PageAction): PageState {
       return { ...state, isDrawerOpen: action.isOpen };
     case "inspector/opened":
       return { ...state, inspector: { focus: action.focus, at: action.at, isReplay: action.isReplay } };
-    case "sharing/opened":
-      return { ...state, sharing: action.session };
+    case "session-dialog/opened":
+      return { ...state, sessionDialog: action.dialog };
     case "inspector/closed":
       return { ...state, inspector: undefined };
     case "source/opened":

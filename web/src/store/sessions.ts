@@ -95,19 +95,19 @@ export function reduceSessions(state: SessionsState, action: SessionsAction): Se
       const list = mergePage(state.list, action.page, action.isMore);
       const isWhole = !action.isMore && action.page.next === undefined;
       const pinned = { ...NO_ROWS, rows: list.rows.filter(({ is_pinned }) => is_pinned === true) };
-      return { ...state, list, ...(isWhole ? { pinned } : {}) };
+      return noteListed({ ...state, list, ...(isWhole ? { pinned } : {}) }, action.page);
     }
     case "sessions/failed":
       return { ...state, list: { ...state.list, status: "failed" } };
     case "pinned/listed":
-      return { ...state, pinned: mergePage(NO_ROWS, action.page, false) };
+      return noteListed({ ...state, pinned: mergePage(NO_ROWS, action.page, false) }, action.page);
     case "archive/toggled": {
       const { archived } = state;
       const status = action.isOpen && archived.status === "idle" ? "loading" : archived.status;
       return { ...state, isArchiveOpen: action.isOpen, archived: { ...archived, status } };
     }
     case "archive/listed":
-      return { ...state, archived: mergePage(state.archived, action.page, action.isMore) };
+      return noteListed({ ...state, archived: mergePage(state.archived, action.page, action.isMore) }, action.page);
     case "archive/failed":
       return { ...state, archived: { ...state.archived, status: "failed" } };
     case "search/typed":
@@ -147,6 +147,14 @@ export function reduceSessions(state: SessionsState, action: SessionsAction): Se
 function noteEnd(state: SessionsState, session: SessionListRow | SessionDetails): SessionsState {
   const latest = "runs" in session ? session.runs[0]?.status : undefined;
   return latest === undefined ? state : setFailed(state, session.session_id, latest === "error");
+}
+
+/** A list has the status of the latest run of each session. */
+function noteListed(state: SessionsState, { sessions }: SessionList): SessionsState {
+  return sessions.reduce(
+    (after, { session_id: session, latest_status: status }) => setFailed(after, session, status === "error"),
+    state,
+  );
 }
 
 function setFailed(state: SessionsState, session: string, hasFailed: boolean): SessionsState {
