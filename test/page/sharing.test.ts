@@ -40,7 +40,9 @@ describe.skipIf(!hasChromium)("sharing without authentication", () => {
     await dialog.getByRole("button", { name: "Create link" }).click();
     await dialog.getByText("Copied. This link is shown only once.").waitFor();
     await dialog.getByText("Not opened yet").waitFor();
-    const url = new URL(await dialog.getByLabel("New link").inputValue());
+    const field = dialog.getByLabel("New link");
+    expect(await field.evaluate((input) => input.scrollLeft)).toBe(0);
+    const url = new URL(await field.inputValue());
     // The link has the address under which other machines reach the server.
     expect(url.hostname).toBe(NETWORK ?? "127.0.0.1");
     expect(await dialog.getByText("Links open on this machine only").count()).toBe(NETWORK === undefined ? 1 : 0);

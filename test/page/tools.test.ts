@@ -173,6 +173,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     // Also in the list of runs of another page.
     const second = await openPage(fixture, { language: "zh", ...PHONE });
     await second.page.getByRole("button", { name: /显示会话/ }).click();
+    await second.page.locator(".page-sessions").getByRole("img", { name: "等待审批" }).first().waitFor();
     await second.page.getByRole("button", { name: /运行与审批/ }).click();
     const listed = second.page.getByRole("group", { name: "允许执行 dictionary__write_file？" });
     await listed.getByText("服务器", { exact: true }).waitFor();

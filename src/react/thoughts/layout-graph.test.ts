@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GraphView } from "../../client/index.ts";
+import { drawGraphOutline, orderSteps } from "./draw-graph.ts";
 import { layoutGraph } from "./layout-graph.ts";
 import { placeInOrder } from "./place-in-order.ts";
 
@@ -23,6 +24,31 @@ const graphArbitrary = fc
     fc.array(fc.tuple(fc.nat({ max: 31 }), fc.nat({ max: 31 })), { maxLength: 60 }),
   )
   .map(([count, edges]) => ({ count, edges }));
+
+describe("drawGraphOutline", () => {
+  it("has each step below its dependencies, in rows that do not overlap", () => {
+    fc.assert(
+      fc.property(graphArbitrary, fc.integer({ min: 300, max: 2000 }), ({ count, edges }, available) => {
+        // Without cycles.
+        const forward = edges.filter(([from, to]) => from > to);
+        const layout = layoutGraph(makeGraph(forward, count));
+        const order = orderSteps(layout);
+        const { boxes, boxWidth, width, lines } = drawGraphOutline(layout, order, available);
+        expect(order.toSorted((a, b) => a - b)).toEqual([...layout.columns.keys()]);
+        expect(lines).toEqual([]);
+        expect(width).toBeLessThanOrEqual(available);
+        for (const [row, { x, y, before, after }] of boxes.entries()) {
+          const above = boxes[row - 1];
+          if (above !== undefined) expect(y).toBeGreaterThan(above.y + above.height);
+          expect(x + boxWidth).toBeLessThanOrEqual(width);
+          for (const at of before) expect(at).toBeLessThan(row);
+          for (const at of after) expect(boxes[at]?.before).toContain(row);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
 
 describe("layoutGraph", () => {
   it("puts a node to the right of its dependencies", () => {

@@ -73,9 +73,10 @@ function CreatedLink({ url, isCopied }: { readonly url: string; readonly isCopie
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     field.current?.focus();
-    // Backward, so that the field shows the beginning of the link.
-    field.current?.setSelectionRange(0, url.length, "backward");
-  }, [url]);
+    field.current?.select();
+    // The field shows the beginning of the link.
+    field.current?.scrollTo({ left: 0 });
+  }, []);
   return (
     <div className="page-share-made">
       <span className="page-share-address">

@@ -140,6 +140,14 @@ describe("the session list", () => {
     state = reduceSessions(state, { type: "session/ended", session: "b", hasFailed: true });
     state = reduceSessions(state, { type: "session/ended", session: "a", hasFailed: false });
     expect(state.failed).toEqual(["b"]);
+    // A page that has just been opened learns it from the list.
+    const rows = (["error", "completed"] as const).map((latest_status, at) => ({
+      ...row(`s${at}`, 9 - at),
+      latest_status,
+    }));
+    const listed = list(NO_SESSIONS, rows);
+    expect(listed.failed).toEqual(["s0"]);
+    expect(list(listed, [{ ...row("s0", 10), latest_status: "live" }]).failed).toEqual([]);
   });
 
   it("keeps its identity while nothing changes", () => {
