@@ -42,6 +42,13 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
         return rows.count();
       })
       .toBeGreaterThanOrEqual(SESSIONS);
+    // What a screen reader announces does not count only the rows that are loaded.
+    const announced = page.locator(".page-sessions").getByRole("status");
+    const search = page.getByRole("searchbox", { name: "Search sessions" });
+    await search.fill("Listed");
+    await expect.poll(() => announced.innerText()).toMatch(/^More than \d+ sessions found$/);
+    await search.fill("Listed 77");
+    await expect.poll(() => announced.innerText()).toBe("1 session found");
     expect(complaints).toEqual([]);
     await context.close();
   });
