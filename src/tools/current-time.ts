@@ -20,7 +20,7 @@ export interface CurrentTimeOptions {
  * Throws `tool_invalid` if `timeZone` does not exist.
  */
 export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: CurrentTimeOptions = {}): Tool {
-  if (readTime(0, usual) === undefined)
+  if (usual !== undefined && readTime(0, usual) === undefined)
     throw new LoomError(
       "tool_invalid",
       `Unknown time zone ${JSON.stringify(usual)}; use an IANA name, such as Asia/Shanghai or UTC`,

@@ -8,7 +8,8 @@ import type { Tool } from "./tool.ts";
 /** Far beyond any title or sentence: only text that is not a summary is cut. */
 export const MAX_SUMMARY_CHARACTERS = 2000;
 
-const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
+/** Created on first use, because that takes as long as loading all tools. */
+let sentences: Intl.Segmenter | undefined;
 
 /** Length of what a call will do or has done. It is one line. */
 const MAX_CALL_SUMMARY = 200;
@@ -59,6 +60,7 @@ function pickLanguage(text: string | LocalizedText, language: Language): string 
 function findFirstSentence(description: string): string {
   // A line break does not end a sentence; a blank line does.
   const [paragraph = ""] = description.trimStart().split(/\r?\n[^\S\n]*\r?\n/u, 1);
+  sentences ??= new Intl.Segmenter("en", { granularity: "sentence" });
   const [first] = sentences.segment(toPlainLine(paragraph, MAX_SUMMARY_CHARACTERS));
   return first?.segment.trimEnd() ?? "";
 }

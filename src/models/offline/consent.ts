@@ -43,17 +43,22 @@ const MAX_STEP = 200;
 const YES = "(?:approval|permission|consent|confirmation|agreement|go-ahead)";
 const YES_ZH = "(?:同意|许可|批准|确认|授权|审批)";
 /** "…, but please": part of the request. */
-const LEAD = String.raw`(?:[,;]?\s{1,3}(?:but|and|though|however)\s{1,3})?(?:\b(?:please|always|first|you (?:must|should|have to|need to)|make sure to|(?:don['’]t|do not) forget to|remember to)\s{1,3}){0,3}`;
+/** As in `REQUEST_EN`, `{0,4}` is for the compiler. */
+const LEAD = String.raw`(?:[,;]?\s{1,3}(?:but|and|though|however)\s{1,3})?(?:\b(?:please|always|first|you (?:must|should|have to|need to)|make sure to|(?:don['’]t|do not) forget to|remember to)\s{1,3}){0,4}`;
 const LEAD_ZH = "[，,；]?(?:但是?|不过|可是|并且?|请|你|要|必须|一定|记得|务必|得|之前|以前|前|时|首先){0,4}";
 const BEFORE = String.raw`(?: before(?:hand)?\b(?: (?:you|we)\b)?)`;
+/** Requests in English, after words such as "but please". */
+const REQUESTS_EN = [
+  String.raw`(?:ask|request|get|need|want|seek|require)(?: (?:me|us|the user))?(?: (?:for|to give))? (?:my |our |your |user |the user['’]s )?${YES}\b(?: first\b)?${BEFORE}?`,
+  String.raw`(?:ask|check with|confirm with|consult)(?: (?:me|us))?(?: first\b${BEFORE}?|${BEFORE})`,
+  String.raw`(?:wait for|(?:only )?with|not without) (?:my|our) ${YES}\b|not without asking\b(?: me)?`,
+  String.raw`(?:only )?(?:after|once|when|if) (?:you (?:have |['’]ve )?(?:get|got|have|obtain(?:ed)?|receive[d]?|asked(?: me)? for)|i (?:have |['’]ve )?(?:give|gave|given)(?: you)?) (?:my |our )?${YES}\b`,
+  String.raw`(?:only )?(?:after|once|when|if) i (?:have |['’]ve )?(?:agreed?|approved?|confirm(?:ed)?|sa(?:y|id) (?:yes|so|ok))\b`,
+  String.raw`let me (?:approve|confirm)(?: (?:it|that|this))?(?: first)?\b`,
+].join("|");
 const REQUEST = new RegExp(
   [
-    String.raw`${LEAD}\b(?:ask|request|get|need|want|seek|require)(?: (?:me|us|the user))?(?: (?:for|to give))? (?:my |our |your |user |the user['’]s )?${YES}\b(?: first\b)?${BEFORE}?`,
-    String.raw`${LEAD}\b(?:ask|check with|confirm with|consult)(?: (?:me|us))?(?: first\b${BEFORE}?|${BEFORE})`,
-    String.raw`${LEAD}\b(?:wait for|(?:only )?with|not without) (?:my|our) ${YES}\b|${LEAD}\bnot without asking\b(?: me)?`,
-    String.raw`${LEAD}\b(?:only )?(?:after|once|when|if) (?:you (?:have |['’]ve )?(?:get|got|have|obtain(?:ed)?|receive[d]?|asked(?: me)? for)|i (?:have |['’]ve )?(?:give|gave|given)(?: you)?) (?:my |our )?${YES}\b`,
-    String.raw`${LEAD}\b(?:only )?(?:after|once|when|if) i (?:have |['’]ve )?(?:agreed?|approved?|confirm(?:ed)?|sa(?:y|id) (?:yes|so|ok))\b`,
-    String.raw`${LEAD}\blet me (?:approve|confirm)(?: (?:it|that|this))?(?: first)?\b`,
+    String.raw`${LEAD}\b(?:${REQUESTS_EN})`,
     String.raw`\b(?:show|demo|demonstrate|test|try|trigger|start)(?: me)? (?:an?|the) (?:approval|consent|confirmation)(?: (?:request|question|dialog))?\b`,
     `${LEAD_ZH}先?(?:征求|征得|请求|取得|得到|需要|获得|经过?|要)(?:一下)?(?:我|用户)?的?${YES_ZH}(?![吗么])`,
     `${LEAD_ZH}(?:先(?:问|询问)(?:一下|问)?我|问过我|先?[跟和与]我确认|[等让]我先?${YES_ZH}|我${YES_ZH}(?:了|之?后)(?=再|才))`,

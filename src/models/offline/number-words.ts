@@ -23,7 +23,11 @@ const CHINESE_OPERATION = "[，,]?(?:然后再|然后|再|并)?(?:加上?|减去
 const CHINESE_CHAIN = new RegExp(`${CHINESE_NUMBER}(?:${CHINESE_OPERATION}${CHINESE_NUMBER}){1,20}`, "g");
 const CHINESE_NUMBERS = new RegExp(CHINESE_NUMBER, "g");
 
+/** Most messages contain no calculation in words, and the expressions below take long to compile. */
+const HAS_OPERATION = /\b(?:plus|minus|times|multipl(?:ied|y)|divided?|over|add|subtract)\b|[加减乘除]/i;
+
 export function writeDigits(text: string): string {
+  if (!HAS_OPERATION.test(text)) return text;
   return text
     .replaceAll(CHAIN, (chain) => replaceNumbers(chain, NUMBERS, readWords))
     .replaceAll(CHINESE_CHAIN, (chain) => replaceNumbers(chain, CHINESE_NUMBERS, readChinese, " ").trim());
