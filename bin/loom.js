@@ -6,6 +6,8 @@
 // Invariant: it restarts itself at most once, and exits with the exit code or signal of the command.
 import { spawn } from "child_process";
 import { existsSync, readFileSync } from "fs";
+import module from "module";
+import { homedir } from "os";
 import { dirname, join } from "path";
 import { fileURLToPath, pathToFileURL } from "url";
 
@@ -56,11 +58,21 @@ function rerunWith(executable) {
   });
 }
 
+/**
+ * Lets Node keep the compiled modules for the next start. Not in its default folder: that is shared with other users of the
+ * machine, who could change what is in it.
+ */
+function keepCompiledModules() {
+  const caches = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  module.enableCompileCache(join(caches, "loom"));
+}
+
 function runCommand() {
   // Set for the restart only; programs started by the command must not inherit it.
   delete process.env[RERUN_MARK];
   // Node does not strip types under node_modules, so the published package runs the built files. It has no tsconfig.json.
   const isCheckout = existsSync(join(PACKAGE_ROOT, "tsconfig.json"));
+  if (!isCheckout) keepCompiledModules();
   const entry = join(PACKAGE_ROOT, ...(isCheckout ? ["src", "cli", "main.ts"] : ["dist", "cli", "main.js"]));
   import(pathToFileURL(entry).href)
     .then(({ main }) => main(process.argv.slice(2)))

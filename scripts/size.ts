@@ -9,9 +9,20 @@
  * Times are CPU times relative to an empty Node process in the same run.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import type { CliCommand } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/main.ts";
@@ -161,22 +172,28 @@ function measureFirstView(): number {
 
 /** CPU time of imports and commands, relative to an empty process. */
 function measureStart(figures: Figures): void {
-  const main = (...args: readonly string[]): string =>
-    `const { main } = await import("./dist/cli/main.js"); process.exitCode = await main(${JSON.stringify(args)});`;
   const folder = mkdtempSync(join(tmpdir(), "loom-size-"));
-  const store = ["--store", join(folder, "loom.db")];
-  const runAgent = main("run", "6*7", "--no-stdin", ...store);
+  // As in the installed package. In a checkout, the command runs the source.
+  for (const name of ["bin", "package.json"]) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(ROOT, "dist"), join(folder, "dist"), "junction");
+  const loom = (...args: readonly string[]): string => {
+    const command = join(folder, "bin", "loom.js");
+    const argv = [process.execPath, command, ...args, "--store", join(folder, "loom.db")];
+    return `process.env.XDG_CACHE_HOME = ${JSON.stringify(folder)}; process.argv = ${JSON.stringify(argv)};
+      await import(${JSON.stringify(pathToFileURL(command).href)});`;
+  };
+  const runAgent = loom("run", "6*7", "--no-stdin");
   const programs: { readonly [name: string]: string } = {
     "empty Node": "",
     'import "loom-agent"': 'await import("loom-agent");',
     'import "loom-agent/client"': 'await import("loom-agent/client");',
     'import "loom-agent/server"': 'await import("loom-agent/server");',
-    "loom --version": 'process.argv.splice(1, 1, "loom", "--version"); await import("./bin/loom.js");',
-    "loom sessions list": main("sessions", "list", ...store),
+    "loom --version": loom("--version"),
+    "loom sessions list": loom("sessions", "list"),
     'loom run "6*7"': runAgent,
   };
-  // Creates the store.
-  measureProcess(runAgent);
+  // Creates the store, and the cache of Node.
+  for (const program of [runAgent, ...Object.values(programs)]) measureProcess(program);
   const times = new Map<string, number[]>();
   for (let round = 0; round < ROUNDS; round++)
     for (const [name, program] of Object.entries(programs)) {
