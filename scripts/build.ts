@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, "..");
 const TYPES = join(ROOT, "dist", ".types");
 
 /** Programs of the package that no other module imports: the command, and the threads that it starts by their path. */
-const PROGRAMS = ["src/cli/main.ts", "src/**/*-thread.ts"];
+const PROGRAMS = ["src/cli/main.ts", "src/**/{writer,search,digest,read-pdf}-thread.ts"];
 
 /** The entry points of `loom-client`. The first is its root. They need no Node, and no dependency of the server. */
 const CLIENT = ["client", "react", "protocol", "dialects", "framing", "ai-sdk"];
@@ -30,17 +30,29 @@ const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
 
 const OUTPUT: OutputOptions = { format: "esm", chunkFileNames: "chunks/[name]-[hash].js" };
 
+/** Declarations of commands, which `loom` loads all: their texts are its help. */
+const COMMANDS = /src.cli.(?:(?:backup|chat|kb|sessions|store).)?(?!audit)[\w-]*(?:commands?|terminal).ts$/;
+
 /**
- * Shared modules of the lower folders are in one chunk each, instead of one per set of entry points that shares them. A
- * folder imports only folders named before it, so no chunk imports another in a circle.
+ * Shared modules are in one chunk per folder, instead of one per set of entry points that shares them. A folder imports
+ * only folders named before it, so no chunk imports another in a circle. A chunk includes what its modules import.
  */
 const GROUPS: NonNullable<OutputOptions["codeSplitting"]> = {
   groups: [
-    { name: "protocol", test: /src.(?:protocol|framing)/, priority: 4, minShareCount: 3 },
-    { name: "dialects", test: /src.dialects/, priority: 3, minShareCount: 4 },
-    { name: "log", test: /src.(?:sqlite|log).(?!postgres)/, priority: 2, minShareCount: 12 },
-    { name: "client", test: /src.client/, priority: 2, minShareCount: 2 },
-    { name: "react", test: /src.react/, priority: 1 },
+    { name: "protocol", test: /src.(?:protocol|framing)/, priority: 9, minShareCount: 3 },
+    { name: "dialects", test: /src.dialects.(?:loom|engine|stream-event)/, priority: 8, minShareCount: 4 },
+    // The other dialects are loaded on demand, one at a time.
+    { name: (path) => /src.dialects.([\w-]+)[\\/]/.exec(path)?.[1] ?? null, debugName: "dialect", priority: 7 },
+    { name: "all-dialects", test: /src.dialects.(?!load-dialect)/, priority: 6, minShareCount: 2 },
+    // Commands on a local store need no more of the client.
+    { name: "command-frames", test: /src.client.transport.command-frames/, priority: 5 },
+    { name: "log", test: /src.(?:sqlite|log).(?!postgres)/, priority: 4, minShareCount: 12 },
+    { name: "client", test: /src.client/, priority: 3, minShareCount: 2 },
+    { name: "sqlite", test: /src.log.sqlite/, priority: 2, minShareCount: 2 },
+    // Also for `loom chat`, where React may be missing.
+    { name: "markdown", test: /src.react.text.lex-markdown/, priority: 3 },
+    { name: "react", test: /src.react/, priority: 2 },
+    { name: "commands", test: COMMANDS, priority: 1 },
   ],
 };
 

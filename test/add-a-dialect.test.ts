@@ -92,7 +92,7 @@ console.log(detectDialect(texts).name, ...decoded.flatMap(({ records }) => recor
 console.log(decoded.flatMap(({ issues }) => issues).length, "issues");
 `;
 
-it.runIf(LONG)("needs the files of the guide and three list entries", { timeout: 240_000 }, async () => {
+it.runIf(LONG)("needs the files of the guide and four list entries", { timeout: 240_000 }, async () => {
   copySource();
   writeFileSync(join(folder, "generate.ts"), GENERATE);
   expect(await run(process.execPath, "generate.ts")).toEqual([]);
@@ -101,6 +101,7 @@ it.runIf(LONG)("needs the files of the guide and three list entries", { timeout:
   expect(errors.map((line) => line.slice(0, line.indexOf("(")))).toEqual([
     "src/dialects/decoders.ts",
     "src/dialects/dialects.ts",
+    "src/dialects/load-dialect.ts",
   ]);
   for (const error of errors) expect(error).toContain("'text' is missing");
   edit(
@@ -113,6 +114,7 @@ it.runIf(LONG)("needs the files of the guide and three list entries", { timeout:
     [/^import /m, 'import { text } from "./text/index.ts";\nimport '],
     [/^ {2}loom,/m, "  loom,\n  text,"],
   );
+  edit("load-dialect.ts", [/^ {2}loom: /m, '  text: async () => (await import("./text/index.ts")).text,\n  loom: ']);
   expect(await compile()).toEqual([]);
   writeFileSync(join(folder, "convert.ts"), CONVERT);
   expect(await run(process.execPath, "convert.ts")).toEqual([

@@ -1,5 +1,5 @@
 /** The stream of one run as a `Response`, for any server that speaks the web's Request and Response. */
-import { type DialectName, isDialectName } from "../dialects/index.ts";
+import { type DialectName, isDialectName } from "../dialects/dialect.ts";
 import { openSession } from "../engine/index.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Log, RunInfo } from "../log/index.ts";

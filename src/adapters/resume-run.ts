@@ -1,6 +1,6 @@
 /** Streams a run again: to a page that was reloaded, a client that lost its connection, or in another process. */
 import type { Log, RunInfo } from "../log/index.ts";
-import { type DialectName, isDialectName } from "../dialects/index.ts";
+import { type DialectName, isDialectName } from "../dialects/dialect.ts";
 import { assertCursorOf, assertCursorVersion, type Cursor, isRead, parseCursor } from "../log/cursor.ts";
 import { assertPosition } from "../log/rules.ts";
 import { LoomError } from "../protocol/index.ts";

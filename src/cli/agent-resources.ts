@@ -6,16 +6,11 @@ import { stat } from "node:fs/promises";
 import { type LanguageModel, OfflineModel } from "../models/index.ts";
 import { parseModelName, resolveModel } from "../models/resolve-model.ts";
 import { isLoomError } from "../protocol/index.ts";
-import {
-  createBuiltinTools,
-  createFetchTool,
-  createFileTools,
-  createKnowledgeTool,
-  type McpServers,
-  openMcpServers,
-  readMcpConfig,
-  type Tool,
-} from "../tools/index.ts";
+import { createBuiltinTools } from "../tools/builtin-tools.ts";
+import { createFetchTool } from "../tools/fetch/create-fetch-tool.ts";
+import { createFileTools } from "../tools/files/create-file-tools.ts";
+import type { McpServers, Tool } from "../tools/index.ts";
+import { createKnowledgeTool } from "../tools/knowledge-tool.ts";
 import { CliError } from "./command.ts";
 import { hideCredentials } from "./find-store.ts";
 import { plural } from "./fit-text.ts";
@@ -61,7 +56,7 @@ export async function openAgentResources(
   const { workspace, allowFetch, knowledge } = options;
   const model = await openModel(options);
   if (workspace !== undefined) await assertFolder(workspace);
-  const servers = options.mcp === undefined ? undefined : await openMcpServers(await readMcpConfig(options.mcp));
+  const servers = options.mcp === undefined ? undefined : await openServers(options.mcp);
   const base = openKnowledge(knowledge, context);
   const isAutomatic = knowledge?.isAutomatic === true;
   return {
@@ -95,6 +90,12 @@ export async function openModel(
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(apiKey === undefined ? {} : { apiKey }),
   });
+}
+
+async function openServers(config: string): Promise<McpServers> {
+  // Loaded on demand: most agents have no MCP servers.
+  const { openMcpServers, readMcpConfig } = await import("../tools/index.ts");
+  return openMcpServers(await readMcpConfig(config));
 }
 
 /** Throws if a named file does not exist; other errors are reported at the first search. */

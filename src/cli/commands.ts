@@ -1,6 +1,6 @@
 /** Declares the commands `convert`, `check`, `schema`, `run` and `demo`. */
 import { REASONING_LEVELS } from "../protocol/reasoning-level.ts";
-import { DIALECT_NAMES } from "../dialects/index.ts";
+import { DIALECT_NAMES } from "../dialects/dialect.ts";
 import { DETECTION_FRAMES } from "../dialects/detect.ts";
 import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
 import { STREAM_MODES } from "../protocol/stream-modes.ts";

@@ -4,9 +4,6 @@
  * Exit codes: 0 success, 1 invalid input or a failed run, 2 the command could not run, 130 stopped by a signal, 141
  * standard output was closed (as for SIGPIPE). `loom run` has further ones.
  */
-import { runCheck } from "./check.ts";
-import { runConvert } from "./convert.ts";
-import { runDemo } from "./demo.ts";
 import {
   CliError,
   type CliCommand,
@@ -33,7 +30,6 @@ import { TOKEN } from "./token/token-commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
 import { findNearest } from "../protocol/find-nearest.ts";
 import { readPackageVersion } from "../server/read-package-version.ts";
-import { runSchema } from "./schema.ts";
 import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 
 interface ListedCommand {
@@ -42,7 +38,7 @@ interface ListedCommand {
 }
 
 export const COMMANDS: readonly ListedCommand[] = [
-  // Loaded on demand: the other commands do not need agents.
+  // Each command loads on demand what it needs.
   { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
   { command: CHAT, run: async (parsed, terminal) => (await import("./chat/run-chat.ts")).runChat(parsed, terminal) },
   {
@@ -96,10 +92,13 @@ export const COMMANDS: readonly ListedCommand[] = [
     run: async (parsed, terminal) => (await import("./doctor/run-doctor.ts")).runDoctor(parsed, terminal),
   },
   { command: INIT, run: async (parsed, terminal) => (await import("./init/run-init.ts")).runInit(parsed, terminal) },
-  { command: CONVERT, run: runConvert },
-  { command: CHECK, run: runCheck },
-  { command: SCHEMA, run: runSchema },
-  { command: DEMO, run: runDemo },
+  {
+    command: CONVERT,
+    run: async (parsed, terminal) => (await import("./convert.ts")).runConvert(parsed, terminal),
+  },
+  { command: CHECK, run: async (parsed, terminal) => (await import("./check.ts")).runCheck(parsed, terminal) },
+  { command: SCHEMA, run: async (parsed, terminal) => (await import("./schema.ts")).runSchema(parsed, terminal) },
+  { command: DEMO, run: async (parsed, terminal) => (await import("./demo.ts")).runDemo(parsed, terminal) },
   {
     command: COMPLETION,
     run: async (parsed, terminal) =>

@@ -16,7 +16,6 @@ import { loadAgents } from "./load-agents.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
 import { describeOtherAgent, findOtherAgent } from "./run/find-other-agent.ts";
-import { printModels } from "./run/print-models.ts";
 import { nameAgent } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
@@ -29,7 +28,8 @@ import type { Terminal } from "./terminal.ts";
 export const MESSAGE_LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_MESSAGE_BYTES) };
 
 export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  if (parsed.options["list-models"] === true) return printModels(parsed, terminal);
+  if (parsed.options["list-models"] === true)
+    return (await import("./run/print-models.ts")).printModels(parsed, terminal);
   const address = readServiceAddress(parsed);
   if (address.kind === "server") return (await import("./run/run-on-server.ts")).runOnServer(parsed, address, terminal);
   const file = textOption(parsed, "agents") ?? readVariable(process.env, "LOOM_AGENTS");

@@ -22,6 +22,6 @@ export {
   openPostgresKnowledgeBase,
   type PostgresKnowledgeBaseOptions,
 } from "./knowledge-base/open-postgres-knowledge-base.ts";
-export type { DocumentFormat } from "./knowledge-base/read-document.ts";
+export type { DocumentFormat } from "./knowledge-base/document-format.ts";
 export type { SearchHit } from "./knowledge-base/rank-passages.ts";
 export type { Passage, RetrieveOptions, Retriever } from "./retriever.ts";

@@ -8,6 +8,7 @@ import { describeDialect } from "./dialect.contract.ts";
 import { DECODERS, detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
 import { detectDecoder } from "./decoders.ts";
 import { createBatchEncoder } from "./encode-batch.ts";
+import { loadDialect } from "./load-dialect.ts";
 
 const RUNS = listVectorFiles("runs").map(readVector);
 const SAMPLES = listVectorFiles("samples").map(readVector);
@@ -49,6 +50,10 @@ describe("dialects", () => {
       expect(DIALECTS[name].name).toBe(name);
       expect(DIALECTS[name]).toMatchObject(DECODERS[name]);
     }
+  });
+
+  test("are loaded on demand as the same objects", async () => {
+    for (const name of DIALECT_NAMES) expect(await loadDialect(name)).toBe(DIALECTS[name]);
   });
 
   test("are not detected in other text", () => {

@@ -29,6 +29,11 @@ export const DIALECT_NAMES = [
 /** Name of a dialect. */
 export type DialectName = (typeof DIALECT_NAMES)[number];
 
+/** True for the name of a dialect. */
+export function isDialectName(name: string): name is DialectName {
+  return (DIALECT_NAMES as readonly string[]).includes(name);
+}
+
 /** Dialects whose frames are not distinguished by `type`, and the field that distinguishes them. */
 export const FRAME_TAG_FIELDS: { readonly [N in DialectName]?: string } = { "openai-chat": "object" };
 

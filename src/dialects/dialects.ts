@@ -1,7 +1,7 @@
 /** The table of all dialects. */
 import { agUi } from "./ag-ui/index.ts";
 import { aiSdk } from "./ai-sdk/index.ts";
-import { type Dialect, DIALECT_NAMES, type DialectName } from "./dialect.ts";
+import type { Dialect, DialectName } from "./dialect.ts";
 import { engine } from "./engine/index.ts";
 import { exportDialect } from "./export/index.ts";
 import { loom } from "./loom/index.ts";
@@ -22,8 +22,3 @@ export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   "openai-responses": openaiResponses,
   "openai-chat": openaiChat,
 };
-
-/** True for the name of a dialect. */
-export function isDialectName(name: string): name is DialectName {
-  return (DIALECT_NAMES as readonly string[]).includes(name);
-}

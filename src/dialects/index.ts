@@ -9,7 +9,7 @@ export function detectDialect(texts: readonly string[]): Dialect | undefined {
   return name === undefined ? undefined : DIALECTS[name];
 }
 
-export { DIALECTS, isDialectName } from "./dialects.ts";
+export { DIALECTS } from "./dialects.ts";
 export { DECODERS } from "./decoders.ts";
 export {
   type Decoded,
@@ -21,6 +21,7 @@ export {
   type DialectName,
   type Encoder,
   type EncoderOptions,
+  isDialectName,
 } from "./dialect.ts";
 export type { DialectFrames, LoomFrame } from "./dialect-frames.ts";
 export type { AgUiFrame } from "./ag-ui/frames.generated.ts";

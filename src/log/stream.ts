@@ -9,9 +9,9 @@
  * - Memory does not grow with the session: one page, one batch of about a million characters, and, if states are
  *   requested, the states of live runs.
  */
-import { DIALECTS, isDialectName } from "../dialects/dialects.ts";
-import type { MissingText } from "../dialects/dialect.ts";
+import { isDialectName, type MissingText } from "../dialects/dialect.ts";
 import type { DialectName, EncoderOptions } from "../dialects/index.ts";
+import { loadDialect } from "../dialects/load-dialect.ts";
 import { isLoomError, LoomError, type StreamModes } from "../protocol/index.ts";
 import { readStreamModes } from "../protocol/stream-modes.ts";
 import {
@@ -161,7 +161,7 @@ export async function* openStreamSteps(
   if (info === undefined) throw unknownSession(sessionId);
   const { incarnation, lastId } = info;
   if (sessionCursor !== undefined) assertSessionCursor(info, sessionCursor, options);
-  const dialect = DIALECTS[name];
+  const dialect = await loadDialect(name);
   const start = findStreamPosition(info, cursor, after, (position) => {
     if (skip > 0) assertSameFrames(position, options);
     else assertCursorVersion(position, options, isIndependent({ dialect, encoderOptions }));

@@ -69,7 +69,7 @@ async function openBackend(
         `\`--${name}\` does not apply to a chat with a server`,
         "the agents of the server have their own models and tools; use `--store` to run an agent here",
       );
-  const service = openRemoteService(address, terminal);
+  const service = await openRemoteService(address, terminal);
   try {
     return await openServerBackend(parsed, service);
   } catch (error) {

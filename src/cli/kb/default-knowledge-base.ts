@@ -4,12 +4,7 @@
  */
 import { mkdir, open, readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import {
-  type KnowledgeBase,
-  type KnowledgeBaseOptions,
-  openKnowledgeBase,
-  openPostgresKnowledgeBase,
-} from "../../context/index.ts";
+import type { KnowledgeBase, KnowledgeBaseOptions } from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { CliError, quoteOption } from "../command.ts";
 import { type Environment, findKnowledgeBase, isDatabase, storeExists } from "../find-store.ts";
@@ -83,12 +78,15 @@ export async function openForWriting(
 
 async function openTables({ file, limits }: KnowledgeChoice, store: SharedStore | undefined): Promise<KnowledgeBase> {
   const shared = store?.address === file ? await store.openKnowledge(limits) : undefined;
-  return shared ?? openPostgresKnowledgeBase(file, limits);
+  if (shared !== undefined) return shared;
+  const { openPostgresKnowledgeBase } = await import("../../context/index.ts");
+  return openPostgresKnowledgeBase(file, limits);
 }
 
 async function openPrivateFile({ file, limits }: KnowledgeChoice): Promise<KnowledgeBase> {
   try {
     if (file !== ":memory:") await createPrivateFile(file);
+    const { openKnowledgeBase } = await import("../../context/index.ts");
     return await openKnowledgeBase(file, limits);
   } catch (error) {
     throw isLoomError(error) ? describeOpenError(file, error) : error;

@@ -2,7 +2,7 @@
  * Prints a run as specification 001 defines it: its frames, then its reply, as NDJSON. A frame is stored before it is
  * printed.
  */
-import { LOOM_DECODING } from "../../dialects/index.ts";
+import { LOOM_DECODING } from "../../dialects/loom/decode.ts";
 import { encodeNdjson } from "../../framing/index.ts";
 import type { StreamModes } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";

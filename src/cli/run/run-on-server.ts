@@ -17,7 +17,7 @@ export async function runOnServer(
   terminal: Terminal,
 ): Promise<number> {
   const options = await readServerRunOptions(parsed, terminal);
-  await using service = openRemoteService(address, terminal);
+  await using service = await openRemoteService(address, terminal);
   return await explainErrors(async () => {
     const target = await findTarget(service, options, parsed);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${options.sessionId}`));

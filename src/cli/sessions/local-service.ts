@@ -32,10 +32,8 @@ import {
 } from "../../server/endpoints/describe-session.ts";
 import { findSession } from "../../server/endpoints/find-session.ts";
 import { forkOnce } from "../../server/endpoints/fork-once.ts";
-import { describeIngested } from "../../server/endpoints/ingest.ts";
 import { listApprovals } from "../../server/endpoints/list-approvals.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
-import { ingestStream } from "../../server/ingest/ingest-stream.ts";
 import { CliError } from "../command.ts";
 import { hideCredentials, storeExists } from "../find-store.ts";
 import { openStore } from "../open-store.ts";
@@ -172,6 +170,9 @@ export class LocalService implements SessionService {
   }
 
   async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {
+    // Loaded on demand, with all dialects.
+    const { ingestStream } = await import("../../server/ingest/ingest-stream.ts");
+    const { describeIngested } = await import("../../server/endpoints/ingest.ts");
     const ingested = await ingestStream({
       log: this.#log,
       sessionId,

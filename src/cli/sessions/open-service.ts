@@ -2,7 +2,6 @@
 import type { ParsedCommand } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import { openLocalService } from "./local-service.ts";
-import { RemoteService } from "./remote-service.ts";
 import { readServiceAddress, type ServiceAddress } from "./server-settings.ts";
 import type { SessionService } from "./session-service.ts";
 
@@ -16,10 +15,12 @@ export async function openService(
   return address.kind === "server" ? openRemoteService(address, terminal) : openLocalService(address.store, { create });
 }
 
-export function openRemoteService(
+export async function openRemoteService(
   { url, token, warnings }: Extract<ServiceAddress, { kind: "server" }>,
   terminal: Terminal,
-): SessionService {
+): Promise<SessionService> {
   for (const warning of warnings) terminal.warn(warning);
+  // Loaded on demand: a local store needs no client.
+  const { RemoteService } = await import("./remote-service.ts");
   return new RemoteService({ url, token });
 }

@@ -1,5 +1,5 @@
 /** Declares `loom tail`, `loom replay` and `loom ingest`. */
-import { DIALECT_NAMES } from "../../dialects/index.ts";
+import { DIALECT_NAMES } from "../../dialects/dialect.ts";
 import { STREAM_MODES } from "../../protocol/stream-modes.ts";
 import type { CliCommand, CliOption } from "../command.ts";
 import { SERVICE_NOTE, SERVICE_OPTIONS, STREAM_NOTE } from "./server-settings.ts";

@@ -12,7 +12,8 @@ import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 import type { KnowledgeStore, PreparedDocument, WriteOutcome } from "./knowledge-store.ts";
-import { type DocumentFormat, findFormat, indexDocument, readDocument } from "./read-document.ts";
+import { type DocumentFormat, findFormat } from "./document-format.ts";
+import { indexDocument, readDocument } from "./read-document.ts";
 import { openFile, readBytes, readState } from "./read-file.ts";
 import type { PdfReader } from "./read-pdf.ts";
 

@@ -20,19 +20,12 @@ import {
   type ImportOutcome,
   writeBatch,
 } from "./import-documents.ts";
+import { DOCUMENT_EXTENSIONS, type DocumentFormat, findFormat } from "./document-format.ts";
 import type { DocumentPassage } from "./join-passages.ts";
 import { type KnowledgeBaseLimits, type KnowledgeBaseOptions, resolveLimits } from "./knowledge-base-options.ts";
 import type { KnowledgeStore, KnowledgeTotals, StoredDocument } from "./knowledge-store.ts";
 import { MIN_SCORE, type SearchHit } from "./rank-passages.ts";
-import {
-  DOCUMENT_EXTENSIONS,
-  type DocumentFormat,
-  findFormat,
-  indexDocument,
-  type ParsedDocument,
-  readDocument,
-  readText,
-} from "./read-document.ts";
+import { indexDocument, type ParsedDocument, readDocument, readText } from "./read-document.ts";
 import { readPassages } from "./read-passages.ts";
 import { PdfReader } from "./read-pdf.ts";
 import { openSqliteKnowledgeStore } from "./sqlite/sqlite-knowledge-store.ts";

@@ -6,14 +6,12 @@ import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { basename, extname } from "node:path";
 import { readHtml, readHtmlAsync } from "../read-html.ts";
 import { decodeText } from "./decode-text.ts";
+import type { DocumentFormat } from "./document-format.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 import type { ChunkToWrite } from "./knowledge-store.ts";
 import type { PdfReader } from "./read-pdf.ts";
 import { writeTerms } from "./read-terms.ts";
 import { readHeading, splitDocument } from "./split-document.ts";
-
-/** Formats a knowledge base can read. */
-export type DocumentFormat = "markdown" | "text" | "html" | "pdf";
 
 export interface ParsedDocument {
   readonly title: string;
@@ -22,15 +20,6 @@ export interface ParsedDocument {
   /** Index of the first line after the front matter. */
   readonly from: number;
 }
-
-const FORMATS: ReadonlyMap<string, DocumentFormat> = new Map<string, DocumentFormat>([
-  ...["md", "markdown", "mdown", "mdx"].map((name) => [`.${name}`, "markdown"] as const),
-  ...["txt", "text", "rst", "adoc", "asciidoc", "org", "tex", "log", "csv", "tsv"].map(
-    (name) => [`.${name}`, "text"] as const,
-  ),
-  ...["html", "htm", "xhtml"].map((name) => [`.${name}`, "html"] as const),
-  [".pdf", "pdf"],
-]);
 
 const TITLE_TAG = /<title[^>]{0,200}>([^<]{1,1000})/i;
 const META_CHARSET = /<meta[^>]{0,200}charset\s{0,8}=\s{0,8}["']?([\w-]{1,40})/i;
@@ -45,14 +34,6 @@ const MAX_HEAD_LINES = 200;
 const YIELD_MS = 10;
 /** Characters that are split into lines before the reader yields to the event loop. */
 const YIELD_CHARACTERS = 65_536;
-
-/** File extensions of supported documents. */
-export const DOCUMENT_EXTENSIONS: readonly string[] = [...FORMATS.keys()];
-
-/** Returns the format for a file name; undefined if the extension is not supported. */
-export function findFormat(path: string): DocumentFormat | undefined {
-  return FORMATS.get(extname(path).toLowerCase());
-}
 
 /** Throws `unreadable_document`, `document_too_large` or `missing_package`. */
 export async function readDocument(

@@ -8,7 +8,7 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { ErrorCode } from "../../protocol/index.ts";
-import { findFormat } from "./read-document.ts";
+import { findFormat } from "./document-format.ts";
 
 export interface WalkLimits {
   readonly maxFiles: number;

@@ -3,7 +3,7 @@
  * Only a few uploads are read at once; the others wait unread.
  */
 import type { DocumentFormat } from "../../context/index.ts";
-import { DOCUMENT_EXTENSIONS, findFormat } from "../../context/knowledge-base/read-document.ts";
+import { DOCUMENT_EXTENSIONS, findFormat } from "../../context/knowledge-base/document-format.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { enterGate } from "../api/gates.ts";
 import { defineOperation } from "../api/operation.ts";

@@ -1,5 +1,5 @@
 /** Endpoints that list, search, read and remove documents of the knowledge base. */
-import { DOCUMENT_EXTENSIONS } from "../../context/knowledge-base/read-document.ts";
+import { DOCUMENT_EXTENSIONS } from "../../context/knowledge-base/document-format.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { DocumentText, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";

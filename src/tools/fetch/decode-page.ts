@@ -1,7 +1,6 @@
 /** Converts a fetched page to text: checks the media type, decodes the charset and extracts readable text from HTML. */
 import type { Buffer } from "node:buffer";
 import { LoomError } from "../../protocol/index.ts";
-import { readHtmlAsync } from "../../context/read-html.ts";
 
 const TEXT_TYPE =
   /^(?:text\/.*|application\/(?:.*\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-javascript|x-ndjson|x-yaml|jsonl|graphql|sql|x-sh|x-www-form-urlencoded)|image\/svg\+xml|message\/.*)$/;
@@ -22,7 +21,10 @@ export async function decodePage(bytes: Buffer, contentType: string, signal?: Ab
   const isHtml = mediaType === "text/html" || mediaType === "application/xhtml+xml";
   const charset = parameters.find((parameter) => /^charset=/i.test(parameter))?.slice("charset=".length);
   const text = decode(bytes, charset ?? (isHtml ? findCharset(bytes) : undefined));
-  return isHtml ? readHtmlAsync(text, signal) : text;
+  if (!isHtml) return text;
+  // Loaded on demand, with its table of entities.
+  const { readHtmlAsync } = await import("../../context/read-html.ts");
+  return readHtmlAsync(text, signal);
 }
 
 function findCharset(bytes: Buffer): string | undefined {
