@@ -1,6 +1,6 @@
 // The package as users get it: built, packed and unpacked into an empty project. Every entry point can be imported
 // there, and the CLI runs, also when an old Node starts it.
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   cpSync,
@@ -17,8 +17,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { DIALECT_NAMES } from "../src/dialects/dialect.ts";
+import { hasChromium, shareChromium } from "./browser/launch.ts";
 import { buildClientPackage, buildPackage } from "./build-package.ts";
 import { findBlocks } from "./guide-pages.ts";
+import { writePdf } from "./knowledge/write-pdf.ts";
+import { buildPage } from "./page/build-page.ts";
 import { LONG, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
@@ -209,6 +213,133 @@ describe("in a folder of `npm init -y`", () => {
       made,
     );
     expect({ code: answer.code, out: answer.out }).toEqual({ code: 0, out: expect.stringMatching(/\d/) as unknown });
+  });
+});
+
+describe("a user's project", () => {
+  const data = join(folder, "data");
+  const cache = join(folder, "cache");
+  const folders = { HOME: data, XDG_DATA_HOME: data, XDG_CACHE_HOME: cache };
+  const env = { ...process.env, ...folders, NODE_COMPILE_CACHE: undefined, NO_COLOR: "1", LOOM_OFFLINE_DELAY: "0" };
+  let server: ChildProcess | undefined;
+  let url = "";
+
+  beforeAll(async () => {
+    const wanted = new Set([...Object.keys(manifest.dependencies), "unpdf"]);
+    // Iterating over a set includes the elements added meanwhile.
+    for (const name of wanted) {
+      const source = join(packageRoot, "node_modules", name);
+      cpSync(source, join(project, "node_modules", name), { recursive: true });
+      const { dependencies = {} } = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as Partial<Manifest>;
+      for (const other of Object.keys(dependencies))
+        if (!existsSync(join(source, "node_modules", other))) wanted.add(other);
+    }
+    // An optional peer, which no command needs.
+    rmSync(join(project, "node_modules", "react"), { recursive: true, force: true });
+    cpSync(await buildPage(), join(installed, "dist", "page"), { recursive: true });
+    server = spawn(process.execPath, [command, "serve", "--port", "0"], { cwd: project, env });
+    let out = "";
+    url = await new Promise((resolve, reject) => {
+      const read = (text: string): void => {
+        out += text;
+        const [, address] = /^listening on (\S+)$/m.exec(out) ?? [];
+        if (address !== undefined) resolve(address);
+      };
+      server?.stdout?.setEncoding("utf8").on("data", read);
+      server?.stderr?.setEncoding("utf8").on("data", read);
+      server?.once("close", () => reject(new Error(out)));
+    });
+  });
+
+  afterAll(() => server?.kill("SIGKILL"));
+
+  /** Returns the answer of the agent. */
+  async function ask(session: string, content: string): Promise<string> {
+    const body = JSON.stringify({ session_id: session, content });
+    const headers = { "content-type": "application/json" };
+    const frames = await (await fetch(`${url}/api/chat`, { method: "POST", headers, body })).text();
+    const pieces = [...frames.matchAll(/"type":"content","data":\{"content":("(?:[^"\\]|\\.)*")/g)];
+    return pieces.map(([, piece = ""]) => JSON.parse(piece) as string).join("");
+  }
+
+  const read = async (path: string): Promise<unknown> => (await fetch(url + path)).json();
+
+  const send = async (path: string, type: string, body: Uint8Array<ArrayBuffer>): Promise<object> => {
+    const response = await fetch(url + path, { method: "POST", headers: { "content-type": type }, body });
+    return { status: response.status, ...((await response.json()) as object) };
+  };
+
+  it("finds a page of the handbook, and a PDF that was added", async () => {
+    expect(await ask("handbook", "Search the knowledge base for how to back up the store")).toContain("loom backup");
+    const pdf = new Uint8Array(writePdf("The turbine is oiled twice a year", "Turbine manual"));
+    expect(await send("/v1/knowledge?name=turbine.pdf", "application/pdf", pdf)).toMatchObject({ status: 201 });
+    expect(await ask("pdf", "Search the knowledge base for oiling turbines")).toContain("twice a year");
+  });
+
+  it("stores a file, and finds text of sessions", async () => {
+    const bytes = new TextEncoder().encode("forty crates");
+    const blob = (await send("/v1/sessions/files/blobs?name=a.txt", "text/plain", bytes)) as { readonly url: string };
+    expect(blob).toMatchObject({ status: 201, name: "a.txt", bytes: 12 });
+    expect(await (await fetch(url + blob.url)).text()).toBe("forty crates");
+    await ask("sum", "What is 17*23?");
+    expect(await read("/v1/sessions?q=391")).toMatchObject({ sessions: [{ session_id: "sum" }] });
+  });
+
+  it("sends a session in every dialect", async () => {
+    await ask("dialects", "What is 6*7?");
+    for (const dialect of DIALECT_NAMES) {
+      const response = await fetch(`${url}/v1/sessions/dialects/events?dialect=${dialect}&follow=0`);
+      expect([dialect, response.status, (await response.text()).includes("42")]).toEqual([dialect, 200, true]);
+    }
+  });
+
+  it("chats in a terminal without React", () => {
+    const options = { cwd: project, env, input: "What is 6*7?\n", encoding: "utf8" } as const;
+    const { stdout, stderr, status } = spawnSync(process.execPath, [command, "chat", "--plain"], options);
+    expect([status, stderr, stdout]).toEqual([0, expect.anything(), expect.stringContaining("6*7 = 42")]);
+    // Node keeps what it compiled, in a folder of the user.
+    expect(readdirSync(join(cache, "loom"))).toEqual([expect.stringContaining(process.version)]);
+  });
+
+  it.skipIf(!hasChromium)("shows a conversation on the page (skipped without Chromium)", async () => {
+    const page = await (await shareChromium()).newPage();
+    try {
+      const faults: string[] = [];
+      page.on("pageerror", (error) => faults.push(String(error)));
+      await page.goto(url);
+      await page.locator("textarea").fill("What is 6*7?");
+      await page.keyboard.press("Enter");
+      await page.getByText("6*7 = 42").first().waitFor();
+      expect(faults).toEqual([]);
+    } finally {
+      await page.context().close();
+    }
+  });
+
+  it.each(["bundler", "nodenext"])("compiles with the module resolution `%s`", (moduleResolution) => {
+    // Those of the others need the types of optional packages.
+    const typed = ["", "/client", "/dialects", "/tools", "/server"].map((path) => manifest.name + path);
+    const text = typed.map((name, index) => `import * as entry${index} from "${name}";\nconsole.log(entry${index});\n`);
+    writeFileSync(
+      join(project, "use.ts"),
+      `${text.join("")}const wrong: string = entry0.agent({ provider: "offline" });\n`,
+    );
+    const module = moduleResolution === "nodenext" ? "nodenext" : "preserve";
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      target: "es2024",
+      lib: ["es2024", "esnext.disposable", "dom", "dom.iterable"],
+      module,
+      moduleResolution,
+      types: ["node"],
+      typeRoots: [join(packageRoot, "node_modules", "@types")],
+    };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
+    const compiler = join(packageRoot, "node_modules", "typescript", "bin", "tsc");
+    const { out } = run(process.execPath, [compiler, "-p", project, "--pretty", "false"]);
+    expect(out.trim()).toMatch(/^use\.ts\(11,7\): error TS2322: Type 'Agent<?[^\n]*$/);
   });
 });
 
