@@ -10,13 +10,13 @@ const folder = import.meta.dirname;
 /** npm writes this file at the end of an installation. */
 const installed = join(folder, "node_modules", ".package-lock.json");
 
-const isCurrent =
-  existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(folder, "package-lock.json")).mtimeMs;
-if (!isCurrent) {
+export function installPeers(): void {
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(folder, "package-lock.json")).mtimeMs)
+    return;
   const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
     cwd: folder,
-    stdio: "inherit",
+    stdio: ["ignore", "ignore", "inherit"],
     shell: process.platform === "win32",
   });
-  process.exitCode = status ?? 1;
+  if (status !== 0) throw new Error(`npm ci in ${folder} failed with code ${status}.`);
 }

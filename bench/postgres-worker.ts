@@ -43,7 +43,7 @@ const log = await openPostgresLog(url);
 let count = 0;
 
 async function answer({ concurrency, waitMs, words, warmUpMs, ms }: AnswerTask): Promise<WorkerReport> {
-  const actor = agent({ model: new WordyModel(words, waitMs), log, metrics: false });
+  const actor = agent({ model: new WordyModel(words, { waitMs }), log, metrics: false });
   let runs = 0;
   const stop = new AbortController();
   const loops = Array.from({ length: concurrency }, async (_, index) => {

@@ -1,5 +1,6 @@
-/** What the benchmark of the receiver compares ours with: a plain immutable reducer, and the core of `useChat`. */
-import { AbstractChat, type ChatState, type ChatStatus, type UIMessage, type UIMessageChunk } from "ai";
+/** What the benchmark of the receiver compares ours with: a plain immutable reducer, and the state of `useChat`. */
+import { Chat } from "@ai-sdk/react";
+import type { UIMessageChunk } from "ai";
 import type { PartialJson } from "../src/protocol/partial-json.ts";
 import type { AnyEvent, EventRecord } from "../src/protocol/index.ts";
 
@@ -111,35 +112,9 @@ export function runPlainly(records: readonly EventRecord[], reader?: PartialJson
   sink.last = state;
 }
 
-/** The state behind `useChat`, without React. The hook clones the changed message on every change. */
-class Messages implements ChatState<UIMessage> {
-  readonly #clones: boolean;
-
-  constructor(clones: boolean) {
-    this.#clones = clones;
-  }
-
-  status: ChatStatus = "ready";
-  error: Error | undefined;
-  messages: UIMessage[] = [];
-  pushMessage = (message: UIMessage): void => {
-    this.messages = [...this.messages, message];
-  };
-  popMessage = (): void => {
-    this.messages = this.messages.slice(0, -1);
-  };
-  replaceMessage = (index: number, message: UIMessage): void => {
-    this.messages = [...this.messages.slice(0, index), this.snapshot(message), ...this.messages.slice(index + 1)];
-  };
-  snapshot = <T>(value: T): T => (this.#clones ? structuredClone(value) : Object.assign({}, value));
-}
-
-class Chat extends AbstractChat<UIMessage> {}
-
-export async function chat(chunks: readonly UIMessageChunk[], clones = false): Promise<void> {
-  const state = new Messages(clones);
+/** The state of the hook `useChat`, without a page: the hook gives it to React. */
+export async function runUseChat(chunks: readonly UIMessageChunk[]): Promise<void> {
   const conversation = new Chat({
-    state,
     transport: {
       sendMessages: async () =>
         new ReadableStream<UIMessageChunk>({
@@ -150,31 +125,9 @@ export async function chat(chunks: readonly UIMessageChunk[], clones = false): P
         }),
       reconnectToStream: async () => null,
     },
-    onError: (error) => {
-      throw error;
-    },
   });
   await conversation.sendMessage({ text: "Hello" });
-  sink.last = state.messages;
-  if (state.error !== undefined || state.messages.length < 2)
-    throw new Error(`useChat failed: ${state.error?.message}`);
-}
-
-export function textChunks(events: readonly AnyEvent[]): UIMessageChunk[] {
-  return [
-    { type: "start" },
-    { type: "text-start", id: "t" },
-    ...events.map((event): UIMessageChunk => ({ type: "text-delta", id: "t", delta: fieldOf(event, "content") })),
-    { type: "text-end", id: "t" },
-    { type: "finish" },
-  ];
-}
-
-export function argumentChunks(deltas: readonly string[]): UIMessageChunk[] {
-  return [
-    { type: "start" },
-    { type: "tool-input-start", toolCallId: "c1", toolName: "write", dynamic: true },
-    ...deltas.map((inputTextDelta): UIMessageChunk => ({ type: "tool-input-delta", toolCallId: "c1", inputTextDelta })),
-    { type: "finish" },
-  ];
+  sink.last = conversation.messages;
+  if (conversation.status !== "ready" || conversation.messages.length < 2)
+    throw new Error(`useChat failed: ${conversation.error?.message}`);
 }

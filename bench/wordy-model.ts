@@ -1,6 +1,13 @@
-/** A model that streams a given number of words, one per chunk, after a given time. */
+/** A model that streams a given number of words, one per chunk. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { LanguageModel } from "../src/models/index.ts";
+
+export interface WordyModelOptions {
+  /** Time to the first word (default: 0). */
+  readonly waitMs?: number;
+  /** Words per second (default: as fast as they are read). */
+  readonly perSecond?: number;
+}
 
 export class WordyModel implements LanguageModel {
   readonly specificationVersion = "v4";
@@ -8,11 +15,11 @@ export class WordyModel implements LanguageModel {
   readonly modelId = "wordy";
   readonly supportedUrls = {};
   readonly #words: number;
-  readonly #waitMs: number;
+  readonly #options: WordyModelOptions;
 
-  constructor(words: number, waitMs = 0) {
+  constructor(words: number, options: WordyModelOptions = {}) {
     this.#words = words;
-    this.#waitMs = waitMs;
+    this.#options = options;
   }
 
   doGenerate(): Promise<never> {
@@ -21,7 +28,9 @@ export class WordyModel implements LanguageModel {
 
   async doStream(): Promise<{ stream: ReadableStream<unknown> }> {
     const words = this.#words;
-    if (this.#waitMs > 0) await pause(this.#waitMs);
+    const { waitMs = 0, perSecond } = this.#options;
+    if (waitMs > 0) await pause(waitMs);
+    const start = performance.now();
     let sent = 0;
     const stream = new ReadableStream<unknown>({
       start(controller) {
@@ -29,9 +38,10 @@ export class WordyModel implements LanguageModel {
         controller.enqueue({ type: "text-start", id: "1" });
       },
       pull(controller) {
+        const emit = (): void => controller.enqueue({ type: "text-delta", id: "1", delta: `word${sent++ % 1000} ` });
         if (sent < words) {
-          controller.enqueue({ type: "text-delta", id: "1", delta: `word${sent++ % 1000} ` });
-          return;
+          if (perSecond === undefined) return emit();
+          return pause(Math.max(0, start + (sent * 1000) / perSecond - performance.now())).then(emit);
         }
         controller.enqueue({ type: "text-end", id: "1" });
         const usage = { inputTokens: { total: 3 }, outputTokens: { total: words } };

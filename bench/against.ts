@@ -1,0 +1,55 @@
+/**
+ * Compares ours here with ours at another commit: a worktree of that commit, interleaved with this checkout. Both run
+ * their own benchmarks, so a row exists for both if it has the same name.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BENCHMARKS, OURS } from "./benchmark.ts";
+import { race } from "./race.ts";
+import { compareRounds } from "./statistics.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const OPTIONS = { rounds: 15, warmUpMs: 1500 };
+/** A loss beyond this share of the time and beyond the spread of the rounds counts. */
+const TOLERANCE = 0.05;
+
+const git = (...args: readonly string[]): string => execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).trim();
+
+/** Prints a line for each row. Returns whether nothing became slower. */
+export async function compareWithCommit(commit: string, names: readonly string[]): Promise<boolean> {
+  const other = mkdtempSync(join(tmpdir(), "loom-bench-against-"));
+  git("worktree", "add", "--detach", "--force", other, commit);
+  try {
+    for (const folder of ["node_modules", join("bench", "node_modules")])
+      if (existsSync(join(ROOT, folder))) symlinkSync(join(ROOT, folder), join(other, folder));
+    if (!existsSync(join(other, "bench", "contestant.ts")))
+      throw new Error(`The benchmarks of ${commit} cannot be compared: they have no contestant.ts.`);
+    let isGood = true;
+    for (const name of names) isGood = (await compareBenchmark(name, commit, join(other, "bench"))) && isGood;
+    return isGood;
+  } finally {
+    git("worktree", "remove", "--force", other);
+  }
+}
+
+async function compareBenchmark(name: string, commit: string, folder: string): Promise<boolean> {
+  let isGood = true;
+  const rows = (await BENCHMARKS[name]?.())?.benchmark.rows ?? [];
+  for (const row of rows) {
+    const entrants = [
+      { name: OURS, label: "here", folder: import.meta.dirname },
+      { name: OURS, label: commit, folder },
+    ];
+    const results = await race(name, { ...row, sizes: [Math.max(...row.sizes)] }, entrants, OPTIONS);
+    const [here, there] = [results.get("here"), results.get(commit)];
+    if (here === undefined || there === undefined) continue;
+    const { median, quartiles } = compareRounds(here.rounds, there.rounds);
+    const isLoss = median > 1 + TOLERANCE && quartiles[0] > 1;
+    const spread = `${quartiles[0].toFixed(2)}–${quartiles[1].toFixed(2)}`;
+    process.stdout.write(`${isLoss ? "LOSS" : "ok  "}  ${name}, ${row.what}: ${median.toFixed(2)} × (${spread})\n`);
+    isGood = isGood && !isLoss;
+  }
+  return isGood;
+}

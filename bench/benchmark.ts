@@ -1,0 +1,54 @@
+/**
+ * What a benchmark is: rows of work that ours and others do alike. Each contestant runs in its own process, and the
+ * processes take turns; see `race.ts`.
+ */
+
+/**
+ * Prepares `size` units of work in the process of the contestant and returns one round of it. Only the rounds are
+ * measured. A round may return its own processor time, if it is spent in another process.
+ */
+export type Prepare = (size: number) => Round | Promise<Round>;
+export type Round = () => unknown;
+
+/** Processor time that a round spent in another process, instead of in its own. */
+export interface Spent {
+  readonly cpuMs: number;
+}
+
+export interface Row {
+  /** The work, such as `text, a view per delta`. Names the row in results and floors. */
+  readonly what: string;
+  /** What is counted, such as `delta`. */
+  readonly unit: string;
+  /** Three sizes, ascending. The largest one is compared; all three show the growth. One size: growth is not measured. */
+  readonly sizes: readonly number[];
+  readonly ours: Prepare;
+  /** Others by name and version. Each gets the documented setting that serves it best. */
+  readonly peers?: Contestants;
+  /** The least that any implementation must do, such as a plain loop over the same input. */
+  readonly limits?: Contestants;
+}
+
+export interface Contestants {
+  readonly [name: string]: Prepare;
+}
+
+export interface Benchmark {
+  /** What it measures, in one line. */
+  readonly about: string;
+  readonly rows: readonly Row[];
+}
+
+/** Name of our contestant in results. */
+export const OURS = "loom";
+
+export function listContestants({ ours, peers = {}, limits = {} }: Row): Contestants {
+  return { [OURS]: ours, ...peers, ...limits };
+}
+
+/** Modules by the name of the benchmark. They are loaded on demand, because peers are. */
+export const BENCHMARKS: { readonly [name: string]: () => Promise<{ readonly benchmark: Benchmark }> } = {
+  receiver: () => import("./suites/receiver.ts"),
+  graph: () => import("./suites/graph.ts"),
+  tokens: () => import("./suites/tokens.ts"),
+};

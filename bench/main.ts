@@ -1,0 +1,80 @@
+/**
+ * The command of the benchmarks.
+ *
+ *   npm run bench -- --list               the benchmarks
+ *   npm run bench -- NAME [NAME …]        some of them; without a name, all
+ *     --quick                             fewer rounds: all take less than 20 minutes on 2 cores
+ *     --check                             exit code 1 if a ratio is below its floor in `floors.json`
+ *     --json FILE                         also writes the results as JSON
+ *     --docs                              writes docs/benchmarks.md and its plots
+ *     --against COMMIT                    ours here against ours at another commit, in at least 10 rounds
+ *
+ * Processor times are compared, never judged alone: machines differ.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { compareWithCommit } from "./against.ts";
+import { BENCHMARKS } from "./benchmark.ts";
+import { findMisses } from "./floors.ts";
+import { installPeers } from "./install-peers.ts";
+import { runRow } from "./race.ts";
+import { createReport, formatRow, type RowResult, writeDocs } from "./report.ts";
+
+const FULL = { rounds: 15, warmUpMs: 2000 };
+const QUICK = { rounds: 5, warmUpMs: 700 };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    list: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    check: { type: "boolean", default: false },
+    docs: { type: "boolean", default: false },
+    json: { type: "string" },
+    against: { type: "string" },
+  },
+});
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const names = positionals.length > 0 ? positionals : Object.keys(BENCHMARKS);
+const unknown = names.find((name) => !Object.hasOwn(BENCHMARKS, name));
+if (unknown === undefined) await run();
+else {
+  const known = Object.keys(BENCHMARKS).join(", ");
+  process.stderr.write(`There is no benchmark "${unknown}". Use one of: ${known}\n`);
+  process.exitCode = 2;
+}
+
+async function run(): Promise<void> {
+  installPeers();
+  if (values.list) for (const name of names) print(`${name.padEnd(12)} ${(await load(name)).about}`);
+  else if (values.against !== undefined) process.exitCode = (await compareWithCommit(values.against, names)) ? 0 : 1;
+  else await runAll();
+}
+
+async function load(name: string) {
+  const { benchmark } = (await BENCHMARKS[name]?.()) ?? {};
+  if (benchmark === undefined) throw new Error(`There is no benchmark "${name}".`);
+  return benchmark;
+}
+
+async function runAll(): Promise<void> {
+  const results: RowResult[] = [];
+  for (const name of names) {
+    const { about, rows } = await load(name);
+    print(`\n${name}: ${about}`);
+    for (const row of rows) {
+      const result = { benchmark: name, row, results: await runRow(name, row, values.quick ? QUICK : FULL) };
+      results.push(result);
+      print(formatRow(result));
+    }
+  }
+  const report = createReport(results, values.quick);
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, undefined, 2)}\n`);
+  if (values.docs) writeDocs(report);
+  if (!values.check) return;
+  const misses = findMisses(report);
+  for (const miss of misses) process.stderr.write(`${miss}\n`);
+  process.exitCode = misses.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,111 @@
+/**
+ * Runs the contestants of a row in turns, each in its own process. All get the same sizes, warm-up and number of
+ * rounds. The order rotates, so that none always runs after the same other one.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import { listContestants, type Row } from "./benchmark.ts";
+import { fitExponent, type Spread, spreadOf } from "./statistics.ts";
+
+export interface RaceOptions {
+  readonly rounds: number;
+  /** Each contestant works at least this long before its rounds count, so that its code is compiled. */
+  readonly warmUpMs: number;
+}
+
+interface Answer {
+  /** Processor time of the round. */
+  readonly us: number;
+  readonly peakMb: number;
+}
+
+/** What one contestant needs. */
+export interface Result {
+  /** Processor time per unit with the largest size, in microseconds. */
+  readonly cost: Spread;
+  /** Of cost ~ size^exponent. Absent with one size. */
+  readonly exponent?: number;
+  /** Peak memory of the process, in MB. */
+  readonly peakMb: number;
+  /** Processor time per unit of each round, in the order of the rounds. */
+  readonly rounds: readonly number[];
+}
+
+/** A contestant and the checkout that its process runs. */
+export interface Entrant {
+  readonly name: string;
+  /** The folder with the benchmarks. */
+  readonly folder: string;
+}
+
+/** Rounds of work that hardly uses the processor. */
+const MAX_WARM_UP = 30;
+
+/** Runs all contestants of a row. */
+export async function runRow(benchmark: string, row: Row, options: RaceOptions): Promise<Map<string, Result>> {
+  const entrants = Object.keys(listContestants(row)).map((name) => ({
+    name,
+    label: name,
+    folder: import.meta.dirname,
+  }));
+  return race(benchmark, row, entrants, options);
+}
+
+export async function race(
+  benchmark: string,
+  { what, sizes }: Row,
+  entrants: readonly (Entrant & { readonly label: string })[],
+  { rounds, warmUpMs }: RaceOptions,
+): Promise<Map<string, Result>> {
+  const largest = Math.max(...sizes);
+  const running = entrants.map((entrant) => ({ ...entrant, process: start(benchmark, what, entrant), peakMb: 0 }));
+  const times = new Map(running.map(({ label }) => [label, new Map(sizes.map((size) => [size, [] as number[]]))]));
+  try {
+    for (const { process: child } of running)
+      for (let ms = 0, round = 0; ms < warmUpMs && round < MAX_WARM_UP; round++)
+        for (const size of sizes) ms += (await ask(child, size)).us / 1000;
+    for (let round = 0; round < rounds; round++) {
+      const first = round % running.length;
+      for (const entrant of [...running.slice(first), ...running.slice(0, first)])
+        for (const size of sizes) {
+          const { us, peakMb } = await ask(entrant.process, size);
+          entrant.peakMb = peakMb;
+          times
+            .get(entrant.label)
+            ?.get(size)
+            ?.push(us / size);
+        }
+    }
+  } finally {
+    for (const { process: child } of running) child.disconnect();
+  }
+  return new Map(
+    running.map(({ label, peakMb }) => {
+      const bySize = times.get(label) ?? new Map<number, number[]>();
+      const costs = bySize.get(largest) ?? [];
+      const exponent = sizes.length > 1 ? { exponent: 1 + fitExponent(bySize) } : {};
+      return [label, { cost: spreadOf(costs), peakMb, rounds: costs, ...exponent }];
+    }),
+  );
+}
+
+function start(benchmark: string, what: string, { name, folder }: Entrant): ChildProcess {
+  return fork(join(folder, "contestant.ts"), [benchmark, what, name], {
+    execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+}
+
+/** Asks for one round of a size. */
+function ask(child: ChildProcess, size: number): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const onExit = (code: number | null): void => reject(new Error(`A contestant ended with code ${code}.`));
+  child.once("exit", onExit);
+  child.once("message", (answer: Answer | { readonly error: string }) => {
+    child.off("exit", onExit);
+    if ("error" in answer) reject(new Error(answer.error));
+    else resolve(answer);
+  });
+  child.send(size);
+  return promise;
+}

@@ -1,0 +1,152 @@
+/**
+ * From the stream of a model to bytes for a client: model call, validation, stamping, commit, reading, encoding, framing.
+ * The peer is `streamText` of the AI SDK with its UI message stream, which stores nothing. The limit is a plain loop that
+ * writes each token as a frame.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { agent } from "../../src/agents/index.ts";
+import { fromAISDK, record } from "../../src/adapters/index.ts";
+import type { DialectName } from "../../src/dialects/index.ts";
+import { encodeSse } from "../../src/framing/index.ts";
+import { type Log, MemoryLog, openSqliteLog, openStream } from "../../src/log/index.ts";
+import type { Benchmark, Prepare } from "../benchmark.ts";
+import { WordyModel } from "../wordy-model.ts";
+
+const utf8 = new TextEncoder();
+
+interface Work {
+  readonly dialect: DialectName;
+  /** A part of the last frame. */
+  readonly end: string;
+}
+
+const LOOM: Work = { dialect: "loom", end: '"reply":' };
+const AI_SDK: Work = { dialect: "ai-sdk", end: '"type":"finish"' };
+/** Streams at the same time, if tokens come at a rate: one alone leaves the processor idle. */
+const PACED_STREAMS = 20;
+
+/** Throws if the work was not done. */
+function expectBytes(bytes: number, tokens: number): void {
+  if (bytes < tokens * 20) throw new Error(`only ${bytes} bytes for ${tokens} tokens`);
+}
+
+let sessions = 0;
+
+async function runAgent(log: Log, model: WordyModel, { dialect, end }: Work): Promise<number> {
+  const sessionId = `s${++sessions}`;
+  const actor = agent({ model });
+  const session = await actor.openSession(log, sessionId);
+  const run = await actor.answer(session, "Talk", { runId: "run-1" });
+  const stop = new AbortController();
+  let bytes = 0;
+  for await (const frames of openStream(log, sessionId, { dialect, follow: true, signal: stop.signal })) {
+    // One write per batch, as the server does.
+    let text = "";
+    for (const { text: data, cursor } of frames) text += encodeSse({ data, id: cursor });
+    bytes += utf8.encode(text).length;
+    if (frames.at(-1)?.text.includes(end) === true) stop.abort();
+  }
+  await run.ended;
+  await session.close();
+  return bytes;
+}
+
+const inMemory =
+  (work: Work): Prepare =>
+  (tokens) =>
+  async () => {
+    const log = new MemoryLog();
+    expectBytes(await runAgent(log, new WordyModel(tokens), work), tokens);
+    await log.close();
+  };
+
+const inSqlite: Prepare = async (tokens) => {
+  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const log = await openSqliteLog(join(folder, "loom.db"));
+  return async () => expectBytes(await runAgent(log, new WordyModel(tokens), LOOM), tokens);
+};
+
+const paced =
+  (rate: number, run: (model: WordyModel) => Promise<number>): Prepare =>
+  (tokens) =>
+  async () => {
+    const each = tokens / PACED_STREAMS;
+    const streams = Array.from({ length: PACED_STREAMS }, () => run(new WordyModel(each, { perSecond: rate })));
+    expectBytes(
+      (await Promise.all(streams)).reduce((sum, bytes) => sum + bytes, 0),
+      tokens,
+    );
+  };
+
+async function readBody(response: Response): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) bytes += (chunk as Uint8Array).length;
+  return bytes;
+}
+
+async function runAiSdk(model: WordyModel): Promise<number> {
+  const { createUIMessageStreamResponse, streamText, toUIMessageStream } = await import("ai");
+  const result = streamText({ model: model as never, prompt: "Talk" });
+  return readBody(createUIMessageStreamResponse({ stream: toUIMessageStream({ stream: result.stream }) }));
+}
+
+/** The same run of the AI SDK, recorded, and sent as its own UI message stream. */
+async function runRecorded(model: WordyModel): Promise<number> {
+  const { streamText } = await import("ai");
+  const log = new MemoryLog();
+  const source = fromAISDK(streamText({ model: model as never, prompt: "Talk" }));
+  const run = await record(log, { sessionId: "s", message: "Talk" }, source);
+  const bytes = await readBody(run.toResponse({ dialect: "ai-sdk" }));
+  await run.ended;
+  await log.close();
+  return bytes;
+}
+
+const inFull =
+  (run: (model: WordyModel) => Promise<number>): Prepare =>
+  (tokens) =>
+  async () =>
+    expectBytes(await run(new WordyModel(tokens)), tokens);
+
+async function runPlainly(model: WordyModel): Promise<number> {
+  const { stream } = await model.doStream();
+  let bytes = 0;
+  let event_id = 0;
+  for await (const part of stream) {
+    const { type, delta } = part as { readonly type: string; readonly delta?: string };
+    if (type !== "text-delta") continue;
+    const ids = { session_id: "s", run_id: "run-1", node_id: "run-think-1", event_id: ++event_id, ts: Date.now() };
+    const frame = { ...ids, type: "message_chunk", content: delta, id: "think" };
+    bytes += utf8.encode(`id: ${event_id}\ndata: ${JSON.stringify(frame)}\n\n`).length;
+  }
+  return bytes;
+}
+
+const AI = "AI SDK 7 streamText, nothing stored";
+const SIZES = [5000, 10_000, 20_000];
+const peers = { [AI]: inFull(runAiSdk) };
+const limits = { "plain loop": inFull(runPlainly) };
+/** At these sizes, each stream has 50 or 100 tokens. */
+const pacedRow = (rate: number, sizes: readonly number[]) => ({
+  what: `${PACED_STREAMS} streams at ${rate} tokens/s, in memory`,
+  unit: "token",
+  sizes,
+  ours: paced(rate, (model) => runAgent(new MemoryLog(), model, AI_SDK)),
+  peers: { [AI]: paced(rate, runAiSdk) },
+  limits: { "plain loop": paced(rate, runPlainly) },
+});
+
+export const benchmark: Benchmark = {
+  about: "CPU time from the stream of a model to bytes for a client",
+  rows: [
+    { what: "loom, in memory", unit: "token", sizes: SIZES, ours: inMemory(LOOM), limits },
+    { what: "ai-sdk, in memory", unit: "token", sizes: SIZES, ours: inMemory(AI_SDK), peers, limits },
+    { what: "loom, in SQLite", unit: "token", sizes: SIZES, ours: inSqlite, limits },
+    { what: "a run of the AI SDK, recorded and sent", unit: "token", sizes: SIZES, ours: inFull(runRecorded), peers },
+    pacedRow(50, [1000]),
+    pacedRow(500, [10_000]),
+  ],
+};
