@@ -143,7 +143,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
   });
 
-  test("prompts for every line in plain mode", { timeout: 60_000 }, async () => {
+  test.runIf(LONG)("prompts for every line in plain mode", { timeout: 60_000 }, async () => {
     const chat = startOnTerminal(["--plain", "--no-kb", "--no-history"]);
     await waitFor(chat, "you: ");
     chat.type("What is 6*7?\n");
@@ -156,26 +156,30 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await chat.ended;
   });
 
-  test("sends what was typed ahead, and restores the terminal on SIGTERM", { timeout: 60_000 }, async () => {
-    const chat = startOnTerminal(["--no-kb", "--no-history"], { typedAhead: "What is 6*7?\rWhat is 2*3?\r" });
-    await waitFor(chat, "2*3 = 6");
-    expect(chat.shown()).not.toContain("another process");
-    // A message belongs to the session that the command before it opens.
-    chat.type("/new\rWhat is 5+9?\r");
-    await waitFor(chat, "5+9 = 14");
-    const listed = await loom(["sessions", "list", "--json"], { env: { LOOM_STORE: store } });
-    expect(listed.out).toContain('"title":"What is 5+9?"');
-    // A shell changes the modes of the terminal while the chat is stopped.
-    const entered = countEntered(chat);
-    process.kill(chat.pid(), "SIGCONT");
-    await vi.waitFor(() => expect(countEntered(chat)).toBe(entered + 1), 30_000);
-    process.kill(chat.pid(), "SIGTERM");
-    await waitFor(chat, "EXIT 130");
-    await chat.ended;
-    const raw = chat.raw();
-    expect(raw.lastIndexOf("\u001B[?2004l")).toBeGreaterThan(raw.lastIndexOf("\u001B[?2004h"));
-    expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
-  });
+  test.runIf(LONG)(
+    "sends what was typed ahead, and restores the terminal on SIGTERM",
+    { timeout: 60_000 },
+    async () => {
+      const chat = startOnTerminal(["--no-kb", "--no-history"], { typedAhead: "What is 6*7?\rWhat is 2*3?\r" });
+      await waitFor(chat, "2*3 = 6");
+      expect(chat.shown()).not.toContain("another process");
+      // A message belongs to the session that the command before it opens.
+      chat.type("/new\rWhat is 5+9?\r");
+      await waitFor(chat, "5+9 = 14");
+      const listed = await loom(["sessions", "list", "--json"], { env: { LOOM_STORE: store } });
+      expect(listed.out).toContain('"title":"What is 5+9?"');
+      // A shell changes the modes of the terminal while the chat is stopped.
+      const entered = countEntered(chat);
+      process.kill(chat.pid(), "SIGCONT");
+      await vi.waitFor(() => expect(countEntered(chat)).toBe(entered + 1), 30_000);
+      process.kill(chat.pid(), "SIGTERM");
+      await waitFor(chat, "EXIT 130");
+      await chat.ended;
+      const raw = chat.raw();
+      expect(raw.lastIndexOf("\u001B[?2004l")).toBeGreaterThan(raw.lastIndexOf("\u001B[?2004h"));
+      expect(raw.slice(raw.lastIndexOf("EXIT"))).toMatch(/(?<!-)icanon/);
+    },
+  );
 
   test.runIf(LONG)(
     "is suspended by Ctrl-Z until `fg`, and goes on if the shell has no jobs",

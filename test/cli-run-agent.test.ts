@@ -12,7 +12,7 @@ import { openSession } from "../src/engine/index.ts";
 import { exportSession, openSqliteLog } from "../src/log/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines, type CommandResult, writeInput } from "./cli-run.ts";
-import { sampleCases } from "./sampling.ts";
+import { LONG, sampleCases } from "./sampling.ts";
 import { type ProviderServer, type ServerTurn, startProviderServer } from "./models/provider-server.ts";
 
 const children = new Set<ChildProcess>();
@@ -275,7 +275,7 @@ describe("loom run", () => {
     expect([code, out]).toEqual([0, "Let me check.\nI reached my limit of 2 rounds without an answer.\n"]);
   });
 
-  test("creates the store with permissions for its owner only", async () => {
+  test.runIf(LONG)("creates the store with permissions for its owner only", async () => {
     const context = { ...newContext(), env: { XDG_DATA_HOME: join(folder, "data"), LOOM_STORE: "" } };
     const args = ["--workspace", workspace, "--approve", "always", "Write x to open.txt"];
     expect((await start(context, args).ended).code).toBe(0);
@@ -343,7 +343,7 @@ describe("loom run", () => {
     expect(frames.at(-1)?.["reply"]).not.toBe("");
   });
 
-  test("resumes a search after a kill, with an agent of the same kind only", async () => {
+  test.runIf(LONG)("resumes a search after a kill, with an agent of the same kind only", async () => {
     const judged = { text: '{"score": 0.9, "solved": true}' };
     const context = await startScripted([
       { text: "Guess 42\n" },
@@ -417,7 +417,7 @@ describe("loom run", () => {
     expect(err).toMatch(/^loom: the run failed: .+ \(model_unauthorized\)\n$/);
   });
 
-  test("waits for an earlier run of another process", async () => {
+  test.runIf(LONG)("waits for an earlier run of another process", async () => {
     const context = await startScripted([{ text: "First", fault: { kind: "stall", after: 3 } }, { text: "Second." }]);
     const first = start(context, ["--session", "s", "one"]);
     await waitForText(context, "s", "Firs");

@@ -18,6 +18,7 @@ import { defineTool } from "../src/tools/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines, writeInput } from "./cli-run.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+import { LONG } from "./sampling.ts";
 
 beforeAll(async () => {
   // Loaded here, because they take longer than a test may on a busy machine.
@@ -378,7 +379,7 @@ describe("sessions of a server", () => {
     expect((await running).code).toBe(130);
   });
 
-  test("a run and a tail continue after the connection was cut", async () => {
+  test.runIf(LONG)("a run and a tail continue after the connection was cut", async () => {
     gate = Promise.withResolvers();
     const start = (...args: readonly string[]) => {
       const child = spawn(process.execPath, [...nodeArgs(), COMMAND, ...args], { cwd: folder, env: environment(env) });

@@ -440,41 +440,44 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await target.close();
   }
 
-  it("copies the files of sessions, finds them in the next copy, and names sessions with damaged ones", async () => {
-    const [file, back] = [nameFile(), nameFile()];
-    const url = (await createDatabase())("postgres");
-    await using source = await openStore(file);
-    const log = await openSqliteLog(file);
-    for (const id of ["a", "b"]) await writeRuns(log, id, 1);
-    await log.close();
-    const blobs = await source.openBlobs(SERVER_LIMITS);
-    const bytes = new Uint8Array(600_000).fill(7);
-    const info = await blobs.put("a", [bytes], { mediaType: "image/png", name: "图.png" });
-    const other = await blobs.put("b", [Buffer.from("text")], { mediaType: "text/plain" });
-    for (const [from, to] of [
-      [file, url],
-      [url, back],
-    ] as const) {
-      const first = await loom(["store", "copy", "--from", from, "--to", to]);
-      expect(first).toMatchObject({ code: 0, out: expect.stringContaining("2 sessions copied") as string });
-      expect(first.out).toContain("2 files verified");
-      const again = await loom(["store", "copy", "--from", from, "--to", to]);
-      expect(again.out).toContain("0 sessions copied, 2 already there");
-      await using target = await openStore(to);
-      const copies = await target.openBlobs(SERVER_LIMITS);
-      const copy = await copies.read("a", info.blobId);
-      expect(copy.info).toEqual({ ...info, createdAt: copy.info.createdAt });
-      expect(Buffer.from(await new Response(copy.bytes as never).arrayBuffer()).equals(bytes)).toBe(true);
-    }
-    // One is damaged in the target, which is repaired; then one in the source, which is reported.
-    await query(url, "UPDATE loom.blob_chunks SET bytes = 'jello' WHERE length(bytes) = 4");
-    const repaired = await loom(["store", "copy", "--from", file, "--to", url]);
-    expect(repaired.out).toContain("1 session copied, 1 already there");
-    await query(url, "UPDATE loom.blob_chunks SET bytes = 'jello' WHERE length(bytes) = 4");
-    const third = await loom(["store", "copy", "--from", url, "--to", nameFile()]);
-    expect([third.code, third.out]).toEqual([1, expect.stringContaining("not copied: b (failed): 1 of its files")]);
-    expect(third.out).toContain(other.blobId);
-  });
+  it.runIf(LONG)(
+    "copies the files of sessions, finds them in the next copy, and names sessions with damaged ones",
+    async () => {
+      const [file, back] = [nameFile(), nameFile()];
+      const url = (await createDatabase())("postgres");
+      await using source = await openStore(file);
+      const log = await openSqliteLog(file);
+      for (const id of ["a", "b"]) await writeRuns(log, id, 1);
+      await log.close();
+      const blobs = await source.openBlobs(SERVER_LIMITS);
+      const bytes = new Uint8Array(600_000).fill(7);
+      const info = await blobs.put("a", [bytes], { mediaType: "image/png", name: "图.png" });
+      const other = await blobs.put("b", [Buffer.from("text")], { mediaType: "text/plain" });
+      for (const [from, to] of [
+        [file, url],
+        [url, back],
+      ] as const) {
+        const first = await loom(["store", "copy", "--from", from, "--to", to]);
+        expect(first).toMatchObject({ code: 0, out: expect.stringContaining("2 sessions copied") as string });
+        expect(first.out).toContain("2 files verified");
+        const again = await loom(["store", "copy", "--from", from, "--to", to]);
+        expect(again.out).toContain("0 sessions copied, 2 already there");
+        await using target = await openStore(to);
+        const copies = await target.openBlobs(SERVER_LIMITS);
+        const copy = await copies.read("a", info.blobId);
+        expect(copy.info).toEqual({ ...info, createdAt: copy.info.createdAt });
+        expect(Buffer.from(await new Response(copy.bytes as never).arrayBuffer()).equals(bytes)).toBe(true);
+      }
+      // One is damaged in the target, which is repaired; then one in the source, which is reported.
+      await query(url, "UPDATE loom.blob_chunks SET bytes = 'jello' WHERE length(bytes) = 4");
+      const repaired = await loom(["store", "copy", "--from", file, "--to", url]);
+      expect(repaired.out).toContain("1 session copied, 1 already there");
+      await query(url, "UPDATE loom.blob_chunks SET bytes = 'jello' WHERE length(bytes) = 4");
+      const third = await loom(["store", "copy", "--from", url, "--to", nameFile()]);
+      expect([third.code, third.out]).toEqual([1, expect.stringContaining("not copied: b (failed): 1 of its files")]);
+      expect(third.out).toContain(other.blobId);
+    },
+  );
 
   it("continues after the process was killed in the middle of a session", async () => {
     const [file, url] = [nameFile(), (await createDatabase())("postgres")];

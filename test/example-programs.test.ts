@@ -154,7 +154,7 @@ describe("the server of the README", { timeout: 120_000 }, () => {
 });
 
 describe("loom init", { timeout: 120_000 }, () => {
-  it("creates a project whose agent answers with its tool", async () => {
+  it.runIf(LONG)("creates a project whose agent answers with its tool", async () => {
     const created = await run(command, ["init", "my-agent"]);
     expect(created).toMatch(
       /^created package.json\ncreated .gitignore\n[^]*\nNext:\n {2}cd my-agent\n {2}npm install\n {2}npm start\n$/,

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { buildPackage } from "./build-package.ts";
 import { readBlocks } from "./guide-pages.ts";
 import { packageRoot } from "./source-files.ts";
+import { LONG } from "./sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-guide-types-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -56,19 +57,23 @@ function runCompiler(options: readonly string[]): Promise<string> {
 }
 
 describe("programs in the guides", () => {
-  it("compile, and planted errors in a program and in a declaration are reported", { timeout: 180_000 }, async () => {
-    const blocks = readBlocks().flat();
-    const whole = blocks.filter(({ language, text }) => language === "ts" && text.includes('from "loom-agent'));
-    expect(whole.length).toBeGreaterThan(50);
-    const programs = new Map(whole.map(({ name, text }) => [`${name.replaceAll(/\W+/g, "-")}.ts`, text]));
-    programs.set(
-      "wrong.ts",
-      'import { agent } from "loom-agent";\nimport { wrong } from "./types/wrong.js";\nagent({ model: 7 });\nvoid wrong;\n',
-    );
-    const output = await compile(programs);
-    const [inProgram = "", inDeclaration = "", ...rest] = output.toSorted((a, b) => (a > b ? -1 : 1));
-    expect(rest).toEqual([]);
-    expect(inProgram).toMatch(/^wrong\.ts\(3,9\): error TS2322:/);
-    expect(inDeclaration).toMatch(/^types\/wrong\.d\.ts\(1,\d+\): error TS2304:/);
-  });
+  it.runIf(LONG)(
+    "compile, and planted errors in a program and in a declaration are reported",
+    { timeout: 180_000 },
+    async () => {
+      const blocks = readBlocks().flat();
+      const whole = blocks.filter(({ language, text }) => language === "ts" && text.includes('from "loom-agent'));
+      expect(whole.length).toBeGreaterThan(50);
+      const programs = new Map(whole.map(({ name, text }) => [`${name.replaceAll(/\W+/g, "-")}.ts`, text]));
+      programs.set(
+        "wrong.ts",
+        'import { agent } from "loom-agent";\nimport { wrong } from "./types/wrong.js";\nagent({ model: 7 });\nvoid wrong;\n',
+      );
+      const output = await compile(programs);
+      const [inProgram = "", inDeclaration = "", ...rest] = output.toSorted((a, b) => (a > b ? -1 : 1));
+      expect(rest).toEqual([]);
+      expect(inProgram).toMatch(/^wrong\.ts\(3,9\): error TS2322:/);
+      expect(inDeclaration).toMatch(/^types\/wrong\.d\.ts\(1,\d+\): error TS2304:/);
+    },
+  );
 });

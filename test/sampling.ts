@@ -107,7 +107,7 @@ export const ABUSE_SAMPLES = LONG
  */
 export const PROGRAM_SAMPLES = LONG
   ? { refusedStep: 1, guides: Infinity, killedDialects: 3, kills: 6 }
-  : { refusedStep: 16, guides: 5, killedDialects: 1, kills: 2 };
+  : { refusedStep: 16, guides: 3, killedDialects: 1, kills: 1 };
 
 /** States: how many long ones a run has, and whether one larger than a frame is tested with every transport. */
 export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 200 };

@@ -10,6 +10,7 @@ import { agent, type AgentOptions } from "./agent.ts";
 import { cutLog, describeWork, listNodes, playGot } from "./got/got-script.contract.ts";
 import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
 import { playTree } from "./tot/tree-script.contract.ts";
+import { sampleCases } from "../../test/sampling.ts";
 
 const PASSAGES: readonly Passage[] = [
   {
@@ -331,7 +332,7 @@ function isJoined(records: readonly StampedRecord[], index: number): boolean {
   return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
 }
 
-describe.each(KINDS)("automatic context of a %s after a crash", (_kind, options, createScript) => {
+describe.each(sampleCases(KINDS))("automatic context of a %s after a crash", (_kind, options, createScript) => {
   async function live(log: MemoryLog, retrieve: Retriever["retrieve"]): Promise<AgentFixture> {
     return createAgentFixture(createScript(), { ...options, retriever: { retrieve }, log, onError: () => undefined });
   }

@@ -12,6 +12,7 @@ import { defineTool } from "../../src/tools/define-tool.ts";
 import { answerOf, createAgentFixture, eventsOf } from "./agent-fixture.ts";
 import { cutLog } from "./cut-log.ts";
 import { findRuleViolation } from "./find-rule-violation.ts";
+import { sampleCases } from "../sampling.ts";
 
 const countAnswers = ({ prompt }: ScriptedRequest): number => prompt.filter(({ role }) => role === "assistant").length;
 
@@ -82,57 +83,60 @@ const ended = (records: readonly StampedRecord[]): readonly string[] =>
   eventsOf(records, "tool_end").map(({ name }) => name);
 
 describe("an agent as a tool, after a crash", () => {
-  it.each([false, true])("ends, and repeats only what may be repeated (idempotent: %s)", async (idempotent) => {
-    const whole = await live(idempotent);
-    await (
-      await whole.ask("Go")
-    ).ended;
-    const records = await whole.read();
-    expect(eventsOf(records, "reply")[0]?.reply).toBe("All is done.");
-    expect(whole.ran).toEqual(["look", "remove"]);
-    const seen = { lost: 0, repeated: 0 };
+  it.each(sampleCases([false, true]))(
+    "ends, and repeats only what may be repeated (idempotent: %s)",
+    async (idempotent) => {
+      const whole = await live(idempotent);
+      await (
+        await whole.ask("Go")
+      ).ended;
+      const records = await whole.read();
+      expect(eventsOf(records, "reply")[0]?.reply).toBe("All is done.");
+      expect(whole.ran).toEqual(["look", "remove"]);
+      const seen = { lost: 0, repeated: 0 };
 
-    for (let length = 1; length < records.length; length++) {
-      if (isJoined(records, length)) continue;
-      const prefix = records.slice(0, length);
-      const fixture = await live(idempotent, await cutLog(prefix));
-      await fixture.session.idle();
-      const after = await fixture.read();
-      const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
-      expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
-      expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, "All is done."]);
-      expect([where, answerOf(after)]).toEqual([where, "All is done."]);
-      // Every question is answered, also that of an interrupted call.
-      const asked = eventsOf(after, "tool_approval").length;
-      expect([where, eventsOf(after, "tool_approval_result").length]).toEqual([where, asked]);
+      for (let length = 1; length < records.length; length++) {
+        if (isJoined(records, length)) continue;
+        const prefix = records.slice(0, length);
+        const fixture = await live(idempotent, await cutLog(prefix));
+        await fixture.session.idle();
+        const after = await fixture.read();
+        const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
+        expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
+        expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, "All is done."]);
+        expect([where, answerOf(after)]).toEqual([where, "All is done."]);
+        // Every question is answered, also that of an interrupted call.
+        const asked = eventsOf(after, "tool_approval").length;
+        expect([where, eventsOf(after, "tool_approval_result").length]).toEqual([where, asked]);
 
-      const isInside = started(prefix).includes("help") && !ended(prefix).includes("help");
-      const isOver = ended(prefix).includes("help");
-      if (isOver || (isInside && !idempotent)) expect([where, fixture.ran]).toEqual([where, []]);
-      else expect([where, fixture.ran]).toEqual([where, ["look", "remove"]]);
-      const end = eventsOf(after, "tool_end").findLast(({ name }) => name === "help");
-      const code = isInside && !idempotent ? "interrupted" : undefined;
-      expect([where, end?.error_code]).toEqual([where, code]);
-      if (code !== undefined) seen.lost++;
-      if (isInside && idempotent) {
-        seen.repeated++;
-        const repeats = eventsOf(after, "node_enter").filter(({ call_id }) => call_id === "p1");
-        const isEntered = eventsOf(prefix, "node_enter").some(({ id }) => id === "help");
-        const isLeft = eventsOf(prefix, "node_exit").some(({ id }) => id === "help");
-        expect([where, repeats.map(({ supersedes }) => supersedes !== undefined)]).toEqual([
-          where,
-          isEntered ? [false, !isLeft] : [false],
-        ]);
+        const isInside = started(prefix).includes("help") && !ended(prefix).includes("help");
+        const isOver = ended(prefix).includes("help");
+        if (isOver || (isInside && !idempotent)) expect([where, fixture.ran]).toEqual([where, []]);
+        else expect([where, fixture.ran]).toEqual([where, ["look", "remove"]]);
+        const end = eventsOf(after, "tool_end").findLast(({ name }) => name === "help");
+        const code = isInside && !idempotent ? "interrupted" : undefined;
+        expect([where, end?.error_code]).toEqual([where, code]);
+        if (code !== undefined) seen.lost++;
+        if (isInside && idempotent) {
+          seen.repeated++;
+          const repeats = eventsOf(after, "node_enter").filter(({ call_id }) => call_id === "p1");
+          const isEntered = eventsOf(prefix, "node_enter").some(({ id }) => id === "help");
+          const isLeft = eventsOf(prefix, "node_exit").some(({ id }) => id === "help");
+          expect([where, repeats.map(({ supersedes }) => supersedes !== undefined)]).toEqual([
+            where,
+            isEntered ? [false, !isLeft] : [false],
+          ]);
+        }
+
+        const next = await fixture.ask("And now?");
+        expect([where, (await next.ended).status]).toEqual([where, "completed"]);
+        for (const prompt of fixture.model.prompts)
+          expect([where, findRuleViolation(prompt)]).toEqual([where, undefined]);
+        expect(JSON.stringify(fixture.model.prompts.at(-1))).not.toMatch(/"n[12]/);
+        await fixture.read();
+        await fixture.session.close();
       }
-
-      const next = await fixture.ask("And now?");
-      expect([where, (await next.ended).status]).toEqual([where, "completed"]);
-      for (const prompt of fixture.model.prompts)
-        expect([where, findRuleViolation(prompt)]).toEqual([where, undefined]);
-      expect(JSON.stringify(fixture.model.prompts.at(-1))).not.toMatch(/"n[12]/);
-      await fixture.read();
-      await fixture.session.close();
-    }
-    expect(idempotent ? seen.repeated : seen.lost).toBeGreaterThan(15);
-  });
+      expect(idempotent ? seen.repeated : seen.lost).toBeGreaterThan(15);
+    },
+  );
 });

@@ -114,23 +114,26 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
     }
   }
 
-  it.each(["lumine", "engine"] as const)("%s: shows thoughts with their lines, and a spinner", async (name) => {
-    await play(name, async ({ page, ask }) => {
-      await ask("What is 6*7?");
-      for (const title of await page.locator("summary").all()) await title.click();
-      expect(await page.locator("details").last().innerText()).toMatch(/^Thinking\n?Results/);
-      const styles = await page.evaluate(() => {
-        const [thinking] = document.querySelectorAll("details");
-        const busy = document.querySelectorAll(".tool div")[0];
-        if (thinking === undefined || busy === undefined) return undefined;
-        busy.replaceChildren();
-        busy.className = "busy";
-        busy.ariaBusy = "true";
-        return [getComputedStyle(thinking).whiteSpace, getComputedStyle(busy, "::after").animationName];
+  it.each(sampleCases(["lumine", "engine"] as const))(
+    "%s: shows thoughts with their lines, and a spinner",
+    async (name) => {
+      await play(name, async ({ page, ask }) => {
+        await ask("What is 6*7?");
+        for (const title of await page.locator("summary").all()) await title.click();
+        expect(await page.locator("details").last().innerText()).toMatch(/^Thinking\n?Results/);
+        const styles = await page.evaluate(() => {
+          const [thinking] = document.querySelectorAll("details");
+          const busy = document.querySelectorAll(".tool div")[0];
+          if (thinking === undefined || busy === undefined) return undefined;
+          busy.replaceChildren();
+          busy.className = "busy";
+          busy.ariaBusy = "true";
+          return [getComputedStyle(thinking).whiteSpace, getComputedStyle(busy, "::after").animationName];
+        });
+        expect(styles).toEqual(["pre-wrap", "spin"]);
       });
-      expect(styles).toEqual(["pre-wrap", "spin"]);
-    });
-  });
+    },
+  );
 
   it("004: shows thinking, a tool and the answer, and reuses the socket", async () => {
     await play("lumine", async ({ page, sockets, ask }) => {
@@ -233,24 +236,27 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
     },
   );
 
-  it.each(["lumine", "engine"] as const)("%s: shows parallel thoughts whole, with their lines", async (name) => {
-    const agents = { tot: agent({ provider: "offline", kind: "tot", metrics: false }) };
-    const tree = await startLoomServer({ log: new MemoryLog(), port: 0, agents, origins: [site] });
-    onTestFinished(() => tree.close({ graceMs: 0 }));
-    await play(name, async ({ page }) => {
-      await page.goto(`${site}/${name}.html?server=${tree.url}`);
-      await say(page, "Game of 24: 1 5 5 5");
-      expect((await readAnswer(page)).map((piece) => piece.slice(0, 24))).toEqual([
-        "thinking card: Thinking",
-        "text: Offline model: 5 *",
-      ]);
-      await page.locator("summary").click();
-      const lines = (await page.locator("details").innerText()).split("\n");
-      expect(lines.slice(1, 4)).toEqual(["Left: 1 5 5 5.", "", "5 / 5 = 1 (left: 1 1 5)"]);
-      for (const line of lines.slice(1))
-        expect(line).toMatch(/^(?:Left: [\d/ ]+\.|\S+ [-+*/] \S+ = \S+ \(left: .+\)|)$/);
-    });
-  });
+  it.each(sampleCases(["lumine", "engine"] as const))(
+    "%s: shows parallel thoughts whole, with their lines",
+    async (name) => {
+      const agents = { tot: agent({ provider: "offline", kind: "tot", metrics: false }) };
+      const tree = await startLoomServer({ log: new MemoryLog(), port: 0, agents, origins: [site] });
+      onTestFinished(() => tree.close({ graceMs: 0 }));
+      await play(name, async ({ page }) => {
+        await page.goto(`${site}/${name}.html?server=${tree.url}`);
+        await say(page, "Game of 24: 1 5 5 5");
+        expect((await readAnswer(page)).map((piece) => piece.slice(0, 24))).toEqual([
+          "thinking card: Thinking",
+          "text: Offline model: 5 *",
+        ]);
+        await page.locator("summary").click();
+        const lines = (await page.locator("details").innerText()).split("\n");
+        expect(lines.slice(1, 4)).toEqual(["Left: 1 5 5 5.", "", "5 / 5 = 1 (left: 1 1 5)"]);
+        for (const line of lines.slice(1))
+          expect(line).toMatch(/^(?:Left: [\d/ ]+\.|\S+ [-+*/] \S+ = \S+ \(left: .+\)|)$/);
+      });
+    },
+  );
 });
 
 async function say(page: Page, content: string): Promise<void> {

@@ -280,7 +280,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await context.close();
   });
 
-  it("shows any token name as plain text", XSS, async ({ task }) => {
+  it.runIf(LONG)("shows any token name as plain text", XSS, async ({ task }) => {
     const { page, context, complaints } = await openPage(fixture);
     const hostile = XSS_CORPUS.map((text) => text.replaceAll(/\s+/g, " ").trim().slice(0, 100));
     const names = hostile.filter((name) => /<|javascript:/i.test(name)).slice(0, 2);

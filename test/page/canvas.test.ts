@@ -7,7 +7,7 @@ import { openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";
 import { writeLargeTree } from "./large-tree.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 import { PausableModel } from "./pausable-model.ts";
-import { LONG } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 
 /** What the reader saw in each frame of a run. */
 interface Watched {
@@ -83,10 +83,12 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
   });
   afterAll(() => fixture.close());
 
-  it.each([
-    ["tot", "Game of 24: 4 9 10 13", /^Tree of thoughts/],
-    ["agot", "Write a report on electric cars", /^Adaptive graph/],
-  ])("keeps the cards of %s apart and the box at one height while it runs", async (_, message, agent) => {
+  it.each(
+    sampleCases([
+      ["tot", "Game of 24: 4 9 10 13", /^Tree of thoughts/],
+      ["agot", "Write a report on electric cars", /^Adaptive graph/],
+    ]),
+  )("keeps the cards of %s apart and the box at one height while it runs", async (_, message, agent) => {
     const { page, context, complaints } = await openPage(fixture, { reducedMotion: false });
     await page.getByRole("button", { name: "Agent: ReAct" }).click();
     await page.getByRole("menuitemradio", { name: agent }).click();
@@ -214,10 +216,12 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await context.close();
   });
 
-  it.each([
-    { language: "en", theme: "light" },
-    { language: "zh", theme: "dark" },
-  ] as const)("finds thoughts and has an outline and a map ($language)", async (options) => {
+  it.each(
+    sampleCases([
+      { language: "en", theme: "light" },
+      { language: "zh", theme: "dark" },
+    ] as const),
+  )("finds thoughts and has an outline and a map ($language)", async (options) => {
     const { page, context, complaints } = await openPage(fixture, { ...options, path: "#/s/large" });
     const words =
       options.language === "en"
@@ -275,7 +279,7 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await context.close();
   });
 
-  it("opens as an outline on a phone, and is pinched and dragged as a tree", async () => {
+  it.runIf(LONG)("opens as an outline on a phone, and is pinched and dragged as a tree", async () => {
     const { page, context, complaints } = await openPage(fixture, { ...PHONE, hasTouch: true, path: "#/s/large" });
     await page.getByRole("button", { name: "Open canvas" }).tap();
     const canvas = page.getByRole("dialog", { name: "Tree of thoughts" });

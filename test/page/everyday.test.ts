@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
   });
   afterAll(() => fixture.close());
 
-  it("loads the session list while it is scrolled", async () => {
+  it.runIf(LONG)("loads the session list while it is scrolled", async () => {
     const { page, context, complaints } = await openPage(fixture);
     const rows = page.locator(".page-session");
     await expect.poll(() => rows.count()).toBeGreaterThan(40);
@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     await context.close();
   });
 
-  it("keeps the palette in its place and shows the shortcuts", async () => {
+  it.runIf(LONG)("keeps the palette in its place and shows the shortcuts", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await page.getByRole("textbox", { name: "Message" }).waitFor();
     await page.keyboard.press("Control+k");
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     await context.close();
   });
 
-  it("shows a thumbnail of an image before it is sent", async () => {
+  it.runIf(LONG)("shows a thumbnail of an image before it is sent", async () => {
     const { page, context, complaints } = await openPage(fixture);
     const files = [{ name: "pixel.png", mimeType: "image/png", buffer: Buffer.from(PIXEL, "base64") }];
     await page.locator(".loom-composer input[type=file]").setInputFiles(files);

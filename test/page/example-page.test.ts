@@ -12,6 +12,7 @@ import { findBlocks } from "../guide-pages.ts";
 import { packageRoot } from "../source-files.ts";
 import { LogWriter } from "./log-writer.ts";
 import { createServedAgents, openPageAt } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 /** One transparent pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -85,7 +86,7 @@ describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () 
     await context.close();
   });
 
-  it("shows images, and loads only external ones through the server", async () => {
+  it.runIf(LONG)("shows images, and loads only external ones through the server", async () => {
     const [pixel, drawing] = [`data:image/png;base64,${PIXEL}`, `data:image/svg+xml;base64,${btoa(DRAWING)}`];
     const answer = `![in a text](${pixel})`;
     const writer = await new LogWriter(log, "images").open();
@@ -118,7 +119,7 @@ describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () 
     await context.close();
   });
 
-  it("renders code with a plugin", async () => {
+  it.runIf(LONG)("renders code with a plugin", async () => {
     const answer = "```js\nconst a = 1;\nconst b = 2;\n```";
     const writer = await new LogWriter(log, "code").open();
     writer.begin("run-1", { message: "code" });

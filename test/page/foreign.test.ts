@@ -6,7 +6,7 @@ import { z } from "zod";
 import { foreignAgent, fromAISDK, fromLangGraph } from "../../src/adapters/index.ts";
 import { createScriptedAgent } from "../../src/adapters/langgraph/play-script.contract.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { findAnswer, openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";
 import { createPageFixture, type PageFixture } from "./page-fixture.ts";
 
@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)("agents of other frameworks on the page (skipped w
     await context.close();
   });
 
-  it("suggests no prompts of other agents, and shows the nodes of a graph in the inspector", async () => {
+  it.runIf(LONG)("suggests no prompts of other agents, and shows the nodes of a graph in the inspector", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await page.getByRole("heading", { name: "Watch an agent think" }).waitFor();
     await page.getByRole("button", { name: /Weather helper/ }).click();

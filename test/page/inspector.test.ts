@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
     await context.close();
   });
 
-  it("finds frames, links to them, and forks from a checkpoint", async () => {
+  it.runIf(LONG)("finds frames, links to them, and forks from a checkpoint", async () => {
     const { page, context, complaints, copies } = await openPage(fixture, { width: 1440, height: 900 });
     await sendMessage(page, "What is 12*12?");
     await waitForEnd(page);

@@ -22,7 +22,7 @@ import { createRandom } from "../server/fault-proxy.ts";
 import { findPort } from "../server/kill-fixture.ts";
 import { startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
 import { createServedAgents } from "./page-fixture.ts";
-import { LONG } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const TYPES: { readonly [extension: string]: string } = {
@@ -225,16 +225,18 @@ describe.skipIf(!hasChromium)("LoomChat (skipped without Chromium)", () => {
     await lost.page.context().close();
   });
 
-  it.each([
-    ["a block without height", {}, {}, [560, 800]],
-    ["a block of 360 px", {}, { height: 360 }, [360, 360]],
-    ["a flex item", { display: "flex", flexDirection: "column", height: 500 }, { flex: 1, minHeight: 0 }, [500, 500]],
-    ["a centred flex item", { display: "flex", justifyContent: "center" }, {}, [560, 800]],
-    ["a grid cell", { display: "grid", grid: "100% / 1fr 20rem", height: 480 }, {}, [480, 480]],
-    ["an inline block", {}, { display: "inline-block" }, [560, 800]],
-    ["a side bar of 280 px", {}, { width: 280, height: 600 }, [600, 600]],
-    ["an absolute box", {}, { position: "absolute", inset: 40 }, [720, 720]],
-  ] as const)("works in %s", async (_name, outer, inner, [least, most]) => {
+  it.each(
+    sampleCases([
+      ["a block without height", {}, {}, [560, 800]],
+      ["a block of 360 px", {}, { height: 360 }, [360, 360]],
+      ["a flex item", { display: "flex", flexDirection: "column", height: 500 }, { flex: 1, minHeight: 0 }, [500, 500]],
+      ["a centred flex item", { display: "flex", justifyContent: "center" }, {}, [560, 800]],
+      ["a grid cell", { display: "grid", grid: "100% / 1fr 20rem", height: 480 }, {}, [480, 480]],
+      ["an inline block", {}, { display: "inline-block" }, [560, 800]],
+      ["a side bar of 280 px", {}, { width: 280, height: 600 }, [600, 600]],
+      ["an absolute box", {}, { position: "absolute", inset: 40 }, [720, 720]],
+    ] as const),
+  )("works in %s", async (_name, outer, inner, [least, most]) => {
     const { page, chat } = await openChat({ session: "talk", outer, inner });
     await chat.getByText("Cancelled", { exact: true }).waitFor();
     const measured = await page.evaluate(() => {

@@ -345,7 +345,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("has settings and a command palette", async () => {
+  it.runIf(LONG)("has settings and a command palette", async () => {
     const { page, context, complaints } = await openPage(fixture);
     const box = page.getByRole("textbox", { name: "Message", exact: true });
     await box.waitFor();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
 import { findAnswer, findRun, openPage, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 describe.skipIf(!hasChromium)("written text on the page (skipped without Chromium)", () => {
   let fixture: PageFixture;
@@ -45,7 +46,7 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
     await context.close();
   });
 
-  it("is sent with pasted and dropped files, but not with a failed upload", async () => {
+  it.runIf(LONG)("is sent with pasted and dropped files, but not with a failed upload", async () => {
     const { page, context } = await openPage(fixture);
     const box = page.getByRole("textbox", { name: "Message", exact: true });
     await box.waitFor();
@@ -132,37 +133,40 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
     await context.close();
   });
 
-  it("of an unsent edit stays while other sessions are shown, and a deleted session starts over", async () => {
-    const { page, context } = await openPage(fixture);
-    await sendMessage(page, "What is 6*7?");
-    await waitForEnd(page);
-    const session = readSessionId(page);
-    const box = page.getByRole("textbox", { name: "Edited message" });
-    await findRun(page).getByRole("button", { name: "Edit message" }).click();
-    await box.fill("What is 20+30?");
-    // An ID that is also a property of every object.
-    await page.evaluate(() => location.assign("#/s/constructor"));
-    await page.getByText("Session not found").waitFor();
-    await page.goBack();
-    expect(await box.inputValue()).toBe("What is 20+30?");
-    await page.route("**/fork", (route) => route.fulfill({ status: 503, body: "no" }));
-    const send = findRun(page).getByRole("button", { name: "Send", exact: true });
-    await send.click();
-    await page.getByText("Couldn't edit message").waitFor();
-    expect(await box.inputValue()).toBe("What is 20+30?");
-    await page.unroute("**/fork");
-    await send.click();
-    await findAnswer(page).getByText("20+30 = 50").waitFor();
-    expect(readSessionId(page)).not.toBe(session);
-    await waitForEnd(page);
+  it.runIf(LONG)(
+    "of an unsent edit stays while other sessions are shown, and a deleted session starts over",
+    async () => {
+      const { page, context } = await openPage(fixture);
+      await sendMessage(page, "What is 6*7?");
+      await waitForEnd(page);
+      const session = readSessionId(page);
+      const box = page.getByRole("textbox", { name: "Edited message" });
+      await findRun(page).getByRole("button", { name: "Edit message" }).click();
+      await box.fill("What is 20+30?");
+      // An ID that is also a property of every object.
+      await page.evaluate(() => location.assign("#/s/constructor"));
+      await page.getByText("Session not found").waitFor();
+      await page.goBack();
+      expect(await box.inputValue()).toBe("What is 20+30?");
+      await page.route("**/fork", (route) => route.fulfill({ status: 503, body: "no" }));
+      const send = findRun(page).getByRole("button", { name: "Send", exact: true });
+      await send.click();
+      await page.getByText("Couldn't edit message").waitFor();
+      expect(await box.inputValue()).toBe("What is 20+30?");
+      await page.unroute("**/fork");
+      await send.click();
+      await findAnswer(page).getByText("20+30 = 50").waitFor();
+      expect(readSessionId(page)).not.toBe(session);
+      await waitForEnd(page);
 
-    // A session that was deleted elsewhere starts over, with a notice.
-    await fixture.log.deleteSession(readSessionId(page));
-    await page.getByText("This session was deleted.").waitFor();
-    await sendMessage(page, "What is 2+3?");
-    await findAnswer(page).getByText("2+3 = 5").waitFor();
-    await page.getByText("This session was deleted.").waitFor({ state: "detached" });
-    expect(await page.getByRole("article").count()).toBe(1);
-    await context.close();
-  });
+      // A session that was deleted elsewhere starts over, with a notice.
+      await fixture.log.deleteSession(readSessionId(page));
+      await page.getByText("This session was deleted.").waitFor();
+      await sendMessage(page, "What is 2+3?");
+      await findAnswer(page).getByText("2+3 = 5").waitFor();
+      await page.getByText("This session was deleted.").waitFor({ state: "detached" });
+      expect(await page.getByRole("article").count()).toBe(1);
+      await context.close();
+    },
+  );
 });

@@ -22,7 +22,7 @@ import {
   type Target,
 } from "./browser-fixture.ts";
 import { canReachWindow, openWindow, embedInFrames, attackWindow } from "./browser-windows.ts";
-import { type Attempts, testThreat } from "./test-threat.ts";
+import { type Attempts, testSlowThreat, testThreat } from "./test-threat.ts";
 
 type AttackPage = readonly [name: string, path: string];
 
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     ),
   );
 
-  testThreat("foreign-origins", "can do all of this if the server allows their origin", async ({ attempt }) => {
+  testSlowThreat("foreign-origins", "can do all of this if the server allows their origin", async ({ attempt }) => {
     const { permissive } = fixture;
     const frame = await fixture.visit("evil.example");
     const before = await permissive.dumpState();
@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     await frame.page().close();
   });
 
-  testThreat("dns-rebinding", "cannot use host names that resolve to the server", async (attempts) => {
+  testSlowThreat("dns-rebinding", "cannot use host names that resolve to the server", async (attempts) => {
     // In a rebinding attack, the page comes from the attacker's server, and then its host name resolves to ours. Here
     // our refusal takes the role of that page: it has the same origin, and its CSP is bypassed.
     const context = await fixture.browser.newContext({ bypassCSP: true });
@@ -194,7 +194,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     }
   });
 
-  testThreat("clickjacking", "cannot control a window of the server", async ({ attempt, sample }) => {
+  testSlowThreat("clickjacking", "cannot control a window of the server", async ({ attempt, sample }) => {
     for (const [index, name] of sample([SAME_SITE_HOST, "evil.example"]).entries())
       for (const target of chooseTargets(index + 1)) {
         const frame = await fixture.visit(name);
@@ -262,7 +262,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     await frame.page().close();
   });
 
-  testThreat(
+  testSlowThreat(
     "secrets-in-logs",
     "cannot find the secret of an opened share link in URLs, referrers or storage",
     async (attempts) => {
@@ -300,7 +300,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     },
   );
 
-  testThreat("csrf", "do not affect what the server's own page can do", async ({ attempt }) => {
+  testSlowThreat("csrf", "do not affect what the server's own page can do", async ({ attempt }) => {
     for (const target of listTargets())
       await attempt(target.name, async () => {
         const { base, session, call } = target.attackInput;

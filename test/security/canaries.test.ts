@@ -25,7 +25,7 @@ import { call as callMcp, closeAll, open, serve } from "../../src/tools/mcp/mcp-
 import { overrideLog } from "../log-sessions.ts";
 import { LONG } from "../sampling.ts";
 import { packageRoot } from "../source-files.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 
 /** Looks like a key, so that redaction can detect it. */
 const KEY = "sk-canary-4f1d77aa90c2e6b35d";
@@ -277,7 +277,7 @@ describe("agents and tools", () => {
     expect(seen.join("\n")).not.toContain(`at ${WORD}`);
   });
 
-  testThreat("leaks-in-errors", "failing tools of an MCP server leak no secret", async ({ attempt, sample }) => {
+  testSlowThreat("leaks-in-errors", "failing tools of an MCP server leak no secret", async ({ attempt, sample }) => {
     const servers = await open({ s: serve("usual", { env: { TOKEN: KEY } }) }, { approval: "never" });
     await attempt("env", async () => {
       // The MCP server may show its own environment; it does not get ours.

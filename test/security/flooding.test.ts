@@ -6,7 +6,7 @@ import { expect, onTestFinished, vi } from "vitest";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { type JsonObject, LoomError } from "../../src/protocol/index.ts";
 import { type AuthServerFixture, type RequestAuth, SESSION, createAuthServerFixture } from "./auth-server-fixture.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 
 const STALLED_ANSWER = { text: "Hey, you there.", fault: { kind: "stall", after: 1 } } as const;
 const STALLED: Script = () => STALLED_ANSWER;
@@ -203,7 +203,7 @@ testThreat("flooding", "limits model tokens per day", async ({ attempt }) => {
   expect(await RUN_STARTERS["POST commands"]?.(fixture, fixture.bearer(rich.secret), "c")).toBeUndefined();
 });
 
-testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
+testSlowThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
   await attempt("while usage cannot be recorded", async () => {
     const usage = { promptTokens: 30, completionTokens: 10, totalTokens: 40 };
     const fixture = await createAuthServerFixture({ script: async () => ({ text: "Done.", usage }) });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
 import { ABUSE_SAMPLES } from "../sampling.ts";
 import { type AbuseFixture, createAbuseFixture } from "./abuse-fixture.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 
 const MB = 1024 * 1024;
 const MAX_CONNECTIONS = 300;
@@ -342,7 +342,7 @@ describe("HTTP abuse", () => {
     await fixture.disconnectAll();
   });
 
-  testThreat("http-abuse", "closes connections that stop sending", async ({ attempt }) => {
+  testSlowThreat("http-abuse", "closes connections that stop sending", async ({ attempt }) => {
     const post = (path: string, rest: string): string => `POST ${path} HTTP/1.1\r\n${hostLine()}${rest}`;
     const slow: { readonly [name: string]: readonly [string, RegExp] } = {
       "nothing at all": ["", /^(?:408)?$/],
@@ -382,7 +382,7 @@ describe("HTTP abuse", () => {
     await fixture.disconnectAll();
   });
 
-  testThreat("http-abuse", "times out a head or a body that arrives byte by byte", async ({ attempt }) => {
+  testSlowThreat("http-abuse", "times out a head or a body that arrives byte by byte", async ({ attempt }) => {
     const head = `POST /v1/sessions HTTP/1.1\r\n${hostLine()}content-type: application/json\r\n`;
     /** The part that is sent at once, and the part that is sent byte by byte. */
     const slow = {

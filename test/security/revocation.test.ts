@@ -24,7 +24,7 @@ import {
   SESSION,
   createAuthServerFixture,
 } from "./auth-server-fixture.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 
 /** Documented maximum. It takes about half as long on an idle machine. */
 const MAX_CLOSE_MS = 5000;
@@ -254,7 +254,7 @@ testThreat("revoked-credentials", "closes connections of a token that another pr
     await attempt(stream, async () => expect(await within(open.ended, MAX_CLOSE_MS)).toBe("1008 unauthorized"));
 });
 
-testThreat("revoked-credentials", "aborts slow downloads of a revoked token", async ({ attempt }) => {
+testSlowThreat("revoked-credentials", "aborts slow downloads of a revoked token", async ({ attempt }) => {
   const folder = await mkdtemp(join(tmpdir(), "loom-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const blobs = await openBlobStore(join(folder, "blobs"), SERVER_LIMITS);

@@ -14,7 +14,7 @@ import { isAllowedByShareLink } from "../../src/server/auth/scopes.ts";
 import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
 import { openServer } from "./open-server.ts";
 import { sendRaw, writeHead } from "./raw-request.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 
 const PROMPT = "needle-in-the-prompt";
 const OTHER = "needle-of-another-session";
@@ -211,7 +211,7 @@ testThreat("unintended-exposure", "a socket needs the link too, and reads its se
   );
 });
 
-testThreat("revoked-credentials", "a link on an open server ends within seconds", async ({ attempt }) => {
+testSlowThreat("revoked-credentials", "a link on an open server ends within seconds", async ({ attempt }) => {
   const { here, away, proxied, share } = await startShared();
   for (const [name, send] of Object.entries({ away, proxied, "the same machine": here }))
     await attempt(name, async () => {

@@ -4,7 +4,7 @@
  * that succeeded.
  */
 import { it } from "vitest";
-import { sampleCases, type SampleOptions } from "../sampling.ts";
+import { LONG, sampleCases, type SampleOptions } from "../sampling.ts";
 import type { Threat } from "./threats.ts";
 
 declare module "vitest" {
@@ -31,6 +31,12 @@ export interface Attempts {
 
 /** Maximum number of successful attacks that the failure message describes. */
 const MAX_DESCRIBED = 20;
+
+/** Like `testThreat`, but only the long run has the test. */
+export function testSlowThreat(...args: Parameters<typeof testThreat>): void {
+  if (LONG) testThreat(...args);
+  else it.skip(args[1], { meta: { threat: args[0] } }, () => undefined);
+}
 
 /** A test that counts no attempts counts as one. */
 export function testThreat(

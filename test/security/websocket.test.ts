@@ -6,7 +6,7 @@ import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { ABUSE_SAMPLES, LONG } from "../sampling.ts";
 import { type RawClient, type AbuseFixture, createAbuseFixture } from "./abuse-fixture.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 import { makeFrame, OPCODE, readCloseCode, readFrames } from "./raw-frames.ts";
 
 const PATHS = ["/v1/ws", "/agentOS/v1/ws_stream"];
@@ -298,7 +298,7 @@ describe("many sockets", () => {
     },
   );
 
-  testThreat("websocket-abuse", "limits idle sockets, and accepts new ones after they close", async ({ count }) => {
+  testSlowThreat("websocket-abuse", "limits idle sockets, and accepts new ones after they close", async ({ count }) => {
     await fixture.disconnectAll();
     const silent = await Promise.all(Array.from({ length: MAX_SOCKETS }, (_, index) => openSocket(pathOf(index))));
     count(silent.length);
@@ -315,7 +315,7 @@ describe("many sockets", () => {
     await fixture.disconnectAll();
   });
 
-  testThreat("websocket-abuse", "times out unfinished handshakes", async ({ count }) => {
+  testSlowThreat("websocket-abuse", "times out unfinished handshakes", async ({ count }) => {
     const slow = Array.from({ length: 100 }, () => fixture.connect());
     count(slow.length);
     for (const [index, client] of slow.entries())

@@ -93,7 +93,7 @@ describe.concurrent("files of the store", () => {
 });
 
 describe.concurrent("while the server stops", () => {
-  it("`/readyz` answers 503, and other requests work, until it closes", async () => {
+  it.runIf(LONG)("`/readyz` answers 503, and other requests work, until it closes", async () => {
     // At the same time, because each waits for its drain period.
     await Promise.all(sampleCases(["SIGTERM", "SIGHUP"] as const).map(expectDrain));
   });

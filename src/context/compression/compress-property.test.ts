@@ -14,7 +14,7 @@ import { splitTurns } from "./split-turns.ts";
 import { loadTokenCounter } from "./token-counter.ts";
 import { LONG } from "../../../test/sampling.ts";
 
-const NUM_RUNS = LONG ? 2000 : 25;
+const NUM_RUNS = LONG ? 2000 : 10;
 const FACT = "The customer's name is 王芳.";
 /** Tokens of the text around a summary plus the shortest summary. */
 const SUMMARY = 64 + 60;

@@ -11,6 +11,7 @@ import { followRecords } from "../follow-records.ts";
 import type { Log } from "../log.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import type { SqliteLogOptions } from "./sqlite-log-options.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-poller-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -185,7 +186,7 @@ describe("polling", () => {
     await vi.waitFor(() => expect(hints).toEqual(["a", "b"]));
   });
 
-  test("keeps a limited number of commits", async () => {
+  test.runIf(LONG)("keeps a limited number of commits", async () => {
     const { path, other } = await openBoth();
     await other.createSession("s");
     // Each is one commit.

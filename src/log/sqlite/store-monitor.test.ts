@@ -83,7 +83,7 @@ describe("a writer thread that ends", () => {
     await close();
   });
 
-  it("is given up after six ends in a row", async () => {
+  it.runIf(LONG)("is given up after six ends in a row", async () => {
     const { path, log, threads, faults, append, close } = await openStore();
     const onWorker = (worker: Worker): void => void worker.terminate();
     process.on("worker", onWorker);

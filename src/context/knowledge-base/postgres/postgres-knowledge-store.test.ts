@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
 import { sampleTests } from "../../../../test/sample-tests.ts";
-import { KNOWLEDGE_SAMPLES } from "../../../../test/sampling.ts";
+import { KNOWLEDGE_SAMPLES, LONG } from "../../../../test/sampling.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import type { KnowledgeBaseOptions } from "../knowledge-base-options.ts";
 import { testKnowledgeBase } from "../knowledge-base.contract.ts";
@@ -161,7 +161,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("a knowledge base in PostgreSQL", { t
     await expect(base.addText({ uri: "y", text: "tern" })).rejects.toMatchObject({ code: "store_closed" });
   });
 
-  it("reports a database that is away, and goes on when it is back", async () => {
+  it.runIf(LONG)("reports a database that is away, and goes on when it is back", async () => {
     await using base = await open();
     await base.addText({ uri: "x", text: "tern" });
     await server.kill();
