@@ -1,5 +1,5 @@
 /** Results as a table, as JSON, and as a page with plots in docs/benchmarks.md. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { OURS, type Row } from "./benchmark.ts";
@@ -91,29 +91,28 @@ export function formatRow(result: RowResult): string {
   return [`  ${what}, per ${unit}`, ...lines].join("\n");
 }
 
-/** Writes docs/benchmarks.md between its markers, and one plot per benchmark. */
+const INTRODUCTION = `# Benchmarks
+
+\`npm run bench\` compares Loom with other packages that do the same work. Each contestant runs in its own process, and the
+processes take turns. The figures are CPU times; "× Loom" is a multiple of ours, so a value below 1 means that the other one
+needs less. A limit is the least that any implementation must do, such as a plain loop over the same input. Growth is the
+exponent of the cost with the size of the input: 1 is linear.
+
+Machines differ, so compare ratios, not times. \`npm run bench -- --docs\` measures again and writes this page.`;
+
+/** Writes docs/benchmarks.md, and one plot per benchmark. */
 export function writeDocs(report: Report): void {
   rmSync(PLOTS, { recursive: true, force: true });
   mkdirSync(PLOTS, { recursive: true });
   const { machine, date } = report;
   const sections = [...Map.groupBy(report.rows, ({ benchmark }) => benchmark)].map(([name, rows]) => {
     writeFileSync(join(PLOTS, `${name}.svg`), drawPlot(rows));
-    return [`### ${name}`, `![Processor time relative to Loom](benchmarks/${name}.svg)`, formatMarkdown(rows)].join(
+    return [`## ${name}`, `![CPU time as a multiple of Loom's](benchmarks/${name}.svg)`, formatMarkdown(rows)].join(
       "\n\n",
     );
   });
-  const text = [
-    `Measured on ${date} with Node ${machine.node.slice(1)} on ${machine.cores} cores (${machine.cpu}) and ${machine.memoryGb} GB.`,
-    ...sections,
-  ].join("\n\n");
-  const path = join(DOCS, "benchmarks.md");
-  const page = readFileSync(path, "utf8");
-  const marked = /(<!-- generated:benchmarks -->\n)[\s\S]*?(\n<!-- \/generated -->)/;
-  if (!marked.test(page)) throw new Error(`${path} has no place for the results.`);
-  writeFileSync(
-    path,
-    page.replace(marked, (_, start: string, end: string) => `${start}\n${text}\n${end}`),
-  );
+  const measured = `Measured on ${date} with Node ${machine.node.slice(1)} on ${machine.cores} cores (${machine.cpu}) and ${machine.memoryGb} GB.`;
+  writeFileSync(join(DOCS, "benchmarks.md"), `${[INTRODUCTION, measured, ...sections].join("\n\n")}\n`);
 }
 
 function formatMarkdown(rows: readonly ReportedRow[]): string {
