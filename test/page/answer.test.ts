@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { LONG, sampleCases } from "../sampling.ts";
+import { sampleCases } from "../sampling.ts";
 import { PausableModel } from "./pausable-model.ts";
 import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { LogWriter } from "./log-writer.ts";
@@ -212,7 +212,7 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await context.close();
   });
 
-  it.runIf(LONG)("keeps a to-do list in sync across tabs and the server", async () => {
+  it("keeps a to-do list in sync across tabs and the server", async () => {
     const first = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
     await first.page.getByRole("button", { name: "策划产品发布" }).click();
     await waitForEnd(first.page, "zh");

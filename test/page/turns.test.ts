@@ -156,41 +156,38 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await context.close();
   });
 
-  it.runIf(LONG)(
-    "says in an error what was kept and what to do, with one action, and leaves codes to its details",
-    async () => {
-      const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
-      await sendMessage(page, "出一个错误", "zh");
-      const error = findAnswer(page, "zh").getByLabel("错误", { exact: true });
-      await error.getByText("模型出错。").waitFor();
-      await error.getByText("已有的回答已保留。请重试，或选择其他模型。").waitFor();
-      await findRun(page).getByText("失败", { exact: true }).waitFor();
-      await error.getByRole("button", { name: "重试" }).waitFor();
-      expect(
-        await findRun(page)
-          .getByRole("button", { name: /重新生成|重试|有帮助|没帮助|好|差/ })
-          .count(),
-      ).toBe(1);
-      expect(await findRun(page).getByText("model_failed").count()).toBe(0);
-      await error.getByRole("button", { name: "详细信息" }).click();
-      await error.getByText("离线模型按要求出错。").waitFor();
-      await error.getByText("model_failed").waitFor();
-      // The answer so far is also found by search.
-      await page.getByRole("button", { name: /显示会话/ }).click();
-      await page.getByRole("searchbox", { name: "搜索会话" }).fill("这就是你要的");
-      await page.getByRole("listitem").getByText("离线模型：这就是你要的错误。").waitFor();
-      await page.getByRole("link", { name: /^出一个错误/ }).click();
-      const red = await error.evaluate((banner) => getComputedStyle(banner).borderTopColor);
-      const [r = 0, g = 255, b = 255] = red.match(/[\d.]+/g)?.map(Number) ?? [];
-      expect(r).toBeGreaterThan(2 * Math.max(g, b));
+  it("says in an error what was kept and what to do, with one action, and leaves codes to its details", async () => {
+    const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
+    await sendMessage(page, "出一个错误", "zh");
+    const error = findAnswer(page, "zh").getByLabel("错误", { exact: true });
+    await error.getByText("模型出错。").waitFor();
+    await error.getByText("已有的回答已保留。请重试，或选择其他模型。").waitFor();
+    await findRun(page).getByText("失败", { exact: true }).waitFor();
+    await error.getByRole("button", { name: "重试" }).waitFor();
+    expect(
+      await findRun(page)
+        .getByRole("button", { name: /重新生成|重试|有帮助|没帮助|好|差/ })
+        .count(),
+    ).toBe(1);
+    expect(await findRun(page).getByText("model_failed").count()).toBe(0);
+    await error.getByRole("button", { name: "详细信息" }).click();
+    await error.getByText("离线模型按要求出错。").waitFor();
+    await error.getByText("model_failed").waitFor();
+    // The answer so far is also found by search.
+    await page.getByRole("button", { name: /显示会话/ }).click();
+    await page.getByRole("searchbox", { name: "搜索会话" }).fill("这就是你要的");
+    await page.getByRole("listitem").getByText("离线模型：这就是你要的错误。").waitFor();
+    await page.getByRole("link", { name: /^出一个错误/ }).click();
+    const red = await error.evaluate((banner) => getComputedStyle(banner).borderTopColor);
+    const [r = 0, g = 255, b = 255] = red.match(/[\d.]+/g)?.map(Number) ?? [];
+    expect(r).toBeGreaterThan(2 * Math.max(g, b));
 
-      await error.getByRole("button", { name: "重试" }).click();
-      await page.getByRole("group", { name: "第 2 个版本，共 2 个", exact: true }).waitFor();
-      await findRun(page).getByText("失败", { exact: true }).waitFor();
-      expect(complaints).toEqual([]);
-      await context.close();
-    },
-  );
+    await error.getByRole("button", { name: "重试" }).click();
+    await page.getByRole("group", { name: "第 2 个版本，共 2 个", exact: true }).waitFor();
+    await findRun(page).getByText("失败", { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 
   it("edits a message in a fork of the session, and switches between its versions", async () => {
     const { page, context, complaints } = await openPage(fixture);
