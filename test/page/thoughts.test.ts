@@ -163,7 +163,10 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     await region.getByRole("option", { name: /expanded into 3$/ }).click();
     const detail = region.getByRole("region", { name: "Step details" });
     await detail.getByText("Expanded into").waitFor();
-    await detail.getByRole("button", { name: "arguments.for", exact: true }).first().click();
+    await detail
+      .getByRole("button", { name: /^Arguments for/ })
+      .first()
+      .click();
     await detail.getByText("What it makes possible, easier or cheaper").waitFor();
     await detail.getByText("Added by").waitFor();
 

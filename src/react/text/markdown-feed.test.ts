@@ -115,7 +115,8 @@ describe("incremental parsing", () => {
         const repeated = Array.from({ length: 8 }, () => long).join("\n");
         expect(showCut(cut(repeated, places))).toBe(showAtOnce(repeated));
       }),
-      { numRuns: RUNS / 6 },
+      // A cut before the end of a line that is a definition only up to there.
+      { numRuns: RUNS / 6, examples: [['[a]: http://x "t"| 1 | 2 |\n\n[a][b]\n', 0, [0.146_341_463_414_634_14]]] },
     );
   });
 });

@@ -215,15 +215,20 @@ export class MarkdownFeed {
       certain = tokens.length;
       certainTo = end;
     }
-    for (const block of this.#toBlocks(tokens.slice(0, certain))) this.#push(block);
+    const rest = tokens.slice(certain);
+    const isLinkedTooSoon = certain > 0 && this.#defines(rest);
+    const head = isLinkedTooSoon && this.#table !== undefined ? this.#table.head : "";
+    const finished = isLinkedTooSoon
+      ? this.#lex(head + this.#source.slice(this.#start, certainTo))
+      : tokens.slice(0, certain);
+    for (const block of this.#toBlocks(finished)) this.#push(block);
     if (certain > 0) {
       this.#list = undefined;
       this.#table = undefined;
     }
-    this.#note(tokens.slice(0, certain), this.#source.slice(this.#start, certainTo));
+    this.#note(finished, this.#source.slice(this.#start, certainTo));
     this.#start = certainTo;
     this.#lexedTo = end;
-    const rest = tokens.slice(certain);
     if (end - this.#start > PIECE) this.#takePiece(rest, certain === 0 ? headLength : 0, end);
     this.#open = this.#toBlocks(this.#closeEnd(rest, end));
   }
@@ -256,7 +261,7 @@ export class MarkdownFeed {
       }
       offset += item.raw.length;
     }
-    if (count === 0) return;
+    if (count === 0 || this.#defines([{ ...list, items: items.slice(count) }, ...tokens.slice(1)])) return;
     const taken = items.slice(0, count);
     const open = this.#list ?? createListBlock(list);
     const isLoose = open.isLoose || taken.some(isLooseItem);
@@ -279,7 +284,7 @@ export class MarkdownFeed {
       to = next;
       count++;
     }
-    if (count === 0) return;
+    if (count === 0 || this.#defines(tokens.slice(1))) return;
     const open = this.#table ?? { kind: "table", header: table.header, pieces: [], head };
     this.#table = { ...open, pieces: [...open.pieces, table.rows.slice(0, count)] };
     this.#start = to;
@@ -330,6 +335,13 @@ export class MarkdownFeed {
     if (page === undefined || page.length === PAGE) this.#pages.push([block]);
     // Pages are immutable once returned.
     else this.#pages[this.#pages.length - 1] = [...page, block];
+  }
+
+  /** Whether unfinished tokens define a link. More text may undo that, so it must not link what is finished. */
+  #defines(tokens: readonly Token[]): boolean {
+    const found: LinkDefinitions = Object.create(null) as LinkDefinitions;
+    collectLinks(tokens, found);
+    return Object.keys(found).some((name) => !Object.hasOwn(this.#links, name));
   }
 
   /** Collects link definitions from finished tokens. */
