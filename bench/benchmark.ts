@@ -5,12 +5,12 @@
 
 /**
  * Prepares `size` units of work in the process of the contestant and returns one round of it. Only the rounds are
- * measured. A round may return its own processor time, if it is spent in another process.
+ * measured. A round may return its processor time, if it is not that of its own process, or if only a part of it counts.
  */
 export type Prepare = (size: number) => Round | Promise<Round>;
 export type Round = () => unknown;
 
-/** Processor time that a round spent in another process, instead of in its own. */
+/** Replaces the processor time of the process: the work was in another process, or not all of the round is measured. */
 export interface Spent {
   readonly cpuMs: number;
 }
@@ -51,4 +51,7 @@ export const BENCHMARKS: { readonly [name: string]: () => Promise<{ readonly ben
   receiver: () => import("./suites/receiver.ts"),
   graph: () => import("./suites/graph.ts"),
   tokens: () => import("./suites/tokens.ts"),
+  append: () => import("./suites/append.ts"),
+  postgres: () => import("./suites/postgres.ts"),
+  start: () => import("./suites/start.ts"),
 };

@@ -5,9 +5,52 @@
 declare module "lmdb" {
   interface Database {
     put(key: readonly [number, number], value: string): Promise<boolean>;
+    getRange(range: {
+      readonly start: readonly [number, number];
+      readonly end: readonly [number, number];
+    }): Iterable<{ readonly value: string }>;
     /** Resolves when everything written so far is on disk. */
     readonly flushed: Promise<boolean>;
     close(): Promise<void>;
   }
   export function open(options: { readonly path: string; readonly encoding: "string" }): Database;
+}
+
+declare module "better-sse" {
+  import type { IncomingMessage, ServerResponse } from "node:http";
+  interface EventBuffer {
+    push(data: unknown, eventName: string, eventId: string): this;
+  }
+  interface Session {
+    push(data: unknown): this;
+    batch(buffer: EventBuffer): Promise<void>;
+    on(event: "disconnected", listener: () => void): this;
+  }
+  export function createSession(request: IncomingMessage, response: ServerResponse): Promise<Session>;
+  export function createEventBuffer(): EventBuffer;
+}
+
+declare module "pg-copy-streams" {
+  import type { Writable } from "node:stream";
+  import type { Submittable } from "pg";
+  export function from(sql: string): Writable & Submittable;
+}
+
+declare module "@dbos-inc/dbos-sdk" {
+  export const DBOS: {
+    setConfig(config: {
+      readonly name: string;
+      readonly systemDatabaseUrl: string;
+      readonly systemDatabasePoolSize: number;
+      readonly logLevel: string;
+    }): void;
+    registerWorkflow<T>(workflow: (input: T) => Promise<void>, options: { readonly name: string }): typeof workflow;
+    startWorkflow<T>(
+      workflow: (input: T) => Promise<void>,
+      options: { readonly workflowID: string },
+    ): (input: T) => Promise<unknown>;
+    writeStream(key: string, value: string): Promise<void>;
+    launch(): Promise<void>;
+    shutdown(): Promise<void>;
+  };
 }

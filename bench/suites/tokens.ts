@@ -3,15 +3,15 @@
  * The peer is `streamText` of the AI SDK with its UI message stream, which stores nothing. The limit is a plain loop that
  * writes each token as a frame.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agent } from "../../src/agents/index.ts";
 import { fromAISDK, record } from "../../src/adapters/index.ts";
 import type { DialectName } from "../../src/dialects/index.ts";
 import { encodeSse } from "../../src/framing/index.ts";
-import { type Log, MemoryLog, openSqliteLog, openStream } from "../../src/log/index.ts";
+import { type Log, MemoryLog, openPostgresLog, openSqliteLog, openStream } from "../../src/log/index.ts";
+import { startPostgres } from "../../test/postgres-server.ts";
 import type { Benchmark, Prepare } from "../benchmark.ts";
+import { createFolder } from "../create-folder.ts";
 import { WordyModel } from "../wordy-model.ts";
 
 const utf8 = new TextEncoder();
@@ -62,12 +62,16 @@ const inMemory =
     await log.close();
   };
 
-const inSqlite: Prepare = async (tokens) => {
-  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const log = await openSqliteLog(join(folder, "loom.db"));
-  return async () => expectBytes(await runAgent(log, new WordyModel(tokens), LOOM), tokens);
-};
+const inStore =
+  (open: () => Promise<Log>): Prepare =>
+  async (tokens) => {
+    const log = await open();
+    return async () => expectBytes(await runAgent(log, new WordyModel(tokens), LOOM), tokens);
+  };
+
+const inSqlite = inStore(() => openSqliteLog(join(createFolder(), "loom.db")));
+/** Without the processor time of the server, which ends with this process. */
+const inPostgres = inStore(async () => openPostgresLog((await startPostgres({ isDurable: true })).url));
 
 const paced =
   (rate: number, run: (model: WordyModel) => Promise<number>): Prepare =>
@@ -145,6 +149,7 @@ export const benchmark: Benchmark = {
     { what: "loom, in memory", unit: "token", sizes: SIZES, ours: inMemory(LOOM), limits },
     { what: "ai-sdk, in memory", unit: "token", sizes: SIZES, ours: inMemory(AI_SDK), peers, limits },
     { what: "loom, in SQLite", unit: "token", sizes: SIZES, ours: inSqlite, limits },
+    { what: "loom, in PostgreSQL", unit: "token", sizes: [10_000], ours: inPostgres, limits },
     { what: "a run of the AI SDK, recorded and sent", unit: "token", sizes: SIZES, ours: inFull(runRecorded), peers },
     pacedRow(50, [1000]),
     pacedRow(500, [10_000]),

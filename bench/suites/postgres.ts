@@ -1,0 +1,129 @@
+/**
+ * Durable appends of events of 200 bytes to PostgreSQL: CPU time of the process of the program, not of the server. Each contestant has its own server, which syncs. Ours checks lease, order and
+ * contents; the peers insert rows, and DBOS writes to streams of its workflows. The limit is a COPY per group of events
+ * that arrive during the one before.
+ */
+import { finished } from "node:stream/promises";
+import { startPostgres } from "../../test/postgres-server.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { createGroups } from "../create-groups.ts";
+import { appendEach, createTexts, nameOf, openLogStore, type Store } from "../stores.ts";
+
+const WRITERS = 100;
+
+/** Returns the URL of a new server that ends with this process. */
+const startServer = async (): Promise<string> => (await startPostgres({ isDurable: true })).url;
+
+async function openLoom(): Promise<Store> {
+  const { openPostgresLog } = await import("../../src/log/index.ts");
+  const url = await startServer();
+  return openLogStore(() => openPostgresLog(url), WRITERS);
+}
+
+const TABLE = "CREATE TABLE IF NOT EXISTS events (session int, id int, text text, PRIMARY KEY (session, id))";
+
+async function openPool() {
+  const { default: pg } = await import("pg");
+  const pool = new pg.Pool({ connectionString: await startServer(), max: 10 });
+  await pool.query(TABLE);
+  return pool;
+}
+
+/** One prepared statement per event, on ten connections. */
+async function openInserts(): Promise<Store> {
+  const pool = await openPool();
+  const take = createTexts();
+  const insert = { name: "insert", text: "INSERT INTO events VALUES ($1, $2, $3)" };
+  return {
+    async append(session, events) {
+      for (const { id, text } of take(session, events)) await pool.query({ ...insert, values: [session, id, text] });
+    },
+    close: () => pool.end(),
+  };
+}
+
+interface PlainRow {
+  readonly session: number;
+  readonly id: number;
+  readonly text: string;
+}
+
+const openGroups = (pool: { end(): Promise<void> }, store: (rows: PlainRow[]) => Promise<unknown>): Store => {
+  const take = createTexts();
+  const group = createGroups((batches: PlainRow[][]) => store(batches.flat()));
+  return {
+    append: (session, events) => group(take(session, events).map((event) => ({ session, ...event }))),
+    close: () => pool.end(),
+  };
+};
+
+async function openRows(): Promise<Store> {
+  const pool = await openPool();
+  const insert = {
+    name: "insert-rows",
+    text: "INSERT INTO events SELECT * FROM unnest($1::int[], $2::int[], $3::text[])",
+  };
+  return openGroups(pool, (rows) =>
+    pool.query({
+      ...insert,
+      values: [rows.map(({ session }) => session), rows.map(({ id }) => id), rows.map(({ text }) => text)],
+    }),
+  );
+}
+
+async function openCopies(): Promise<Store> {
+  const { from } = await import("pg-copy-streams");
+  const pool = await openPool();
+  const client = await pool.connect();
+  return openGroups(pool, async (rows) => {
+    const stream = client.query(from("COPY events FROM STDIN"));
+    // The texts have no tab, line feed or backslash.
+    stream.end(rows.map(({ session, id, text }) => `${session}\t${id}\t${text}\n`).join(""));
+    await finished(stream);
+  });
+}
+
+/** A workflow per writer, which lives as long as the store, and writes each event to its stream. */
+async function openDbos(): Promise<Store> {
+  const { DBOS } = await import("@dbos-inc/dbos-sdk");
+  const systemDatabaseUrl = await startServer();
+  DBOS.setConfig({ name: "bench", systemDatabaseUrl, systemDatabasePoolSize: 10, logLevel: "error" });
+  const take = createTexts();
+  const asked = Array.from({ length: WRITERS }, () => Promise.withResolvers<{ done: () => void; events: number }>());
+  const writer = DBOS.registerWorkflow(
+    async (session: number) => {
+      for (;;) {
+        const { done, events } = (await asked[session]?.promise) ?? { done: () => undefined, events: 0 };
+        asked[session] = Promise.withResolvers();
+        for (const { text } of take(session, events)) await DBOS.writeStream("events", text);
+        done();
+      }
+    },
+    { name: "writer" },
+  );
+  await DBOS.launch();
+  for (let session = 0; session < WRITERS; session++)
+    await DBOS.startWorkflow(writer, { workflowID: nameOf(session) })(session);
+  return {
+    append: (session, events) => new Promise<void>((done) => asked[session]?.resolve({ done, events })),
+    close: () => DBOS.shutdown(),
+  };
+}
+
+export const benchmark: Benchmark = {
+  about: "CPU time of a program that stores events in PostgreSQL, without that of the server",
+  rows: [
+    {
+      what: `${WRITERS} writers, each waits for its event`,
+      unit: "event",
+      sizes: [1000],
+      ours: appendEach(WRITERS, openLoom),
+      peers: {
+        "pg 8, INSERT per event": appendEach(WRITERS, openInserts),
+        "pg 8, INSERT of rows per group": appendEach(WRITERS, openRows),
+        "DBOS 5.3 streams": appendEach(WRITERS, openDbos),
+      },
+      limits: { "pg 8, COPY per group": appendEach(WRITERS, openCopies) },
+    },
+  ],
+};
