@@ -54,4 +54,5 @@ export const BENCHMARKS: { readonly [name: string]: () => Promise<{ readonly ben
   append: () => import("./suites/append.ts"),
   postgres: () => import("./suites/postgres.ts"),
   start: () => import("./suites/start.ts"),
+  fanout: () => import("./suites/fanout.ts"),
 };

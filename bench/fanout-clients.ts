@@ -1,58 +1,51 @@
 /**
- * Readers of a server under measurement, in a separate process: raw connections that only count bytes. The message
- * `{port, request, first, readers}` opens them; the reply comes when each has received its first bytes. The message
- * `count` returns the lowest and highest number of bytes a reader has received since.
+ * Readers of a server, in a separate process: raw connections that only count bytes. The message `{port, requests,
+ * first}` opens one connection per request, in their order; the reply comes when each has received its first bytes. A
+ * message with a number waits until each connection has received as many further bytes.
  */
-import { connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { connect } from "node:net";
 
-interface ClientSettings {
+export interface Readers {
   readonly port: number;
-  readonly request: string;
-  /** Sent after the first response bytes, in base64; empty for none. */
-  readonly first: string;
-  readonly readers: number;
+  readonly requests: readonly string[];
+  /** Sent after the first bytes of the response, in base64; empty for nothing. */
+  readonly first: readonly string[];
 }
 
-interface Client {
-  readonly socket: Socket;
-  bytes: number;
-}
+/** How long all connections may take to receive the bytes of a round. */
+const TIMEOUT_MS = 30_000;
 
-let clients: Client[] = [];
+const counts: number[] = [];
 
-function openOne({ port, request, first }: ClientSettings): Promise<Client> {
-  const { promise, resolve, reject } = Promise.withResolvers<Client>();
-  const socket = connect(port, "127.0.0.1");
-  const client: Client = { socket, bytes: 0 };
-  socket.on("error", reject);
-  socket.write(request);
-  socket.once("data", () => {
-    if (first === "") return resolve(client);
-    socket.write(Buffer.from(first, "base64"));
-    socket.once("data", () => resolve(client));
-  });
-  socket.on("data", (piece) => (client.bytes += piece.length));
-  return promise;
-}
-
-async function handleMessage(message: ClientSettings | "count" | "close"): Promise<void> {
-  if (message === "close") {
-    for (const { socket } of clients) socket.destroy();
-    clients = [];
-    process.send?.("closed");
-  } else if (message === "count") {
-    const counts = clients.map(({ bytes }) => bytes);
-    process.send?.([counts.reduce((a, b) => Math.min(a, b)), counts.reduce((a, b) => Math.max(a, b))]);
-  } else {
-    for (let n = 0; n < message.readers; n += 50)
-      clients.push(
-        ...(await Promise.all(Array.from({ length: Math.min(50, message.readers - n) }, () => openOne(message)))),
-      );
-    for (const client of clients) client.bytes = 0;
-    process.send?.("open");
+async function open({ port, requests, first }: Readers): Promise<void> {
+  for (const [index, request] of requests.entries()) {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(request);
+    const [head] = (await once(socket, "data")) as [Buffer];
+    if (!/^HTTP\/1.1 (?:200|101)/.test(head.toString("latin1"))) throw new Error(head.toString("latin1"));
+    if (first[index]) {
+      socket.write(Buffer.from(first[index], "base64"));
+      await once(socket, "data");
+    }
+    counts[index] = 0;
+    socket.on("data", (piece) => (counts[index] = (counts[index] ?? 0) + piece.length));
   }
 }
 
-process.on("message", (message: ClientSettings) => void handleMessage(message));
-// Exit when the parent process ends without sending `close`.
+async function receive(bytes: number): Promise<void> {
+  const end = performance.now() + TIMEOUT_MS;
+  while (counts.some((count) => count < bytes)) {
+    if (performance.now() > end) throw new Error(`A reader received ${Math.min(...counts)} of ${bytes} bytes`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  counts.fill(0);
+}
+
+process.on("message", (message: Readers | number) => {
+  (typeof message === "number" ? receive(message) : open(message)).then(
+    () => process.send?.({}),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});
 process.on("disconnect", () => process.exit());

@@ -1,12 +1,11 @@
 /**
- * Server benchmarks: `fanout` (one session to many readers), `idle` (memory per idle connection), `delay` (time from a
- * token to its reader) and `runs` (many live runs at once). Without a name, all of them run; `--quick` takes smaller
- * samples. Servers and clients are separate processes.
+ * Server benchmarks: `idle` (memory per idle connection), `delay` (time from a token to its reader) and `runs` (many live
+ * runs at once). Without a name, all of them run; `--quick` takes smaller samples. Servers and clients are separate
+ * processes.
  */
-import { measureFanout } from "./server-fanout.ts";
 import { measureDelay, measureIdle, measureRuns } from "./server-load.ts";
 
-const MEASURES = { fanout: measureFanout, idle: measureIdle, delay: measureDelay, runs: measureRuns };
+const MEASURES = { idle: measureIdle, delay: measureDelay, runs: measureRuns };
 
 const isQuick = process.argv.includes("--quick");
 const chosen = Object.entries(MEASURES).filter(([name]) => process.argv.includes(name));
