@@ -5,7 +5,7 @@
 
 /**
  * Prepares `size` units of work in the process of the contestant and returns one round of it. Only the rounds are
- * measured. A round may return its processor time, if it is not that of its own process, or if only a part of it counts.
+ * measured. A round may return its processor time, if the work is in another process or only a part of it counts.
  */
 export type Prepare = (size: number) => Round | Promise<Round>;
 export type Round = () => unknown;
@@ -54,5 +54,6 @@ export const BENCHMARKS: { readonly [name: string]: () => Promise<{ readonly ben
   append: () => import("./suites/append.ts"),
   postgres: () => import("./suites/postgres.ts"),
   start: () => import("./suites/start.ts"),
+  takeover: () => import("./suites/takeover.ts"),
   fanout: () => import("./suites/fanout.ts"),
 };
