@@ -56,4 +56,9 @@ export const BENCHMARKS: { readonly [name: string]: () => Promise<{ readonly ben
   start: () => import("./suites/start.ts"),
   takeover: () => import("./suites/takeover.ts"),
   fanout: () => import("./suites/fanout.ts"),
+  codec: () => import("./suites/codec.ts"),
+  resume: () => import("./suites/resume.ts"),
+  requests: () => import("./suites/requests.ts"),
+  observe: () => import("./suites/observe.ts"),
+  search: () => import("./suites/search.ts"),
 };

@@ -54,3 +54,19 @@ declare module "@dbos-inc/dbos-sdk" {
     shutdown(): Promise<void>;
   };
 }
+
+declare module "resumable-stream/redis" {
+  interface ResumableStreamContext {
+    createNewResumableStream(id: string, make: () => ReadableStream<string>): Promise<ReadableStream<string> | null>;
+    resumeExistingStream(id: string, skip?: number): Promise<ReadableStream<string> | null | undefined>;
+  }
+  export function createResumableStreamContext(options: {
+    readonly waitUntil: null;
+    readonly subscriber: unknown;
+    readonly publisher: unknown;
+  }): ResumableStreamContext;
+}
+
+declare module "redis" {
+  export function createClient(options: { readonly url: string }): { connect(): Promise<unknown> };
+}

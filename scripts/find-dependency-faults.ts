@@ -73,6 +73,7 @@ const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   // MIT, BSD or Apache is chosen, or both licences are permissive.
   "(AFL-2.1 OR BSD-3-Clause)",
   "(MIT OR GPL-3.0-or-later)",
+  "(MIT OR CC0-1.0)",
   "(MPL-2.0 OR Apache-2.0)",
   "(MIT AND Zlib)",
   "(Apache-2.0 AND BSD-3-Clause)",

@@ -7,7 +7,6 @@ import { frameText, listVectorFiles, readVector } from "../../test/vectors.ts";
 import { describeDialect } from "./dialect.contract.ts";
 import { DECODERS, detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
 import { detectDecoder } from "./decoders.ts";
-import { createBatchEncoder } from "./encode-batch.ts";
 import { loadDialect } from "./load-dialect.ts";
 
 const RUNS = listVectorFiles("runs").map(readVector);
@@ -58,15 +57,5 @@ describe("dialects", () => {
 
   test("are not detected in other text", () => {
     expect(detectDialect(["{}", "[]", "nonsense", '{"type":"unknown"}'])).toBeUndefined();
-  });
-
-  test("give the same bytes in batches as frame by frame", () => {
-    for (const dialect of Object.values(DIALECTS)) {
-      for (const options of [{}, { strict: true }, { envelope: false }]) {
-        const encoder = dialect.createEncoder(options);
-        const text = records.flatMap((record) => encoder.encode(record).map((frame) => `${frame}\n`)).join("");
-        expect(new TextDecoder().decode(createBatchEncoder(dialect, options).encode(records))).toBe(text);
-      }
-    }
   });
 });

@@ -80,11 +80,6 @@ export interface MissingText {
   add(text: string): void;
 }
 
-/** Encodes many records at once as NDJSON bytes. */
-export interface BatchEncoder {
-  encode(records: readonly StampedRecord[]): Uint8Array;
-}
-
 /** Options of an encoder. A dialect ignores those that are not in its `options`. */
 export interface EncoderOptions {
   /**
@@ -140,8 +135,6 @@ export interface Dialect extends Decoding {
   createEncoder(options?: EncoderOptions, saved?: unknown): Encoder;
   /** Options that its encoder takes. */
   readonly options: readonly (keyof EncoderOptions)[];
-  /** A faster encoder for the same bytes, if there is one. */
-  createBatchEncoder?(options?: EncoderOptions): BatchEncoder;
   /**
    * True if a record's frames depend on earlier records. A reader that starts in the middle of a run then needs the run
    * from its start.

@@ -59,12 +59,3 @@ export function encodeNdjson(json: string): string {
 function dropIndent(text: string): string {
   return text.charCodeAt(0) > 0x20 ? text : text.replace(/^[ \t]+/, "");
 }
-
-const encoder = new TextEncoder();
-
-/** Encodes many frames at once, which is much faster than encoding each one. */
-export function encodeNdjsonBatch(texts: readonly string[]): Uint8Array {
-  let batch = "";
-  for (const text of texts) batch += `${text}\n`;
-  return encoder.encode(batch);
-}

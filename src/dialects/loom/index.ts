@@ -4,7 +4,7 @@ import { isSpecified } from "../../protocol/record.ts";
 import type { Dialect } from "../dialect.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { LOOM_DECODING } from "./decode.ts";
-import { createLoomBatchEncoder, createLoomEncoder } from "./encode.ts";
+import { createLoomEncoder } from "./encode.ts";
 import { LOOM_RULES } from "./rules.ts";
 import { createLoomSchemas } from "./schema.ts";
 
@@ -26,7 +26,6 @@ export const loom: Dialect = {
   name: "loom",
   title: "Streaming Output Protocol (000/001)",
   createEncoder: createLoomEncoder,
-  createBatchEncoder: createLoomBatchEncoder,
   options: ["strict", "envelope"],
   isStateful: false,
   carriesUnknown: true,

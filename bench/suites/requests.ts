@@ -1,0 +1,169 @@
+/**
+ * A complete server that answers requests: CPU time of its process until the first byte of each answer, or until all
+ * answers have ended. The clients are another process. The peer is `streamText` of the AI SDK behind hono, which stores
+ * nothing; the limit is `streamSSE` of hono, which writes ready frames.
+ */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { getRequestListener } from "@hono/node-server";
+import type { UIMessage } from "ai";
+import { type Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { agent } from "../../src/agents/index.ts";
+import { type Log, MemoryLog, openSqliteLog } from "../../src/log/index.ts";
+import { startLoomServer } from "../../src/server/index.ts";
+import type { Benchmark, Contestants, Prepare, Row, Spent } from "../benchmark.ts";
+import { startChild } from "../child.ts";
+import type { ClientRequests } from "../request-clients.ts";
+import { WordyModel } from "../wordy-model.ts";
+
+interface Work {
+  readonly kind: "runs" | "chat" | "idle";
+  readonly tokens: number;
+  /** Whether only the time until the first bytes counts. */
+  readonly isFirst: boolean;
+}
+
+/** Tokens per second of each run. */
+const PACE = 20;
+const MARKERS = { runs: '"message_chunk"', chat: '"text-delta"', idle: "\n\n" };
+
+/** All runs of a round wait here, until each client has received its first bytes. */
+let gate = Promise.withResolvers<void>();
+
+class GatedModel extends WordyModel {
+  override async doStream(): ReturnType<WordyModel["doStream"]> {
+    await gate.promise;
+    return super.doStream();
+  }
+}
+
+let sent = 0;
+
+function writeRequest(kind: Work["kind"], id: string, port: number): string {
+  const end = `host: 127.0.0.1:${port}\r\nconnection: close\r\naccept: text/event-stream\r\n`;
+  if (kind === "idle") return `GET /v1/sessions/${id}/events?follow=true HTTP/1.1\r\n${end}\r\n`;
+  const message = { id: "u1", role: "user", parts: [{ type: "text", text: "Talk" }] };
+  const [path, body] =
+    kind === "runs"
+      ? [`/v1/sessions/${id}/runs`, JSON.stringify({ message: "Talk" })]
+      : ["/api/chat", JSON.stringify({ id, messages: [message] })];
+  const length = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+  return `POST ${path} HTTP/1.1\r\n${end}${length}\r\n${body}`;
+}
+
+/** Sends requests to a server that listens in this process. */
+function createRound({ kind, tokens, isFirst }: Work, port: number, count: number) {
+  const clients: ChildProcess = startChild("./request-clients.ts");
+  clients.once("exit", (code) => {
+    throw new Error(`The clients ended with code ${code}.`);
+  });
+  const nextMessage = async (): Promise<unknown> => (await once(clients, "message"))[0];
+  return async (): Promise<Spent> => {
+    gate = Promise.withResolvers<void>();
+    const requests = Array.from({ length: count }, (_, n) =>
+      writeRequest(kind, kind === "idle" ? `s${n}` : `s${++sent}`, port),
+    );
+    const before = process.cpuUsage();
+    clients.send({ port, requests, marker: MARKERS[kind], isIdle: kind === "idle" } satisfies ClientRequests);
+    await nextMessage();
+    const first = process.cpuUsage(before);
+    gate.resolve();
+    const received = (await nextMessage()) as readonly number[];
+    const { user, system } = isFirst ? first : process.cpuUsage(before);
+    // What a server does after its answers is not part of the next round.
+    await pause(50);
+    if (received.length !== count || (kind !== "idle" && received.some((found) => found !== tokens)))
+      throw new Error(`clients received ${[...new Set(received)].join()} tokens instead of ${tokens}`);
+    return { cpuMs: (user + system) / 1000 };
+  };
+}
+
+const serveLoom =
+  (work: Work, openLog: () => Promise<Log>): Prepare =>
+  async (count) => {
+    const log = await openLog();
+    if (work.kind === "idle") for (let n = 0; n < count; n++) await log.createSession(`s${n}`);
+    const actor = agent({ model: new GatedModel(work.tokens, { perSecond: PACE }) });
+    const { port } = await startLoomServer({ log, agents: { main: actor }, port: 0 });
+    return createRound(work, port, count);
+  };
+
+const inMemory = async (): Promise<Log> => new MemoryLog();
+
+async function inSqlite(): Promise<Log> {
+  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return openSqliteLog(join(folder, "loom.db"));
+}
+
+const serveHono =
+  (work: Work, answer: (context: Context) => Promise<Response> | Response): Prepare =>
+  async (count) => {
+    const app = new Hono().all("*", answer);
+    const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+    const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 2000, resolve));
+    return createRound(work, (server.address() as AddressInfo).port, count);
+  };
+
+const serveFrames = (work: Work): Prepare =>
+  serveHono(work, (context) =>
+    streamSSE(context, async (stream) => {
+      if (work.kind === "idle") {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        stream.onAbort(resolve);
+        return promise;
+      }
+      await context.req.json();
+      await stream.writeSSE({ data: '{"type":"start"}' });
+      const { stream: parts } = await new GatedModel(work.tokens, { perSecond: PACE }).doStream();
+      for await (const part of parts) {
+        const { type, delta } = part as { readonly type: string; readonly delta?: string };
+        if (type !== "text-delta") continue;
+        await stream.writeSSE({ data: `{"type":${MARKERS[work.kind]},"content":${JSON.stringify(delta)}}` });
+      }
+    }),
+  );
+
+const serveAiSdk =
+  (work: Work): Prepare =>
+  async (count) => {
+    const { convertToModelMessages, createUIMessageStreamResponse, streamText, toUIMessageStream } = await import("ai");
+    const model = new GatedModel(work.tokens, { perSecond: PACE });
+    const create = serveHono(work, async (context) => {
+      const { messages } = await context.req.json<{ messages: UIMessage[] }>();
+      const { stream } = streamText({ model: model as never, messages: await convertToModelMessages(messages) });
+      return createUIMessageStreamResponse({ stream: toUIMessageStream({ stream }) });
+    });
+    return create(count);
+  };
+
+function createRow(what: string, size: number, work: Work, openLog: () => Promise<Log>): Row {
+  const peers: Contestants = work.kind === "chat" ? { "AI SDK 7 streamText, nothing stored": serveAiSdk(work) } : {};
+  const unit = work.kind === "idle" ? "reader" : work.isFirst ? "request" : "run";
+  const limits = { "hono streamSSE": serveFrames(work) };
+  return { what, unit, sizes: [size], ours: serveLoom(work, openLog), peers, limits };
+}
+
+const runs: Work = { kind: "runs", tokens: 1, isFirst: true };
+const chat: Work = { kind: "chat", tokens: 1, isFirst: true };
+const all = { tokens: 20, isFirst: false };
+
+export const benchmark: Benchmark = {
+  about: "CPU time of a server until it has answered requests",
+  rows: [
+    createRow("POST /v1/sessions/{id}/runs to the first byte, in memory", 100, runs, inMemory),
+    createRow("POST /v1/sessions/{id}/runs to the first byte, in SQLite", 100, runs, inSqlite),
+    createRow("POST /api/chat to the first byte, in memory", 100, chat, inMemory),
+    createRow("1,000 concurrent runs of 20 tokens, in SQLite", 1000, { kind: "runs", ...all }, inSqlite),
+    createRow("1,000 concurrent runs of 20 tokens as ai-sdk, in memory", 1000, { kind: "chat", ...all }, inMemory),
+    createRow("open a reader of a session, idle", 1000, { kind: "idle", ...all, tokens: 0 }, inMemory),
+  ],
+};

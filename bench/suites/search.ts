@@ -1,0 +1,73 @@
+/**
+ * Full-text search over sessions: titles, messages and answers. The limit is a bare table of FTS5 with the trigram
+ * tokenizer over the messages.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openSqliteLog } from "../../src/log/index.ts";
+import type { Benchmark, Prepare } from "../benchmark.ts";
+import { createConversation } from "../records.ts";
+import { storeRecords } from "../realistic-records.ts";
+import type { StampedRecord } from "../../src/protocol/index.ts";
+
+const SEARCHES = 50;
+/** Hits of a page. */
+const LIMIT = 20;
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Each word of the queries is in a tenth of the texts. */
+const writeText = (n: number): string => `Question ${n} about pattern${n % 10} of the loom, row ${n} of the chronicle`;
+const writeQuery = (n: number): string => `pattern${n % 10}`;
+
+const searchSessions: Prepare = async (count) => {
+  const log = await openSqliteLog(join(makeFolder(), "loom.db"));
+  for (let n = 0; n < count; n++) {
+    const records = createConversation(1).map(({ envelope, event }) => ({
+      envelope: { ...envelope, session_id: `s${n}` },
+      event: event.type === "run_start" ? { ...event, message: writeText(n) } : event,
+    }));
+    await storeRecords(log, `s${n}`, records as StampedRecord[]);
+  }
+  return async () => {
+    for (let n = 0; n < SEARCHES; n++)
+      expectHits((await log.searchSessions({ query: writeQuery(n), limit: LIMIT })).length);
+  };
+};
+
+const searchTable: Prepare = (count) => {
+  const db = new DatabaseSync(join(makeFolder(), "texts.db"));
+  db.exec("CREATE VIRTUAL TABLE texts USING fts5(session UNINDEXED, body, tokenize = 'trigram'); BEGIN");
+  const insert = db.prepare("INSERT INTO texts VALUES (?, ?)");
+  for (let n = 0; n < count; n++) insert.run(`s${n}`, writeText(n));
+  db.exec("COMMIT");
+  const select = db.prepare(
+    "SELECT session, snippet(texts, 1, '', '', '…', 32) FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?",
+  );
+  return () => {
+    for (let n = 0; n < SEARCHES; n++) expectHits(select.all(`"${writeQuery(n)}"`, LIMIT).length);
+  };
+};
+
+function expectHits(hits: number): void {
+  if (hits !== LIMIT) throw new Error(`${hits} hits instead of ${LIMIT}`);
+}
+
+export const benchmark: Benchmark = {
+  about: "CPU time of a full-text search",
+  rows: [
+    {
+      what: `${SEARCHES} searches over sessions, in SQLite`,
+      unit: "session",
+      sizes: [500, 1000, 2000],
+      ours: searchSessions,
+      limits: { "FTS5, trigram": searchTable },
+    },
+  ],
+};
