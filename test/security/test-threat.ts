@@ -29,23 +29,28 @@ export interface Attempts {
   sample<T>(cases: Iterable<T>, options?: SampleOptions<T>): readonly T[];
 }
 
+type ThreatTest = readonly [
+  threat: Threat,
+  name: string,
+  test: (attempts: Attempts) => unknown,
+  options?: { readonly timeout?: number },
+];
+
 /** Maximum number of successful attacks that the failure message describes. */
 const MAX_DESCRIBED = 20;
 
 /** Like `testThreat`, but only the long run has the test. */
-export function testSlowThreat(...args: Parameters<typeof testThreat>): void {
-  if (LONG) testThreat(...args);
-  else it.skip(args[1], { meta: { threat: args[0] } }, () => undefined);
+export function testSlowThreat(...args: ThreatTest): void {
+  addTest(it.runIf(LONG), ...args);
 }
 
 /** A test that counts no attempts counts as one. */
-export function testThreat(
-  threat: Threat,
-  name: string,
-  test: (attempts: Attempts) => unknown,
-  options: { readonly timeout?: number } = {},
-): void {
-  it(name, { ...options, meta: { threat } }, async ({ task: { meta } }) => {
+export function testThreat(...args: ThreatTest): void {
+  addTest(it, ...args);
+}
+
+function addTest(add: ReturnType<typeof it.runIf>, ...[threat, name, test, options = {}]: ThreatTest): void {
+  add(name, { ...options, meta: { threat } }, async ({ task: { meta } }) => {
     let tried = 0;
     const failures: unknown[] = [];
     const record = (): void => void Object.assign(meta, { tried: Math.max(tried, 1), succeeded: failures.length });
