@@ -217,9 +217,8 @@ export class MarkdownFeed {
     }
     const rest = tokens.slice(certain);
     const isLinkedTooSoon = certain > 0 && this.#defines(rest);
-    const head = isLinkedTooSoon && this.#table !== undefined ? this.#table.head : "";
     const finished = isLinkedTooSoon
-      ? this.#lex(head + this.#source.slice(this.#start, certainTo))
+      ? this.#lex((this.#table?.head ?? "") + this.#source.slice(this.#start, certainTo))
       : tokens.slice(0, certain);
     for (const block of this.#toBlocks(finished)) this.#push(block);
     if (certain > 0) {
