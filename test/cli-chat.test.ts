@@ -329,7 +329,7 @@ describe("in plain mode", () => {
     expect((await loom(["sessions", "list"], { env })).out).toContain("Plain");
   });
 
-  test("continues an unfinished run with its own agent only", async () => {
+  test.runIf(LONG)("continues an unfinished run with its own agent only", async () => {
     const log = await openSqliteLog(env.LOOM_STORE);
     for (const name of ["tot", "dice"]) {
       const session = await openSession(log, `of-${name}`);
@@ -360,7 +360,7 @@ describe("in plain mode", () => {
     await again.close();
   });
 
-  test("runs messages again after the process that held the session has left a run", async () => {
+  test.runIf(LONG)("runs messages again after the process that held the session has left a run", async () => {
     const log = await openSqliteLog(env.LOOM_STORE);
     const other = await openSession(log, "left");
     const { runId } = await other.startRun({ message: "Hello", agent: "dice" });

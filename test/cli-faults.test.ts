@@ -357,7 +357,7 @@ describe.concurrent("output streams", () => {
     },
   );
 
-  test("stops quietly when its parent closes the pipe", async () => {
+  test.runIf(LONG)("stops quietly when its parent closes the pipe", async () => {
     const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "convert", "--to", "loom", many], {
       env: environment(),
     });
@@ -399,7 +399,7 @@ describe.concurrent("output streams", () => {
     }
   });
 
-  test("reports an internal error in one line, and its stack with LOOM_DEBUG", async () => {
+  test.runIf(LONG)("reports an internal error in one line, and its stack with LOOM_DEBUG", async () => {
     const fault = `process.stdin[Symbol.asyncIterator] = () => { throw new TypeError("planted"); };\n`;
     const preload = pathToFileURL(writeInput("fault.mjs", fault)).href;
     const env = { NODE_OPTIONS: `--import=${preload}` };

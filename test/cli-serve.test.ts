@@ -12,6 +12,7 @@ import { createTerminal } from "../src/cli/terminal.ts";
 import type { Agents } from "../src/server/index.ts";
 import { folder, loom, parseLines } from "./cli-run.ts";
 import { killServers, type ServerProcess, startServe } from "./start-serve.ts";
+import { LONG } from "./sampling.ts";
 
 afterEach(killServers);
 
@@ -52,7 +53,7 @@ async function serveInProcess(
 }
 
 describe("loom serve", () => {
-  it("writes an audit log, and does not start if it cannot", async () => {
+  it.runIf(LONG)("writes an audit log, and does not start if it cannot", async () => {
     const store = newStore();
     const file = join(folder, `audit-${count}`);
     const server = await serve(store, "--audit-log", file);

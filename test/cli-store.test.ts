@@ -479,7 +479,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     },
   );
 
-  it("continues after the process was killed in the middle of a session", async () => {
+  it.runIf(LONG)("continues after the process was killed in the middle of a session", async () => {
     const [file, url] = [nameFile(), (await createDatabase())("postgres")];
     const source = await openSqliteLog(file);
     for (let index = 0; index < 5; index++) await writeRuns(source, `s${index}`, 30, { text: "x".repeat(5000) });

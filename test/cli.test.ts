@@ -69,7 +69,7 @@ describe.concurrent("loom check", () => {
     });
   });
 
-  test("prints the same with colours", async () => {
+  test.runIf(LONG)("prints the same with colours", async () => {
     const [plain, forced, denied] = await Promise.all([
       loom(["check"], { input: ndjson(GAP) }),
       loom(["check"], { input: ndjson(GAP), env: { FORCE_COLOR: "1" } }),

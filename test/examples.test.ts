@@ -175,7 +175,7 @@ describe("examples", { timeout: 120_000 }, () => {
     expect(stale.errors()).toContain(`remove ${store}.loom.cursor`);
   });
 
-  it.concurrent.each<DialectName>((["engine", "loom", "lumine"] as const).slice(0, PROGRAM_SAMPLES.killedDialects))(
+  it.runIf(LONG).concurrent.each<DialectName>(["engine", "loom", "lumine"])(
     "follow.ts prints exactly the rest after a kill, in %s",
     async (dialect) => {
       const store = newStore();

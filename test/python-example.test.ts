@@ -14,7 +14,7 @@ import { createNdjsonDecoder } from "../src/framing/index.ts";
 import { MemoryLog } from "../src/log/index.ts";
 import type { JsonObject } from "../src/protocol/index.ts";
 import { type LoomServer, openCredentials, startLoomServer } from "../src/server/index.ts";
-import { LANGUAGE_SAMPLES } from "./sampling.ts";
+import { LONG, LANGUAGE_SAMPLES } from "./sampling.ts";
 import { createRandom, type FaultProxy, startFaultProxy } from "./server/fault-proxy.ts";
 import { packageRoot } from "./source-files.ts";
 import { VECTORS } from "./vectors.ts";
@@ -187,7 +187,7 @@ describe.skipIf(!hasPython)("with a server", () => {
   const listRuns = async (session: string) =>
     (await log.listRuns(session)).map(({ runId, status, code }) => ({ runId, status, code })).toReversed();
 
-  it("stores a run once if the response is lost, and again if the run was cut", async () => {
+  it.runIf(LONG)("stores a run once if the response is lost, and again if the run was cut", async () => {
     proxy.setPlan((index) => (index === 0 ? { breach: { bytes: 0, how: "reset" } } : undefined));
     expect(await send("--session", "lost", "--request-id", "req-1")).toMatchObject({
       code: 0,
@@ -206,7 +206,7 @@ describe.skipIf(!hasPython)("with a server", () => {
     ]);
   });
 
-  it("receives every message once, wherever the response is cut", async () => {
+  it.runIf(LONG)("receives every message once, wherever the response is cut", async () => {
     proxy.setPlan(() => undefined);
     await send("--session", "cuts", "--request-id", "req-1", "--dialect", "loom");
     const path = "/v1/sessions/cuts/events?dialect=engine&run=req-1";

@@ -1,4 +1,4 @@
-/** For a contract that another implementation runs in full: half of the tests of each group, and all in the long run. */
+/** For cases that have several implementations or clients: half of the tests of each group, and all in the long run. */
 import { beforeEach } from "vitest";
 import { sampleCases } from "./sampling.ts";
 

@@ -40,7 +40,7 @@ export const SAMPLES = LONG
   : { sessions: 10, pairs: 4, byteStreams: 60, openThings: 8_000 };
 
 /** Streams in which nothing ends: their frames, and the heap they must fit in. Fewer frames need a smaller heap. */
-export const BOUNDED_SAMPLES = LONG ? { frames: 50_000, heapMb: 96 } : { frames: 2000, heapMb: 38 };
+export const BOUNDED_SAMPLES = LONG ? { frames: 50_000, heapMb: 96 } : { frames: 1000, heapMb: 38 };
 
 /** Hostile texts between the frames of a stream: only every `stride`-th before each frame. */
 export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 16 };
@@ -67,7 +67,7 @@ export const HAND_OVER_SAMPLES = LONG ? { restarts: 5, maxAttempts: 3 } : { rest
  */
 export const CLUSTER_SAMPLES = LONG
   ? { seconds: 240, sessions: 24, messages: 8, ttlMs: 2000 }
-  : { seconds: 0, sessions: 2, messages: 30, ttlMs: 1000 };
+  : { seconds: 0, sessions: 2, messages: 12, ttlMs: 1000 };
 
 /**
  * Processes with ten writers that fight for one session, how many are killed, and the number of appends. Two cores store
@@ -101,13 +101,10 @@ export const ABUSE_SAMPLES = LONG
   ? { rounds: 300, floodBytes: 256 * 1024 * 1024, isWhole: true }
   : { rounds: 2, floodBytes: 12 * 1024 * 1024, isWhole: false };
 
-/**
- * Child processes: every n-th rejected command line, programs of the guides, dialects whose follower is killed, and
- * kills of one follower.
- */
+/** Child processes: every n-th rejected command line, programs of the guides, and kills of one follower. */
 export const PROGRAM_SAMPLES = LONG
-  ? { refusedStep: 1, guides: Infinity, killedDialects: 3, kills: 6 }
-  : { refusedStep: 16, guides: 3, killedDialects: 1, kills: 1 };
+  ? { refusedStep: 1, guides: Infinity, kills: 6 }
+  : { refusedStep: 16, guides: 3, kills: 1 };
 
 /** States: how many long ones a run has, and whether one larger than a frame is tested with every transport. */
 export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 200 };

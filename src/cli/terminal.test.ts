@@ -117,7 +117,7 @@ describe("progress", () => {
     return written.err;
   }
 
-  test("replaces itself on a terminal and is removed at the end", async () => {
+  test.runIf(LONG)("replaces itself on a terminal and is removed at the end", async () => {
     const shown = await progressOf({ columns: 80 }, large);
     expect(shown).toMatch(/^\d+ % of 17 MiB/);
     expect(shown.endsWith("\r\u001B[K")).toBe(true);

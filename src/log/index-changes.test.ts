@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { createEntry } from "./entry.ts";
 import { MemoryLog } from "./memory-log.ts";
+import { LONG } from "../../test/sampling.ts";
 
 // A fork or import indexes everything at once. With a quadratic cost, the test would time out.
-test("a session can be created with very many runs", async () => {
+test.runIf(LONG)("a session can be created with very many runs", async () => {
   const RUNS = 100_000;
   const entries = Array.from({ length: RUNS }, (_, index) =>
     createEntry({

@@ -14,7 +14,7 @@ import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 
 const RECONNECT = { initialMs: 10, maxMs: 20 };
 
@@ -70,7 +70,7 @@ describe.each(sampleCases(TRANSPORTS, { kindOf }))("over %s", (_name, create) =>
     expect(again).toMatchObject({ kind: "refused", code: "unauthorized" });
   });
 
-  it("uses the current token for the next attempt", async () => {
+  it.runIf(LONG)("uses the current token for the next attempt", async () => {
     const { credentials, server, begin } = await createFixture();
     let { secret } = await credentials.createToken({ name: "first" });
     const { connection, view } = begin(create(server.url, () => secret));

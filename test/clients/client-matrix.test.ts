@@ -6,8 +6,10 @@ import { AG_UI_CLIENTS, TANSTACK_CLIENTS } from "./ag-ui-clients.ts";
 import { OPENAI_CLIENTS } from "./openai-clients.ts";
 import { type CaseServer, listCases } from "./client-cases.ts";
 import { startScriptedServer } from "./scripted-server.ts";
+import { sampleTests } from "../sample-tests.ts";
 
 describe.concurrent.each([...AG_UI_CLIENTS, ...TANSTACK_CLIENTS, ...OPENAI_CLIENTS])("$name", (client) => {
+  sampleTests();
   let server: CaseServer & Awaited<ReturnType<typeof startScriptedServer>>;
 
   beforeAll(async () => {

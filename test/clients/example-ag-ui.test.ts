@@ -7,11 +7,12 @@ import { afterAll, expect, test } from "vitest";
 import { folder } from "../cli-run.ts";
 import { packageRoot } from "../source-files.ts";
 import { killServers, startServe } from "../start-serve.ts";
+import { LONG } from "../sampling.ts";
 
 const EXAMPLE = join(packageRoot, "examples", "ag-ui", "chat.ts");
 afterAll(killServers);
 
-test("prints an answer, and the same one again for the same run", async () => {
+test.runIf(LONG)("prints an answer, and the same one again for the same run", async () => {
   expect(readFileSync(EXAMPLE, "utf8")).not.toMatch(/from "loom/);
   const { url } = await startServe(join(folder, "ag-ui.db"), []);
   const ask = async (runId: string) => {

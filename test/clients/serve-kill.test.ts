@@ -9,7 +9,7 @@ import type { UIMessage } from "ai";
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openSqliteLog } from "../../src/log/index.ts";
 import { ServeProcess } from "../page/serve-process.ts";
-import { KILL_SAMPLES } from "../sampling.ts";
+import { LONG, KILL_SAMPLES } from "../sampling.ts";
 import { findPort } from "../server/kill-fixture.ts";
 import { ASSISTANT_UI } from "../ai-sdk/assistant-ui-client.ts";
 import { openDom } from "../ai-sdk/chat-fixture.ts";
@@ -224,30 +224,34 @@ async function prepareTanStack({ url }: KilledServer) {
   };
 }
 
-test("clients continue an answer, approve calls and send results after a kill, in one run each", async () => {
-  for (let round = 0; round < KILL_SAMPLES.kills / 2; round++) {
-    const server = await serve();
-    const clients = await Promise.all([
-      ...VERSIONS.map(([version, Agent]) => prepareAgent(server, version, Agent)),
-      prepareTanStack(server),
-    ]);
-    const pages = await Promise.all([
-      ...[ASSISTANT_UI, ...OPENAI_CLIENTS].map((client) => preparePage(server, client)),
-      ...SDK_RELEASES.map((client) => prepareSdkPage(server, client)),
-    ]);
-    const count = clients.flatMap(({ threads }) => threads).length + pages.length;
-    const expectRuns = () =>
-      vi.waitFor(
-        async () => expect(await server.listRuns()).toEqual(Array.from({ length: count }, () => ["completed"])),
-        WAIT,
-      );
-    server.open();
-    await server.restart();
-    await Promise.all(clients.map((client) => client.finish()));
-    await expectRuns();
-    await Promise.all(pages.map((page) => page.finish()));
-    // A reload starts no other run.
-    await expectRuns();
-    await server.stop();
-  }
-}, 900_000);
+test.runIf(LONG)(
+  "clients continue an answer, approve calls and send results after a kill, in one run each",
+  async () => {
+    for (let round = 0; round < KILL_SAMPLES.kills / 2; round++) {
+      const server = await serve();
+      const clients = await Promise.all([
+        ...VERSIONS.map(([version, Agent]) => prepareAgent(server, version, Agent)),
+        prepareTanStack(server),
+      ]);
+      const pages = await Promise.all([
+        ...[ASSISTANT_UI, ...OPENAI_CLIENTS].map((client) => preparePage(server, client)),
+        ...SDK_RELEASES.map((client) => prepareSdkPage(server, client)),
+      ]);
+      const count = clients.flatMap(({ threads }) => threads).length + pages.length;
+      const expectRuns = () =>
+        vi.waitFor(
+          async () => expect(await server.listRuns()).toEqual(Array.from({ length: count }, () => ["completed"])),
+          WAIT,
+        );
+      server.open();
+      await server.restart();
+      await Promise.all(clients.map((client) => client.finish()));
+      await expectRuns();
+      await Promise.all(pages.map((page) => page.finish()));
+      // A reload starts no other run.
+      await expectRuns();
+      await server.stop();
+    }
+  },
+  900_000,
+);

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { openPostgresLog } from "../../src/log/index.ts";
 import { type Child, startChild } from "../durability/child.ts";
 import { NO_POSTGRES, startPostgres } from "../postgres-server.ts";
-import { RIVAL_SAMPLES } from "../sampling.ts";
+import { LONG, RIVAL_SAMPLES } from "../sampling.ts";
 import { createRandom } from "../server/fault-proxy.ts";
 import { until } from "../server/kill-fixture.ts";
 import { readTexts } from "./read-texts.ts";
@@ -27,7 +27,7 @@ interface WrittenRecord {
 }
 
 describe.skipIf(NO_POSTGRES !== undefined)("ten logs", () => {
-  test("have one writer of a session at any time", { timeout: 600_000 }, async ({ annotate }) => {
+  test.runIf(LONG)("have one writer of a session at any time", { timeout: 600_000 }, async ({ annotate }) => {
     const server = await startPostgres();
     const log = await openPostgresLog(server.url);
     await log.createSession(SESSION);

@@ -47,7 +47,7 @@ describe("processes on one store", () => {
     await log.close();
   });
 
-  it("of two competing writers, one is always fenced", { timeout: 600_000 }, async () => {
+  it.runIf(LONG)("of two competing writers, one is always fenced", { timeout: 600_000 }, async () => {
     const path = join(folder, "fight.db");
     const log = await openSqliteLog(path);
     await log.createSession("s");

@@ -8,6 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openKnowledgeBase } from "../../src/context/index.ts";
 import { nodeArgs } from "../bundle-source.ts";
+import { LONG } from "../sampling.ts";
 
 const FILES = 400;
 let folder: string;
@@ -46,7 +47,7 @@ function assertSound(): void {
 }
 
 describe("a knowledge base used by several processes", () => {
-  it("stays consistent if one is killed, and the rest is added later", async () => {
+  it.runIf(LONG)("stays consistent if one is killed, and the rest is added later", async () => {
     const { child, ended } = startImport();
     await once(child.stdout, "data");
     child.kill("SIGKILL");

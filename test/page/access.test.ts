@@ -134,37 +134,41 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await context.close();
   });
 
-  it("asks to sign in when a token is revoked during a run, and continues afterwards", REVOKED, async () => {
-    const { page, context } = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
-    await enter(page, await makeToken("电话"));
-    model.pauseAt("text-delta", 3);
-    await sendMessage(page, "你能做什么？", "zh");
-    await findAnswer(page, "zh").waitFor();
-    const session = readSessionId(page);
-    await page.getByRole("textbox", { name: "消息" }).fill("写到一半");
-    expect(await credentials.revokeToken("电话")).toBe(true);
-    await page.getByRole("heading", { name: "登录" }).waitFor();
-    await page.getByText("你已退出登录").waitFor();
-    expect(await page.locator(".page-shell").count()).toBe(0);
-    expect(await findFaults("signed out", page)).toEqual([]);
+  it.runIf(LONG)(
+    "asks to sign in when a token is revoked during a run, and continues afterwards",
+    REVOKED,
+    async () => {
+      const { page, context } = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
+      await enter(page, await makeToken("电话"));
+      model.pauseAt("text-delta", 3);
+      await sendMessage(page, "你能做什么？", "zh");
+      await findAnswer(page, "zh").waitFor();
+      const session = readSessionId(page);
+      await page.getByRole("textbox", { name: "消息" }).fill("写到一半");
+      expect(await credentials.revokeToken("电话")).toBe(true);
+      await page.getByRole("heading", { name: "登录" }).waitFor();
+      await page.getByText("你已退出登录").waitFor();
+      expect(await page.locator(".page-shell").count()).toBe(0);
+      expect(await findFaults("signed out", page)).toEqual([]);
 
-    model.resume();
-    await enter(page, await makeToken("新电话"));
-    await waitForEnd(page, "zh");
-    expect(readSessionId(page)).toBe(session);
-    expect(await page.getByRole("textbox", { name: "消息" }).inputValue()).toBe("写到一半");
-    // Another user starts without any of it.
-    await credentials.revokeToken("新电话");
-    await page.getByRole("heading", { name: "登录" }).waitFor();
-    const other = (await credentials.createToken({ name: "bob", owner: "bob" })).secret;
-    await page.getByLabel("令牌").fill(other);
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "看智能体如何思考" }).waitFor();
-    expect(await page.getByRole("textbox", { name: "消息" }).inputValue()).toBe("");
-    await page.getByRole("button", { name: "显示会话列表" }).click();
-    await page.getByText("暂无会话").waitFor();
-    await context.close();
-  });
+      model.resume();
+      await enter(page, await makeToken("新电话"));
+      await waitForEnd(page, "zh");
+      expect(readSessionId(page)).toBe(session);
+      expect(await page.getByRole("textbox", { name: "消息" }).inputValue()).toBe("写到一半");
+      // Another user starts without any of it.
+      await credentials.revokeToken("新电话");
+      await page.getByRole("heading", { name: "登录" }).waitFor();
+      const other = (await credentials.createToken({ name: "bob", owner: "bob" })).secret;
+      await page.getByLabel("令牌").fill(other);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "看智能体如何思考" }).waitFor();
+      expect(await page.getByRole("textbox", { name: "消息" }).inputValue()).toBe("");
+      await page.getByRole("button", { name: "显示会话列表" }).click();
+      await page.getByText("暂无会话").waitFor();
+      await context.close();
+    },
+  );
 
   it.runIf(LONG)("shares one session live and read-only, until the link is revoked", REVOKED, async () => {
     const owner = await openPage(fixture);

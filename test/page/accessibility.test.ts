@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OfflineModel } from "../../src/models/offline-model.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { LONG, PAGE_SAMPLES, sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { findCutContent, findFaults } from "./find-faults.ts";
 import { type OpenedPage, type OpenPageOptions, type PageFixture, createPageFixture } from "./page-fixture.ts";
 
@@ -100,10 +100,8 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     { language: "en", theme: "light" },
     { language: "zh", theme: "dark" },
   ] as const)("in $language, $theme", (options) => {
-    // The quick suite runs one language on each screen, because axe takes seconds per page.
-    const isDesktop = PAGE_SAMPLES.isPatient || options.language === "en";
-    const isPhone = PAGE_SAMPLES.isPatient || options.language === "zh";
-    it.runIf(isDesktop)("has no violations on a desktop", { timeout: 60_000 }, async () => {
+    // The quick suite runs one language on a desktop, because axe takes seconds per page.
+    it.runIf(LONG || options.language === "en")("has no violations on a desktop", { timeout: 60_000 }, async () => {
       const { page, context, complaints } = await open({ ...options, height: 6000 });
       await page.locator(".page-prompt").first().waitFor();
       await expectNoFaults("desktop start", page);
@@ -129,7 +127,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       await context.close();
     });
 
-    it.runIf(isPhone)("has no violations on a phone", async () => {
+    it.runIf(LONG)("has no violations on a phone", async () => {
       const { page, context, complaints } = await open({ ...options, width: 390, height: 844, path: "#/s/talk" });
       await page.locator(".loom-run-footer").first().waitFor();
       await expectNoFaults("phone conversation", page);
@@ -204,7 +202,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
     await context.close();
   });
 
-  it("does not announce every token", async () => {
+  it.runIf(LONG)("does not announce every token", async () => {
     const { page, context, complaints } = await open({});
     await page.evaluate(() => {
       const heard: string[] = [];

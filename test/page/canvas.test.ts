@@ -83,12 +83,10 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
   });
   afterAll(() => fixture.close());
 
-  it.each(
-    sampleCases([
-      ["tot", "Game of 24: 4 9 10 13", /^Tree of thoughts/],
-      ["agot", "Write a report on electric cars", /^Adaptive graph/],
-    ]),
-  )("keeps the cards of %s apart and the box at one height while it runs", async (_, message, agent) => {
+  it.runIf(LONG).each([
+    ["tot", "Game of 24: 4 9 10 13", /^Tree of thoughts/],
+    ["agot", "Write a report on electric cars", /^Adaptive graph/],
+  ])("keeps the cards of %s apart and the box at one height while it runs", async (_, message, agent) => {
     const { page, context, complaints } = await openPage(fixture, { reducedMotion: false });
     await page.getByRole("button", { name: "Agent: ReAct" }).click();
     await page.getByRole("menuitemradio", { name: agent }).click();
@@ -141,7 +139,7 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await context.close();
   });
 
-  it("zooms and pans with wheel, mouse and keys, opens thoughts and closes with Escape", async () => {
+  it.runIf(LONG)("zooms and pans with wheel, mouse and keys, opens thoughts and closes with Escape", async () => {
     const { page, context, complaints } = await openPage(fixture, { width: 1440, height: 900, path: "#/s/large" });
     const picture = page.getByRole("button", { name: "Open canvas" });
     await picture.press("Enter");

@@ -29,7 +29,7 @@ export interface ConversationOutcome {
 
 const SESSION = "long";
 const TURNS = 5000;
-const TOKENS = 200;
+const TOKENS = 60;
 
 const receiver = createLoomReceiver();
 const source = receiver.open({ dialect: "loom" });
@@ -145,7 +145,7 @@ async function run(): Promise<ConversationOutcome> {
   const row = [...document.querySelectorAll("[data-turn]")].find((one) => one.getBoundingClientRect().top >= top);
   const before = row?.getBoundingClientRect().top ?? 0;
   const stood = fromEnd();
-  await stream(50);
+  await stream(20);
   const moved = Math.abs((row?.getBoundingClientRect().top ?? 1e6) - before);
   distances.push(stood);
   const opened = await openThought();

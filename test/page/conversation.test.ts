@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("a long conversation (skipped without Chromium)", 
     expect(moved).toBeLessThan(2);
     expect(outcome.isFocusKept).toBe(true);
     expect(outcome.blankFrames).toBe(0);
-    expect(outcome.texts[1]).toContain("word199");
+    expect(outcome.texts[1]).toContain("word59");
     expect(complaints).toEqual([]);
   });
 });

@@ -256,7 +256,7 @@ describe.skipIf(!hasChromium)(
       await context.close();
     });
 
-    it("shows that events are missing if they cannot be recovered", async () => {
+    it.runIf(LONG)("shows that events are missing if they cannot be recovered", async () => {
       const { page, context, complaints } = await open(finished.path, server.url, (given) =>
         interceptFrames(given, ({ frames }) => frames.filter(({ event_id: id }) => id < HOLE.from || id >= HOLE.to)),
       );
@@ -307,7 +307,7 @@ describe.skipIf(!hasChromium)(
       await expectSameEnd(pages, path, 2);
     });
 
-    it("continues after ten seconds offline", async () => {
+    it.runIf(LONG)("continues after ten seconds offline", async () => {
       const [first, second, path] = await begin(ASK, network.url);
       await first.page.getByRole("button", { name: "Allow", exact: true }).waitFor();
       // The connections stay open, as when Wi-Fi is switched off: only the browser's event tells.

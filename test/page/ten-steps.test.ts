@@ -9,7 +9,7 @@ import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts";
 import { folder } from "../cli-run.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG } from "../sampling.ts";
 import { createRandom } from "../server/fault-proxy.ts";
 import { findPort } from "../server/kill-fixture.ts";
 import { findAnswer, findRun, PHONE, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
@@ -17,7 +17,6 @@ import { openPageAt, type OpenPageOptions } from "./page-fixture.ts";
 import { serveBuiltPage, ServeProcess } from "./serve-process.ts";
 
 const STEP_TIMEOUT_MS = 60_000;
-const SHORT_RUN_STEPS = 3;
 const PLAN =
   "Make a to-do list for a product launch, draw a bar chart of the budget: design 8, build 20, marketing 12, and calculate 8 + 20 + 12";
 
@@ -40,7 +39,8 @@ describe.skipIf(!hasChromium)("the first minutes (skipped without Chromium)", { 
     await server.kill();
   });
 
-  it.each(sampleCases(DEVICES))("on $name", async ({ name, ...device }) => {
+  // Other tests have the same actions with more checks.
+  it.runIf(LONG).each(DEVICES)("on $name", async ({ name, ...device }) => {
     const { page, context, complaints } = await openPageAt(browser, server.url, { ...device, prepare: serveBuiltPage });
     page.setDefaultTimeout(STEP_TIMEOUT_MS);
     const isPhone = device.hasTouch === true;
@@ -157,9 +157,7 @@ describe.skipIf(!hasChromium)("the first minutes (skipped without Chromium)", { 
       await waitForEnd(page);
     };
 
-    // Other tests have the same actions with more checks, so the short run takes some of the steps.
-    const steps = [ask, search, approveAndEdit, citeAndExport, fork, reload, kill];
-    for (const [index, step] of sampleCases(steps, { perKind: SHORT_RUN_STEPS }).entries()) {
+    for (const [index, step] of [ask, search, approveAndEdit, citeAndExport, fork, reload, kill].entries()) {
       if (index > 0) await startSession();
       await step();
       if (step !== kill) expect(complaints).toEqual([]);

@@ -223,7 +223,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     },
   );
 
-  it("renders an answer as Markdown", async () => {
+  it.runIf(LONG)("renders an answer as Markdown", async () => {
     const { page, context, complaints, copies } = await openPage(fixture, { language: "zh", theme: "dark" });
     await sendMessage(page, `say ${MARKDOWN}`, "zh");
     await waitForEnd(page, "zh");

@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await context.close();
   });
 
-  it("shows no run as live while it loads a finished conversation", async () => {
+  it.runIf(LONG)("shows no run as live while it loads a finished conversation", async () => {
     const writer = await new LogWriter(fixture.log, "finished").open();
     for (let run = 1; run <= 1000; run++) {
       writer.begin(`r${run}`, { message: `Question ${run}` });
@@ -271,7 +271,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await context.close();
   });
 
-  it("queues messages during a run, and removes one", async () => {
+  it.runIf(LONG)("queues messages during a run, and removes one", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "dark" });
     model.pauseAt("text-delta", 3);
     await sendMessage(page, "你能做什么？", "zh");

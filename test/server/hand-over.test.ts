@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { folder } from "../cli-run.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
-import { HAND_OVER_SAMPLES } from "../sampling.ts";
+import { LONG, HAND_OVER_SAMPLES } from "../sampling.ts";
 import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
 import { type Frame, readWithReconnect, until } from "./kill-fixture.ts";
 
@@ -93,7 +93,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("servers that stop", { timeout: TIMEO
 describe("a server on a file that is stopped and started", { timeout: TIMEOUT }, () => {
   afterAll(killServers);
 
-  test("continues its run, and the stops do not count as attempts", async () => {
+  test.runIf(LONG)("continues its run, and the stops do not count as attempts", async () => {
     const store = join(folder, "handed.db");
     let server = await start(store);
     const { frames, answers, end } = await startRun("file", () => server);

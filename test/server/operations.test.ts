@@ -72,7 +72,7 @@ describe.concurrent("the writer thread", () => {
 });
 
 describe.concurrent("files of the store", () => {
-  it("reports a deleted write-ahead log, rejects messages, and loses no stored answer", async () => {
+  it.runIf(LONG)("reports a deleted write-ahead log, rejects messages, and loses no stored answer", async () => {
     const store = newStore();
     const server = await startServe(store, []);
     expect((await ask(server, "What is 6*7?")).text).toContain("42");

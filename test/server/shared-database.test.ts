@@ -14,7 +14,7 @@ import { SERVE } from "../../src/cli/serve/serve-command.ts";
 import { openPostgres } from "../../src/postgres/postgres-database.ts";
 import { folder, loom } from "../cli-run.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
-import { DATABASE_SAMPLES } from "../sampling.ts";
+import { LONG, DATABASE_SAMPLES } from "../sampling.ts";
 import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
 import { type Frame, readWithReconnect, until } from "./kill-fixture.ts";
 
@@ -118,7 +118,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
     expect(await end()).toMatchObject({ status: "completed" });
   });
 
-  test("revoking a token closes its streams at both", async ({ annotate }) => {
+  test.runIf(LONG)("revoking a token closes its streams at both", async ({ annotate }) => {
     const secret = await createToken("short");
     await send(a, "/v1/sessions/watched/runs", {
       method: "POST",

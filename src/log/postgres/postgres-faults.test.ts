@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
-import { DATABASE_SAMPLES } from "../../../test/sampling.ts";
+import { LONG, DATABASE_SAMPLES } from "../../../test/sampling.ts";
 import { startTcpProxy, type TcpProxy } from "../../../test/tcp-proxy.ts";
 import { migratePostgres } from "../../postgres/migrate.ts";
 import { openPostgres } from "../../postgres/postgres-database.ts";
@@ -118,28 +118,31 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     });
   });
 
-  test("hints orphans again and again while nothing can listen, and tells others when it closes", async () => {
-    schemas++;
-    const deaf = await open(server.port, { listenUrl: "postgres://postgres@127.0.0.1:1/none" });
-    const [hearing, stopping] = [await open(server.port, { pollMs: 600_000 }), await open(server.port)];
-    const hints = { deaf: 0, hearing: 0 };
-    deaf.watchOrphans(() => hints.deaf++);
-    hearing.watchOrphans(() => hints.hearing++);
-    // At the start, and for sessions that were released before it listened.
-    await expect.poll(() => hints.hearing).toBeGreaterThan(1);
-    await expect.poll(() => hints.deaf).toBeGreaterThan(2);
-    const leases: Lease[] = [];
-    for (const name of ["a", "b", "c"]) {
-      await stopping.submit({ sessionId: name, commandId: "m", kind: "enqueue", body: {} }, { create: {} });
-      leases.push(await stopping.acquire(name, { holder: "h", ttlMs: 60_000 }));
-    }
-    const before = hints.hearing;
-    // The notification of the last release is sent before the connections end.
-    await Promise.all(leases.map((lease) => stopping.release(lease)));
-    await stopping.close();
-    await expect.poll(() => hints.hearing).toBeGreaterThan(before);
-    expect(await hearing.listOrphans()).toEqual(["a", "b", "c"]);
-  });
+  test.runIf(LONG)(
+    "hints orphans again and again while nothing can listen, and tells others when it closes",
+    async () => {
+      schemas++;
+      const deaf = await open(server.port, { listenUrl: "postgres://postgres@127.0.0.1:1/none" });
+      const [hearing, stopping] = [await open(server.port, { pollMs: 600_000 }), await open(server.port)];
+      const hints = { deaf: 0, hearing: 0 };
+      deaf.watchOrphans(() => hints.deaf++);
+      hearing.watchOrphans(() => hints.hearing++);
+      // At the start, and for sessions that were released before it listened.
+      await expect.poll(() => hints.hearing).toBeGreaterThan(1);
+      await expect.poll(() => hints.deaf).toBeGreaterThan(2);
+      const leases: Lease[] = [];
+      for (const name of ["a", "b", "c"]) {
+        await stopping.submit({ sessionId: name, commandId: "m", kind: "enqueue", body: {} }, { create: {} });
+        leases.push(await stopping.acquire(name, { holder: "h", ttlMs: 60_000 }));
+      }
+      const before = hints.hearing;
+      // The notification of the last release is sent before the connections end.
+      await Promise.all(leases.map((lease) => stopping.release(lease)));
+      await stopping.close();
+      await expect.poll(() => hints.hearing).toBeGreaterThan(before);
+      expect(await hearing.listOrphans()).toEqual(["a", "b", "c"]);
+    },
+  );
 
   test("leaves no connections behind while a database refuses to listen, reports that, and listens later", async () => {
     const standby = await startPostgres({ files: { "standby.signal": "" } });
