@@ -1,8 +1,8 @@
 /** Builds something from the current source, once per version, into a cache in node_modules that all tests share. */
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
+import { hashSources } from "../scripts/hash-sources.ts";
 import { packageRoot } from "./source-files.ts";
 
 /** Versions kept in the cache. */
@@ -41,21 +41,6 @@ async function findOrBuild({ name, sources, build }: CachedBuild): Promise<strin
   }
   forgetOldest(cache);
   return folder;
-}
-
-function hashSources(sources: readonly string[]): string {
-  const hash = createHash("sha256");
-  for (const path of sources.flatMap(listFiles))
-    if (!/\.test\.tsx?$|(?:^|\/)node_modules\//.test(path))
-      hash.update(`${path}\n`).update(readFileSync(join(packageRoot, path)));
-  return hash.digest("hex").slice(0, 16);
-}
-
-/** Lists the files in a folder; a file lists itself. */
-function listFiles(path: string): readonly string[] {
-  if (statSync(join(packageRoot, path)).isFile()) return [path];
-  const names = readdirSync(join(packageRoot, path), { recursive: true, encoding: "utf8" }).toSorted();
-  return names.map((name) => `${path}/${name}`).filter((name) => statSync(join(packageRoot, name)).isFile());
 }
 
 function forgetOldest(cache: string): void {

@@ -4,6 +4,7 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildOnce } from "./build-once.ts";
+import { isBuilt } from "../scripts/hash-sources.ts";
 import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
@@ -37,8 +38,13 @@ function buildBoth(): Promise<string> {
   return buildOnce({ name: "package", sources: [...COPIED, "test/build-package.ts"], build });
 }
 
-/** Builds a copy, so that `dist` of the checkout does not change. */
+/** Takes what `npm run build` has built from the same source, or builds a copy, so that `dist` of the checkout does not change. */
 async function build(folder: string): Promise<void> {
+  if (isBuilt() && !LONG) {
+    copyPublished(packageRoot, join(folder, "loom-agent"));
+    cpSync(join(packageRoot, "dist-client"), join(folder, "loom-client"), { recursive: true });
+    return;
+  }
   const work = mkdtempSync(join(tmpdir(), "loom-build-"));
   try {
     const copy = join(work, "package");

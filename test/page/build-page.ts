@@ -1,5 +1,7 @@
 /** Builds the page from the current source as users get it. */
+import { cpSync } from "node:fs";
 import { join } from "node:path";
+import { isBuilt } from "../../scripts/hash-sources.ts";
 import { createPage } from "../../src/server/index.ts";
 import { buildOnce } from "../build-once.ts";
 import { packageRoot } from "../source-files.ts";
@@ -22,6 +24,7 @@ export function shareBuiltPage(): Promise<ReturnType<typeof createPage>> {
 
 /** In test mode, libraries would be bundled as development builds. */
 async function buildAsForUsers(outDir: string): Promise<void> {
+  if (isBuilt()) return cpSync(join(packageRoot, "dist", "page"), outDir, { recursive: true });
   const { NODE_ENV } = process.env;
   process.env["NODE_ENV"] = "production";
   try {
