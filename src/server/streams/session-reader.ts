@@ -44,6 +44,27 @@ export interface SessionReaderOptions {
   onEnd(end: ReaderEnd): void;
 }
 
+/**
+ * What a reader is doing:
+ * - `idle`: not started, or about to continue in the same call.
+ * - `reading`: an asynchronous operation reads the log or checks the run, and then continues.
+ * - `stalled`: like `reading`, but the sink is full.
+ * - `full`: the sink is full; `resume` continues.
+ * - `joined`: ahead of its channel, which wakes it.
+ * - `caught up`: at the head of its channel, which delivers to it.
+ */
+type ReaderState = "idle" | "reading" | "stalled" | "full" | "joined" | "caught up" | "ended";
+
+const NEXT_STATES: { readonly [S in ReaderState]: readonly ReaderState[] } = {
+  idle: ["reading", "full", "joined", "caught up", "ended"],
+  reading: ["idle", "stalled", "ended"],
+  stalled: ["reading", "full", "ended"],
+  full: ["idle", "ended"],
+  joined: ["idle", "ended"],
+  "caught up": ["idle", "ended"],
+  ended: [],
+};
+
 export class SessionReader implements StreamReader, Follower {
   readonly session: SessionInfo;
   readonly cursor: string;
@@ -61,16 +82,12 @@ export class SessionReader implements StreamReader, Follower {
   #opened: OpenedStream | undefined;
   /** The channel this reader is attached to, caught up or not. */
   #channel: StreamChannel | undefined;
-  /** The reader is at the head of its channel; `#chunksBefore` is the chunk count of the channel when it got there. */
-  #isCaughtUp = false;
+  #state: ReaderState = "idle";
   #wasCaughtUp = false;
+  /** The chunk count of the channel when the reader caught up with it. */
   #chunksBefore = 0;
-  /** The channel delivers to this reader or wakes it, so nothing is pending here. */
-  #isSubscribed = false;
-  #isFull = false;
+  /** The sink called `resume` during the current `write`. */
   #hasResumed = false;
-  /** An asynchronous operation is in progress and will continue on its own. */
-  #isBusy = false;
   #end: ReaderEnd | undefined;
   #wake: (() => void) | undefined;
   /** The run was last checked after this record. */
@@ -105,9 +122,14 @@ export class SessionReader implements StreamReader, Follower {
   resume(): void {
     this.#hasResumed = true;
     if (!this.#isFull) return;
-    this.#isFull = this.#isLagging = false;
-    if (this.#isBusy) this.#wake?.();
-    else this.#proceed();
+    this.#isLagging = false;
+    if (this.#state === "stalled") {
+      this.#become("reading");
+      this.#wake?.();
+    } else {
+      this.#become("idle");
+      this.#proceed();
+    }
   }
 
   close(reason: "left" | "slow" | "end" = "left"): void {
@@ -117,6 +139,7 @@ export class SessionReader implements StreamReader, Follower {
   finish(reason: ReaderEnd["reason"], error?: unknown): void {
     if (this.#end !== undefined) return;
     this.#end = { reason, cursor: this.#deliveredCursor(), ...(error === undefined ? {} : { error }) };
+    this.#become("ended");
     this.#detach();
     this.#stop.abort();
     this.#closeOpened();
@@ -130,12 +153,12 @@ export class SessionReader implements StreamReader, Follower {
   /** Whether the reader has delivered everything and waits for more. */
   get isWaiting(): boolean {
     const { runRange } = this.#options;
-    return this.#isCaughtUp || (runRange !== undefined && runRange.first === undefined);
+    return this.#state === "caught up" || (runRange !== undefined && runRange.first === undefined);
   }
 
   /** Whether the sink is too slow. A lag must be seen twice in a row: the sink may not have had time to read yet. */
   isSlow(now: number, { maxLagBytes, maxStallMs }: Pick<StreamLimits, "maxLagBytes" | "maxStallMs">): boolean {
-    if (!this.#isFull || this.#end !== undefined) return false;
+    if (!this.#isFull) return false;
     const channel = this.#channel;
     if (channel?.isEnded === false && channel.isCaughtUpAt(this.#position)) {
       this.#fullSince = now;
@@ -155,12 +178,16 @@ export class SessionReader implements StreamReader, Follower {
       void this.#checkRun(part);
       return;
     }
-    if (!this.#canDeliver(part)) this.#unsubscribe(part.after, false);
-    else if (!this.#deliver(part) && this.#end === undefined) this.#unsubscribe(part.upTo);
+    const isDelivered = this.#hasRoomFor(part);
+    if (isDelivered && (this.#deliver(part) || this.#isOver())) return;
+    this.#unsubscribe(isDelivered ? part.upTo : part.after, isDelivered);
+    this.#markFull();
   }
 
   wake(): void {
-    this.#unsubscribe(this.#isCaughtUp && this.#channel !== undefined ? this.#channel.head : this.#position);
+    if (this.#end !== undefined) return;
+    const head = this.#state === "caught up" ? this.#channel?.head : undefined;
+    this.#unsubscribe(head ?? this.#position);
     this.#proceed();
   }
 
@@ -174,10 +201,19 @@ export class SessionReader implements StreamReader, Follower {
     this.#closeOpened();
   }
 
-  /** Continues from the current position, unless an operation is already in progress. */
+  #become(state: ReaderState): void {
+    if (!NEXT_STATES[this.#state].includes(state))
+      throw new Error(`A reader that is ${this.#state} cannot be ${state}`);
+    this.#state = state;
+  }
+
+  get #isFull(): boolean {
+    return this.#state === "full" || this.#state === "stalled";
+  }
+
+  /** Continues from the current position if nothing else is going to. */
   #proceed(): void {
-    if (this.#isBusy || this.#isSubscribed || this.#isFull || this.#end !== undefined || this.#sink === undefined)
-      return;
+    if (this.#state !== "idle" || this.#sink === undefined) return;
     const { runRange } = this.#options;
     if (runRange !== undefined && runRange.first === undefined) void this.#waitForRun(runRange);
     else if (!this.#takeFromChannel()) void this.#catchUp();
@@ -207,11 +243,12 @@ export class SessionReader implements StreamReader, Follower {
       }
       // The opened log read is behind the position from here on.
       this.#releaseSlot();
-      const isDelivered = this.#canDeliver(part);
+      const isDelivered = this.#hasRoomFor(part);
       const hasRoom = isDelivered && this.#deliver(part);
       if (this.#end !== undefined) return true;
       if (isDelivered) this.#position = part.upTo;
       if (hasRoom) continue;
+      this.#markFull();
       this.#attach(channel);
       this.#bytesWhenCaughtUp = channel.bytesBefore(isDelivered ? index + 1 : index);
       return true;
@@ -225,10 +262,10 @@ export class SessionReader implements StreamReader, Follower {
   /** The channel delivers to this reader from now on. */
   #subscribe(channel: StreamChannel): void {
     this.#attach(channel);
-    this.#isSubscribed = true;
-    this.#isCaughtUp = comparePositions(this.#position, channel.head) === 0;
+    const isAhead = comparePositions(this.#position, channel.head) !== 0;
+    this.#become(isAhead ? "joined" : "caught up");
     this.#chunksBefore = channel.chunkCount;
-    channel.join(this, !this.#isCaughtUp);
+    channel.join(this, isAhead);
     if (this.#wasCaughtUp) return;
     this.#wasCaughtUp = true;
     this.#sink?.catchUp?.();
@@ -246,7 +283,6 @@ export class SessionReader implements StreamReader, Follower {
     if (channel === undefined) return;
     this.#lastCursor = this.#deliveredCursor();
     this.#channel = undefined;
-    this.#isSubscribed = this.#isCaughtUp = false;
     channel.leave(this);
     this.#options.channels.release(this.#key, channel);
   }
@@ -255,7 +291,7 @@ export class SessionReader implements StreamReader, Follower {
   #unsubscribe(position: Position, wasDelivered = true): void {
     const channel = this.#channel;
     this.#lastCursor = this.#deliveredCursor(wasDelivered);
-    this.#isSubscribed = this.#isCaughtUp = false;
+    this.#become("idle");
     this.#position = position;
     if (channel === undefined) return;
     channel.leave(this);
@@ -265,7 +301,7 @@ export class SessionReader implements StreamReader, Follower {
   /** Pass `wasDelivered` = false while the latest chunk of the channel is being delivered and was not taken. */
   #deliveredCursor(wasDelivered = true): string {
     const channel = this.#channel;
-    if (!this.#isCaughtUp || channel === undefined || this.#mayTruncate) return this.#lastCursor;
+    if (this.#state !== "caught up" || channel === undefined || this.#mayTruncate) return this.#lastCursor;
     if (channel.chunkCount - (wasDelivered ? 0 : 1) === this.#chunksBefore) return this.#lastCursor;
     return (wasDelivered ? channel.lastCursor : channel.previousCursor) ?? this.#lastCursor;
   }
@@ -275,11 +311,9 @@ export class SessionReader implements StreamReader, Follower {
     return this.#runRange !== undefined || this.#framesLeft !== Number.POSITIVE_INFINITY;
   }
 
-  /** Returns false when the sink is full. The part is then delivered later. */
-  #canDeliver({ chunk }: ChannelPart): boolean {
-    if (chunk === undefined || this.#sink?.mayWrite?.() !== false) return true;
-    this.#markFull();
-    return false;
+  /** If false, the part is delivered later. */
+  #hasRoomFor({ chunk }: ChannelPart): boolean {
+    return chunk === undefined || this.#sink?.mayWrite?.() !== false;
   }
 
   /** Writes the part to the sink. Returns false when the sink is full or the reader has ended. */
@@ -287,6 +321,7 @@ export class SessionReader implements StreamReader, Follower {
     const runRange = this.#runRange;
     let { chunk } = part;
     let isOver = false;
+    let hasRoom = true;
     if (this.#mayTruncate) {
       const lastId = runRange?.last;
       chunk = cutChunk(chunk, this.#framesLeft, lastId);
@@ -296,17 +331,16 @@ export class SessionReader implements StreamReader, Follower {
       isOver = ended !== undefined || this.#framesLeft <= 0;
       isOver ||= lastId !== undefined && comparePositions(part.upTo, afterRecord(lastId)) >= 0;
       if (chunk !== undefined) this.#lastCursor = chunk.cursor;
-    } else if (chunk !== undefined && !this.#isCaughtUp) this.#lastCursor = chunk.cursor;
+    } else if (chunk !== undefined && this.#state !== "caught up") this.#lastCursor = chunk.cursor;
     if (chunk !== undefined) {
       this.#metered?.send(chunk.frames, chunk.textBytes);
       // A sink may call `resume` inside `write`, before `write` returns false.
       this.#hasResumed = false;
-      const hasRoom = this.#write(chunk);
+      hasRoom = this.#write(chunk) || this.#hasResumed;
       if (this.#end !== undefined) return false;
-      if (!hasRoom && !this.#hasResumed) this.#markFull();
     }
     if (isOver) this.finish("end");
-    return !isOver && !this.#isFull;
+    return !isOver && hasRoom;
   }
 
   /** An error in a sink ends only its own reader. */
@@ -320,7 +354,7 @@ export class SessionReader implements StreamReader, Follower {
   }
 
   #markFull(): void {
-    this.#isFull = true;
+    this.#become(this.#state === "reading" ? "stalled" : "full");
     this.#fullSince = performance.now();
   }
 
@@ -332,7 +366,7 @@ export class SessionReader implements StreamReader, Follower {
   }
 
   async #checkRun({ upTo }: ChannelPart): Promise<void> {
-    await this.#whileBusy(async () => {
+    await this.#whileReading(async () => {
       await this.#options.runRange?.refresh();
       this.#checkedUpTo = upTo.eventId;
     });
@@ -340,9 +374,8 @@ export class SessionReader implements StreamReader, Follower {
   }
 
   async #waitForRun(runRange: RunRange): Promise<void> {
-    const { incarnation } = this.session;
-    await this.#whileBusy(async () => {
-      await runRange.waitForStart(incarnation, this.#stop.signal);
+    await this.#whileReading(async () => {
+      await runRange.waitForStart(this.session.incarnation, this.#stop.signal);
       if (runRange.first !== undefined) this.#position = afterRecord(runRange.first - 1);
     });
     this.#proceed();
@@ -353,7 +386,7 @@ export class SessionReader implements StreamReader, Follower {
   async #catchUp(): Promise<void> {
     const { catchUpSlots, slotHolder } = this.#options;
     this.#detach();
-    await this.#whileBusy(async () => {
+    await this.#whileReading(async () => {
       await catchUpSlots.acquire(slotHolder);
       if (this.#end !== undefined) return;
       catchUpSlots.resume(slotHolder);
@@ -382,10 +415,14 @@ export class SessionReader implements StreamReader, Follower {
       const part = createPart(step, this.#position, { session: session.sessionId, dialect: format.dialect });
       if (this.#mustCheckRun(part)) await this.#options.runRange?.refresh();
       this.#checkedUpTo = part.upTo.eventId;
-      while (!this.#canDeliver(part)) if (!(await this.#waitForRoom())) return;
+      while (!this.#hasRoomFor(part)) {
+        this.#markFull();
+        if (!(await this.#waitForRoom())) return;
+      }
       this.#skip = 0;
       const hasRoom = this.#deliver(part);
       if (this.#isOver()) return;
+      if (!hasRoom) this.#markFull();
       this.#position = part.upTo;
       // The sink is full and the log has no more records, so close the read and wait on a channel.
       const isAtEnd = comparePositions(this.#position, afterRecord(opened.session.lastId)) >= 0;
@@ -442,14 +479,14 @@ export class SessionReader implements StreamReader, Follower {
     void opened?.close();
   }
 
-  async #whileBusy(act: () => Promise<void>): Promise<void> {
-    this.#isBusy = true;
+  async #whileReading(act: () => Promise<void>): Promise<void> {
+    this.#become("reading");
     try {
       await act();
     } catch (error) {
       this.finish("error", error);
     }
-    this.#isBusy = false;
+    if (this.#state !== "ended") this.#become(this.#state === "stalled" ? "full" : "idle");
   }
 }
 
