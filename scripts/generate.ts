@@ -1,7 +1,6 @@
 /**
- * Generates everything that is derived from the declarations: types, forms, rule tables, JSON Schemas, OpenAPI, the
- * tables in the documentation and the reports of the public API. With `--check` it writes nothing and fails if a file
- * is out of date.
+ * Generates everything that is derived from the declarations: types, forms, JSON Schemas, OpenAPI, the tables in the
+ * documentation and the reports of the public API. With `--check` it writes nothing and fails if a file is out of date.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +9,11 @@ import { DIALECT_NAMES, FRAME_TAG_FIELDS } from "../src/dialects/dialect.ts";
 import { DOWN_FRAMES, UP_FRAMES } from "../src/protocol/control/frames.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
-import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
-import type { RuleTable } from "../src/protocol/rules.ts";
+import { FRAME_RULES } from "../src/protocol/rules.ts";
 import type { Shape } from "../src/protocol/schema.ts";
 import { API_SHAPES } from "../src/server/api/shapes.ts";
 import { emitApiReports } from "./generate/emit-api-report.ts";
 import { constantCase, emitCode, pascalCase } from "./generate/emit-code.ts";
-import { emitRuleInfo } from "./generate/emit-rule-info.ts";
 import { emitShapes } from "./generate/emit-shapes.ts";
 import { readEntryPoints } from "./generate/read-public-api.ts";
 import { GeneratedFiles, ROOT } from "./generate/write-files.ts";
@@ -40,20 +37,21 @@ files.write(
     },
   }),
 );
-files.write("src/protocol/frame-rules.generated.ts", emitRuleInfo("FRAME", FRAME_RULES, "."));
-// By convention, `frames.ts` of `stream-event` exports STREAM_EVENT_FRAMES, and `rules.ts` STREAM_EVENT_RULES.
+// By convention, `frames.ts` of `stream-event` exports STREAM_EVENT_FRAMES.
 for (const name of DIALECT_NAMES) {
   const folder = `src/dialects/${name}`;
   const constant = constantCase(pascalCase(name));
   const shapes = await importIfPresent<{ readonly [tag: string]: Shape }>(`${folder}/frames.ts`, `${constant}_FRAMES`);
-  const rules = await importIfPresent<RuleTable>(`${folder}/rules.ts`, `${constant}_RULES`);
-  const protocolPath = "../../protocol";
-  if (shapes !== undefined) {
-    const tagField = FRAME_TAG_FIELDS[name] ?? "type";
-    const request = { union: `${pascalCase(name)}Frame`, shapes, suffix: "Frame", protocolPath, tagField };
-    files.write(`${folder}/frames.generated.ts`, emitCode(request));
-  }
-  if (rules !== undefined) files.write(`${folder}/rules.generated.ts`, emitRuleInfo(constant, rules, protocolPath));
+  if (shapes === undefined) continue;
+  const tagField = FRAME_TAG_FIELDS[name] ?? "type";
+  const request = {
+    union: `${pascalCase(name)}Frame`,
+    shapes,
+    suffix: "Frame",
+    protocolPath: "../../protocol",
+    tagField,
+  };
+  files.write(`${folder}/frames.generated.ts`, emitCode(request));
 }
 const control = {
   up: { union: "UpFrame", shapes: UP_FRAMES },

@@ -64,13 +64,9 @@ const compile = (): Promise<string[]> => run(join(packageRoot, "node_modules", "
 const GENERATE = `
 import { writeFileSync } from "node:fs";
 import { emitCode } from "./scripts/generate/emit-code.ts";
-import { emitRuleInfo } from "./scripts/generate/emit-rule-info.ts";
 import { TEXT_FRAMES } from "./src/dialects/text/frames.ts";
-import { TEXT_RULES } from "./src/dialects/text/rules.ts";
-const protocolPath = "../../protocol";
-const code = emitCode({ union: "TextFrame", shapes: TEXT_FRAMES, suffix: "Frame", protocolPath });
+const code = emitCode({ union: "TextFrame", shapes: TEXT_FRAMES, suffix: "Frame", protocolPath: "../../protocol" });
 writeFileSync("src/dialects/text/frames.generated.ts", code);
-writeFileSync("src/dialects/text/rules.generated.ts", emitRuleInfo("TEXT", TEXT_RULES, protocolPath));
 `;
 
 /** Converts a run to the new dialect, and prints its frames, the detected dialect and what was read back. */

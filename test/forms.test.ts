@@ -4,25 +4,16 @@ import { describe, expect, test } from "vitest";
 import { emitForm } from "../scripts/generate/emit-form.ts";
 import { findEngineFrameForm } from "../src/dialects/engine/frames.generated.ts";
 import { ENGINE_FRAMES } from "../src/dialects/engine/frames.ts";
-import { ENGINE_RULE_INFO } from "../src/dialects/engine/rules.generated.ts";
-import { ENGINE_RULES } from "../src/dialects/engine/rules.ts";
 import { findLumineFrameForm } from "../src/dialects/lumine/frames.generated.ts";
 import { LUMINE_FRAMES } from "../src/dialects/lumine/frames.ts";
-import { LUMINE_RULE_INFO } from "../src/dialects/lumine/rules.generated.ts";
-import { LUMINE_RULES } from "../src/dialects/lumine/rules.ts";
 import { findStreamEventFrameForm } from "../src/dialects/stream-event/frames.generated.ts";
 import { STREAM_EVENT_FRAMES } from "../src/dialects/stream-event/frames.ts";
-import { STREAM_EVENT_RULE_INFO } from "../src/dialects/stream-event/rules.generated.ts";
-import { STREAM_EVENT_RULES } from "../src/dialects/stream-event/rules.ts";
 import { type FieldValues, findFault, readForm } from "../src/protocol/check-form.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
 import { ENVELOPE_FORM, findLoomEventForm, LOOM_EVENT_READERS } from "../src/protocol/events.generated.ts";
 import type { Hint } from "../src/protocol/fault.ts";
 import { createFormFinder, type Form, type FormFields, type FormSchema, parseForm } from "../src/protocol/form.ts";
-import { FRAME_RULE_INFO } from "../src/protocol/frame-rules.generated.ts";
-import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
-import type { RuleInfoTable, RuleTable } from "../src/protocol/rules.ts";
 import {
   between,
   boolean,
@@ -177,19 +168,6 @@ describe("forms", () => {
     expect(find("a")).toBe(find("a"));
     for (const type of [undefined, null, 7, ["a"], { toString: () => "a" }, "toString", "__proto__", ""])
       expect(find(type)).toBeUndefined();
-  });
-
-  test("rule info matches the rule tables", () => {
-    const tables: readonly (readonly [RuleTable, RuleInfoTable])[] = [
-      [FRAME_RULES, FRAME_RULE_INFO],
-      [ENGINE_RULES, ENGINE_RULE_INFO],
-      [LUMINE_RULES, LUMINE_RULE_INFO],
-      [STREAM_EVENT_RULES, STREAM_EVENT_RULE_INFO],
-    ];
-    for (const [rules, grades] of tables) {
-      const expected = Object.entries(rules).map(([name, { about: _about, ...grade }]) => [name, grade] as const);
-      expect(grades).toEqual(Object.fromEntries(expected));
-    }
   });
 });
 

@@ -13,7 +13,7 @@ import { createNdjsonDecoder, createSseDecoder, type FrameOutcome } from "../src
 import { EVENT_TYPES, type JsonObject } from "../src/protocol/index.ts";
 import { parseObject } from "../src/protocol/json.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
-import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
+import { FRAME_RULES } from "../src/protocol/rules.ts";
 import type { Fields } from "../src/protocol/schema.ts";
 import { LIFECYCLE_RULES } from "../src/protocol/verify/lifecycle-rules.ts";
 import { frameText, listVectorFiles, readVector, VECTORS } from "./vectors.ts";

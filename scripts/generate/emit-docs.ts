@@ -1,6 +1,8 @@
 /**
  * Generates the tables of the documentation: events in English and Chinese, the ledger of each dialect, and the rules.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Dialect } from "../../src/dialects/index.ts";
 import { CONTROL_SECTION } from "../../src/protocol/control/frames.ts";
 import { EVENT_TYPES, type RuleTable } from "../../src/protocol/index.ts";
@@ -8,6 +10,7 @@ import { ENVELOPE } from "../../src/protocol/envelope.ts";
 import { EVENTS } from "../../src/protocol/events/index.ts";
 import { isSpecified } from "../../src/protocol/record.ts";
 import type { Field, Fields, Schema, Shape } from "../../src/protocol/schema.ts";
+import { ROOT } from "./write-files.ts";
 
 export type Language = "en" | "zh";
 
@@ -50,6 +53,10 @@ const WORDS = {
     anyJson: "任意 JSON",
     or: " 或 ",
   },
+};
+
+const RULE_TEXTS = JSON.parse(readFileSync(join(ROOT, "spec", "rules.json"), "utf8")) as {
+  readonly [rule: string]: { readonly [L in Language]?: string };
 };
 
 /** Returns a Markdown table; pipes in cells are escaped. */
@@ -127,7 +134,11 @@ export function ruleTable(rules: RuleTable, language: Language): string {
   const words = WORDS[language];
   return table(
     [words.rule, words.level, words.section, words.about],
-    Object.entries(rules).map(([name, rule]) => [`\`${name}\``, rule.level, rule.section, rule.about[language]]),
+    Object.entries(rules).map(([name, { level, section }]) => {
+      const text = RULE_TEXTS[name]?.[language];
+      if (text === undefined) throw new Error(`spec/rules.json does not describe "${name}" in "${language}"`);
+      return [`\`${name}\``, level, section, text];
+    }),
   );
 }
 

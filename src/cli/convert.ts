@@ -3,7 +3,7 @@ import { createStreamConverter, type Dialect, DIALECTS, type StreamConverter } f
 import { framingIssue } from "../dialects/check-stream.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Issue } from "../protocol/index.ts";
-import { FRAME_RULES } from "../protocol/frame-rules.ts";
+import { FRAME_RULES } from "../protocol/rules.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
 import { cutColumns, escapeJson, plural, wrapText } from "./fit-text.ts";

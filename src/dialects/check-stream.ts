@@ -1,15 +1,13 @@
 /** Checks a stream of one dialect: reports broken rules of the dialect first, then those of the life cycle. */
 import { type EventOf, type EventRecord, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
-import { FRAME_RULES } from "../protocol/frame-rules.ts";
 import { mayHaveUnpairedSurrogate, parseObject } from "../protocol/json.ts";
-import { createIssueFactory } from "../protocol/rules.ts";
+import { createIssueFactory, FRAME_RULES } from "../protocol/rules.ts";
 import { createClientFrameCheck } from "./check-client-frames.ts";
 import type { Dialect } from "./dialect.ts";
-import { LOOM_RULE_INFO } from "./loom/rules.generated.ts";
 import { LOOM_RULES } from "./loom/rules.ts";
 
 const createIssue = createIssueFactory(FRAME_RULES);
-const createLoomIssue = createIssueFactory(LOOM_RULE_INFO);
+const createLoomIssue = createIssueFactory(LOOM_RULES);
 
 /** Options of `createStreamCheck`. */
 export interface CheckOptions {

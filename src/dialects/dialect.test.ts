@@ -1,8 +1,11 @@
 /** Runs the contract for every dialect, and checks what needs all of them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonObject, StampedRecord } from "../protocol/index.ts";
-import { FRAME_RULES } from "../protocol/frame-rules.ts";
+import { FRAME_RULES } from "../protocol/rules.ts";
 import { LIFECYCLE_RULES } from "../protocol/verify/lifecycle-rules.ts";
+import { packageRoot } from "../../test/source-files.ts";
 import { frameText, listVectorFiles, readVector } from "../../test/vectors.ts";
 import { describeDialect } from "./dialect.contract.ts";
 import { DECODERS, detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
@@ -27,10 +30,17 @@ for (const dialect of Object.values(DIALECTS)) {
 }
 
 describe("dialects", () => {
-  test("have unique rule names", () => {
-    const tables = [FRAME_RULES, LIFECYCLE_RULES, ...Object.values(DIALECTS).map((dialect) => dialect.rules)];
-    const names = tables.flatMap((table) => Object.keys(table));
+  test("have unique rule names, each described in spec/rules.json", () => {
+    const shared = Object.keys({ ...FRAME_RULES, ...LIFECYCLE_RULES });
+    const names = [...shared, ...Object.values(DIALECTS).flatMap((dialect) => Object.keys(dialect.rules))];
     expect(new Set(names).size).toBe(names.length);
+    const texts = JSON.parse(readFileSync(join(packageRoot, "spec", "rules.json"), "utf8")) as {
+      [rule: string]: object;
+    };
+    expect(Object.keys(texts)).toEqual(names);
+    // Only the protocol is documented in Chinese too.
+    for (const name of names)
+      expect(Object.keys(texts[name] ?? {}), name).toEqual(shared.includes(name) ? ["en", "zh"] : ["en"]);
   });
 
   test("are detected from the first frames of a run", () => {

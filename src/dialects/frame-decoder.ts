@@ -5,15 +5,14 @@
 import { findFault } from "../protocol/check-form.ts";
 import type { Hint } from "../protocol/fault.ts";
 import type { Form } from "../protocol/form.ts";
-import { FRAME_RULE_INFO } from "../protocol/frame-rules.generated.ts";
 import { isJsonObject, type JsonObject } from "../protocol/json.ts";
 import type { EventRecord } from "../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../protocol/rules.ts";
+import { createIssueFactory, FRAME_RULES, type Issue } from "../protocol/rules.ts";
 import type { Decoded, Decoder, Decoding } from "./dialect.ts";
 
-type FrameRule = keyof typeof FRAME_RULE_INFO;
+type FrameRule = keyof typeof FRAME_RULES;
 
-const createIssue = /* @__PURE__ */ createIssueFactory(FRAME_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(FRAME_RULES);
 
 /** Creates an issue that refers to the section declaring the field, if there is one. */
 function createIssueIn(section: string | undefined, rule: FrameRule, message: string): Issue {

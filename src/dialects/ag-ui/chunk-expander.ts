@@ -6,9 +6,9 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { JsonObject } from "../../protocol/json.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { dropMissing } from "../drop-missing.ts";
-import { AG_UI_RULE_INFO } from "./rules.generated.ts";
+import { AG_UI_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_LANES = 1000;
 
 interface ChunkKind {

@@ -18,9 +18,9 @@ import { DeltaReader } from "./delta-reader.ts";
 import { FrameReader, keep } from "./frame-reader.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
 import { OrderChecker } from "./order-checker.ts";
-import { AG_UI_RULE_INFO } from "./rules.generated.ts";
+import { AG_UI_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const CANCELLED = "cancelled";
 /** Fields that clients accept with null. */
 const NULLABLE: ReadonlySet<string> = new Set([

@@ -13,9 +13,9 @@ import type { ChannelPatch } from "../../protocol/state-patch.ts";
 import { MAX_REPLY_CHARACTERS } from "../reply-text.ts";
 import { findActivityEvent } from "./carried-events.ts";
 import { PatchedValue, readPointer } from "./json-patch.ts";
-import { AG_UI_RULE_INFO } from "./rules.generated.ts";
+import { AG_UI_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_TARGETS = 1000;
 const STATE = "state";
 

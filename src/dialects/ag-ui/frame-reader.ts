@@ -12,9 +12,9 @@ import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { AG_UI, findActivityEvent, findCustomEvent, NOTICE, SUPERSEDED } from "./carried-events.ts";
 import type { DeltaReader } from "./delta-reader.ts";
 import { readArguments } from "./read-arguments.ts";
-import { AG_UI_RULE_INFO } from "./rules.generated.ts";
+import { AG_UI_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_CALLS = 10_000;
 const MAX_MESSAGES = 10_000;
 const NO_EVENTS: readonly AnyEvent[] = [];

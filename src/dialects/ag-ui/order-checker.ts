@@ -5,9 +5,9 @@
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { JsonObject } from "../../protocol/json.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
-import { AG_UI_RULE_INFO } from "./rules.generated.ts";
+import { AG_UI_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_OPEN = 10_000;
 /** Number of open things that a message lists. */
 const MAX_LISTED = 5;

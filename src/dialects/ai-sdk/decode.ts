@@ -15,9 +15,9 @@ import { ReplyText } from "../reply-text.ts";
 import { AI_SDK, ChunkReader } from "./chunk-reader.ts";
 import { findPartEvent } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
-import { AI_SDK_RULE_INFO } from "./rules.generated.ts";
+import { AI_SDK_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AI_SDK_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(AI_SDK_RULES);
 const MAX_PARTS = 10_000;
 /** What servers of the AI SDK send last. */
 const DONE = "[DONE]";

@@ -20,9 +20,9 @@ import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool
 import { type EngineFrame, type ErrorFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
 import type { EngineFrameType } from "./frames.ts";
 import { isLegacyType, LegacyCalls, type LegacyPayload, translateLegacy } from "./legacy.ts";
-import { ENGINE_RULE_INFO } from "./rules.generated.ts";
+import { ENGINE_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(ENGINE_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(ENGINE_RULES);
 const MAX_REQUESTS = 10_000;
 const MAX_TOOLS = 10_000;
 

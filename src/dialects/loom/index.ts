@@ -34,14 +34,7 @@ export const loom: Dialect = {
   rules: LOOM_RULES,
   unendedRule: {
     name: "reply-missing",
-    rule: {
-      level: "warning",
-      section: "001 §5",
-      about: {
-        en: "The stream ended before the run's reply; the run may still be active",
-        zh: "流在收到运行的回复之前结束，运行可能仍在进行",
-      },
-    },
+    rule: { level: "warning", section: "001 §5" },
   },
   ignoredRules: [],
   frames: undefined,

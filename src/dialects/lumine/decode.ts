@@ -22,9 +22,9 @@ import {
   type ToolResultFrame,
   type ToolUseFrame,
 } from "./frames.generated.ts";
-import { LUMINE_RULE_INFO } from "./rules.generated.ts";
+import { LUMINE_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(LUMINE_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(LUMINE_RULES);
 const MAX_TOOLS = 10_000;
 /** Content of the chunk that ends a request. */
 export const DONE = "[DONE]";

@@ -14,9 +14,9 @@ import { ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { ChatCalls } from "./chat-calls.ts";
 import { findOpenaiChatFrameForm } from "./frames.generated.ts";
-import { OPENAI_CHAT_RULE_INFO } from "./rules.generated.ts";
+import { OPENAI_CHAT_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_CHAT_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_CHAT_RULES);
 const OPENAI_CHAT = "openai-chat";
 /** The `object` of a chunk. */
 export const CHUNK = "chat.completion.chunk";

@@ -14,9 +14,9 @@ import { MAX_REPLY_CHARACTERS } from "../reply-text.ts";
 import { findOpenaiResponsesFrameForm } from "./frames.generated.ts";
 import { ItemReader, OPENAI_RESPONSES } from "./item-reader.ts";
 import { FAILED, isRepeatedEvent, readErrorCode } from "./output-items.ts";
-import { OPENAI_RESPONSES_RULE_INFO } from "./rules.generated.ts";
+import { OPENAI_RESPONSES_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_RESPONSES_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_RESPONSES_RULES);
 /** What compatible servers send last. */
 const DONE = "[DONE]";
 /** Events that clients of the API know and that this package has no event for. */

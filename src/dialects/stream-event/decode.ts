@@ -17,9 +17,9 @@ import {
   type StreamEventFrame,
   type ToolCallsStartFrame,
 } from "./frames.generated.ts";
-import { STREAM_EVENT_RULE_INFO } from "./rules.generated.ts";
+import { STREAM_EVENT_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(STREAM_EVENT_RULE_INFO);
+const createIssue = /* @__PURE__ */ createIssueFactory(STREAM_EVENT_RULES);
 const MAX_TOOLS = 10_000;
 
 type AnnouncedCall = ToolCallsStartFrame["tool_calls"][number] & { readonly arguments?: Json };
