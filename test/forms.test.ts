@@ -138,13 +138,13 @@ describe("forms", () => {
       ),
       fields: fc.dictionary(
         word.filter((name) => !(name in Object.prototype)),
-        fc.tuple(tie("schema"), fc.boolean()).map(([schema, must]) => (must ? required : optional)(schema, "", "")),
+        fc.tuple(tie("schema"), fc.boolean()).map(([schema, must]) => (must ? required : optional)(schema, "")),
         { maxKeys: 4 },
       ),
     }));
     fc.assert(
       fc.property(fields, (declared) => {
-        const form = parseForm(emitForm({ section: "001 §1", about: { en: "", zh: "" }, fields: declared }));
+        const form = parseForm(emitForm({ section: "001 §1", about: "", fields: declared }));
         expect(plainFormFields(form.fields)).toEqual(plainFields(declared));
       }),
       { numRuns: 300 },
@@ -154,8 +154,8 @@ describe("forms", () => {
   test("emitForm throws for text that a form cannot express", () => {
     const shape = (schema: Schema) => ({
       section: "",
-      about: { en: "", zh: "" },
-      fields: { a: required(schema, "", "") },
+      about: "",
+      fields: { a: required(schema, "") },
     });
     for (const odd of ["", "two words", "a:b", "}"])
       expect(() => emitForm(shape(oneOf(odd)))).toThrow("cannot express");

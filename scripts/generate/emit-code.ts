@@ -120,16 +120,12 @@ const quote = (text: string): string => JSON.stringify(text);
 export function emitInterface(name: string, shape: Shape, tag?: string, tagField = "type"): string {
   const tagLine = tag === undefined ? [] : [`  readonly ${tagField}: ${quote(tag)};`];
   const fields = Object.entries(shape.fields).flatMap(([field, declared]) => [
-    `  /** ${declared.about.en} */`,
+    `  /** ${declared.about} */`,
     `  readonly ${emitMember(field, declared)};`,
   ]);
-  return [
-    `/** ${shape.about.en} (${shape.section}). */`,
-    `export interface ${name} {`,
-    ...tagLine,
-    ...fields,
-    "}",
-  ].join("\n");
+  return [`/** ${shape.about} (${shape.section}). */`, `export interface ${name} {`, ...tagLine, ...fields, "}"].join(
+    "\n",
+  );
 }
 
 function emitMember(name: string, field: Field): string {

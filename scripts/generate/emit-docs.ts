@@ -95,13 +95,19 @@ function typeText(schema: Schema, language: Language): string {
   }
 }
 
+function aboutIn({ about, zh }: Field | Shape, language: Language): string {
+  if (language === "en") return about;
+  if (zh === undefined) throw new Error(`No Chinese text for "${about}"`);
+  return zh;
+}
+
 function fieldRows(fields: Fields, language: Language): string[][] {
   const words = WORDS[language];
   return Object.entries(fields).map(([name, field]: [string, Field]) => [
     `\`${name}\``,
     typeText(field.schema, language),
     field.required ? words.yes : field.additional ? words.additional : words.no,
-    field.about[language],
+    aboutIn(field, language),
   ]);
 }
 
@@ -119,7 +125,7 @@ export function eventSections(language: Language, which: "specified" | "extensio
       const { specification, key, stop, gap } = WORDS[language];
       const origin = `${specification}${shape.section}${stop}`;
       const exported = isSpecified(type) ? `${gap}${key}\`${EVENTS[type].exportKey}\`${stop}` : "";
-      return `### \`${type}\`\n\n${shape.about[language]}${stop}\n\n${origin}${exported}\n\n${shapeTable(shape, language)}`;
+      return `### \`${type}\`\n\n${aboutIn(shape, language)}${stop}\n\n${origin}${exported}\n\n${shapeTable(shape, language)}`;
     })
     .join("\n\n");
 }
@@ -163,7 +169,7 @@ export function frameSections(frames: { readonly [tag: string]: Shape }): string
     .map(([tag, shape]) => {
       const { specification, stop } = WORDS.en;
       const origin = shape.section === CONTROL_SECTION ? "" : `${specification}${shape.section}${stop}\n\n`;
-      return `### \`${tag}\`\n\n${shape.about.en}${stop}\n\n${origin}${shapeTable(withInner(shape), "en")}`;
+      return `### \`${tag}\`\n\n${shape.about}${stop}\n\n${origin}${shapeTable(withInner(shape), "en")}`;
     })
     .join("\n\n");
 }

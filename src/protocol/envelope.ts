@@ -7,10 +7,8 @@ import { additional, count, map, number, optional, type Shape, string } from "./
 /** Declaration of the envelope; its type is generated. */
 export const ENVELOPE = {
   section: "001 §2",
-  about: {
-    en: "Identifies the session, the run and the position of a frame",
-    zh: "信封：标明帧所属的会话、运行和位置",
-  },
+  about: "Identifies the session, the run and the position of a frame",
+  zh: "信封：标明帧所属的会话、运行和位置",
   fields: {
     session_id: optional(
       string,
@@ -46,5 +44,4 @@ export const ENVELOPE = {
 export const SPAN_NODE_ID = additional(
   string,
   "Only on `got_expand`: ID of the node run, because `node_id` belongs to the payload there",
-  "仅用于 `got_expand`：节点运行 ID（该帧的 `node_id` 属于载荷）",
 );

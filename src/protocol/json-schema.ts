@@ -22,7 +22,7 @@ export function shapeSchema(tag: string, shape: Shape, options: SchemaOptions = 
   const required = object["required"] as readonly string[];
   return {
     title: tag,
-    description: `${shape.about.en} (${shape.section}).`,
+    description: `${shape.about} (${shape.section}).`,
     type: "object",
     properties: tagged ? { [tagField]: { const: tag }, ...properties } : properties,
     required: tagged ? [tagField, ...required] : required,
@@ -49,7 +49,7 @@ function fieldsSchema(fields: Fields): JsonObject {
 }
 
 function fieldSchema(field: Field): JsonObject {
-  const description = field.about.en;
+  const description = field.about;
   // null in an optional field means that it is absent.
   const schema = field.required ? schemaOf(field.schema) : orNull(schemaOf(field.schema));
   return { ...schema, description };

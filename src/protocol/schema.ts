@@ -38,7 +38,9 @@ export interface Field {
   readonly required: boolean;
   /** True for a field that the specification does not define. 001 §8 allows such fields. */
   readonly additional: boolean;
-  readonly about: LocalizedText;
+  readonly about: string;
+  /** `about` in Chinese. Only events, the envelope and their fields have it: `docs/protocol.zh.md` shows them. */
+  readonly zh?: string | undefined;
 }
 
 /** Fields by name. */
@@ -48,7 +50,9 @@ export interface Fields {
 
 /** A JSON object with a fixed `type`: an event, or a frame of a dialect. */
 export interface Shape {
-  readonly about: LocalizedText;
+  readonly about: string;
+  /** `about` in Chinese, see `Field`. */
+  readonly zh?: string;
   readonly section: string;
   readonly fields: Fields;
 }
@@ -94,16 +98,16 @@ export function nullable(of: Schema): Schema {
 }
 
 /** A field that every frame of the type has. */
-export function required(schema: Schema, en: string, zh: string): Field {
-  return { schema, required: true, additional: false, about: { en, zh } };
+export function required(schema: Schema, about: string, zh?: string): Field {
+  return { schema, required: true, additional: false, about, zh };
 }
 
 /** A field of the specification that senders may leave out. */
-export function optional(schema: Schema, en: string, zh: string): Field {
-  return { schema, required: false, additional: false, about: { en, zh } };
+export function optional(schema: Schema, about: string, zh?: string): Field {
+  return { schema, required: false, additional: false, about, zh };
 }
 
 /** An optional field that the specification does not define. */
-export function additional(schema: Schema, en: string, zh: string): Field {
-  return { schema, required: false, additional: true, about: { en, zh } };
+export function additional(schema: Schema, about: string, zh?: string): Field {
+  return { schema, required: false, additional: true, about, zh };
 }

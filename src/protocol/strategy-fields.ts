@@ -15,14 +15,7 @@ const FIELDS: Fields = Object.fromEntries(
   STRATEGY_SETTING_NAMES.map((name): [string, Field] => {
     const { uses, about } = STRATEGY_SETTINGS[name];
     const agents = Object.keys(uses).join(", ");
-    return [
-      name,
-      optional(
-        schemaOf(Object.values(uses)),
-        `${about.en}. For ${agents}`,
-        `${about.zh}。用于 ${agents.replaceAll(", ", "、")}`,
-      ),
-    ];
+    return [name, optional(schemaOf(Object.values(uses)), `${about.en}. For ${agents}`)];
   }),
 );
 
@@ -30,5 +23,4 @@ const FIELDS: Fields = Object.fromEntries(
 export const STRATEGY_FIELD = optional(
   objectOf(FIELDS),
   "How the agent searches, for this message only; default: the settings of the agent. Each agent has its own settings, and the operator caps those that multiply the cost: see `GET /v1/agents`. `invalid_command` for a setting that the agent does not have and for a value above its cap",
-  "仅对本条消息生效的搜索设置；默认采用智能体的设置。各智能体的设置不同，且会成倍增加费用的设置由运营者设定上限，见 `GET /v1/agents`。智能体没有该设置或超过上限时返回 `invalid_command`",
 );

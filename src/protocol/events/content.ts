@@ -4,10 +4,8 @@ import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 
 export const data = defineEvent({
   section: EXTENSION_SECTION,
-  about: {
-    en: "Structured data: a table, a chart, an image or application data",
-    zh: "结构化数据：表格、图表、图片或应用自定义数据",
-  },
+  about: "Structured data: a table, a chart, an image or application data",
+  zh: "结构化数据：表格、图表、图片或应用自定义数据",
   fields: {
     data_type: required(oneOf("dataframe", "chart", "image", "custom"), "Kind of data", "数据种类"),
     data: required(map, "The data; its structure depends on `data_type`", "数据内容，结构取决于 `data_type`"),
@@ -17,7 +15,8 @@ export const data = defineEvent({
 
 export const image = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "An image", zh: "图片" },
+  about: "An image",
+  zh: "图片",
   fields: {
     url: required(string, "URL of the image", "图片 URL"),
     media_type: optional(string, "Media type, such as `image/png`", "媒体类型，如 `image/png`"),
@@ -27,16 +26,17 @@ export const image = defineEvent({
 
 export const todo_list = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "A to-do list that the user can check off", zh: "用户可勾选的待办清单" },
+  about: "A to-do list that the user can check off",
+  zh: "用户可勾选的待办清单",
   fields: {
     list_id: required(string, "ID of the list", "清单 ID"),
     title: optional(string, "Title of the list", "清单标题"),
     items: required(
       listOf(
         objectOf({
-          id: required(string, "ID of the item", "条目 ID"),
-          text: required(string, "Text of the item", "条目内容"),
-          completed: required(boolean, "True if the item is done", "是否完成"),
+          id: required(string, "ID of the item"),
+          text: required(string, "Text of the item"),
+          completed: required(boolean, "True if the item is done"),
         }),
       ),
       "The items, in order",
@@ -47,7 +47,8 @@ export const todo_list = defineEvent({
 
 export const todo_update = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "An item of a to-do list changed", zh: "待办清单中的一个条目发生变化" },
+  about: "An item of a to-do list changed",
+  zh: "待办清单中的一个条目发生变化",
   fields: {
     list_id: required(string, "ID of the list", "清单 ID"),
     item_id: required(string, "ID of the item", "条目 ID"),

@@ -20,7 +20,8 @@ const format = openSet("markdown", "text", "html");
 export const message_chunk = defineEvent({
   section: "001 §4.2",
   exportKey: "Messages",
-  about: { en: "A chunk of the model's message", zh: "模型消息的一段文本" },
+  about: "A chunk of the model's message",
+  zh: "模型消息的一段文本",
   fields: {
     content: required(string, "Text of the chunk", "文本内容"),
     id: required(string, "Name of the node that produced it", "产生该文本的节点名"),
@@ -36,10 +37,8 @@ export const message_chunk = defineEvent({
 
 export const reasoning_chunk = defineEvent({
   section: EXTENSION_SECTION,
-  about: {
-    en: "A chunk of the model's reasoning. It is not part of the answer",
-    zh: "模型推理过程的一段文本，不属于回答",
-  },
+  about: "A chunk of the model's reasoning. It is not part of the answer",
+  zh: "模型推理过程的一段文本，不属于回答",
   fields: {
     content: required(string, "Text of the chunk", "文本内容"),
     id: optional(string, "Name of the node that produced it", "产生该文本的节点名"),
@@ -54,7 +53,8 @@ export const reasoning_chunk = defineEvent({
 
 export const reasoning_end = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "The current reasoning is complete", zh: "当前推理已结束" },
+  about: "The current reasoning is complete",
+  zh: "当前推理已结束",
   fields: {
     id: optional(string, "Name of the node", "节点名"),
     duration_ms: optional(duration, "Duration of the reasoning, in milliseconds", "推理时长（毫秒）"),
@@ -63,7 +63,8 @@ export const reasoning_end = defineEvent({
 
 export const llm_start = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "A model call started", zh: "模型调用开始" },
+  about: "A model call started",
+  zh: "模型调用开始",
   fields: {
     llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
     model: optional(string, "Name of the requested model", "请求的模型名"),
@@ -78,7 +79,8 @@ export const llm_start = defineEvent({
 
 export const llm_end = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "A model call ended", zh: "模型调用结束" },
+  about: "A model call ended",
+  zh: "模型调用结束",
   fields: {
     llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
     model: optional(string, "Name of the model that answered", "实际响应的模型名"),
@@ -100,10 +102,8 @@ export const llm_end = defineEvent({
 
 export const llm_content = defineEvent({
   section: EXTENSION_SECTION,
-  about: {
-    en: "What a model call sent or received. Stored for the owner of the session; streams leave it out",
-    zh: "模型调用发送或收到的内容。仅为会话所有者保存，不出现在任何流中",
-  },
+  about: "What a model call sent or received. Stored for the owner of the session; streams leave it out",
+  zh: "模型调用发送或收到的内容。仅为会话所有者保存，不出现在任何流中",
   fields: {
     llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
     role: required(
@@ -114,14 +114,10 @@ export const llm_content = defineEvent({
     parts: required(
       listOf(
         objectOf({
-          value: optional(json, "A value that is stored here", "存于此处的值"),
-          event_id: optional(
-            count,
-            "The `llm_content` record whose values are repeated",
-            "被重复其值的 `llm_content` 记录",
-          ),
-          start: optional(count, "First repeated value, from 0", "第一个被重复的值，从 0 开始"),
-          count: optional(count, "Number of repeated values", "被重复的值的个数"),
+          value: optional(json, "A value that is stored here"),
+          event_id: optional(count, "The `llm_content` record whose values are repeated"),
+          start: optional(count, "First repeated value, from 0"),
+          count: optional(count, "Number of repeated values"),
         }),
       ),
       "The values in order: each is stored here, or repeats values of an earlier record",

@@ -18,7 +18,8 @@ import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 export const run_start = defineEvent({
   section: "001 §4.2",
   exportKey: "RunStart",
-  about: { en: "A run started. Sent before the first `node_enter`", zh: "运行开始，在第一个 `node_enter` 之前发送" },
+  about: "A run started. Sent before the first `node_enter`",
+  zh: "运行开始，在第一个 `node_enter` 之前发送",
   fields: {
     run_id: optional(string, "ID of the run; a run answers one user message", "运行 ID；一次运行对应一条用户消息"),
     message: optional(string, "The user's message", "用户消息"),
@@ -42,14 +43,10 @@ export const run_start = defineEvent({
     attachments: additional(
       listOf(
         objectOf({
-          blob_id: required(
-            string,
-            "ID of a blob in the session: the SHA-256 of its content",
-            "会话中 blob 的 ID，即内容的 SHA-256",
-          ),
-          name: optional(string, "File name", "文件名"),
-          media_type: required(string, "Media type, such as `image/png`", "媒体类型，如 `image/png`"),
-          bytes: required(count, "Size in bytes", "大小（字节）"),
+          blob_id: required(string, "ID of a blob in the session: the SHA-256 of its content"),
+          name: optional(string, "File name"),
+          media_type: required(string, "Media type, such as `image/png`"),
+          bytes: required(count, "Size in bytes"),
         }),
       ),
       "Files attached to the message, as references to blobs",
@@ -88,9 +85,9 @@ export const run_start = defineEvent({
     client_tools: additional(
       listOf(
         objectOf({
-          name: required(string, "Name of the tool", "工具名"),
-          description: optional(string, "Tells the model what the tool does", "向模型说明工具的用途"),
-          input_schema: optional(map, "JSON Schema of the arguments", "参数的 JSON Schema"),
+          name: required(string, "Name of the tool"),
+          description: optional(string, "Tells the model what the tool does"),
+          input_schema: optional(map, "JSON Schema of the arguments"),
         }),
       ),
       "Tools that the client of the run carries out, in addition to those of the agent",
@@ -111,19 +108,17 @@ export const run_start = defineEvent({
 
 export const run_end = defineEvent({
   section: EXTENSION_SECTION,
-  about: {
-    en: "How the run ended. Only its reply follows",
-    zh: "运行的结束状态。之后只有一帧回复",
-  },
+  about: "How the run ended. Only its reply follows",
+  zh: "运行的结束状态。之后只有一帧回复",
   fields: {
     status: required(oneOf("completed", "error", "cancelled"), "How the run ended", "结束状态"),
     summary: optional(
       objectOf({
-        total_tokens: optional(count, "Total tokens used", "token 总数"),
-        prompt_tokens: optional(count, "Tokens sent to models", "发送给模型的 token 数"),
-        completion_tokens: optional(count, "Tokens received from models", "模型生成的 token 数"),
-        duration_ms: optional(duration, "Duration of the run, in milliseconds", "运行时长（毫秒）"),
-        tool_calls: optional(count, "Number of tool calls", "工具调用次数"),
+        total_tokens: optional(count, "Total tokens used"),
+        prompt_tokens: optional(count, "Tokens sent to models"),
+        completion_tokens: optional(count, "Tokens received from models"),
+        duration_ms: optional(duration, "Duration of the run, in milliseconds"),
+        tool_calls: optional(count, "Number of tool calls"),
       }),
       "Totals of the run",
       "运行的汇总数据",
@@ -151,10 +146,9 @@ export const run_end = defineEvent({
 
 export const reply = defineEvent({
   section: "001 §5",
-  about: {
-    en: "The answer of a run and its last frame. If the run did not complete, it is the part that was produced, possibly empty. Sent without `type`",
-    zh: "运行的回答（回复），也是运行的最后一帧。运行未完成时，是已生成的部分，可以为空。发送时不带 `type`",
-  },
+  about:
+    "The answer of a run and its last frame. If the run did not complete, it is the part that was produced, possibly empty. Sent without `type`",
+  zh: "运行的回答（回复），也是运行的最后一帧。运行未完成时，是已生成的部分，可以为空。发送时不带 `type`",
   fields: {
     reply: required(string, "Text of the answer", "回答的文本"),
   },
@@ -162,10 +156,8 @@ export const reply = defineEvent({
 
 export const feedback = defineEvent({
   section: EXTENSION_SECTION,
-  about: {
-    en: "Feedback of a user about the answer of a run. The latest counts. Sent outside any run",
-    zh: "用户对某次运行的回答的反馈，以最后一条为准。不属于任何运行",
-  },
+  about: "Feedback of a user about the answer of a run. The latest counts. Sent outside any run",
+  zh: "用户对某次运行的回答的反馈，以最后一条为准。不属于任何运行",
   fields: {
     target_run_id: required(string, "ID of the run", "运行 ID"),
     rating: required(oneOf("good", "bad", "none"), "The rating; `none` removes it", "评价；`none` 表示撤销"),
@@ -176,7 +168,8 @@ export const feedback = defineEvent({
 
 export const error = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "An error occurred. It does not end the run by itself", zh: "发生错误。错误本身不会结束运行" },
+  about: "An error occurred. It does not end the run by itself",
+  zh: "发生错误。错误本身不会结束运行",
   fields: {
     message: required(string, "Error message for the user, without a stack trace", "面向用户的错误信息，不含堆栈"),
     code: optional(string, "Stable error code", "稳定的错误码"),
@@ -212,10 +205,8 @@ export const error = defineEvent({
 
 export const foreign = defineEvent({
   section: EXTENSION_SECTION,
-  about: {
-    en: "A frame of another dialect with an unknown type, kept unchanged",
-    zh: "来自其他方言的未知类型的帧，原样保留",
-  },
+  about: "A frame of another dialect with an unknown type, kept unchanged",
+  zh: "来自其他方言的未知类型的帧，原样保留",
   fields: {
     dialect: required(string, "Dialect of the frame", "帧的方言"),
     frame: required({ kind: "json" }, "The original frame", "原始帧"),
@@ -224,24 +215,21 @@ export const foreign = defineEvent({
 
 export const retrieval_complete = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "Documents were retrieved for the model", zh: "已为模型检索文档" },
+  about: "Documents were retrieved for the model",
+  zh: "已为模型检索文档",
   fields: {
     doc_count: required(count, "Number of documents found; may be 0", "找到的文档数，可以为 0"),
     query: optional(string, "Search query", "查询内容"),
     sources: optional(
       listOf(
         objectOf({
-          title: required(string, "Title of the document", "文档标题"),
-          uri: optional(string, "Location of the document", "文档地址"),
-          snippet: optional(string, "Passage that matched", "命中的片段"),
-          score: optional({ kind: "number" }, "Relevance score", "相关性得分"),
-          ref: optional(
-            count,
-            "Number used to cite the document in the answer, as in [1]",
-            "回答中引用该文档的编号，如 [1]",
-          ),
-          first_line: optional(count, "First line of the passage, counted from 1", "片段的起始行，从 1 开始"),
-          last_line: optional(count, "Last line of the passage", "片段的结束行"),
+          title: required(string, "Title of the document"),
+          uri: optional(string, "Location of the document"),
+          snippet: optional(string, "Passage that matched"),
+          score: optional({ kind: "number" }, "Relevance score"),
+          ref: optional(count, "Number used to cite the document in the answer, as in [1]"),
+          first_line: optional(count, "First line of the passage, counted from 1"),
+          last_line: optional(count, "Last line of the passage"),
         }),
       ),
       "The documents found, for citations",
@@ -252,7 +240,8 @@ export const retrieval_complete = defineEvent({
 
 export const compression_applied = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "The context of a model call was compressed", zh: "已压缩模型调用的上下文" },
+  about: "The context of a model call was compressed",
+  zh: "已压缩模型调用的上下文",
   fields: {
     before_tokens: required(count, "Tokens before compression", "压缩前的 token 数"),
     after_tokens: required(count, "Tokens after compression", "压缩后的 token 数"),

@@ -22,7 +22,8 @@ const operation = openSet("generate", "aggregate", "refine", "score");
 export const tot_expand = defineEvent({
   section: SECTION,
   exportKey: "TotExpand",
-  about: { en: "ToT: candidate thoughts were generated", zh: "ToT：已生成候选想法" },
+  about: "ToT: candidate thoughts were generated",
+  zh: "ToT：已生成候选想法",
   fields: {
     candidates: required(listOf(string), "Text of each candidate", "各候选想法的文本"),
     ids,
@@ -39,7 +40,8 @@ export const tot_expand = defineEvent({
 export const tot_evaluate = defineEvent({
   section: SECTION,
   exportKey: "TotEvaluate",
-  about: { en: "ToT: candidate thoughts were scored", zh: "ToT：已为候选想法评分" },
+  about: "ToT: candidate thoughts were scored",
+  zh: "ToT：已为候选想法评分",
   fields: {
     chosen: required(count, "Index of the best candidate, from 0", "最佳候选的下标，从 0 开始"),
     scores: required(listOf(number), "Score of each candidate", "各候选的得分"),
@@ -57,7 +59,8 @@ export const tot_evaluate = defineEvent({
 export const tot_backtrack = defineEvent({
   section: SECTION,
   exportKey: "TotBacktrack",
-  about: { en: "ToT: the search abandoned a branch and backtracked", zh: "ToT：搜索放弃一个分支并回溯" },
+  about: "ToT: the search abandoned a branch and backtracked",
+  zh: "ToT：搜索放弃一个分支并回溯",
   fields: {
     reason: required(string, "Reason for backtracking", "回溯原因"),
     code: additional(
@@ -79,7 +82,8 @@ export const tot_backtrack = defineEvent({
 export const got_plan = defineEvent({
   section: SECTION,
   exportKey: "GotPlan",
-  about: { en: "GoT: the graph was planned", zh: "GoT：已制定图计划" },
+  about: "GoT: the graph was planned",
+  zh: "GoT：已制定图计划",
   fields: {
     node_count: required(count, "Number of nodes", "节点数"),
     edge_count: required(count, "Number of edges", "边数"),
@@ -106,14 +110,16 @@ export const got_plan = defineEvent({
 export const got_node_start = defineEvent({
   section: SECTION,
   exportKey: "GotNodeStart",
-  about: { en: "GoT: a node started", zh: "GoT：节点开始" },
+  about: "GoT: a node started",
+  zh: "GoT：节点开始",
   fields: { id: required(string, "ID of the graph node", "图节点 ID") },
 });
 
 export const got_node_complete = defineEvent({
   section: SECTION,
   exportKey: "GotNodeComplete",
-  about: { en: "GoT: a node completed", zh: "GoT：节点完成" },
+  about: "GoT: a node completed",
+  zh: "GoT：节点完成",
   fields: {
     id: required(string, "ID of the graph node", "图节点 ID"),
     result_summary: required(string, "Short summary of the result", "结果摘要"),
@@ -125,7 +131,8 @@ export const got_node_complete = defineEvent({
 export const got_node_failed = defineEvent({
   section: SECTION,
   exportKey: "GotNodeFailed",
-  about: { en: "GoT: a node failed", zh: "GoT：节点失败" },
+  about: "GoT: a node failed",
+  zh: "GoT：节点失败",
   fields: {
     id: required(string, "ID of the graph node", "图节点 ID"),
     error: required(string, "Error message", "错误信息"),
@@ -140,7 +147,8 @@ export const got_node_failed = defineEvent({
 export const got_expand = defineEvent({
   section: SECTION,
   exportKey: "GotExpand",
-  about: { en: "AGoT: a node was expanded into a subgraph", zh: "AGoT：节点已扩展为子图" },
+  about: "AGoT: a node was expanded into a subgraph",
+  zh: "AGoT：节点已扩展为子图",
   fields: {
     node_id: required(string, "ID of the expanded graph node", "被扩展的图节点 ID"),
     nodes_added: required(count, "Number of nodes added", "新增节点数"),

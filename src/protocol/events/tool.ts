@@ -27,7 +27,8 @@ const server = additional(
 export const tool_call_chunk = defineEvent({
   section: SECTION,
   exportKey: "ToolCallChunk",
-  about: { en: "A chunk of the arguments, as the model writes them", zh: "模型生成的工具参数片段" },
+  about: "A chunk of the arguments, as the model writes them",
+  zh: "模型生成的工具参数片段",
   fields: {
     call_id,
     name: optional(string, "Name of the tool", "工具名"),
@@ -39,7 +40,8 @@ export const tool_call_chunk = defineEvent({
 export const tool_call = defineEvent({
   section: SECTION,
   exportKey: "ToolCall",
-  about: { en: "A complete tool call with all its arguments", zh: "完整的工具调用及其全部参数" },
+  about: "A complete tool call with all its arguments",
+  zh: "完整的工具调用及其全部参数",
   fields: {
     call_id,
     name,
@@ -58,7 +60,8 @@ export const tool_call = defineEvent({
 export const tool_approval = defineEvent({
   section: SECTION,
   exportKey: "ToolApproval",
-  about: { en: "A tool call waits for the user's approval", zh: "工具调用等待用户审批" },
+  about: "A tool call waits for the user's approval",
+  zh: "工具调用等待用户审批",
   fields: {
     call_id,
     name,
@@ -84,7 +87,8 @@ export const tool_approval = defineEvent({
 
 export const tool_approval_result = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "The decision on a `tool_approval`", zh: "对 `tool_approval` 的决定" },
+  about: "The decision on a `tool_approval`",
+  zh: "对 `tool_approval` 的决定",
   fields: {
     call_id,
     name: optional(string, "Name of the tool", "工具名"),
@@ -106,10 +110,8 @@ export const tool_approval_result = defineEvent({
 
 export const tool_permission = defineEvent({
   section: EXTENSION_SECTION,
-  about: {
-    en: "A user allowed all calls of a tool in the session, or ended that. Sent outside any run",
-    zh: "用户允许会话中某个工具的所有调用，或撤销该许可。不属于任何运行",
-  },
+  about: "A user allowed all calls of a tool in the session, or ended that. Sent outside any run",
+  zh: "用户允许会话中某个工具的所有调用，或撤销该许可。不属于任何运行",
   fields: {
     name,
     rule: required(
@@ -124,7 +126,8 @@ export const tool_permission = defineEvent({
 export const tool_start = defineEvent({
   section: SECTION,
   exportKey: "ToolStart",
-  about: { en: "The tool started to run", zh: "工具开始执行" },
+  about: "The tool started to run",
+  zh: "工具开始执行",
   fields: {
     call_id,
     name,
@@ -144,16 +147,15 @@ export const tool_start = defineEvent({
 export const tool_output = defineEvent({
   section: SECTION,
   exportKey: "ToolOutput",
-  about: {
-    en: "Output of a running tool. Sent any number of times per call",
-    zh: "工具执行中的输出，每次调用可发送多次",
-  },
+  about: "Output of a running tool. Sent any number of times per call",
+  zh: "工具执行中的输出，每次调用可发送多次",
   fields: { call_id, name, content: required(string, "Text of the output", "输出内容") },
 });
 
 export const tool_progress = defineEvent({
   section: EXTENSION_SECTION,
-  about: { en: "Progress of a running tool", zh: "工具的执行进度" },
+  about: "Progress of a running tool",
+  zh: "工具的执行进度",
   fields: {
     call_id,
     name: optional(string, "Name of the tool", "工具名"),
@@ -165,7 +167,8 @@ export const tool_progress = defineEvent({
 export const tool_end = defineEvent({
   section: SECTION,
   exportKey: "ToolEnd",
-  about: { en: "The tool call ended, successfully or not", zh: "工具调用结束（成功或失败）" },
+  about: "The tool call ended, successfully or not",
+  zh: "工具调用结束（成功或失败）",
   fields: {
     call_id,
     name,

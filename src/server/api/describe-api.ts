@@ -169,7 +169,7 @@ function describeShape(name: ApiShapeName): JsonObject {
   const shape = API_SHAPES[name];
   if (shape === undefined) throw new TypeError(`No shape is named ${name}`);
   const { description: _, ...schema } = shapeSchema(name, shape, { tagged: false });
-  return { ...schema, description: shape.about.en };
+  return { ...schema, description: shape.about };
 }
 
 function refer(shape: ApiShapeName): JsonObject {
