@@ -3,7 +3,7 @@
  * recovers runs of dead processes; the strategy does the work of one run.
  */
 import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
-import type { RunOrigin } from "../engine/run-contract.ts";
+import type { RunOrigin } from "../engine/run-origin.ts";
 import type { Log } from "../log/index.ts";
 import type { StrategySettings } from "../protocol/strategy-settings.ts";
 import type { AgentKindName } from "./agent-kind.ts";

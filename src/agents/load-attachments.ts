@@ -7,7 +7,7 @@ import { lookup } from "node:dns/promises";
 import { open } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MAX_ATTACHMENTS } from "../engine/inbox.ts";
+import { MAX_ATTACHMENTS } from "../engine/run-origin.ts";
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import { LoomError } from "../protocol/index.ts";
 import { requestPage } from "../tools/fetch/request-page.ts";

@@ -15,19 +15,13 @@ import {
   type JsonObject,
   LoomError,
   type LoomEvent,
-  type ToolRules,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import { readClientTools } from "../protocol/client-tools.ts";
-import { readInstructions } from "../protocol/read-instructions.ts";
-import { readOutputSchema } from "../protocol/read-output-schema.ts";
-import { isReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from "../protocol/reasoning-level.ts";
-import { readStrategySettings } from "../protocol/strategy-settings.ts";
-import { findToolRule, isToolRules } from "../protocol/tool-rules.ts";
-import { findEventFault } from "../protocol/validate.ts";
+import { findToolRule } from "../protocol/tool-rules.ts";
+import { invalidCommand, readCallerRules, readName, readText } from "./command-body.ts";
 import type { Run } from "./run.ts";
-import { readOnInterruption } from "./recovery.ts";
-import type { ApprovalReply, ClientCallReply, OnInterruption, RunOrigin, Settle } from "./run-contract.ts";
+import type { ApprovalReply, ClientCallReply, Settle } from "./run-contract.ts";
+import { readQueuedMessage, type RunOrigin } from "./run-origin.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
 
 export interface InboxHost {
@@ -233,7 +227,7 @@ export class Inbox {
     answer: (run: Run, settle: Settle) => PushResult,
   ): Promise<void> {
     const runId = readName(body, "run_id");
-    if (runId === undefined) throw invalid("`run_id` is missing");
+    if (runId === undefined) throw invalidCommand("`run_id` is missing");
     const key = `${runId}\n${callId}`;
     const liveRun = this.#host.liveRun();
     if (liveRun?.runId !== runId) {
@@ -258,9 +252,9 @@ export class Inbox {
     const { body } = command;
     const name = readName(body, "name");
     const { rule } = body;
-    if (name === undefined || name === "") throw invalid("`name` is missing");
-    if (rule !== "allow" && rule !== "ask") throw invalid("`rule` must be allow or ask");
-    if (rule === "allow" && findToolRule([readRules(body)], name) === "deny")
+    if (name === undefined || name === "") throw invalidCommand("`name` is missing");
+    if (rule !== "allow" && rule !== "ask") throw invalidCommand("`rule` must be allow or ask");
+    if (rule === "allow" && findToolRule([readCallerRules(body)], name) === "deny")
       throw new LoomError("forbidden", `The caller may not use ${name}, so it cannot allow it`);
     const allowed = this.#host.allowedTools();
     if (rule === "allow" && !allowed.has(name) && allowed.size >= MAX_ALLOWED)
@@ -288,11 +282,12 @@ export class Inbox {
     const { body } = command;
     const runId = readName(body, "run_id");
     const { rating } = body;
-    if (runId === undefined) throw invalid("`run_id` is missing");
-    if (rating !== "good" && rating !== "bad" && rating !== "none") throw invalid("`rating` must be good, bad or none");
+    if (runId === undefined) throw invalidCommand("`run_id` is missing");
+    if (rating !== "good" && rating !== "bad" && rating !== "none")
+      throw invalidCommand("`rating` must be good, bad or none");
     const comment = readText(body, "comment")?.toWellFormed();
     if (comment !== undefined && comment.length > MAX_COMMENT)
-      throw invalid(`\`comment\` has at most ${MAX_COMMENT} characters`);
+      throw invalidCommand(`\`comment\` has at most ${MAX_COMMENT} characters`);
     if ((await this.#findStatuses({ runId, requestId: undefined })).length === 0)
       throw new LoomError("unknown_run", `The session has no run "${runId}"`);
     const said = comment === undefined || comment === "" ? {} : { comment };
@@ -313,12 +308,12 @@ export class Inbox {
     const { completed, text } = body;
     const list_id = readName(body, "list_id");
     const item_id = readName(body, "item_id");
-    if (list_id === undefined || item_id === undefined) throw invalid("`list_id` and `item_id` must be strings");
+    if (list_id === undefined || item_id === undefined) throw invalidCommand("`list_id` and `item_id` must be strings");
     const hasState = typeof completed === "boolean";
-    if (!hasState && completed != null) throw invalid("`completed` must be true or false");
+    if (!hasState && completed != null) throw invalidCommand("`completed` must be true or false");
     const hasText = typeof text === "string";
-    if (!hasText && text != null) throw invalid("`text` must be a string");
-    if (!hasState && !hasText) throw invalid("`completed` or `text` is required");
+    if (!hasText && text != null) throw invalidCommand("`text` must be a string");
+    if (!hasState && !hasText) throw invalidCommand("`completed` or `text` is required");
     const event = {
       type: "todo_update",
       list_id,
@@ -333,7 +328,7 @@ export class Inbox {
     // An earlier cancel may have removed it.
     if (!this.#queue.some((command) => command.commandId === commandId)) return;
     try {
-      readOrigin(body);
+      readQueuedMessage(body);
     } catch (error) {
       if (!isLoomError(error, "invalid_command")) throw error;
       await this.reject(commandId, error);
@@ -350,84 +345,13 @@ const MAX_ALLOWED = 100;
 /** Maximum characters of the comment of a user; code `invalid_command`. */
 const MAX_COMMENT = 4000;
 
-/** Maximum attachments of one message; code `invalid_command`. */
-export const MAX_ATTACHMENTS = 20;
-
-/** Reads the body of an `enqueue` command. Throws `invalid_command`. */
-export function readOrigin(body: JsonObject): Partial<RunOrigin> {
-  const source = readText(body, "source");
-  if (source !== undefined && source !== "execute" && source !== "stream")
-    throw invalid("`source` must be execute or stream");
-  const { context } = body;
-  if (context != null && !isJsonObject(context)) throw invalid("`context` must be an object");
-  return {
-    runId: readName(body, "run_id"),
-    requestId: readName(body, "request_id"),
-    message: readText(body, "message"),
-    agent: readName(body, "agent"),
-    source,
-    context: context ?? undefined,
-    attachments: readAttachments(body),
-    reasoning: readReasoning(body),
-    strategy: readStrategySettings(body["strategy"]),
-    notices: readNotices(body),
-    actor: readName(body, "actor"),
-    toolRules: readRules(body),
-    capabilities: readCapabilities(body),
-    onInterruption: readInterruptionChoice(body),
-    clientTools: readClientTools(body["client_tools"]),
-    instructions: readInstructions(body["instructions"]),
-    outputSchema: readOutputSchema(body["output_schema"]),
-  } as Partial<RunOrigin>;
-}
-
-/** What the server ignored of the request. */
-function readNotices({ notices }: JsonObject): readonly string[] | undefined {
-  return Array.isArray(notices) ? notices.filter((notice): notice is string => typeof notice === "string") : undefined;
-}
-
-function readReasoning({ reasoning }: JsonObject): ReasoningLevel | undefined {
-  if (reasoning == null) return undefined;
-  if (!isReasoningLevel(reasoning)) throw invalid(`\`reasoning\` must be one of ${REASONING_LEVELS.join(", ")}`);
-  return reasoning;
-}
-
-function readInterruptionChoice({ on_interruption }: JsonObject): OnInterruption | undefined {
-  if (on_interruption == null) return undefined;
-  const choice = readOnInterruption(on_interruption);
-  if (choice === undefined) throw invalid("`on_interruption` must be resume or fail");
-  return choice;
-}
-
-function readCapabilities({ capabilities }: JsonObject): readonly string[] | undefined {
-  if (capabilities == null) return undefined;
-  if (findEventFault({ type: "run_start", capabilities }) !== undefined)
-    throw invalid("`capabilities` must be a list of strings");
-  return capabilities as readonly string[];
-}
-
-/** The tool rules of the caller, which the server sets. */
-function readRules({ tools }: JsonObject): ToolRules | undefined {
-  if (tools == null) return undefined;
-  if (!isToolRules(tools)) throw invalid("`tools` must map tool names to allow, ask or deny");
-  return tools;
-}
-
-function readAttachments({ attachments }: JsonObject): RunOrigin["attachments"] {
-  if (attachments == null) return undefined;
-  const fault = findEventFault({ type: "run_start", attachments });
-  if (fault !== undefined || !Array.isArray(attachments)) throw invalid("`attachments` must be a list of files");
-  if (attachments.length > MAX_ATTACHMENTS)
-    throw invalid(`A message has at most ${MAX_ATTACHMENTS} attachments, not ${attachments.length}`);
-  return attachments as RunOrigin["attachments"];
-}
-
 function readReply(body: JsonObject): ApprovalReply {
   const callId = readName(body, "call_id");
   const { decision, arguments: edited } = body;
-  if (callId === undefined) throw invalid("`call_id` is missing");
-  if (decision !== "approved" && decision !== "rejected") throw invalid("`decision` must be approved or rejected");
-  if (edited != null && !isJsonObject(edited)) throw invalid("`arguments` must be an object");
+  if (callId === undefined) throw invalidCommand("`call_id` is missing");
+  if (decision !== "approved" && decision !== "rejected")
+    throw invalidCommand("`decision` must be approved or rejected");
+  if (edited != null && !isJsonObject(edited)) throw invalidCommand("`arguments` must be an object");
   return {
     callId,
     decision,
@@ -436,16 +360,22 @@ function readReply(body: JsonObject): ApprovalReply {
     arguments: edited ?? undefined,
     reason: readText(body, "reason"),
     actor: readText(body, "actor"),
-    toolRules: readRules(body),
+    toolRules: readCallerRules(body),
   };
 }
 
 function readResult(body: JsonObject): ClientCallReply {
   const callId = readName(body, "call_id");
   const { output, is_error } = body;
-  if (callId === undefined) throw invalid("`call_id` is missing");
-  if (is_error != null && typeof is_error !== "boolean") throw invalid("`is_error` must be true or false");
-  return { callId, output, isError: is_error ?? false, actor: readText(body, "actor"), toolRules: readRules(body) };
+  if (callId === undefined) throw invalidCommand("`call_id` is missing");
+  if (is_error != null && typeof is_error !== "boolean") throw invalidCommand("`is_error` must be true or false");
+  return {
+    callId,
+    output,
+    isError: is_error ?? false,
+    actor: readText(body, "actor"),
+    toolRules: readCallerRules(body),
+  };
 }
 
 function readActor(body: JsonObject): { readonly actor?: string } {
@@ -474,24 +404,6 @@ function isTarget(
   return requestId === undefined || run.requestId === requestId;
 }
 
-function readText(body: JsonObject, name: string): string | undefined {
-  const value = body[name];
-  if (value == null) return undefined;
-  if (typeof value !== "string") throw invalid(`\`${name}\` must be a string`);
-  return value;
-}
-
-/** Reads a string that is used as a key. A lone surrogate would be stored as another character. */
-function readName(body: JsonObject, name: string): string | undefined {
-  const text = readText(body, name);
-  if (text?.isWellFormed() === false) throw invalid(`\`${name}\` contains a lone surrogate`);
-  return text;
-}
-
 function done(details: JsonObject): CommandOutcome {
   return { code: "done", details };
-}
-
-function invalid(message: string): LoomError {
-  return new LoomError("invalid_command", message);
 }

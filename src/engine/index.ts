@@ -18,11 +18,10 @@ export type {
   EmitOptions,
   FailOptions,
   FinishOptions,
-  OnInterruption,
   RunEnd,
   RunFailure,
-  RunOrigin,
 } from "./run-contract.ts";
+export type { OnInterruption, RunOrigin } from "./run-origin.ts";
 export { awaitOutcome, sendCommand, type SendCommandOptions } from "./send-command.ts";
 export type { Send, SentFrame } from "./send-queue.ts";
 export { openSession, type Session } from "./session.ts";

@@ -20,17 +20,13 @@
 import { followRecords } from "../log/follow-records.ts";
 import type { ForkOrigin, Log, RunInfo } from "../log/log.ts";
 import { isKindName } from "../protocol/agent-kinds.ts";
-import { type ClientTool, readClientTools } from "../protocol/client-tools.ts";
-import type { EventOf, ToolRules } from "../protocol/index.ts";
-import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
-import { readInstructions } from "../protocol/read-instructions.ts";
-import { readOutputSchema } from "../protocol/read-output-schema.ts";
-import { readStrategySettings } from "../protocol/strategy-settings.ts";
-import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
+import type { EventOf } from "../protocol/index.ts";
+import { DENY_ALL } from "../protocol/tool-rules.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type RunCheckpoint, type RunFork, type OpenToolCall, OpenWork } from "./open-work.ts";
 import { Run } from "./run.ts";
-import type { OnInterruption, RunFailure, RunHost, RunOrigin } from "./run-contract.ts";
+import type { RunFailure, RunHost } from "./run-contract.ts";
+import { type OnInterruption, readRunStart, type RunOrigin } from "./run-origin.ts";
 import { rejectHandled } from "./sequencer.ts";
 import { showWarning } from "./show-warning.ts";
 
@@ -132,37 +128,15 @@ export async function restoreRun(
   const work = new OpenWork();
   let isReadable = true;
   const answer = new AnswerText(maxReplyCharacters);
-  let message: string | undefined;
-  let attachments: EventOf<"run_start">["attachments"];
-  let actor: string | undefined;
-  let reasoning: ReasoningLevel | undefined;
-  let capabilities: readonly string[] | undefined;
-  let onInterruption: OnInterruption | undefined;
-  let clientTools: readonly ClientTool[] | undefined;
-  let instructions: string | undefined;
-  let outputSchema: RunOrigin["outputSchema"];
-  let strategy: RunOrigin["strategy"];
   // Without a readable `run_start`, the run must not use any tool.
-  let toolRules: ToolRules | undefined = DENY_ALL;
+  let origin: Partial<RunOrigin> = { toolRules: DENY_ALL };
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
     for (const record of page.records) {
       if (record.envelope.run_id !== runId) continue;
       if (record.event.type === "run_start") {
-        const start = record.event as EventOf<"run_start">;
-        ({ message, attachments, actor, capabilities } = start);
-        reasoning = isReasoningLevel(start.reasoning) ? start.reasoning : undefined;
-        toolRules = readToolRules(start.tool_rules);
-        onInterruption = readOnInterruption(start.on_interruption);
-        clientTools = recallClientTools(start);
-        try {
-          instructions = readInstructions(start.instructions);
-          outputSchema = readOutputSchema(start.output_schema);
-          strategy = readStrategySettings(start.strategy);
-        } catch {
-          // The run could not be what the client asked for.
-          onInterruption = "fail";
-          isReadable = false;
-        }
+        const recorded = readRunStart(record.event as EventOf<"run_start">);
+        isReadable &&= recorded.isReadable;
+        origin = recorded.origin;
       }
       work.add(record);
       work.isDecided = record.event.type === "tool_approval_result";
@@ -172,8 +146,8 @@ export async function restoreRun(
   if (isReadable) work.fork = findFork(work, forkedFrom);
   // The next record sets it.
   if (work.fork !== undefined) work.startedAt = undefined;
-  const request = { requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities, onInterruption };
-  return new Run(host, { runId, ...request, clientTools, instructions, outputSchema, strategy }, work, answer);
+  const onInterruption = isReadable ? origin.onInterruption : "fail";
+  return new Run(host, { ...origin, runId, requestId, agent, onInterruption }, work, answer);
 }
 
 /**
@@ -184,15 +158,6 @@ function findFork({ checkpoint, lastId = 0 }: OpenWork, origin: ForkOrigin | und
   if (checkpoint === undefined || origin === undefined) return undefined;
   if (lastId <= origin.eventId) return { isEdited: false };
   return lastId === origin.eventId + 1 && checkpoint.eventId === lastId ? { isEdited: true } : undefined;
-}
-
-/** The model is not offered client tools that cannot be read. */
-function recallClientTools({ client_tools }: EventOf<"run_start">): readonly ClientTool[] | undefined {
-  try {
-    return readClientTools(client_tools);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Ends a run that cannot be continued. */
@@ -281,11 +246,6 @@ function describeTooMany(attempts: number, wasHandedOver: boolean): RunFailure {
   const what = wasHandedOver ? "was stopped too often" : `ended unexpectedly ${times}`;
   const message = `The process that executed this run ${what}; the run is not tried again`;
   return { message, code: "too_many_attempts", recoverable: false };
-}
-
-/** Reads a choice from the log or from a command; undefined for unknown values. */
-export function readOnInterruption(value: unknown): OnInterruption | undefined {
-  return value === "resume" || value === "fail" ? value : undefined;
 }
 
 /** If the check throws, the answer is no. */

@@ -9,7 +9,8 @@ import { findToolRule } from "../protocol/tool-rules.ts";
 import { CallWaiters } from "./call-waiters.ts";
 import type { ApprovalAnswer, OpenToolCall, OpenWork } from "./open-work.ts";
 import { digestCall } from "./digest-call.ts";
-import type { ApprovalReply, ApprovalRequest, RunHost, RunOrigin, Settle } from "./run-contract.ts";
+import type { ApprovalReply, ApprovalRequest, RunHost, Settle } from "./run-contract.ts";
+import type { RunOrigin } from "./run-origin.ts";
 import type { RunWriter } from "./run-writer.ts";
 import type { PushResult } from "./sequencer.ts";
 

@@ -1,9 +1,7 @@
 /** The options and results of a run, and what it needs from its session. */
 import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
-import type { ClientTool } from "../protocol/client-tools.ts";
-import type { StrategySettings } from "../protocol/strategy-settings.ts";
-import type { Json, JsonObject, ReasoningLevel, ToolRules } from "../protocol/index.ts";
-import type { ErrorEvent, RunEndEvent, RunStartEvent } from "../protocol/events.generated.ts";
+import type { Json, JsonObject, ToolRules } from "../protocol/index.ts";
+import type { ErrorEvent, RunEndEvent } from "../protocol/events.generated.ts";
 import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
 
 /** The part of a session that its runs use. */
@@ -24,52 +22,6 @@ export interface RunHost {
   isAllowed(tool: string): boolean;
   /** The run wrote its last record. */
   onEnd(run: { readonly runId: string }): void;
-}
-
-/** What to do with a run whose process died. */
-export type OnInterruption = "resume" | "fail";
-
-/** The request that a run was started with. */
-export interface RunOrigin {
-  readonly runId: string;
-  /** The client's ID of the request; cancels can name it. */
-  readonly requestId?: string | undefined;
-  /** The message of the user. */
-  readonly message?: string | undefined;
-  /** Name of the agent that executes the run. */
-  readonly agent?: string | undefined;
-  readonly source?: RunStartEvent["source"] | undefined;
-  /** Data of the caller for observers of the run. Stored in the log. */
-  readonly context?: JsonObject | undefined;
-  /** Files of the message, by reference. */
-  readonly attachments?: RunStartEvent["attachments"] | undefined;
-  /** How much the models of the run reason. Default: the setting of the agent. */
-  readonly reasoning?: ReasoningLevel | undefined;
-  /** How the agent searches, in this run only. Default: the settings of the agent. */
-  readonly strategy?: StrategySettings | undefined;
-  /** What the run ignores of its request. Each is written after `run_start` as an error that does not end the run. */
-  readonly notices?: readonly string[] | undefined;
-  /** Who requested the run. Never a secret. */
-  readonly actor?: string | undefined;
-  /** Tool rules of the run. They also apply when another process resumes it. */
-  readonly toolRules?: ToolRules | undefined;
-  /**
-   * What to do when the process of the run dies: run the interrupted nodes again (`resume`), or end the run as
-   * `interrupted` (`fail`). Default: the setting of the session.
-   */
-  readonly onInterruption?: OnInterruption | undefined;
-  /** Tools that the client of the run carries out, in addition to those of the agent. Default: none. */
-  readonly clientTools?: readonly ClientTool[] | undefined;
-  /** Instructions of the client, added to the system prompt of the agent for this run only. Default: none. */
-  readonly instructions?: string | undefined;
-  /** JSON Schema of the reply, which is then JSON that matches it. Default: the reply is plain text. */
-  readonly outputSchema?: JsonObject | undefined;
-  /**
-   * What the client that requested the run can do: `approval` if it can answer approvals, `tools` if it can carry out
-   * tools of the agent. A list without them makes `requestApproval` reject with `approval_unavailable`, and `callClient`
-   * with `client_unavailable` unless the tool is one of `clientTools`. Default: unknown, and both wait for an answer.
-   */
-  readonly capabilities?: readonly string[] | undefined;
 }
 
 /** Options of `Run.emit` and `Run.post`. */

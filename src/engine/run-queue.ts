@@ -4,11 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 import type { CommandState, Log } from "../log/log.ts";
-import { writeClientTool } from "../protocol/client-tools.ts";
 import type { LoomError } from "../protocol/index.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Run } from "./run.ts";
-import type { RunOrigin } from "./run-contract.ts";
+import { type RunOrigin, writeQueuedMessage } from "./run-origin.ts";
 import { markHandled } from "./sequencer.ts";
 
 export interface RunQueueHost {
@@ -39,29 +38,8 @@ export class RunQueue {
 
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
-    const { runId, requestId, message, agent, source, context, attachments, reasoning, actor } = origin;
-    const { toolRules, capabilities, onInterruption, clientTools, instructions, outputSchema, strategy, notices } =
-      origin;
     const { log, sessionId, maxQueuedRuns } = this.#host;
-    const body = {
-      run_id: runId,
-      ...(requestId === undefined ? {} : { request_id: requestId }),
-      ...(message === undefined ? {} : { message }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(source === undefined ? {} : { source }),
-      ...(context === undefined ? {} : { context }),
-      ...(attachments === undefined ? {} : { attachments }),
-      ...(reasoning === undefined ? {} : { reasoning }),
-      ...(strategy === undefined ? {} : { strategy }),
-      ...(notices === undefined ? {} : { notices }),
-      ...(actor === undefined ? {} : { actor }),
-      ...(toolRules === undefined ? {} : { tools: toolRules }),
-      ...(capabilities === undefined ? {} : { capabilities }),
-      ...(onInterruption === undefined ? {} : { on_interruption: onInterruption }),
-      ...(clientTools === undefined ? {} : { client_tools: clientTools.map(writeClientTool) }),
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
-    };
+    const body = writeQueuedMessage(origin);
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body }, { maxQueued: maxQueuedRuns });
     const waiter = Promise.withResolvers<Run>();

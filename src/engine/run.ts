@@ -27,16 +27,12 @@ import type {
   RunEndFields,
   RunFailure,
   RunHost,
-  RunOrigin,
   Settle,
 } from "./run-contract.ts";
-import { createRunStart } from "./create-run-start.ts";
+import type { RunOrigin } from "./run-origin.ts";
 import { FATAL, type RunEnding, type UnitEvent, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
-import { type ClientTool, readClientTools, writeClientTool } from "../protocol/client-tools.ts";
-import { copyJson } from "../protocol/json.ts";
-import { readInstructions } from "../protocol/read-instructions.ts";
-import { readOutputSchema } from "../protocol/read-output-schema.ts";
+import type { ClientTool } from "../protocol/client-tools.ts";
 
 /**
  * A run of a session: one request and everything an agent does for it. Start one with `Session.startRun`.
@@ -98,24 +94,23 @@ export class Run {
       describeError(error, this.#status === "live" ? (thrown) => this.#host.report(thrown) : undefined),
   };
 
-  /** `work` and `answer` have the state of earlier records, when a run is recovered. @internal */
+  /** `origin` is as recorded. `work` and `answer` have the state of earlier records, when a run is recovered. @internal */
   constructor(host: RunHost, origin: RunOrigin, work: OpenWork, answer: AnswerText) {
     this.#host = host;
     this.sessionId = host.sessionId;
     this.runId = origin.runId;
     this.requestId = origin.requestId;
-    // `start` rejects a message that is not a string.
-    this.message = typeof origin.message === "string" ? origin.message.toWellFormed() : origin.message;
+    this.message = origin.message;
     this.agent = origin.agent;
     this.attachments = origin.attachments ?? [];
     this.reasoning = origin.reasoning;
     this.strategy = origin.strategy;
     this.actor = origin.actor;
-    this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
-    this.capabilities = origin.capabilities === undefined ? undefined : [...origin.capabilities];
-    this.clientTools = readClientTools(origin.clientTools?.map(writeClientTool)) ?? [];
-    this.instructions = readInstructions(origin.instructions);
-    this.outputSchema = readOutputSchema(origin.outputSchema);
+    this.toolRules = origin.toolRules;
+    this.capabilities = origin.capabilities;
+    this.clientTools = origin.clientTools ?? [];
+    this.instructions = origin.instructions;
+    this.outputSchema = origin.outputSchema;
     this.onInterruption = origin.onInterruption;
     this.#work = work;
     this.#answer = answer;
@@ -134,9 +129,8 @@ export class Run {
     this.#ended.promise.catch(() => undefined);
   }
 
-  /** Writes `run_start` and the notices. @internal */
-  start(origin: RunOrigin, settle?: Settle): PushResult {
-    const events = createRunStart(origin, this);
+  /** Writes the first events. @internal */
+  start(events: readonly AnyEvent[], settle?: Settle): PushResult {
     const units = events.map((event) => ({ event: this.#writer.check(event) }));
     return this.#writer.write(units, { settle: settle ? [settle(this.#host.sequencer.nextId)] : [], force: true });
   }

@@ -5,7 +5,7 @@ import type { LoomError } from "../protocol/index.ts";
 import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import type { RecoveryOptions } from "./recovery.ts";
 import type { Run } from "./run.ts";
-import type { RunOrigin } from "./run-contract.ts";
+import type { RunOrigin } from "./run-origin.ts";
 
 /** What to start a run with. `runId` defaults to a random ID. */
 export interface RunRequest extends Partial<RunOrigin> {

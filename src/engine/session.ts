@@ -15,13 +15,14 @@ import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { RunExecutor } from "./run-executor.ts";
 import { ErrorReporter } from "./error-reporter.ts";
-import { Inbox, readOrigin } from "./inbox.ts";
+import { Inbox } from "./inbox.ts";
 import { LeaseKeeper, RENEWALS_PER_LEASE } from "./lease-keeper.ts";
 import { LeftoverRuns } from "./leftover-runs.ts";
 import { OpenWork } from "./open-work.ts";
 import { INTERRUPTED, listLiveRuns, type RecoveredRun, restoreRun } from "./recovery.ts";
 import { Run } from "./run.ts";
-import type { RunHost, RunOrigin, Settle } from "./run-contract.ts";
+import type { RunHost, Settle } from "./run-contract.ts";
+import { createRunStart, readQueuedMessage, readRunStart, type RunOrigin } from "./run-origin.ts";
 import {
   type CloseOptions,
   type RunRequest,
@@ -395,8 +396,10 @@ export class Session implements AsyncDisposable {
 
   async #begin(origin: RunOrigin, settle?: Settle): Promise<Run> {
     const earlyCancel = this.#inbox.takeEarlyCancel(origin);
-    const run = new Run(this.#host, origin, new OpenWork(), new AnswerText(this.#options.maxReplyCharacters));
-    const { durable } = run.start(origin, settle);
+    const events = createRunStart(origin);
+    const recorded = readRunStart(events[0]).origin;
+    const run = new Run(this.#host, recorded, new OpenWork(), new AnswerText(this.#options.maxReplyCharacters));
+    const { durable } = run.start(events, settle);
     this.#live = run;
     this.#updateKeepAlive();
     if (earlyCancel !== undefined) {
@@ -425,7 +428,7 @@ export class Session implements AsyncDisposable {
   }
 
   async #beginQueued({ commandId, body }: CommandState): Promise<void> {
-    const requested = readOrigin(body);
+    const requested = readQueuedMessage(body);
     const origin = {
       ...requested,
       agent: requested.agent ?? this.#options.agent,

@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { awaitOutcome } from "../../engine/send-command.ts";
-import { MAX_ATTACHMENTS } from "../../engine/inbox.ts";
+import { MAX_ATTACHMENTS } from "../../engine/run-origin.ts";
 import { cutReason } from "../../engine/node-run.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, sessionIdTaken } from "../../log/rules.ts";

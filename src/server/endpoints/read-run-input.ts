@@ -5,7 +5,7 @@
  * Invariant: no file of this machine is named in the result, whatever the client sends.
  */
 import { type CheckedAgentInput, checkInput, type InputAttachment, readBase64 } from "../../agents/agent-input.ts";
-import { MAX_ATTACHMENTS } from "../../engine/inbox.ts";
+import { MAX_ATTACHMENTS } from "../../engine/run-origin.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { StartRun } from "../api/shapes.generated.ts";
 

@@ -6,7 +6,7 @@ import { NO_OUTPUT } from "../../agents/output-format.ts";
 import type { WriteTitle } from "../../agents/create-title-writer.ts";
 import type { Agent } from "../../agents/index.ts";
 import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
-import type { RunOrigin } from "../../engine/run-contract.ts";
+import type { RunOrigin } from "../../engine/run-origin.ts";
 import type { Log } from "../../log/index.ts";
 import { describeValue } from "../../protocol/fault.ts";
 import { LoomError } from "../../protocol/index.ts";
