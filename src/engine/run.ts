@@ -11,8 +11,6 @@ import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type ExitOptions, describeError, type NodeHost, NodeRun, cutReason } from "./node-run.ts";
 import type { ApprovalAnswer, ClosingOptions, OpenWork } from "./open-work.ts";
-import { assertCapable, RunApprovals } from "./run-approvals.ts";
-import { RunClientCalls } from "./run-client-calls.ts";
 import type {
   ApprovalReply,
   ApprovalRequest,
@@ -32,6 +30,7 @@ import type {
 import type { RunOrigin } from "./run-origin.ts";
 import { FATAL, type RunEnding, type UnitEvent, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
+import { assertCapable, UnansweredCalls } from "./unanswered-calls.ts";
 import type { ClientTool } from "../protocol/client-tools.ts";
 
 /**
@@ -78,8 +77,7 @@ export class Run {
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
   readonly #writer: RunWriter;
-  readonly #approvals: RunApprovals;
-  readonly #clientCalls: RunClientCalls;
+  readonly #calls: UnansweredCalls;
   readonly #abort = new AbortController();
   readonly #ended = Promise.withResolvers<RunEnd>();
   #status: RunStatus = "live";
@@ -118,14 +116,11 @@ export class Run {
       runId: origin.runId,
       assertLive: () => this.#assertLive(),
       onLost: ({ message, code }: LoomError) => void this.fail({ message, code, recoverable: true }),
-      onWritten: (event: AnyEvent, nodeId: string | undefined, pushed: PushResult) => {
-        this.#approvals.onWritten(event, pushed);
-        this.#clientCalls.onWritten(event, nodeId, pushed);
-      },
+      onWritten: (event: AnyEvent, nodeId: string | undefined, pushed: PushResult) =>
+        this.#calls.onWritten(event, nodeId, pushed),
     };
     this.#writer = new RunWriter(host, owner, work, answer);
-    this.#approvals = new RunApprovals(host, this.#writer, work);
-    this.#clientCalls = new RunClientCalls(host, this.#writer, work);
+    this.#calls = new UnansweredCalls(host, this.#writer, work);
     this.#ended.promise.catch(() => undefined);
   }
 
@@ -272,8 +267,8 @@ export class Run {
   requestApproval(request: ApprovalRequest, { nodeId }: EmitOptions = {}): Promise<ApprovalAnswer> {
     try {
       this.#assertLive();
-      if (!this.#approvals.isAllowed(request)) assertCapable(this, "approval", request);
-      return this.#approvals.request(request, nodeId);
+      if (!this.#calls.isAllowed(request)) assertCapable(this, "approval", request);
+      return this.#calls.requestApproval(request, nodeId);
     } catch (error) {
       return rejectHandled(error);
     }
@@ -285,7 +280,7 @@ export class Run {
    */
   answerApproval(reply: ApprovalReply, settle?: Settle): PushResult {
     this.#assertLive();
-    return this.#approvals.answer(reply, settle);
+    return this.#calls.answerApproval(reply, settle);
   }
 
   /**
@@ -296,7 +291,7 @@ export class Run {
     try {
       this.#assertLive();
       assertCapable(this, "tools", request);
-      return this.#clientCalls.start(request, nodeId);
+      return this.#calls.callClient(request, nodeId);
     } catch (error) {
       return rejectHandled(error);
     }
@@ -304,7 +299,7 @@ export class Run {
 
   /** The end of a call that an earlier process handed to the client; undefined for any other call. @internal */
   recallClient(callId: string, { nodeId }: EmitOptions = {}): Promise<ToolEndEvent> | undefined {
-    return this.#clientCalls.recall(callId, nodeId);
+    return this.#calls.recallClient(callId, nodeId);
   }
 
   /**
@@ -313,19 +308,17 @@ export class Run {
    */
   answerCall(reply: ClientCallReply, settle?: Settle): PushResult {
     this.#assertLive();
-    return this.#clientCalls.answer(reply, settle);
+    return this.#calls.answerCall(reply, settle);
   }
 
   /** Ends approvals and calls of the client whose time is over. @internal */
   expireCalls(): void {
-    if (this.#status !== "live") return;
-    this.#approvals.expire();
-    this.#clientCalls.expire();
+    if (this.#status === "live") this.#calls.expire();
   }
 
   /** Resolves when no approval of this run is open, and no call waits for the client. */
-  async approvalsSettled(): Promise<void> {
-    await Promise.all([this.#approvals.allAnswered(), this.#clientCalls.allAnswered()]);
+  approvalsSettled(): Promise<void> {
+    return this.#calls.allAnswered();
   }
 
   /** Completes the run. `run_end` and the reply are one append. Open calls and node runs are closed as failed. */
@@ -432,8 +425,7 @@ export class Run {
     if (this.#status !== "live") return;
     this.#status = "error";
     this.#fatalError = error;
-    this.#approvals.close(error);
-    this.#clientCalls.close(error);
+    this.#calls.close(error);
     this.#ended.reject(error);
     this.#abort.abort(error);
   }
@@ -475,8 +467,7 @@ export class Run {
   #settle({ status, code, reason }: RunEndFields, lastEventId: number, durable: Promise<number>): void {
     this.#status = status;
     const cause = new LoomError(status === "cancelled" ? "cancelled" : "run_ended", reason ?? `Run ${status}`);
-    this.#approvals.close(cause);
-    this.#clientCalls.close(cause);
+    this.#calls.close(cause);
     this.#host.onEnd(this);
     durable.then(
       () => this.#ended.resolve({ status, ...dropUndefined({ code, reason }), lastEventId }),
