@@ -22,28 +22,10 @@ import { invalidCommand, readCallerRules, readName, readText } from "./command-b
 import type { Run } from "./run.ts";
 import type { ApprovalReply, ClientCallReply, Settle } from "./run-contract.ts";
 import { readQueuedMessage, type RunOrigin } from "./run-origin.ts";
-import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
-
-export interface InboxHost {
-  readonly log: Log;
-  readonly sessionId: string;
-  readonly now: () => number;
-  liveRun(): Run | undefined;
-  /** Tools that users allowed in the session. */
-  allowedTools(): ReadonlySet<string>;
-  /** ID of the next record. */
-  nextId(): number;
-  push(drafts: readonly EventDraft[], options?: PushOptions): PushResult;
-  /** A queued message was removed and will not start. */
-  onRejected(commandId: string, error: LoomError): void;
-}
-
-export interface InboxOptions {
-  /** Milliseconds that a cancel waits for its run to start; then it is settled as `unknown_run`. */
-  readonly earlyCancelMs: number;
-  /** Maximum early cancels; further ones are settled as `unknown_run` at once. */
-  readonly maxEarlyCancels: number;
-}
+import type { RunQueue } from "./run-queue.ts";
+import type { PushResult } from "./sequencer.ts";
+import type { SESSION_DEFAULTS } from "./session-options.ts";
+import type { SessionRecords } from "./session-records.ts";
 
 interface CommandTarget {
   readonly runId: string | undefined;
@@ -71,8 +53,11 @@ const RUNS_SEARCHED = 100;
 const MAX_SETTLED_AT_ONCE = 100;
 
 export class Inbox {
-  readonly #host: InboxHost;
-  readonly #options: InboxOptions;
+  readonly #log: Log;
+  readonly #records: SessionRecords;
+  readonly #runQueue: RunQueue;
+  readonly #findLiveRun: () => Run | undefined;
+  readonly #options: typeof SESSION_DEFAULTS;
   #queue: CommandState[] = [];
   #earlyCancels: CommandState[] = [];
   /** Cancels without a matching run in the log. Only a run that starts later can match. */
@@ -84,8 +69,17 @@ export class Inbox {
   /** Approvals answered through this inbox, including those of ended runs. */
   readonly #answered = new BoundedMap<true>(MAX_ANSWERED);
 
-  constructor(host: InboxHost, options: InboxOptions) {
-    this.#host = host;
+  constructor(
+    log: Log,
+    records: SessionRecords,
+    runQueue: RunQueue,
+    findLiveRun: () => Run | undefined,
+    options: typeof SESSION_DEFAULTS,
+  ) {
+    this.#log = log;
+    this.#records = records;
+    this.#runQueue = runQueue;
+    this.#findLiveRun = findLiveRun;
     this.#options = options;
   }
 
@@ -104,8 +98,7 @@ export class Inbox {
    * pending.
    */
   async processPending(): Promise<void> {
-    const { log, sessionId } = this.#host;
-    const pending = await log.listPending(sessionId, log.limits.maxPendingCommands);
+    const pending = await this.#log.listPending(this.#records.sessionId, this.#log.limits.maxPendingCommands);
     this.#earlyCancels = [];
     this.#unknown = [];
     this.#latest = undefined;
@@ -128,7 +121,7 @@ export class Inbox {
   async reject(commandId: string, error: LoomError, ...settle: readonly Settlement[]): Promise<void> {
     this.drop(commandId);
     await this.#settle({ commandId, outcome: { code: error.code, message: error.message } }, ...settle);
-    this.#host.onRejected(commandId, error);
+    this.#runQueue.reject(commandId, error);
   }
 
   /** Removes a message from the queue. Its command is settled by its `run_start`. */
@@ -178,7 +171,7 @@ export class Inbox {
   async #cancel({ commandId, body, createdAt }: CommandState): Promise<void> {
     const target = readTarget(body);
     const reason = readText(body, "reason");
-    const liveRun = this.#host.liveRun();
+    const liveRun = this.#findLiveRun();
     if (liveRun !== undefined && isTarget(target, liveRun)) {
       await liveRun.cancel(reason, { settle: (eventId) => ({ commandId, outcome: { code: "done", eventId } }) });
       return;
@@ -200,7 +193,7 @@ export class Inbox {
     // A run that is live in the log but not here has just ended; the next pass finds it ended.
     if (statuses.length === 0) this.#unmatchedCancels.add(commandId);
     const { earlyCancelMs, maxEarlyCancels } = this.#options;
-    const isLate = this.#host.now() - createdAt >= earlyCancelMs;
+    const isLate = this.#records.now() - createdAt >= earlyCancelMs;
     if (!isLate && this.#earlyCancels.length < maxEarlyCancels) {
       this.#earlyCancels.push({ commandId, body, createdAt } as CommandState);
       return;
@@ -211,12 +204,12 @@ export class Inbox {
 
   /** Statuses of the stored runs that match the target. */
   async #findStatuses({ runId, requestId }: CommandTarget): Promise<readonly RunInfo["status"][]> {
-    const { log, sessionId } = this.#host;
+    const { sessionId } = this.#records;
     if (runId !== undefined) {
-      const run = await log.getRun(sessionId, runId);
+      const run = await this.#log.getRun(sessionId, runId);
       return run === undefined ? [] : [run.status];
     }
-    this.#latest ??= log.listRuns(sessionId, { limit: RUNS_SEARCHED });
+    this.#latest ??= this.#log.listRuns(sessionId, { limit: RUNS_SEARCHED });
     return (await this.#latest).flatMap((run) => (run.requestId === requestId ? [run.status] : []));
   }
 
@@ -229,7 +222,7 @@ export class Inbox {
     const runId = readName(body, "run_id");
     if (runId === undefined) throw invalidCommand("`run_id` is missing");
     const key = `${runId}\n${callId}`;
-    const liveRun = this.#host.liveRun();
+    const liveRun = this.#findLiveRun();
     if (liveRun?.runId !== runId) {
       if (this.#answered.get(key) === true)
         throw new LoomError("already_answered", `Call "${callId}" was already answered`);
@@ -256,14 +249,14 @@ export class Inbox {
     if (rule !== "allow" && rule !== "ask") throw invalidCommand("`rule` must be allow or ask");
     if (rule === "allow" && findToolRule([readCallerRules(body)], name) === "deny")
       throw new LoomError("forbidden", `The caller may not use ${name}, so it cannot allow it`);
-    const allowed = this.#host.allowedTools();
+    const allowed = this.#records.allowedTools;
     if (rule === "allow" && !allowed.has(name) && allowed.size >= MAX_ALLOWED)
       throw new LoomError(
         "too_many_open",
         `At most ${MAX_ALLOWED} tools can be allowed in a session; revoke one first`,
       );
     const durable = this.#record(command, { type: "tool_permission", name, rule, ...readActor(body) });
-    const run = rule === "allow" ? this.#host.liveRun() : undefined;
+    const run = rule === "allow" ? this.#findLiveRun() : undefined;
     run?.expireCalls();
     for (const { called, name: waiting, callId } of run?.work.waiting ?? []) {
       if (!called || waiting !== name || callId === undefined) continue;
@@ -296,9 +289,9 @@ export class Inbox {
 
   /** Writes a record outside any run and settles the command with it. */
   #record({ commandId }: CommandState, event: LoomEvent): Promise<number> {
-    const { durable } = this.#host.push([{ event }], {
+    const { durable } = this.#records.push([{ event }], {
       force: true,
-      settle: [{ commandId, outcome: { code: "done", eventId: this.#host.nextId() } }],
+      settle: [{ commandId, outcome: { code: "done", eventId: this.#records.sequencer.nextId } }],
     });
     return durable;
   }
@@ -336,7 +329,7 @@ export class Inbox {
   }
 
   async #settle(...settle: readonly Settlement[]): Promise<void> {
-    await this.#host.push([], { settle, force: true }).durable;
+    await this.#records.push([], { settle, force: true }).durable;
   }
 }
 

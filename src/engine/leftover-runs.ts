@@ -3,32 +3,27 @@
  * waits for the user and cannot be resumed here, and a run left for another process. `recoverRun` decides about each
  * run.
  */
-import type { RunInfo } from "../log/log.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { endInterrupted, INTERRUPTED, type RecoveredRun, recoverRun } from "./recovery.ts";
 import type { Run } from "./run.ts";
 import type { SessionOptions } from "./session-options.ts";
-
-export interface LeftoverRunsHost {
-  readonly options: SessionOptions;
-  readonly executor: RunExecutor;
-  restore(info: RunInfo): Promise<Run>;
-  /** The run is now the live run of the session. */
-  onLive(run: Run): void;
-  /** The user answered a run that cannot be resumed here. The session should call `endAnswered`. */
-  onAnswered(): void;
-}
+import type { Waker } from "./waker.ts";
 
 export class LeftoverRuns {
-  readonly #host: LeftoverRunsHost;
+  readonly #options: SessionOptions;
+  readonly #executor: RunExecutor;
+  readonly #waker: Waker;
   readonly #recovered: RecoveredRun[] = [];
   /** The run that waits for the user and ends when the user has answered. */
   #abandoned: Run | undefined;
   /** The run that was left for another process. */
   #left: Run | undefined;
 
-  constructor(host: LeftoverRunsHost) {
-    this.#host = host;
+  /** The task of the waker must call `endAnswered`. */
+  constructor(options: SessionOptions, executor: RunExecutor, waker: Waker) {
+    this.#options = options;
+    this.#executor = executor;
+    this.#waker = waker;
   }
 
   /** Outcome of each recovered run. */
@@ -36,26 +31,22 @@ export class LeftoverRuns {
     return this.#recovered;
   }
 
-  /** Recovers the runs, oldest first. `wasHandedOver`: the last writer stopped in an orderly way. */
-  async recover(dead: readonly RunInfo[], wasHandedOver: boolean): Promise<void> {
-    const { options, executor } = this.#host;
-    const mayLeave = options.deadRuns === "leave" && options.onRun === undefined;
-    for (const [index, info] of dead.entries()) {
-      const run = await this.#host.restore(info);
-      // A session has one live run, so only the newest can continue.
-      const isLast = index === dead.length - 1;
-      this.#host.onLive(run);
-      const { outcome, completion } = isLast
-        ? recoverRun(run, { ...options, mayLeave, wasHandedOver })
-        : endInterrupted(run);
-      this.#recovered.push({ runId: run.runId, outcome });
-      if (outcome === "resumed") executor.execute(run, async () => completion);
-      else await completion;
-      if (outcome === "left") this.#left = run;
-      if (outcome !== "waiting") continue;
-      this.#abandoned = run;
-      void run.approvalsSettled().then(() => this.#host.onAnswered());
-    }
+  /**
+   * Recovers a run. A session has one live run, so only the last one can continue. `wasHandedOver`: the last writer
+   * stopped in an orderly way.
+   */
+  async recover(run: Run, isLast: boolean, wasHandedOver: boolean): Promise<void> {
+    const mayLeave = this.#options.deadRuns === "leave" && this.#options.onRun === undefined;
+    const { outcome, completion } = isLast
+      ? recoverRun(run, { ...this.#options, mayLeave, wasHandedOver })
+      : endInterrupted(run);
+    this.#recovered.push({ runId: run.runId, outcome });
+    if (outcome === "resumed") this.#executor.execute(run, async () => completion);
+    else await completion;
+    if (outcome === "left") this.#left = run;
+    if (outcome !== "waiting") return;
+    this.#abandoned = run;
+    void run.approvalsSettled().then(() => this.#waker.wake());
   }
 
   /** Ends the run that waited for the user or the client, once no call needs an answer. */

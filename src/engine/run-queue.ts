@@ -5,30 +5,25 @@
 import { randomUUID } from "node:crypto";
 import type { CommandState, Log } from "../log/log.ts";
 import type { LoomError } from "../protocol/index.ts";
-import type { Inbox } from "./inbox.ts";
 import type { Run } from "./run.ts";
 import { type RunOrigin, writeQueuedMessage } from "./run-origin.ts";
 import { markHandled } from "./sequencer.ts";
-
-export interface RunQueueHost {
-  readonly log: Log;
-  readonly sessionId: string;
-  readonly inbox: Inbox;
-  readonly maxQueuedRuns: number;
-  /** True if this session also executes messages that no caller here waits for. */
-  readonly runsAllMessages: boolean;
-  readonly acceptsAgent: ((name: string) => boolean) | undefined;
-  /** The number of waiting callers changed. */
-  onChange(): void;
-}
+import type { SessionOptions } from "./session-options.ts";
 
 export class RunQueue {
-  readonly #host: RunQueueHost;
+  readonly #log: Log;
+  readonly #sessionId: string;
+  readonly #options: SessionOptions;
+  readonly #onChange: () => void;
   /** By command ID. */
   readonly #waiters = new Map<string, PromiseWithResolvers<Run>>();
 
-  constructor(host: RunQueueHost) {
-    this.#host = host;
+  /** `onChange` is called when the number of waiting callers changes. */
+  constructor(log: Log, sessionId: string, options: SessionOptions, onChange: () => void) {
+    this.#log = log;
+    this.#sessionId = sessionId;
+    this.#options = options;
+    this.#onChange = onChange;
   }
 
   /** Number of waiting callers. */
@@ -38,20 +33,25 @@ export class RunQueue {
 
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
-    const { log, sessionId, maxQueuedRuns } = this.#host;
-    const body = writeQueuedMessage(origin);
     const commandId = randomUUID();
-    await log.submit({ commandId, sessionId, kind: "enqueue", body }, { maxQueued: maxQueuedRuns });
+    const command = {
+      commandId,
+      sessionId: this.#sessionId,
+      kind: "enqueue",
+      body: writeQueuedMessage(origin),
+    } as const;
+    await this.#log.submit(command, { maxQueued: this.#options.maxQueuedRuns });
     const waiter = Promise.withResolvers<Run>();
     this.#waiters.set(commandId, waiter);
-    this.#host.onChange();
+    this.#onChange();
     return { turn: markHandled(waiter.promise) };
   }
 
-  /** Returns the first queued message, if this session can execute it. */
-  findNext(): CommandState | undefined {
-    const { inbox, runsAllMessages, acceptsAgent } = this.#host;
-    const next = inbox.queue.find(({ commandId }) => runsAllMessages || this.#waiters.has(commandId));
+  /** Returns the first of the queued messages, if this session can execute it. */
+  findNext(queue: readonly CommandState[]): CommandState | undefined {
+    const { onRun, acceptsAgent } = this.#options;
+    // Without `onRun`, this session executes only messages whose callers wait here.
+    const next = queue.find(({ commandId }) => onRun !== undefined || this.#waiters.has(commandId));
     const agent = next?.body["agent"];
     return typeof agent !== "string" || acceptsAgent?.(agent) !== false ? next : undefined;
   }
@@ -74,7 +74,7 @@ export class RunQueue {
   #take(commandId: string): PromiseWithResolvers<Run> | undefined {
     const waiter = this.#waiters.get(commandId);
     this.#waiters.delete(commandId);
-    this.#host.onChange();
+    this.#onChange();
     return waiter;
   }
 }

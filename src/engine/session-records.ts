@@ -2,31 +2,62 @@
  * Passes all records of a session to the sequencer: those of its runs, and those outside any run. It checks updates of
  * to-do lists and knows which tools are allowed; both outlive runs.
  */
-import type { Landmark, Log } from "../log/log.ts";
+import type { AcquiredLease, Landmark, Log, LogEntry } from "../log/log.ts";
 import { type AnyEvent, type EventOf, LoomError } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { mayLackRun } from "../protocol/record.ts";
 import { checkEvent } from "./check-event.ts";
-import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
+import type { ErrorReporter } from "./error-reporter.ts";
+import type { RunHost } from "./run-contract.ts";
+import { type EventDraft, type PushResult, type PushOptions, Sequencer } from "./sequencer.ts";
+import type { SESSION_DEFAULTS, SessionOptions } from "./session-options.ts";
 
-export class SessionRecords {
-  readonly #sequencer: Sequencer;
-  readonly #maxNameLength: number;
+export class SessionRecords implements RunHost {
+  readonly sessionId: string;
+  readonly sequencer: Sequencer;
+  readonly now: () => number;
+  readonly maxNameLength: number;
+  readonly onEnd: RunHost["onEnd"];
+  readonly #reporter: ErrorReporter;
+  readonly #listeners = new Set<(entries: readonly LogEntry[]) => void>();
   #todos = new TodoLists();
   /** Tools that need no approval in this session. */
   #allowed = new Set<string>();
 
-  constructor(sequencer: Sequencer, maxNameLength: number) {
-    this.#sequencer = sequencer;
-    this.#maxNameLength = maxNameLength;
+  /** `onFailure` is called when the log fails, and `onEnd` when a run has written its last record. */
+  constructor(
+    log: Log,
+    { sessionId, epoch, lastId, lastTs }: AcquiredLease,
+    { now = Date.now, maxNameLength, maxBacklogBytes, onCommit }: SessionOptions & typeof SESSION_DEFAULTS,
+    reporter: ErrorReporter,
+    onFailure: (error: LoomError) => void,
+    onEnd: RunHost["onEnd"],
+  ) {
+    this.sessionId = sessionId;
+    this.now = now;
+    this.maxNameLength = maxNameLength;
+    this.onEnd = onEnd;
+    this.#reporter = reporter;
+    if (onCommit !== undefined) this.#listeners.add(onCommit);
+    this.sequencer = new Sequencer({
+      log,
+      sessionId,
+      epoch,
+      lastId,
+      lastTs,
+      now,
+      ...(maxBacklogBytes === undefined ? {} : { maxBacklogBytes }),
+      onCommit: (entries) => reporter.notify(this.#listeners, entries),
+      onFailure,
+    });
   }
 
   /** Reads the to-do lists and the permissions of tools from the log. Of each kind, the newest is first. */
-  async load(log: Log, sessionId: string, landmarks: readonly Landmark[]): Promise<void> {
+  async load(log: Log, landmarks: readonly Landmark[]): Promise<void> {
     this.#todos = new TodoLists();
     this.#allowed = new Set();
     for (const { eventId, runId } of landmarks.toReversed()) {
-      const { records } = await log.read(sessionId, { after: eventId - 1, limit: 1 });
+      const { records } = await log.read(this.sessionId, { after: eventId - 1, limit: 1 });
       for (const { event } of records) this.#add({ event, runId });
     }
   }
@@ -36,10 +67,28 @@ export class SessionRecords {
     return this.#allowed;
   }
 
+  isAllowed(tool: string): boolean {
+    return this.#allowed.has(tool);
+  }
+
+  /** See `Session.onCommit`. */
+  onCommit(listener: (entries: readonly LogEntry[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onRejected(error: unknown): void {
+    this.#reporter.reportRejection(error);
+  }
+
+  report(error: unknown): string {
+    return this.#reporter.report(error);
+  }
+
   /** Accepts the whole unit, or throws and accepts nothing. */
   push(drafts: readonly EventDraft[], options?: PushOptions): PushResult {
     for (const { event } of drafts) this.#todos.assert(event);
-    const pushed = this.#sequencer.push(drafts, options);
+    const pushed = this.sequencer.push(drafts, options);
     for (const draft of drafts) this.#add(draft);
     return pushed;
   }
@@ -55,7 +104,7 @@ export class SessionRecords {
 
   /** Writes a record outside any run. Throws `invalid_event` if the event must belong to a run. */
   pushRunless(event: AnyEvent): PushResult {
-    const checked = checkEvent(event, this.#maxNameLength);
+    const checked = checkEvent(event, this.maxNameLength);
     if (mayLackRun(checked)) return this.push([{ event: checked }]);
     throw new LoomError("invalid_event", `\`${checked.type}\` must belong to a run`, { path: "type" });
   }

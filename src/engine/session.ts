@@ -21,7 +21,7 @@ import { LeftoverRuns } from "./leftover-runs.ts";
 import { OpenWork } from "./open-work.ts";
 import { INTERRUPTED, listLiveRuns, type RecoveredRun, restoreRun } from "./recovery.ts";
 import { Run } from "./run.ts";
-import type { RunHost, Settle } from "./run-contract.ts";
+import type { Settle } from "./run-contract.ts";
 import { createRunStart, readQueuedMessage, readRunStart, type RunOrigin } from "./run-origin.ts";
 import {
   type CloseOptions,
@@ -30,7 +30,7 @@ import {
   type SessionEnd,
   type SessionOptions,
 } from "./session-options.ts";
-import { markHandled, Sequencer } from "./sequencer.ts";
+import { markHandled } from "./sequencer.ts";
 import { SessionRecords } from "./session-records.ts";
 import { RunQueue } from "./run-queue.ts";
 import { Waker } from "./waker.ts";
@@ -59,17 +59,13 @@ export class Session implements AsyncDisposable {
   readonly sessionId: string;
   readonly log: Log;
   readonly #options: SessionOptions & typeof SESSION_DEFAULTS;
-  readonly #now: () => number;
-  readonly #sequencer: Sequencer;
-  readonly #keeper: LeaseKeeper;
-  readonly #inbox: Inbox;
-  readonly #waker: Waker;
-  readonly #backOff: BackOff;
   readonly #reporter: ErrorReporter;
   readonly #records: SessionRecords;
-  readonly #host: RunHost;
-  readonly #listeners = new Set<(entries: readonly LogEntry[]) => void>();
+  readonly #keeper: LeaseKeeper;
+  readonly #waker: Waker;
+  readonly #backOff: BackOff;
   readonly #runQueue: RunQueue;
+  readonly #inbox: Inbox;
   readonly #executor: RunExecutor;
   readonly #leftovers: LeftoverRuns;
   readonly #ended = Promise.withResolvers<SessionEnd>();
@@ -84,83 +80,30 @@ export class Session implements AsyncDisposable {
   #unwatch: () => void = () => undefined;
 
   private constructor(log: Log, lease: AcquiredLease, options: SessionOptions) {
-    const { sessionId, epoch, lastId, lastTs, wasHandedOver } = lease;
-    this.#wasHandedOver = wasHandedOver;
-    this.sessionId = sessionId;
+    this.sessionId = lease.sessionId;
     this.log = log;
+    this.#wasHandedOver = lease.wasHandedOver;
     this.#options = { ...SESSION_DEFAULTS, ...options };
-    this.#now = options.now ?? Date.now;
     this.#reporter = new ErrorReporter(options.onError);
-    if (options.onCommit !== undefined) this.#listeners.add(options.onCommit);
-    this.#executor = new RunExecutor(this.#reporter);
+    this.#records = new SessionRecords(
+      log,
+      lease,
+      this.#options,
+      this.#reporter,
+      (error) => this.#onFailure(error),
+      ({ runId }) => this.#onEnd(runId),
+    );
     this.#keeper = new LeaseKeeper(log, lease, {
       ttlMs: this.#options.ttlMs,
       onLost: (error) => this.#fence(error),
-      onRenewed: () => {
-        if (this.#sequencer.failure !== undefined) void this.repair().catch(() => this.#backOff.plan());
-        // Commands that wait can expire, and the hint of another one may have been lost.
-        else if (this.#waker.hasFailed || !this.#inbox.isEmpty || ++this.#renewals % RENEWALS_PER_LEASE === 0)
-          this.#waker.hint();
-      },
-    });
-    this.#sequencer = new Sequencer({
-      log,
-      sessionId,
-      epoch,
-      lastId,
-      lastTs,
-      now: this.#now,
-      ...(options.maxBacklogBytes === undefined ? {} : { maxBacklogBytes: options.maxBacklogBytes }),
-      onCommit: (entries) => this.#reporter.notify(this.#listeners, entries),
-      onFailure: (error) => this.#onFailure(error),
+      onRenewed: () => this.#onRenewed(),
     });
     this.#waker = new Waker(this.#options.inboxMs, () => this.executePending());
     this.#backOff = new BackOff(this.#options.repairMs, () => this.repair());
-    this.#records = new SessionRecords(this.#sequencer, this.#options.maxNameLength);
-    const push: RunHost["push"] = (drafts, pushOptions) => this.#records.push(drafts, pushOptions);
-    this.#host = {
-      sessionId,
-      sequencer: this.#sequencer,
-      push,
-      now: this.#now,
-      maxNameLength: this.#options.maxNameLength,
-      onRejected: (error) => this.#reporter.reportRejection(error),
-      report: (error) => this.#reporter.report(error),
-      onCommit: (listener) => this.onCommit(listener),
-      isAllowed: (tool) => this.#records.allowedTools.has(tool),
-      onEnd: ({ runId }) => this.#onEnd(runId),
-    };
-    this.#inbox = new Inbox(
-      {
-        log,
-        sessionId,
-        now: this.#now,
-        push,
-        onRejected: (commandId, error) => this.#runQueue.reject(commandId, error),
-        liveRun: () => this.#live,
-        allowedTools: () => this.#records.allowedTools,
-        nextId: () => this.#sequencer.nextId,
-      },
-      this.#options,
-    );
-    this.#runQueue = new RunQueue({
-      log,
-      sessionId,
-      inbox: this.#inbox,
-      maxQueuedRuns: this.#options.maxQueuedRuns,
-      runsAllMessages: options.onRun !== undefined,
-      acceptsAgent: options.acceptsAgent,
-      onChange: () => this.#updateKeepAlive(),
-    });
-    this.#leftovers = new LeftoverRuns({
-      options,
-      executor: this.#executor,
-      restore: (info) => this.#restore(info),
-      onLive: (run) => {
-        this.#live = run;
-      },
-      onAnswered: () => this.#waker.wake(),
-    });
+    this.#runQueue = new RunQueue(log, this.sessionId, this.#options, () => this.#updateKeepAlive());
+    this.#inbox = new Inbox(log, this.#records, this.#runQueue, () => this.#live, this.#options);
+    this.#executor = new RunExecutor(this.#reporter);
+    this.#leftovers = new LeftoverRuns(options, this.#executor, this.#waker);
   }
 
   /** See `openSession`. @internal */
@@ -185,8 +128,8 @@ export class Session implements AsyncDisposable {
 
   async #init({ todoLists, toolPermissions, liveRuns, wasHandedOver }: AcquiredLease): Promise<void> {
     try {
-      await this.#records.load(this.log, this.sessionId, [...todoLists, ...toolPermissions]);
-      await this.#runExclusive(() => this.#leftovers.recover(liveRuns, wasHandedOver));
+      await this.#records.load(this.log, [...todoLists, ...toolPermissions]);
+      await this.#runExclusive(() => this.#recover(liveRuns, wasHandedOver));
     } catch (error) {
       this.#stopped ??= new LoomError("session_closed", "The session could not be opened", {}, { cause: error });
       this.#live?.abort(this.#stopped);
@@ -197,6 +140,14 @@ export class Session implements AsyncDisposable {
     this.#unwatch = this.log.watch(this.sessionId, () => this.#waker.hint(), { commandsOnly: true });
     this.#updateKeepAlive();
     this.#waker.hint();
+  }
+
+  /** Recovers the runs of the last writer, oldest first. */
+  async #recover(dead: readonly RunInfo[], wasHandedOver: boolean): Promise<void> {
+    for (const [index, info] of dead.entries()) {
+      this.#live = await this.#restore(info);
+      await this.#leftovers.recover(this.#live, index === dead.length - 1, wasHandedOver);
+    }
   }
 
   /** Outcome of each run that was live when the session was opened. */
@@ -238,8 +189,7 @@ export class Session implements AsyncDisposable {
    * listener.
    */
   onCommit(listener: (entries: readonly LogEntry[]) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#records.onCommit(listener);
   }
 
   /** Starts a run. If another run is live, `whenBusy` decides. Resolves when `run_start` is durable. */
@@ -258,7 +208,7 @@ export class Session implements AsyncDisposable {
 
   async #record(event: AnyEvent): Promise<number> {
     this.#assertOpen();
-    if (this.#sequencer.failure !== undefined) await this.repair();
+    if (this.#records.sequencer.failure !== undefined) await this.repair();
     try {
       return await this.#records.pushRunless(event).durable;
     } catch (error) {
@@ -319,11 +269,18 @@ export class Session implements AsyncDisposable {
       else await live.fail({ ...INTERRUPTED, message: "The session was closed" }).catch(() => undefined);
     }
     this.#runQueue.rejectAll(error);
-    await this.#sequencer.idle().catch(() => undefined);
-    this.#sequencer.fail(error);
+    await this.#records.sequencer.idle().catch(() => undefined);
+    this.#records.sequencer.fail(error);
     this.#keeper.stop();
     await releaseLease(this.log, this.#keeper.lease, { handsOver });
     this.#end({ reason: "closed" });
+  }
+
+  #onRenewed(): void {
+    if (this.#records.sequencer.failure !== undefined) void this.repair().catch(() => this.#backOff.plan());
+    // Commands that wait can expire, and the hint of another one may have been lost.
+    else if (this.#waker.hasFailed || !this.#inbox.isEmpty || ++this.#renewals % RENEWALS_PER_LEASE === 0)
+      this.#waker.hint();
   }
 
   /** Keeps the process alive for a live run, for callers that wait for one, and for messages that `onRun` executes. */
@@ -336,7 +293,7 @@ export class Session implements AsyncDisposable {
     this.#keeper.stop();
     this.#stopTimers();
     this.#stopped ??= error;
-    this.#sequencer.fail(error);
+    this.#records.sequencer.fail(error);
     this.#live?.abort(error);
     this.#live = undefined;
     this.#runQueue.rejectAll(error);
@@ -374,13 +331,13 @@ export class Session implements AsyncDisposable {
 
   async #startOrQueue(request: RunRequest): Promise<{ readonly run: Run } | { readonly turn: Promise<Run> }> {
     const { whenBusy = "enqueue", ...requested } = request;
-    if (this.#sequencer.failure !== undefined) await this.#repair();
+    if (this.#records.sequencer.failure !== undefined) await this.#repair();
     // An early cancel of this run must be known before it starts.
     await this.#inbox.processPending();
     const origin = { ...requested, runId: requested.runId ?? randomUUID() };
     await this.#assertNew(origin);
     if (whenBusy === "interrupt") await this.#live?.cancel("Interrupted by a new message");
-    else if (this.#live !== undefined || this.#runQueue.findNext() !== undefined) {
+    else if (this.#live !== undefined || this.#runQueue.findNext(this.#inbox.queue) !== undefined) {
       if (whenBusy === "reject")
         throw new LoomError("run_live", "Another run is live", { run_id: this.#live?.runId ?? "" });
       return this.#runQueue.enqueue(origin);
@@ -398,7 +355,7 @@ export class Session implements AsyncDisposable {
     const earlyCancel = this.#inbox.takeEarlyCancel(origin);
     const events = createRunStart(origin);
     const recorded = readRunStart(events[0]).origin;
-    const run = new Run(this.#host, recorded, new OpenWork(), new AnswerText(this.#options.maxReplyCharacters));
+    const run = new Run(this.#records, recorded, new OpenWork(), new AnswerText(this.#options.maxReplyCharacters));
     const { durable } = run.start(events, settle);
     this.#live = run;
     this.#updateKeepAlive();
@@ -415,11 +372,11 @@ export class Session implements AsyncDisposable {
 
   async #processCommands(): Promise<void> {
     this.#waker.begin();
-    if (this.#sequencer.failure !== undefined) return;
+    if (this.#records.sequencer.failure !== undefined) return;
     await this.#inbox.processPending();
     await this.#leftovers.endAnswered();
     while (this.#live === undefined && !this.#isDraining) {
-      const next = this.#runQueue.findNext();
+      const next = this.#runQueue.findNext(this.#inbox.queue);
       if (next === undefined) break;
       await this.#beginQueued(next);
     }
@@ -476,17 +433,17 @@ export class Session implements AsyncDisposable {
   }
 
   async #repair(): Promise<void> {
-    const { failure } = this.#sequencer;
+    const { failure } = this.#records.sequencer;
     if (failure === undefined) return;
     const info = await this.log.getSession(this.sessionId);
     if (info?.epoch !== this.#keeper.lease.epoch) {
       this.#fence(new LoomError("fenced", `Session "${this.sessionId}" was taken over by another writer`));
       this.#assertOpen();
     }
-    this.#sequencer.resume(info?.lastId ?? 0);
+    this.#records.sequencer.resume(info?.lastId ?? 0);
     const lists = await this.log.listLandmarks(this.sessionId, "todo_list");
     const permissions = await this.log.listLandmarks(this.sessionId, "tool_permission");
-    await this.#records.load(this.log, this.sessionId, [...lists, ...permissions]);
+    await this.#records.load(this.log, [...lists, ...permissions]);
     for (const dead of await listLiveRuns(this.log, this.sessionId)) {
       const run = await this.#restore(dead);
       await run.fail({ message: "The log could not be written", code: "store_failed", recoverable: true });
@@ -496,6 +453,6 @@ export class Session implements AsyncDisposable {
   }
 
   #restore(info: RunInfo): Promise<Run> {
-    return restoreRun(this.#host, this.log, info, this.#options.maxReplyCharacters);
+    return restoreRun(this.#records, this.log, info, this.#options.maxReplyCharacters);
   }
 }
