@@ -54,7 +54,7 @@ async function measureFeed(kind: TextKind, sessions: number): Promise<void> {
       if (page.records.length !== page.texts.length) throw new Error("A record is missing");
     }
   }
-  report(`feed, ${kind}`, sessions, feed.heldBytes, (await measureHeap()) - before);
+  report(`feed, ${kind}`, sessions, feed.bytes, (await measureHeap()) - before);
   if (feed.size !== sessions) throw new Error("A session is missing");
 }
 

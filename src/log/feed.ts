@@ -39,11 +39,6 @@ export class Feed {
     this.#limits = { ...LOG_LIMITS, ...limits };
   }
 
-  /** Approximate memory of all pages in bytes. */
-  get heldBytes(): number {
-    return this.#bytes;
-  }
-
   /** IDs of the watched sessions. A copy, because listeners may be added and removed during iteration. */
   get watched(): readonly string[] {
     return [...this.#feeds.keys()];
@@ -59,9 +54,7 @@ export class Feed {
 
   /** Approximate size of all pages in memory, in bytes. */
   get bytes(): number {
-    let bytes = 0;
-    for (const feed of this.#feeds.values()) bytes += feed.bytes;
-    return bytes;
+    return this.#bytes;
   }
 
   watch(sessionId: string, listener: () => void, options: WatchSessionOptions = {}): () => void {

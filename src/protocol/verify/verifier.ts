@@ -16,10 +16,6 @@ const createIssue = createIssueFactory(LIFECYCLE_RULES);
 export interface VerifierOptions {
   /** False for dialects that do not report when a tool starts. Default: true. */
   readonly expectsToolStart?: boolean;
-  /** Maximum number of sessions in memory; the oldest is evicted first. Default: 10,000. */
-  readonly maxSessions?: number;
-  /** Maximum number of live runs, over all sessions. Default: 10,000. */
-  readonly maxLiveRuns?: number;
 }
 
 /** Counts of what was checked so far. */
@@ -48,6 +44,10 @@ interface CheckedRun extends NamedRun {
   readonly run: RunChecker;
 }
 
+/** Sessions in memory; the oldest is evicted first. */
+const MAX_SESSIONS = 10_000;
+/** Over all sessions. */
+const MAX_LIVE_RUNS = 10_000;
 /** Per session. */
 const MAX_ENDED = 100;
 const MAX_LISTS = 100;
@@ -62,16 +62,14 @@ const MAX_LISTS = 100;
  * ```
  */
 export class Verifier {
-  readonly #sessions: BoundedMap<SessionState>;
+  readonly #sessions = new BoundedMap<SessionState>(MAX_SESSIONS);
   /** One map for all sessions, so that the limit applies to all of them together. */
-  readonly #live: BoundedMap<CheckedRun>;
-  readonly #options: Required<VerifierOptions>;
+  readonly #live = new BoundedMap<CheckedRun>(MAX_LIVE_RUNS);
+  readonly #expectsToolStart: boolean;
   readonly totals: VerifierTotals = { sessions: 0, runs: 0, spans: 0, toolCalls: 0, tokens: 0 };
 
-  constructor({ expectsToolStart = true, maxSessions = 10_000, maxLiveRuns = 10_000 }: VerifierOptions = {}) {
-    this.#options = { expectsToolStart, maxSessions, maxLiveRuns };
-    this.#sessions = new BoundedMap(maxSessions);
-    this.#live = new BoundedMap(maxLiveRuns);
+  constructor({ expectsToolStart = true }: VerifierOptions = {}) {
+    this.#expectsToolStart = expectsToolStart;
   }
 
   /** Checks the next record and returns the rules it breaks. */
@@ -152,7 +150,7 @@ export class Verifier {
     }
     if (!starts) report("run-start-missing", `the run starts with \`${event.type}\``);
     if (starts) session.sealed = false;
-    const run = new RunChecker(id, starts, this.#options.expectsToolStart);
+    const run = new RunChecker(id, starts, this.#expectsToolStart);
     this.totals.runs++;
     const checked = { sessionId: envelope.session_id, runId: id, run };
     this.#live.set(key, checked);

@@ -207,13 +207,16 @@ describe("a meter", () => {
     const log = await createLog();
     const session = (await log.getSession("s")) as SessionInfo;
     const metrics = new MetricsCollector();
-    const opened = { session, cursor: "", batches: [] as never, close: async () => undefined };
-    const metered = meterStream({ meter: metrics }, opened, {
-      transport: "http",
-      dialect: "engine",
-      follow: true,
-      limit: Number.POSITIVE_INFINITY,
-    });
+    const metered = meterStream(
+      { meter: metrics },
+      { session },
+      {
+        transport: "http",
+        dialect: "engine",
+        follow: true,
+        limit: Number.POSITIVE_INFINITY,
+      },
+    );
     const frame = (text: string, eventId: number, index?: number) => ({
       text,
       cursor: createCursorFormat(session.incarnation, ENCODER_VERSION)(eventId, index),

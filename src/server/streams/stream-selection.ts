@@ -2,7 +2,7 @@
 import { DIALECT_NAMES, type DialectName, DIALECTS, isDialectName } from "../../dialects/index.ts";
 import { assertCursorVersion, type Cursor, parseCursor } from "../../log/cursor.ts";
 import { isIndependent } from "../../log/encode-page.ts";
-import type { Log, StreamFrame, StreamOptions } from "../../log/index.ts";
+import type { Log, StreamOptions } from "../../log/index.ts";
 import { openStreamSteps, type StreamStartInfo, type StreamStep } from "../../log/stream.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { readStreamModes } from "../../protocol/stream-modes.ts";
@@ -25,9 +25,8 @@ export interface StreamSelection {
 }
 
 export interface OpenedStream extends StreamStartInfo {
-  /** Read either `steps` or `batches`, once. */
+  /** To be read once. */
   readonly steps: AsyncGenerator<StreamStep, void, undefined>;
-  readonly batches: AsyncIterable<readonly StreamFrame[]>;
   /** Must be called when the stream is no longer needed, even if it was never read. */
   close(): Promise<void>;
 }
@@ -74,11 +73,9 @@ export async function openSelectedStream(
   first.catch(() => undefined);
   const start = await Promise.race([resolved, first.then(() => undefined)]);
   if (start === undefined) return undefined;
-  const steps = prependStep(first, rest);
   return {
     ...start,
-    steps,
-    batches: pickFrames(steps),
+    steps: prependStep(first, rest),
     close: async () => void (await rest.return().catch(() => undefined)),
   };
 }
@@ -90,10 +87,6 @@ async function* prependStep(first: ReturnType<StreamSteps["next"]>, rest: Stream
   if (done === true) return;
   yield value;
   yield* rest;
-}
-
-async function* pickFrames(steps: StreamSteps): AsyncGenerator<readonly StreamFrame[], void, undefined> {
-  for await (const { frames } of steps) if (frames.length > 0) yield frames;
 }
 
 function assertStrict(dialect: DialectName): void {

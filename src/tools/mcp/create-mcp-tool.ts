@@ -36,13 +36,14 @@ export type McpApproval =
 export interface McpToolSettings {
   readonly approval: McpApproval;
   readonly timeoutMs: number;
-  readonly maxDescriptionCharacters: number;
   readonly maxSchemaCharacters: number;
   readonly maxImageCharacters: number;
 }
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_TOOL_NAME = 256;
+/** Characters of a title or description; the rest is cut. */
+const MAX_DESCRIPTION = 2000;
 /** Base64 characters of an image saved as a blob: 32 MiB. */
 const MAX_BLOB_CHARACTERS = 45_000_000;
 /** Characters before the data in a data URL. */
@@ -79,8 +80,8 @@ export function createMcpTool(
   return {
     name: giveName(tool),
     server: server.name,
-    ...(displayTitle === undefined ? {} : { title: shorten(displayTitle, settings.maxDescriptionCharacters) }),
-    description: shorten(text, settings.maxDescriptionCharacters),
+    ...(displayTitle === undefined ? {} : { title: shorten(displayTitle, MAX_DESCRIPTION) }),
+    description: shorten(text, MAX_DESCRIPTION),
     inputSchema,
     timeoutMs: settings.timeoutMs,
     // Never idempotent, not even if read-only: images would be shown twice.

@@ -21,10 +21,6 @@ export interface McpOptions extends Partial<McpServerLimits> {
   readonly approval?: McpApproval;
   /** Receives the standard error of servers. Default: it is discarded. */
   readonly onStderr?: (server: string, text: string) => void;
-  /** Maximum number of servers. Default: 32. Code `mcp_failed`. */
-  readonly maxServers?: number;
-  /** Maximum length of a tool description, in characters; the rest is truncated. Default: 2,000. */
-  readonly maxDescriptionCharacters?: number;
   /** Maximum length of a schema, in characters; tools with a longer one are left out. Default: 65,536. */
   readonly maxSchemaCharacters?: number;
   /**
@@ -60,11 +56,11 @@ const DEFAULT_LIMITS: McpServerLimits = {
 
 const DEFAULT_SETTINGS: Omit<McpToolSettings, "timeoutMs"> = {
   approval: "by-hints",
-  maxDescriptionCharacters: 2000,
   maxSchemaCharacters: 64 * 1024,
   maxImageCharacters: 512 * 1024,
 };
 
+/** Code `mcp_failed`. */
 const MAX_SERVERS = 32;
 /** Lets the limits of the server fire before the timeout of the tool, because their messages are more specific. */
 const GRACE_MS = 1000;
@@ -83,17 +79,17 @@ const MAX_LIMIT = 2 ** 29;
  * not installed. A server that cannot be started does not reject; see `servers`.
  */
 export async function openMcpServers(config: McpConfig, options: McpOptions = {}): Promise<McpServers> {
-  const { onStderr, maxServers = MAX_SERVERS, ...others } = options;
+  const { onStderr, ...others } = options;
   const given = dropUndefined(others);
   const limits = { ...DEFAULT_LIMITS, ...given };
   const timeoutMs = limits.startTimeoutMs + limits.callTimeoutMs + GRACE_MS;
   const settings: McpToolSettings = { ...DEFAULT_SETTINGS, ...given, timeoutMs };
-  assertSettings({ ...limits, ...settings, maxServers });
+  assertSettings({ ...limits, ...settings });
   const entries = Object.entries(parseMcpConfig(config).mcpServers);
-  if (entries.length > maxServers)
+  if (entries.length > MAX_SERVERS)
     throw new LoomError(
       "mcp_failed",
-      `${entries.length} MCP servers are configured; at most ${maxServers} are allowed`,
+      `${entries.length} MCP servers are configured; at most ${MAX_SERVERS} are allowed`,
     );
   if (entries.length > 0) await loadSdk();
 
@@ -123,13 +119,13 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
 }
 
 /** An unknown policy must not disable approval, and an invalid number must not disable a limit. */
-function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimits & { maxServers: number }): void {
+function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimits): void {
   if (typeof approval !== "function" && !["never", "always", "by-hints"].includes(approval))
     throw new LoomError(
       "mcp_failed",
       `\`approval\` must be "never", "always", "by-hints" or a function, not ${describeValue(approval)}`,
     );
-  const numbers = { ...DEFAULT_LIMITS, ...DEFAULT_SETTINGS, maxServers: 0 };
+  const numbers = { ...DEFAULT_LIMITS, ...DEFAULT_SETTINGS };
   for (const [name, value] of Object.entries(limits))
     if (name in numbers && !(Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT))
       throw new LoomError("mcp_failed", `\`${name}\` must be an integer from 0 to ${MAX_LIMIT}`);
