@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { JsonObject, StampedRecord } from "../protocol/index.ts";
+import type { EventOf, JsonObject, StampedRecord } from "../protocol/index.ts";
 import { FRAME_RULES } from "../protocol/rules.ts";
 import { LIFECYCLE_RULES } from "../protocol/verify/lifecycle-rules.ts";
 import { packageRoot } from "../../test/source-files.ts";
@@ -29,7 +29,42 @@ for (const dialect of Object.values(DIALECTS)) {
   describeDialect(dialect, { run: textsOf(REACT), streams: [...RUNS.map(textsOf), ...samples], records });
 }
 
+/** A new field of the event is a compile error here. */
+const RUN_START: Required<EventOf<"run_start">> = {
+  type: "run_start",
+  run_id: "r",
+  message: "Hello",
+  agent: "react",
+  contiguous: true,
+  source: "execute",
+  request_id: "q",
+  context: { user: 7 },
+  attachments: [{ blob_id: "b", media_type: "image/png", bytes: 1 }],
+  reasoning: "low",
+  strategy: { beam: 3 },
+  actor: "token:k3x9",
+  tool_rules: { "*": "ask" },
+  on_interruption: "fail",
+  capabilities: ["approval"],
+  client_tools: [{ name: "locate" }],
+  instructions: "Be brief",
+  output_schema: { type: "object" },
+};
+
 describe("dialects", () => {
+  test.each(DIALECT_NAMES)("%s states which fields of run_start it does not send", (name) => {
+    const { createEncoder, createDecoder, ledger } = DIALECTS[name];
+    const envelope = { session_id: "s", run_id: "r", event_id: 1, ts: 0 };
+    const later = { envelope: { ...envelope, event_id: 2 }, event: { type: "error", message: "x" } } as const;
+    const encoder = createEncoder();
+    const decoder = createDecoder();
+    const [start] = [{ envelope, event: RUN_START }, later]
+      .flatMap((record) => encoder.encode(record))
+      .flatMap((text) => decoder.decode(text).records);
+    const lost = Object.keys(RUN_START).filter((field) => !Object.hasOwn(start?.event ?? {}, field));
+    expect(ledger.run_start).toMatchObject({ lostFields: lost });
+  });
+
   test("have unique rule names, each described in spec/rules.json", () => {
     const shared = Object.keys({ ...FRAME_RULES, ...LIFECYCLE_RULES });
     const names = [...shared, ...Object.values(DIALECTS).flatMap((dialect) => Object.keys(dialect.rules))];

@@ -3,6 +3,7 @@
  * or omitted for a reason. The rows also do the encoding, so ledger and encoder cannot disagree. The documentation is
  * generated from the ledger.
  */
+import { findLoomEventForm } from "../protocol/events.generated.ts";
 import type { EventOf, EventType, LoomEvent, StampedRecord } from "../protocol/index.ts";
 
 /** How a dialect represents an event type. */
@@ -87,4 +88,10 @@ function describe<T extends EventType>({ note, lostFields = [], roundTrip }: Car
 function without(event: LoomEvent, fields: readonly string[]): LoomEvent {
   if (fields.length === 0) return event;
   return Object.fromEntries(Object.entries(event).filter(([name]) => !fields.includes(name))) as unknown as LoomEvent;
+}
+
+/** Returns the fields of `run_start` that a dialect does not send: all but `sent`. */
+export function listLostRunFields(...sent: readonly (keyof EventOf<"run_start">)[]): readonly string[] {
+  const names = findLoomEventForm("run_start")?.fields.keys() ?? [];
+  return [...names].filter((name) => !(sent as readonly string[]).includes(name));
 }

@@ -17,11 +17,11 @@ import {
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/json.ts";
 import { endsRun } from "../../protocol/record.ts";
 import { trackCall, type TrackedCall } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
@@ -125,7 +125,7 @@ function callEvent<T extends "tool_start" | "tool_output" | "tool_progress">(
 
 export const AG_UI_TABLE: LedgerTable<SentRun> = {
   run_start: carried("RUN_STARTED", () => NO_FRAMES, {
-    lostFields: LOST_RUN_FIELDS,
+    lostFields: listLostRunFields("run_id"),
     note: "the thread is the session. Sent again when a run that waited goes on",
   }),
   llm_start: carried("CUSTOM", (fold, event, { envelope }) => {

@@ -6,11 +6,11 @@ import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from ".
 import { findFault } from "../../protocol/check-form.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { trackCall, type TrackedCall } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { changeList } from "../todo-lists.ts";
 import { resultValue, splitResult } from "../tool-values.ts";
@@ -114,7 +114,7 @@ function writeData(event: LoomEvent, id: string): string {
 
 export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   run_start: carried("start", () => NO_FRAMES, {
-    lostFields: LOST_RUN_FIELDS,
+    lostFields: listLostRunFields("run_id"),
     note: "the ID of the message is the ID of the run",
   }),
   llm_start: converted(

@@ -19,7 +19,7 @@ import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
 import { dropUndefined } from "../drop-undefined.ts";
-import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
@@ -199,7 +199,7 @@ const CUSTOM_DATA = { note: "with data_type `custom` and `$loom`" };
 
 export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   run_start: carried("session_start", (fold, _event, { envelope }) => open(fold, envelope), {
-    lostFields: ["message", "agent", "contiguous", "source", "context"],
+    lostFields: listLostRunFields("run_id", "request_id"),
     note: "`run_id` is read back as the request ID; generated if there is none",
     roundTrip: ({ request_id, run_id }) => {
       const id = request_id ?? run_id;

@@ -18,7 +18,7 @@ import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../drop-undefined.ts";
-import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitWholeResult, wholeResultObject } from "../tool-values.ts";
@@ -266,7 +266,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       fold.language = detectLanguage(message);
       return open(fold, envelope);
     },
-    { lostFields: ["run_id", "message", "agent", "contiguous", "source", "request_id", "context"] },
+    { lostFields: listLostRunFields() },
   ),
   run_end: carried(
     "chunk [DONE]",

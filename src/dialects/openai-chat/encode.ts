@@ -15,11 +15,11 @@ import {
 } from "../../protocol/index.ts";
 import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
 import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, ONE_THOUGHT, readTextBack, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { ONE_THOUGHT, readTextBack, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { openaiErrorType, statusOfFailure, toOpenaiErrorCode } from "../openai-error.ts";
 import { formatOpenaiId } from "../openai-id.ts";
 import {
@@ -216,7 +216,7 @@ function extension<T extends EventType>(note?: string): LedgerRow<SentCompletion
 
 export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   run_start: carried("delta.role", () => NO_FRAMES, {
-    lostFields: LOST_RUN_FIELDS,
+    lostFields: listLostRunFields("run_id"),
     note: "the ID of the message is the ID of the run, its model is the agent",
   }),
   llm_start: omitted("a message has no steps"),

@@ -13,12 +13,12 @@ import {
 } from "../../protocol/index.ts";
 import { endsRun } from "../../protocol/record.ts";
 import { trackCall } from "../call-tracker.ts";
-import { LOST_RUN_FIELDS, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { readText } from "../frame-traits.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, omitted } from "../ledger.ts";
+import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { toOpenaiErrorCode } from "../openai-error.ts";
 import {
   addPendingCall,
@@ -105,7 +105,7 @@ function callExtension<T extends "tool_output" | "tool_progress">(): LedgerRow<S
 
 export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   run_start: carried("response.created", () => NO_FRAMES, {
-    lostFields: LOST_RUN_FIELDS,
+    lostFields: listLostRunFields("run_id"),
     note: "the ID of the response names session and run, its model is the agent; `response.in_progress` follows",
   }),
   llm_start: converted(

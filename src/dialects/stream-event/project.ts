@@ -8,7 +8,7 @@ import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRec
 import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
-import { carried, omitted, type LedgerTable } from "../ledger.ts";
+import { carried, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
@@ -224,7 +224,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
       createFrame(fold, envelope, "request_start", { iteration: 0, input: message ?? "" }),
     ],
     {
-      lostFields: ["agent", "contiguous", "context"],
+      lostFields: listLostRunFields("run_id", "request_id", "message", "source"),
       note: "`run_id` is read back as the request ID",
       roundTrip: ({ request_id, run_id, message = "", source = "stream" }) => {
         const id = request_id ?? run_id;
