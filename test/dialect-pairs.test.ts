@@ -23,6 +23,7 @@ import {
 } from "../src/protocol/index.ts";
 import { isAnswerChannel, isTerminal, mayLackRun } from "../src/protocol/record.ts";
 import { toStrictEvent } from "../src/dialects/strict-event.ts";
+import { readBack } from "./read-back.ts";
 import { sessionArbitrary } from "./run-arbitrary.ts";
 import { SAMPLES } from "./sampling.ts";
 
@@ -72,7 +73,7 @@ function stable(value: unknown): string {
 
 /** Events that these records decode to according to the ledger, including the effects that its notes describe. */
 function computeExpectedEvents(records: readonly StampedRecord[], dialect: DialectName): AnyEvent[] {
-  const { ledger, carriesUnknown } = DIALECTS[dialect];
+  const { carriesUnknown } = DIALECTS[dialect];
   const expected: AnyEvent[] = [];
   let answered = new Map<string, string>();
   let streamed = "";
@@ -90,8 +91,7 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
       if (carriesUnknown) expected.push(event);
       continue;
     }
-    const row = ledger[event.type];
-    let back: LoomEvent | undefined = row.support === "omitted" ? undefined : row.roundTrip(event);
+    let back = readBack(dialect, event);
     if (
       event.type === "run_start" &&
       dialect === "engine" &&

@@ -13,6 +13,18 @@ interface LoomFrame {
 }
 type Frame = { readonly [key: string]: { readonly [field: string]: unknown } };
 
+it.each([
+  ["ai-sdk", "judgement", 1],
+  ["ai-sdk", "break", 1],
+  ["engine", "judgement", 1],
+  ["engine", "break", 0],
+  ["stream-event", "thought", 1],
+] as const)("%s counts text on the channel %s as lost: %i", (name, channel, count) => {
+  const converter = createStreamConverter(DIALECTS.loom, DIALECTS[name]);
+  converter.convert(JSON.stringify({ type: "message_chunk", content: "text", id: "think", channel }));
+  expect(converter.lost.get("message_chunk") ?? 0).toBe(count);
+});
+
 describe("converting state deltas", () => {
   it("restores full states for targets without deltas", () => {
     const texts = textsOf(makeGraphRun("run-1", { steps: 2 }));

@@ -60,7 +60,7 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   /** By run, from the first unpaired surrogate on. */
   let texts: BoundedMap<TextJoiner> | undefined;
   const hasNodes = ({ ledger: { node_enter } }: Dialect) =>
-    node_enter.support !== "omitted" && node_enter.roundTrip({ type: "node_enter", id: "" }) !== undefined;
+    node_enter.support !== "omitted" && node_enter.isLost?.({ type: "node_enter", id: "" }) !== true;
   const enterNode = hasNodes(to) && !hasNodes(from) ? createNodeEntry() : undefined;
   return {
     lost,
@@ -171,5 +171,5 @@ function createAccount(to: Dialect, { envelope = true, strict = false, session =
 function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
   if (!isKnownEvent(event)) return dialect.carriesUnknown;
   const row = dialect.ledger[event.type];
-  return row.support !== "omitted" && (event.type === "tool_approval_result" || row.roundTrip(event) !== undefined);
+  return row.support !== "omitted" && row.isLost?.(event) !== true;
 }

@@ -15,8 +15,8 @@ export type LedgerEntry =
       readonly note?: string;
       /** Fields that are not transmitted. */
       readonly lostFields: readonly string[];
-      /** Returns the event as this dialect's decoder reads it back; undefined if it does not. */
-      readonly roundTrip: (event: LoomEvent) => LoomEvent | undefined;
+      /** True for an event of which nothing is read back. Default: none. */
+      readonly isLost?: (event: LoomEvent) => boolean;
     }
   | { readonly support: "omitted"; readonly reason: string };
 
@@ -38,8 +38,11 @@ export type LedgerTable<Fold, Out = string> = { readonly [T in EventType]: Ledge
 interface CarryOptions<T extends EventType> {
   readonly note?: string;
   readonly lostFields?: readonly string[];
-  readonly roundTrip?: (event: EventOf<T>) => LoomEvent | undefined;
+  readonly isLost?: (event: EventOf<T>) => boolean;
 }
+
+/** `isLost` for an event that is never read back. */
+export const isNotReadBack = (): boolean => true;
 
 /** The dialect has a frame for the event. */
 export function carried<Fold, T extends EventType, Out = string>(
@@ -75,19 +78,12 @@ export function omitted<Fold, T extends EventType, Out = string>(
   };
 }
 
-function describe<T extends EventType>({ note, lostFields = [], roundTrip }: CarryOptions<T>) {
+function describe<T extends EventType>({ note, lostFields = [], isLost }: CarryOptions<T>) {
   return {
     ...(note === undefined ? {} : { note }),
     lostFields,
-    roundTrip:
-      (roundTrip as ((event: LoomEvent) => LoomEvent | undefined) | undefined) ??
-      ((event: LoomEvent) => without(event, lostFields)),
+    ...(isLost === undefined ? {} : { isLost: isLost as (event: LoomEvent) => boolean }),
   };
-}
-
-function without(event: LoomEvent, fields: readonly string[]): LoomEvent {
-  if (fields.length === 0) return event;
-  return Object.fromEntries(Object.entries(event).filter(([name]) => !fields.includes(name))) as unknown as LoomEvent;
 }
 
 /** Returns the fields of `run_start` that a dialect does not send: all but `sent`. */

@@ -21,11 +21,18 @@ import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
+import {
+  carried,
+  converted,
+  isNotReadBack,
+  type LedgerRow,
+  type LedgerTable,
+  listLostRunFields,
+  omitted,
+} from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
-import { readArguments } from "./read-arguments.ts";
 import {
   addInterrupt,
   addPending,
@@ -141,13 +148,13 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     ],
     {
       note: "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count. The endpoints for clients of AG-UI send a `MESSAGES_SNAPSHOT` without them after it. A step has the name of its node, with the ID of the node run if a step with this name is open. It is not read back",
-      roundTrip: () => undefined,
+      isLost: isNotReadBack,
     },
   ),
   node_exit: converted(
     "STEP_FINISHED",
     (fold, event, { envelope }) => exitStep(fold, envelope.node_id ?? event.id, event, envelope),
-    { note: "steps also end when the run waits. It is not read back", roundTrip: () => undefined },
+    { note: "steps also end when the run waits. It is not read back", isLost: isNotReadBack },
   ),
   message_chunk: carried(
     "TEXT_MESSAGE_CONTENT",
@@ -186,14 +193,6 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     {
       lostFields: ["index", "server"],
       note: "with a `TOOL_CALL_START` and the arguments, unless they were streamed",
-      roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
-        dropUndefined({
-          type: "tool_call",
-          call_id,
-          name,
-          ...readArguments(raw_arguments ?? JSON.stringify(args)),
-          description,
-        }) as unknown as LoomEvent,
     },
   ),
   tool_start: callEvent(
@@ -252,7 +251,6 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   got_expand: custom(),
   values: carried("STATE_SNAPSHOT", encodeState, {
     note: "a change is sent as `STATE_DELTA`, with what the nodes wrote; `CUSTOM` for a subgraph. A change without an earlier state is omitted",
-    roundTrip: (event) => (isRootState(event) ? { type: "values", state: event.state } : event),
   }),
   updates: omitted(GRAPH_STATE, ({ states }, event) => noteChange(states, event)),
   checkpoint: omitted(GRAPH_STATE, ({ states }, event) => noteChange(states, event)),
@@ -273,10 +271,6 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
       note: "`RUN_ERROR` if the run failed. A cancelled run has the outcome `cancelled`; with the option `legacy` it is a `RUN_ERROR` with the code `cancelled`",
-      roundTrip: ({ status, reason = status === "error" ? FAILED : undefined, code }) =>
-        status === "completed"
-          ? { type: "run_end", status }
-          : (dropUndefined({ type: "run_end", status, reason, code }) as unknown as LoomEvent),
     },
   ),
   reply: carried(

@@ -8,13 +8,20 @@ import { isJsonObject } from "../../protocol/json.ts";
 import { trackCall, type TrackedCall } from "../call-tracker.ts";
 import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
-import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
+import {
+  carried,
+  converted,
+  isNotReadBack,
+  type LedgerRow,
+  type LedgerTable,
+  listLostRunFields,
+  omitted,
+} from "../ledger.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { changeList } from "../todo-lists.ts";
-import { resultValue, splitResult } from "../tool-values.ts";
-import { AI_SDK, ANY_IMAGE, DENIED, REPEATED_SOURCE } from "./chunk-reader.ts";
+import { resultValue } from "../tool-values.ts";
+import { AI_SDK, ANY_IMAGE, REPEATED_SOURCE } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
 import type { AiSdkFrameType } from "./frames.ts";
@@ -125,7 +132,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     },
     {
       note: "a step is a model call and its tools; calls that run in parallel share one, and summaries have none. It is not read back",
-      roundTrip: () => undefined,
+      isLost: isNotReadBack,
     },
   ),
   llm_end: omitted("a step ends when the next one starts; the reason of the last one is in `finish`", (fold, event) => {
@@ -142,7 +149,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     },
     {
       note: "if the node run repeats an interrupted one, `data-loom-superseded` says that the text of that one no longer counts; with `version: 7`, `reset-step` takes it back if it can. It is not read back",
-      roundTrip: () => undefined,
+      isLost: isNotReadBack,
     },
   ),
   node_exit: converted(
@@ -151,7 +158,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       ...endParts(fold, node_id),
       exitNode(fold, node_id ?? event.id, event),
     ],
-    { note: "replaces the part of its `node_enter`. It is not read back", roundTrip: () => undefined },
+    { note: "replaces the part of its `node_enter`. It is not read back", isLost: isNotReadBack },
   ),
   message_chunk: carried(
     "text-delta",
@@ -189,15 +196,6 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     {
       lostFields: ["index", "server"],
       note: "arguments that are not a JSON object are sent as the text of the model",
-      roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
-        dropUndefined({
-          type: "tool_call",
-          call_id,
-          name,
-          arguments: raw_arguments === undefined ? args : {},
-          description: description === "" ? undefined : description,
-          raw_arguments,
-        }) as unknown as LoomEvent,
     },
   ),
   tool_start: omitted(
@@ -232,12 +230,6 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   tool_end: carried("tool-output-available", encodeToolEnd, {
     lostFields: ["error_code", "duration_ms", "actor", "summary"],
     note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected, without its text",
-    roundTrip(event) {
-      const { call_id, name, result, is_error, error_code } = event;
-      const call = { type: "tool_end", ...(call_id === undefined ? {} : { call_id }), name, is_error } as const;
-      if (!is_error) return { ...call, ...splitResult(resultValue(event)) };
-      return error_code === "tool_rejected" ? { ...call, result: DENIED, error_code } : { ...call, result };
-    },
   }),
   tool_approval: carried(
     "tool-approval-request",
@@ -263,16 +255,6 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     {
       lostFields: ["reason", "actor", "code"],
       note: "an approved call is sent again, with the arguments that the user allowed; a rejected one is `tool-output-denied`. With `version: 7`, `tool-approval-response`",
-      roundTrip: ({ call_id, name, decision, arguments: edited }) =>
-        decision === "expired"
-          ? undefined
-          : (dropUndefined({
-              type: "tool_approval_result",
-              call_id,
-              name,
-              decision,
-              arguments: edited,
-            }) as unknown as LoomEvent),
     },
   ),
   todo_list: carried("data-loom-todo-list", encodeList),
@@ -287,10 +269,6 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     ],
     {
       lostFields: ["alt"],
-      roundTrip: ({ url, media_type }) =>
-        media_type === undefined || media_type.startsWith("image/")
-          ? { type: "image", url, ...(media_type === undefined || media_type === ANY_IMAGE ? {} : { media_type }) }
-          : { type: "foreign", dialect: AI_SDK, frame: { type: "file", url, mediaType: media_type } },
     },
   ),
   retrieval_complete: dataPart("retrieval_complete", {
@@ -352,10 +330,6 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply", "code"],
       note: "after `error`, or `data-loom-cancelled` and `abort`, if the run did not complete",
-      roundTrip: ({ status, reason = status === "error" ? FAILED : undefined }) =>
-        status === "completed" || reason === undefined || reason === ""
-          ? { type: "run_end", status }
-          : { type: "run_end", status, reason },
     },
   ),
   reply: carried(

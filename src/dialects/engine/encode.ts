@@ -7,14 +7,13 @@ import {
   type EventOf,
   isJsonObject,
   type JsonObject,
-  type LoomEvent,
   type StampedRecord,
 } from "../../protocol/index.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import { errorTypeOf } from "../../protocol/error-codes.ts";
 import { isNextAttempt, isThinkingChannel } from "../../protocol/record.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
-import { ONE_THOUGHT, readTextBack } from "../client-rows.ts";
+import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
@@ -22,7 +21,7 @@ import { dropUndefined } from "../drop-undefined.ts";
 import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
+import { outputObject, resultObject } from "../tool-values.ts";
 import {
   addToThoughts,
   BLANK_LINE,
@@ -201,10 +200,6 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   run_start: carried("session_start", (fold, _event, { envelope }) => open(fold, envelope), {
     lostFields: listLostRunFields("run_id", "request_id"),
     note: "`run_id` is read back as the request ID; generated if there is none",
-    roundTrip: ({ request_id, run_id }) => {
-      const id = request_id ?? run_id;
-      return { type: "run_start", ...(id === undefined ? {} : { run_id: id, request_id: id }) };
-    },
   }),
   run_end: carried(
     "session_end",
@@ -250,14 +245,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     {
       lostFields: ["id", "channel"],
       note: `sent as \`thinking\` on the channel \`thought\`, and not on \`judgement\`; ${ONE_THOUGHT}; in an agent's run with \`stage\`, or \`format\` and \`is_complete\``,
-      roundTrip: (event) => {
-        const { content, channel, format, is_complete } = event;
-        if (isThinkingChannel(channel)) return readTextBack(event);
-        return {
-          type: "message_chunk",
-          ...dropUndefined({ content, id: DEFAULT_NODE_NAME, format, is_complete }),
-        } as unknown as LoomEvent;
-      },
+      isLost: isJudgement,
     },
   ),
   reasoning_chunk: carried(
@@ -267,7 +255,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     {
       lostFields: ["id", "channel"],
       note: `with a \`stage\` in an agent's run; ${ONE_THOUGHT}`,
-      roundTrip: ({ id: _id, channel, ...event }) => (channel === "judgement" ? undefined : event),
+      isLost: isJudgement,
     },
   ),
   reasoning_end: omitted("003 does not mark the end of reasoning"),
@@ -304,10 +292,6 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     },
     {
       note: "the tool name is taken from its start; `message` is empty if there is none",
-      roundTrip: ({ message, ...event }) => ({
-        ...event,
-        ...(message === undefined || message === "" ? {} : { message }),
-      }),
     },
   ),
   tool_end: carried(
@@ -331,11 +315,6 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     {
       lostFields: ["summary"],
       note: "`result` holds the data if there is any, otherwise the text; a failed tool always has a code, and its message is in the language of the conversation, the original in `detail`; in an agent's run always with `duration_ms`",
-      roundTrip: ({ summary: _summary, ...event }) => {
-        if (event.is_error) return { ...event, error_code: event.error_code ?? TOOL_FAILED };
-        const { result: _result, output: _output, error_code: _code, ...rest } = event;
-        return { ...rest, ...splitResultObject(resultObject(event)) };
-      },
     },
   ),
   tool_call_chunk: omitted("003 sends the complete arguments when the tool starts"),
@@ -363,11 +342,6 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     ],
     {
       note: "with data_type `image`",
-      roundTrip: ({ url, media_type, alt }) => ({
-        type: "data",
-        data_type: "image",
-        data: dropUndefined({ url, media_type, alt }),
-      }),
     },
   ),
   todo_list: converted("data", asCustomData, CUSTOM_DATA),
@@ -395,13 +369,6 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     {
       lostFields: ["call_id"],
       note: "`details.stack_trace` is sent only in debug mode; `attempt`, with code `interrupted`, is in the metadata of this frame and of all that follow",
-      roundTrip: ({ call_id: _call, attempt, ...rest }) => {
-        const restart = { code: rest.code, attempt };
-        const event = isNextAttempt(restart) ? { ...rest, attempt: restart.attempt } : rest;
-        const { stack_trace: _stack, ...details } = event.details ?? {};
-        const shown = event.details === undefined ? {} : { details };
-        return { ...event, ...shown, error_type: errorTypeOf(event), recoverable: event.recoverable ?? false };
-      },
     },
   ),
   usage: omitted("003 has only the total, in session_end.summary", (fold, { total_tokens }) => {
@@ -426,7 +393,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     },
     {
       note: "only frames that came from this dialect",
-      roundTrip: (event) => (event.dialect === "engine" ? event : undefined),
+      isLost: ({ dialect }) => dialect !== "engine",
     },
   ),
   node_enter: omitted("003 has no node runs"),

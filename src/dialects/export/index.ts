@@ -14,18 +14,14 @@ import { createExportSchemas } from "./schema.ts";
 
 const ledger = Object.fromEntries(
   EVENT_TYPES.map((type): [EventType, LedgerEntry] => {
-    if (type === "reply")
-      return [type, { support: "carried", frame: "{reply}", lostFields: [], roundTrip: (event) => event }];
+    if (type === "reply") return [type, { support: "carried", frame: "{reply}", lostFields: [] }];
     if (isSpecified(type)) {
       const note =
         type === "message_chunk" ? { note: "texts of parallel tasks of one name are sent one after the other" } : {};
       const frame = EVENTS[type].exportKey;
-      return [type, { support: "carried", frame, ...note, lostFields: [], roundTrip: (event) => event }];
+      return [type, { support: "carried", frame, ...note, lostFields: [] }];
     }
-    return [
-      type,
-      { support: "converted", frame: "Custom", note: "with `$loom`", lostFields: [], roundTrip: (event) => event },
-    ];
+    return [type, { support: "converted", frame: "Custom", note: "with `$loom`", lostFields: [] }];
   }),
 ) as { readonly [T in EventType]: LedgerEntry };
 

@@ -15,7 +15,6 @@ const ledger = Object.fromEntries(
       support: "carried",
       frame: type === "reply" ? "{reply}" : type,
       lostFields: [],
-      roundTrip: (event) => event,
       ...(isSpecified(type) || type === "reply" ? {} : { note: "in strict mode sent as `custom` with `$loom`" }),
     },
   ]),

@@ -13,7 +13,7 @@ import {
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { endsRun, isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { deriveId } from "../derive-id.ts";
-import { ONE_THOUGHT, readTextBack, REASONING_ROW } from "../client-rows.ts";
+import { ONE_THOUGHT, isJudgement, REASONING_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
@@ -21,7 +21,7 @@ import { dropUndefined } from "../drop-undefined.ts";
 import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME, splitWholeResult, wholeResultObject } from "../tool-values.ts";
+import { wholeResultObject } from "../tool-values.ts";
 import {
   addToThoughts,
   BLANK_LINE,
@@ -306,7 +306,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     {
       lostFields: ["id", "channel", "format", "is_complete"],
       note: `sent as \`reasoning\` on the channel \`thought\`, and not on \`judgement\`; ${ONE_THOUGHT}; the text \`[DONE]\` is split into two chunks`,
-      roundTrip: readTextBack,
+      isLost: isJudgement,
     },
   ),
   reasoning_chunk: carried(
@@ -357,7 +357,6 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     },
     {
       note: "visible in the next frame: `running`, with arguments edited by the user, or an error result",
-      roundTrip: () => undefined,
     },
   ),
   tool_end: carried(
@@ -391,11 +390,6 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     {
       lostFields: ["duration_ms", "actor", "summary"],
       note: "`result` holds the data if there is any, otherwise the text; the text of an error is in the language of the conversation, the original in `detail`",
-      roundTrip: ({ duration_ms: _duration, ...event }) => {
-        if (event.is_error) return event;
-        const { error_code: _code, output: _output, result: _result, ...rest } = event;
-        return { ...rest, ...splitWholeResult(wholeResultObject(event)) };
-      },
     },
   ),
   todo_list: carried(
@@ -406,7 +400,6 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     ],
     {
       note: "an untitled list gets a title in the language of the conversation",
-      roundTrip: ({ title = "", ...event }) => ({ ...event, title: titleOf(title, "en") }),
     },
   ),
   todo_update: carried("todo_update", (fold, { list_id, item_id, completed, text }, { envelope }) => [
@@ -435,11 +428,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     {
       note: "a table or chart is sent as a Markdown table in a `chunk`, an image with a `url` as `image`; 004 has no frame for other data",
       lostFields: ["metadata"],
-      roundTrip: (event) => {
-        const content = writeMarkdownTable(event);
-        if (content === undefined) return imageOf(event);
-        return { type: "message_chunk", content, id: DEFAULT_NODE_NAME };
-      },
+      isLost: (event) => imageOf(event) === undefined && writeMarkdownTable(event) === undefined,
     },
   ),
   error: carried(
@@ -455,12 +444,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     {
       lostFields: ["stage", "error_type", "recoverable", "call_id", "details"],
       note: "in the language of the conversation, with the original message in `detail`; the failure of a tool is only in its `tool_result`; after an error with an `attempt`, a new message starts",
-      roundTrip: (event) => {
-        if (isToolFailure(event)) return undefined;
-        const { message, code } = event;
-        const restart = isNextAttempt(event) ? { recoverable: true, attempt: event.attempt } : {};
-        return { type: "error", message, ...dropUndefined({ code }), ...restart };
-      },
+      isLost: isToolFailure,
     },
   ),
   tool_permission: omitted("004 has no frame for it"),
@@ -472,7 +456,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       dialect === "lumine" && isJsonObject(frame) ? [...settle(fold, envelope), JSON.stringify(frame)] : [],
     {
       note: "only frames that came from this dialect",
-      roundTrip: (event) => (event.dialect === "lumine" ? event : undefined),
+      isLost: ({ dialect }) => dialect !== "lumine",
     },
   ),
   custom: omitted("004 has no frame for application data"),

@@ -15,11 +15,19 @@ import {
 } from "../../protocol/index.ts";
 import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
 import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
-import { ONE_THOUGHT, readTextBack, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { ONE_THOUGHT, isJudgement, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
+import {
+  carried,
+  converted,
+  isNotReadBack,
+  type LedgerRow,
+  type LedgerTable,
+  listLostRunFields,
+  omitted,
+} from "../ledger.ts";
 import { openaiErrorType, statusOfFailure, toOpenaiErrorCode } from "../openai-error.ts";
 import { formatOpenaiId } from "../openai-id.ts";
 import {
@@ -235,7 +243,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     },
     {
       note: "only if the node run repeats an interrupted one: the mark `superseded`, and a blank line if that one had sent text, which a client cannot take back. The last chunk then has the reply. It is not read back",
-      roundTrip: () => undefined,
+      isLost: isNotReadBack,
     },
   ),
   node_exit: omitted("a message has no node runs"),
@@ -249,7 +257,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     },
     {
       ...TEXT_ROW,
-      roundTrip: readTextBack,
+      isLost: isJudgement,
       note: `text of thoughts is sent as reasoning, and judgements are not sent; ${ONE_THOUGHT}`,
     },
   ),
@@ -364,12 +372,6 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
       note: "also if the run was cancelled: a `finish_reason` would show the text as complete. A failure of the model's provider has the type and code of the API",
-      roundTrip: ({ status, reason, code }) =>
-        dropUndefined({
-          type: "run_end",
-          status,
-          ...(status === "completed" ? {} : { reason, code }),
-        }) as unknown as LoomEvent,
     },
   ),
   reply: carried(

@@ -18,7 +18,15 @@ import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { readText } from "../frame-traits.ts";
-import { carried, converted, type LedgerRow, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
+import {
+  carried,
+  converted,
+  isNotReadBack,
+  type LedgerRow,
+  type LedgerTable,
+  listLostRunFields,
+  omitted,
+} from "../ledger.ts";
 import { toOpenaiErrorCode } from "../openai-error.ts";
 import {
   addPendingCall,
@@ -28,7 +36,7 @@ import {
   removeWaitingCall,
 } from "../waiting-calls.ts";
 import { addAnswerText, findUnsentText } from "../reply-text.ts";
-import { FAILED, readArguments, readErrorCode, SERVER_ERROR } from "./output-items.ts";
+import { FAILED, SERVER_ERROR } from "./output-items.ts";
 import { pauseResponse, requestApproval, requestResult, resumeCall } from "./pause-response.ts";
 import {
   addArguments,
@@ -114,7 +122,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       purpose === "answer" ? endTexts(fold, envelope.node_id) : NO_FRAMES,
     {
       note: "ends the text of the model call before, if there is one. It is not read back",
-      roundTrip: () => undefined,
+      isLost: isNotReadBack,
     },
   ),
   llm_end: omitted("the reason of the last model call decides how the response ends", (fold, event) => {
@@ -126,13 +134,13 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     (fold, { supersedes }) => (supersedes === undefined ? NO_FRAMES : supersede(fold, supersedes)),
     {
       note: "only if the node run repeats an interrupted one: the open items of that one end as `incomplete`, and its texts, and calls that did not run, are not in the `output` of the last event. It is not read back",
-      roundTrip: () => undefined,
+      isLost: isNotReadBack,
     },
   ),
   node_exit: converted(
     "response.output_item.done",
     (fold, { result }, { envelope }) => endTexts(fold, envelope.node_id, result === "Ok" ? "completed" : "incomplete"),
-    { note: "ends the text of the node run, if there is one. It is not read back", roundTrip: () => undefined },
+    { note: "ends the text of the node run, if there is one. It is not read back", isLost: isNotReadBack },
   ),
   message_chunk: carried(
     "response.output_text.delta",
@@ -186,14 +194,6 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     {
       lostFields: ["index", "server"],
       note: "an item `mcp_call`, as the server runs the tool; a `function_call` would ask the client to run it",
-      roundTrip: ({ call_id, name, arguments: args, description, raw_arguments }) =>
-        dropUndefined({
-          type: "tool_call",
-          call_id,
-          name,
-          ...readArguments(raw_arguments ?? JSON.stringify(args)),
-          description: description === "" ? undefined : description,
-        }) as unknown as LoomEvent,
     },
   ),
   tool_start: carried(
@@ -206,8 +206,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     {
       lostFields: ["expires_at"],
       note: "only if the client carries out the call: an item `function_call`, after which the response ends. A call of the server with its arguments counts as started",
-      roundTrip: ({ call_id, name, ...event }) =>
-        isClientCall(event) ? (dropUndefined({ ...event, call_id, name }) as unknown as LoomEvent) : undefined,
+      isLost: (event) => !isClientCall(event),
     },
   ),
   tool_output: callExtension(),
@@ -288,13 +287,6 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     {
       lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
       note: "`response.incomplete` with the status `cancelled` if the run was cancelled. The code `model_rate_limited` is `rate_limit_exceeded` there",
-      roundTrip: ({ status, reason, code }) =>
-        dropUndefined({
-          type: "run_end",
-          status,
-          reason: status === "completed" ? undefined : (readText(reason) ?? (status === "error" ? FAILED : undefined)),
-          code: status === "completed" || code === "" ? undefined : status === "error" ? readErrorCode(code) : code,
-        }) as unknown as LoomEvent,
     },
   ),
   reply: carried(

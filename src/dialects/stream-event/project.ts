@@ -10,7 +10,6 @@ import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { carried, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
 import type { StreamEventFrameType } from "./frames.ts";
 
@@ -226,10 +225,6 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     {
       lostFields: listLostRunFields("run_id", "request_id", "message", "source"),
       note: "`run_id` is read back as the request ID",
-      roundTrip: ({ request_id, run_id, message = "", source = "stream" }) => {
-        const id = request_id ?? run_id;
-        return { type: "run_start", message, source, ...(id === undefined ? {} : { run_id: id, request_id: id }) };
-      },
     },
   ),
   run_end: carried(
@@ -266,8 +261,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     {
       lostFields: ["id", "channel", "format", "is_complete"],
       note: "omitted on the channels `thought` and `judgement`",
-      roundTrip: ({ content, channel }) =>
-        isThinkingChannel(channel) ? undefined : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
+      isLost: ({ channel }) => isThinkingChannel(channel),
     },
   ),
   tool_call: carried(
@@ -288,12 +282,6 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     {
       lostFields: ["arguments", "description", "index", "raw_arguments", "server"],
       note: "calls made together are announced together",
-      roundTrip: ({ call_id, name }) => ({
-        type: "tool_call",
-        ...(call_id === undefined ? {} : { call_id }),
-        name,
-        arguments: {},
-      }),
     },
   ),
   tool_end: carried(
@@ -312,13 +300,6 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     {
       lostFields: ["is_error", "output", "error_code", "duration_ms", "actor", "summary"],
       note: "the tool name is taken from the announcement; a call that the model did not finish has no result",
-      roundTrip: ({ call_id, name, result }) => ({
-        type: "tool_end",
-        ...(call_id === undefined ? {} : { call_id }),
-        name,
-        result,
-        is_error: false,
-      }),
     },
   ),
   error: carried(
@@ -335,12 +316,6 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     {
       lostFields: ["code", "error_type", "recoverable", "call_id", "details"],
       note: "an error with an `attempt` has the stage `interrupted`, and a new iteration follows",
-      roundTrip: (event) => {
-        const { stage = "unknown", message } = event;
-        if (!isNextAttempt(event)) return { type: "error", message, stage };
-        const { code, attempt } = event;
-        return { type: "error", message, stage: INTERRUPTED, code, recoverable: true, attempt };
-      },
     },
   ),
   retrieval_complete: carried(
@@ -366,7 +341,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
       dialect === "stream-event" && isJsonObject(frame) ? [frame as unknown as StreamEventFrame] : [],
     {
       note: "only frames that came from this dialect",
-      roundTrip: (event) => (event.dialect === "stream-event" ? event : undefined),
+      isLost: ({ dialect }) => dialect !== "stream-event",
     },
   ),
   tool_start: omitted("002 reports only when a call is made and when it ends"),
