@@ -36,11 +36,8 @@ export class BoundedMap<V> {
 
   /** Makes the entry the newest. */
   set(key: string, value: V): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size <= this.#limit) return;
-    const [[oldest, gone]] = this.#entries as unknown as [[string, V]];
-    this.#entries.delete(oldest);
+    const gone = setBounded(this.#entries, this.#limit, key, value);
+    if (gone === undefined) return;
     this.evicted = true;
     this.#onEvict?.(gone);
   }
@@ -62,4 +59,17 @@ export class BoundedMap<V> {
   values(): MapIterator<V> {
     return this.#entries.values();
   }
+}
+
+/**
+ * Sets an entry of a map as its newest. If the map then has more than `limit` entries, removes the one that was set longest
+ * ago and returns its value.
+ */
+export function setBounded<V>(entries: Map<string, V>, limit: number, key: string, value: V): V | undefined {
+  entries.delete(key);
+  entries.set(key, value);
+  if (entries.size <= limit) return undefined;
+  const [[oldest, gone]] = entries as unknown as [[string, V]];
+  entries.delete(oldest);
+  return gone;
 }

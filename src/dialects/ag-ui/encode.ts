@@ -5,7 +5,7 @@
  * A client can answer an approval only after the run has ended. While a run waits, each record therefore ends with a
  * `RUN_FINISHED` that names the open approvals, and the next one starts the run again, under the same ID.
  */
-import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { setBounded } from "../../protocol/bounded-map.ts";
 import { findFault } from "../../protocol/check-form.ts";
 import {
   type EventOf,
@@ -378,10 +378,7 @@ function encodeList(
   const positions = new Map<string, number[]>();
   const items = event.items.length <= MAX_LIST_ITEMS ? event.items : [];
   for (const [index, { id }] of items.entries()) positions.set(id, [...(positions.get(id) ?? []), index]);
-  new BoundedMap<ReadonlyMap<string, readonly number[]>>(MAX_LISTS, undefined, fold.lists).set(
-    event.list_id,
-    positions,
-  );
+  setBounded(fold.lists, MAX_LISTS, event.list_id, positions);
   return [...endMessages(fold, node_id), writeActivity(event, nameList(event))];
 }
 

@@ -5,7 +5,7 @@
  * Invariant: a frame names only what is open, and nothing is open at `RUN_FINISHED`. Clients of AG-UI refuse any other
  * stream.
  */
-import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
@@ -165,10 +165,11 @@ export function appendText(
   const frames = [...endMessage(fold, kind === "text" ? "reasoning" : "text", node)];
   if (message === undefined) {
     message = { id: `${kind === "text" ? "message-" : THOUGHT_PREFIX}${event_id}`, isOpen: false };
-    const close = (oldest: AgUiMessage): void => void frames.push(...writeEnd(kind, oldest));
-    new BoundedMap<AgUiMessage>(MAX_OPEN_MESSAGES, close, fold[kind]).set(node, message);
-    const said = new BoundedMap<string[]>(MAX_STEPS, undefined, fold.said).getOrCreate(node, () => []);
-    if (said.length < MAX_NAMED_MESSAGES) said.push(message.id);
+    const oldest = setBounded(fold[kind], MAX_OPEN_MESSAGES, node, message);
+    if (oldest !== undefined) frames.push(...writeEnd(kind, oldest));
+    const said = fold.said.get(node);
+    if (said === undefined) setBounded(fold.said, MAX_STEPS, node, [message.id]);
+    else if (said.length < MAX_NAMED_MESSAGES) said.push(message.id);
     if (kind === "text") setParent(fold, node, message.id);
   }
   const messageId = message.id;
@@ -216,7 +217,7 @@ function writeEnd(kind: MessageKind, message: AgUiMessage): readonly string[] {
 }
 
 function setParent({ parents }: SentRun, node: string, messageId: string): void {
-  new BoundedMap<string>(MAX_OPEN_MESSAGES, undefined, parents).set(node, messageId);
+  setBounded(parents, MAX_OPEN_MESSAGES, node, messageId);
 }
 
 /** Starts a call in the message of its answer. Without one, clients create a message with the ID of the call. */
@@ -296,18 +297,18 @@ function abandonCall(fold: SentRun, key: string, { event_id }: StampedEnvelope):
 
 /** Gives the next call with this ID another one. */
 export function renameCall({ renamed }: SentRun, id: string, eventId: number): void {
-  new BoundedMap<string>(MAX_CALLS, undefined, renamed).set(id, `${id}-${eventId}`);
+  setBounded(renamed, MAX_CALLS, id, `${id}-${eventId}`);
 }
 
 /** Remembers what the run waits for. */
 export function addInterrupt(fold: SentRun, id: string, interrupt: JsonObject): void {
-  new BoundedMap<JsonObject>(MAX_INTERRUPTS, undefined, fold.interrupts).set(id, interrupt);
+  setBounded(fold.interrupts, MAX_INTERRUPTS, id, interrupt);
 }
 
 /** Lets the run wait for a call that the client carries out. */
 export function addPending(fold: SentRun, call: TrackedCall): void {
   const pending = { id: nameCall(fold, call), name: call.name, input: call.arguments };
-  new BoundedMap<JsonObject>(MAX_INTERRUPTS, undefined, fold.pending).set(call.id, pending);
+  setBounded(fold.pending, MAX_INTERRUPTS, call.id, pending);
 }
 
 /** The call has ended: the run does not wait for it any more. */
@@ -321,8 +322,8 @@ export function enterStep(fold: SentRun, node: string, event: EventOf<"node_ente
   const frames = [...endStep(fold, node)];
   const isTaken = [...fold.steps.values()].includes(event.id);
   const stepName = isTaken ? `${event.id} (${node})` : event.id;
-  const end = (oldest: string): void => void frames.push(writeFrame("STEP_FINISHED", { stepName: oldest }, {}));
-  new BoundedMap<string>(MAX_STEPS, end, fold.steps).set(node, stepName);
+  const oldest = setBounded(fold.steps, MAX_STEPS, node, stepName);
+  if (oldest !== undefined) frames.push(writeFrame("STEP_FINISHED", { stepName: oldest }, {}));
   const { type: _, id, ...about } = event;
   frames.push(writeFrame("STEP_STARTED", { stepName }, { node_id: node, id, ...about }));
   return frames;

@@ -7,7 +7,7 @@
  * - A client that applies the operations has the state that `StateFold` restores. A change of a state that was not sent is
  *   left out until the next full state.
  */
-import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { PatchedState } from "../../protocol/state-patch.ts";
@@ -55,8 +55,7 @@ export function noteState(known: Map<string, SentState>, { checkpoint_ns = "", s
 }
 
 function setState(known: Map<string, SentState>, ns: string, whole: Json, isSent: boolean): void {
-  const graphs = new BoundedMap<SentState>(MAX_GRAPHS, undefined, known);
-  graphs.set(ns, { whole, isSent, kinds: readKinds(whole), changes: [], pending: [] });
+  setBounded(known, MAX_GRAPHS, ns, { whole, isSent, kinds: readKinds(whole), changes: [], pending: [] });
 }
 
 /**

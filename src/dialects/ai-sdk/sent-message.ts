@@ -4,7 +4,7 @@
  *
  * Invariant: a chunk names only parts and calls that the message has. Clients of the AI SDK stop at any other.
  */
-import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
@@ -138,8 +138,8 @@ export function appendText(
   const frames = [...opening, ...endPart(fold, kind === "text" ? "reasoning" : "text", node)];
   if (id === undefined) {
     id = `${kind}-${event_id}`;
-    const close = (oldest: string): void => void frames.push(writeChunk(`${kind}-end`, { id: oldest }));
-    new BoundedMap<string>(MAX_OPEN_PARTS, close, fold[kind]).set(node, id);
+    const oldest = setBounded(fold[kind], MAX_OPEN_PARTS, node, id);
+    if (oldest !== undefined) frames.push(writeChunk(`${kind}-end`, { id: oldest }));
     frames.push(writeChunk(`${kind}-start`, { id }));
   }
   frames.push(writeDelta(kind, id, delta));
@@ -274,7 +274,7 @@ export function abort(fold: SentMessage, reason: string | undefined): readonly s
 export function enterNode(fold: SentMessage, id: string, event: EventOf<"node_enter">): string {
   const { id: name, parent, supersedes, attempt } = event;
   const about = dropUndefined({ name, parent, supersedes, attempt });
-  new BoundedMap<JsonObject>(MAX_NODES, undefined, fold.nodes).set(id, about);
+  setBounded(fold.nodes, MAX_NODES, id, about);
   return writeChunk("data-loom-node", { id, data: { ...about, state: "running" } });
 }
 

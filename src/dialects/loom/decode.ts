@@ -115,15 +115,24 @@ function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): E
   const kind = typeof type === "string" ? type : type === undefined ? "reply" : undefined;
   const reader = kind === undefined ? undefined : readers.get(kind);
   if (reader === undefined) return undefined;
-  // Number of fields besides envelope and type. In run_start, run_id belongs to both the envelope and the payload.
-  let fields = (inSpan ? -5 : -4) - (type === undefined ? 0 : 1) + (kind === "run_start" ? 1 : 0);
-  for (const _ in frame) fields++;
-  const event = reader.read(frame, fields) as AnyEvent | undefined;
+  const event = reader.read(frame, countEventFields(frame)) as AnyEvent | undefined;
   if (event === undefined || (kind === "custom" && hasLoomKey((event as CustomEvent).value))) return undefined;
   // A complete object literal is much faster than adding fields one by one.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
   runs?.attribute(envelope, event);
   return { envelope, event };
+}
+
+/** Counts the fields that belong to the event, in a frame with a full envelope. */
+function countEventFields(frame: JsonObject): number {
+  let all = 0;
+  for (const _ in frame) all++;
+  const { type, node_id } = frame;
+  const inEnvelope = node_id === undefined ? 4 : 5;
+  // The `run_id` of run_start also belongs to the event.
+  const inBoth = type === "run_start" ? 1 : 0;
+  const tags = type === undefined ? 0 : 1;
+  return all - tags - inEnvelope + inBoth;
 }
 
 /** Splits a frame into envelope and event, checks both, and adds the run. */
