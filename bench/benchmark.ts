@@ -22,6 +22,8 @@ export interface Row {
   readonly unit: string;
   /** Three sizes, ascending. The largest one is compared; all three show the growth. One size: growth is not measured. */
   readonly sizes: readonly number[];
+  /** Left out of `--quick`. */
+  readonly isSlow?: boolean;
   readonly ours: Prepare;
   /** Others by name and version. Each gets the documented setting that serves it best. */
   readonly peers?: Contestants;

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Returns a new folder for temporary files that is deleted when the process exits. */
+/** Returns a new folder in the temporary folder of the contestant, which is deleted when its process has ended. */
 export function createFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  return mkdtempSync(join(tmpdir(), "files-"));
 }

@@ -3,6 +3,9 @@
  * rounds. The order rotates, so that none always runs after the same other one.
  */
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { listContestants, type Row } from "./benchmark.ts";
 import { fitExponent, type Spread, spreadOf } from "./statistics.ts";
@@ -40,6 +43,8 @@ export interface Entrant {
 
 /** Rounds of work that hardly uses the processor. */
 const MAX_WARM_UP = 30;
+/** A round that takes longer is a fault of the contestant. */
+const MAX_ROUND_MS = 180_000;
 
 /** Runs all contestants of a row. */
 export async function runRow(benchmark: string, row: Row, options: RaceOptions): Promise<Map<string, Result>> {
@@ -77,7 +82,7 @@ export async function race(
         }
     }
   } finally {
-    for (const { process: child } of running) child.disconnect();
+    await Promise.all(running.map(({ process: child }) => end(child)));
   }
   return new Map(
     running.map(({ label, peakMb }) => {
@@ -89,23 +94,54 @@ export async function race(
   );
 }
 
+/** Temporary folders of contestants. They are deleted here, because a process that is killed leaves its own. */
+const folders = new Set<string>();
+const deleteFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+process.on("exit", () => folders.forEach(deleteFolder));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 function start(benchmark: string, what: string, { name, folder }: Entrant): ChildProcess {
-  return fork(join(folder, "contestant.ts"), [benchmark, what, name], {
+  const temporary = mkdtempSync(join(tmpdir(), "loom-bench-"));
+  // PostgreSQL runs as another user.
+  chmodSync(temporary, 0o755);
+  folders.add(temporary);
+  const child = fork(join(folder, "contestant.ts"), [benchmark, what, name], {
+    env: { ...process.env, TMPDIR: temporary },
     execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+  child.once("exit", () => {
+    deleteFolder(temporary);
+    folders.delete(temporary);
+  });
+  return child;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.disconnect();
+  await exited;
 }
 
 /** Asks for one round of a size. */
-function ask(child: ChildProcess, size: number): Promise<Answer> {
+async function ask(child: ChildProcess, size: number): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const onExit = (code: number | null): void => reject(new Error(`A contestant ended with code ${code}.`));
+  const timer = setTimeout(() => {
+    child.kill("SIGKILL");
+    reject(new Error(`A round took longer than ${MAX_ROUND_MS / 1000} s.`));
+  }, MAX_ROUND_MS);
   child.once("exit", onExit);
   child.once("message", (answer: Answer | { readonly error: string }) => {
-    child.off("exit", onExit);
     if ("error" in answer) reject(new Error(answer.error));
     else resolve(answer);
   });
   child.send(size);
-  return promise;
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    child.off("exit", onExit);
+  }
 }

@@ -1,9 +1,6 @@
-/** Results as a table, as JSON, and as a page with plots in docs/benchmarks.md. */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+/** The results of a run, as JSON and as text on the terminal. */
 import { availableParallelism, cpus, totalmem } from "node:os";
-import { join } from "node:path";
 import { OURS, type Row } from "./benchmark.ts";
-import { drawPlot } from "./plot.ts";
 import type { Result } from "./race.ts";
 import { compareRounds, type Spread } from "./statistics.ts";
 
@@ -41,9 +38,6 @@ export interface ReportedContestant {
   readonly peakMb: number;
 }
 
-const DOCS = join(import.meta.dirname, "..", "docs");
-const PLOTS = join(DOCS, "benchmarks");
-
 export function createReport(results: readonly RowResult[], isQuick: boolean): Report {
   return {
     machine: {
@@ -71,9 +65,9 @@ function reportRow({ benchmark, row, results }: RowResult): ReportedRow {
   return { benchmark, what: row.what, unit: row.unit, sizes: row.sizes, contestants };
 }
 
-const formatTime = (us: number): string =>
+export const formatTime = (us: number): string =>
   us >= 1e6 ? `${(us / 1e6).toFixed(2)} s` : us >= 1000 ? `${(us / 1000).toFixed(2)} ms` : `${us.toFixed(2)} µs`;
-const formatRatio = ({ median, quartiles: [low, high] }: Spread): string =>
+export const formatRatio = ({ median, quartiles: [low, high] }: Spread): string =>
   `${median.toFixed(2)} × (${low.toFixed(2)}–${high.toFixed(2)})`;
 
 /** One line per contestant. */
@@ -89,45 +83,4 @@ export function formatRow(result: RowResult): string {
     ].join(""),
   );
   return [`  ${what}, per ${unit}`, ...lines].join("\n");
-}
-
-const INTRODUCTION = `# Benchmarks
-
-\`npm run bench\` compares Loom with other packages that do the same work. Each contestant runs in its own process, and the
-processes take turns. The figures are CPU times; "× Loom" is a multiple of ours, so a value below 1 means that the other one
-needs less. A limit is the least that any implementation must do, such as a plain loop over the same input. Growth is the
-exponent of the cost with the size of the input: 1 is linear.
-
-Machines differ, so compare ratios, not times. \`npm run bench -- --docs\` measures again and writes this page.`;
-
-/** Writes docs/benchmarks.md, and one plot per benchmark. */
-export function writeDocs(report: Report): void {
-  rmSync(PLOTS, { recursive: true, force: true });
-  mkdirSync(PLOTS, { recursive: true });
-  const { machine, date } = report;
-  const sections = [...Map.groupBy(report.rows, ({ benchmark }) => benchmark)].map(([name, rows]) => {
-    writeFileSync(join(PLOTS, `${name}.svg`), drawPlot(rows));
-    return [`## ${name}`, `![CPU time as a multiple of Loom's](benchmarks/${name}.svg)`, formatMarkdown(rows)].join(
-      "\n\n",
-    );
-  });
-  const measured = `Measured on ${date} with Node ${machine.node.slice(1)} on ${machine.cores} cores (${machine.cpu}) and ${machine.memoryGb} GB.`;
-  writeFileSync(join(DOCS, "benchmarks.md"), `${[INTRODUCTION, measured, ...sections].join("\n\n")}\n`);
-}
-
-function formatMarkdown(rows: readonly ReportedRow[]): string {
-  const cells = rows.flatMap(({ what, unit, contestants }) =>
-    contestants.map(({ name, isLimit, cost, ratio, exponent, peakMb }, index) =>
-      [
-        index === 0 ? `${what}, per ${unit}` : "",
-        isLimit ? `${name} (limit)` : name,
-        formatTime(cost.median),
-        ratio === undefined ? "" : formatRatio(ratio),
-        exponent === undefined ? "" : exponent.toFixed(2),
-        String(peakMb),
-      ].join(" | "),
-    ),
-  );
-  const head = ["Work", "", "CPU time", "× Loom (quartiles)", "Growth", "Peak MB"];
-  return [head.join(" | "), head.map(() => "---").join(" | "), ...cells].map((line) => `| ${line} |`).join("\n");
 }

@@ -244,10 +244,13 @@ const DECODERS: { readonly [N in DialectName]?: Contestants } = {
   "ag-ui": { "@ag-ui/client 1": decodeAsAgUi },
   "openai-chat": { "openai 7 Stream, not validated": decodeAsOpenai },
 };
+/** The dialects of clients that most users have. */
+const QUICK_DIALECTS: readonly DialectName[] = ["loom", "ai-sdk", "ag-ui", "openai-responses"];
 const common = { unit: "record", sizes: [RECORDS] };
 const encodeRow = (what: string, form: Form): Row => {
   const limits = { "JSON.stringify + TextEncoder": stringify(form) };
-  return { ...common, what, ours: encode(form), peers: ENCODERS[form.dialect] ?? {}, limits };
+  const isSlow = what !== `encode ${form.dialect}` || !QUICK_DIALECTS.includes(form.dialect);
+  return { ...common, what, ours: encode(form), peers: ENCODERS[form.dialect] ?? {}, limits, isSlow };
 };
 
 export const benchmark: Benchmark = {
@@ -262,6 +265,7 @@ export const benchmark: Benchmark = {
       ours: decode(dialect),
       peers: DECODERS[dialect] ?? {},
       limits: { "split + JSON.parse": parse(dialect) },
+      isSlow: !QUICK_DIALECTS.includes(dialect) && DECODERS[dialect] === undefined,
     })),
     { ...common, what: "validate events", ours: validate, peers: { "Ajv 8, compiled": validateWithAjv } },
   ],

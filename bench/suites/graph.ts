@@ -2,8 +2,6 @@
  * The same graph in Loom and in LangGraph: steps in a loop that append to a list in the state, and a graph
  * of a thousand thoughts. The limit is the least that the same result needs.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MemorySaver } from "@langchain/langgraph";
 import { agent, type AgentOptions } from "../../src/agents/index.ts";
@@ -11,6 +9,7 @@ import { openSession } from "../../src/engine/index.ts";
 import { append, defineGraph, END, invokeGraph, replace, runGraph } from "../../src/graph/index.ts";
 import { type Log, MemoryLog, openSqliteLog } from "../../src/log/index.ts";
 import type { Benchmark, Prepare } from "../benchmark.ts";
+import { createFolder } from "../create-folder.ts";
 import { createPlan, InstantModel, type PlannedNode } from "../instant-model.ts";
 
 const LANGGRAPH = "LangGraph 1.4";
@@ -58,9 +57,7 @@ const runInMemory: Prepare = (steps) => async () => {
 
 /** All runs share one store, as on a server. */
 const runInSqlite: Prepare = async (steps) => {
-  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const log = await openSqliteLog(join(folder, "loom.db"));
+  const log = await openSqliteLog(join(createFolder(), "loom.db"));
   return () => runInLog(log, steps);
 };
 

@@ -5,10 +5,8 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
@@ -20,6 +18,7 @@ import { type Log, MemoryLog, openSqliteLog } from "../../src/log/index.ts";
 import { startLoomServer } from "../../src/server/index.ts";
 import type { Benchmark, Contestants, Prepare, Row, Spent } from "../benchmark.ts";
 import { startChild } from "../child.ts";
+import { createFolder } from "../create-folder.ts";
 import type { ClientRequests } from "../request-clients.ts";
 import { WordyModel } from "../wordy-model.ts";
 
@@ -98,9 +97,7 @@ const serveLoom =
 const inMemory = async (): Promise<Log> => new MemoryLog();
 
 async function inSqlite(): Promise<Log> {
-  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return openSqliteLog(join(folder, "loom.db"));
+  return openSqliteLog(join(createFolder(), "loom.db"));
 }
 
 const serveHono =
@@ -154,6 +151,8 @@ function createRow(what: string, size: number, work: Work, openLog: () => Promis
 
 const runs: Work = { kind: "runs", tokens: 1, isFirst: true };
 const chat: Work = { kind: "chat", tokens: 1, isFirst: true };
+const live: Work = { kind: "runs", tokens: 40, isFirst: false };
+const liveRuns = (place: string): string => `1,000 live runs of ${PACE} tokens/s, each with a reader, in ${place}`;
 const idle: Work = { kind: "idle", tokens: 0, isFirst: false };
 
 export const benchmark: Benchmark = {
@@ -163,5 +162,7 @@ export const benchmark: Benchmark = {
     createRow("POST /v1/sessions/{id}/runs to the first byte, in SQLite", 100, runs, inSqlite),
     createRow("POST /api/chat to the first byte, in memory", 100, chat, inMemory),
     createRow("open a reader of a session, idle", 1000, idle, inMemory),
+    { ...createRow(liveRuns("memory"), 1000, live, inMemory), isSlow: true },
+    createRow(liveRuns("SQLite"), 1000, live, inSqlite),
   ],
 };

@@ -5,7 +5,6 @@
  * rows of ready frames from SQLite.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +14,7 @@ import { encodeSse } from "../../src/framing/index.ts";
 import { type Log, MemoryLog, openSqliteLog, openStream, type StreamFrame } from "../../src/log/index.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
 import type { Benchmark, Prepare, Row } from "../benchmark.ts";
+import { createFolder } from "../create-folder.ts";
 import { createRecords, START } from "../records.ts";
 import { storeRecords } from "../realistic-records.ts";
 
@@ -27,12 +27,6 @@ const PLACES = [
   { place: "in the middle", left: RECORDS / 2, times: 3 },
   { place: "after 100 records", left: RECORDS - 100, times: 2 },
 ] as const;
-
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 const createRun = (): StampedRecord[] =>
   createRecords([
@@ -72,7 +66,7 @@ async function repeat(times: number, resume: () => Promise<void> | void): Promis
 const fromStore =
   (dialect: DialectName, left: number): Prepare =>
   async (times) => {
-    const log = await openSqliteLog(join(makeFolder(), "loom.db"));
+    const log = await openSqliteLog(join(createFolder(), "loom.db"));
     await storeRecords(log, "s", createRun());
     const frames = await readAll(log, dialect);
     const after = frames.length - left;
@@ -147,7 +141,7 @@ async function startRedis(): Promise<number> {
 const fromRows =
   (dialect: DialectName, left: number): Prepare =>
   async (times) => {
-    const db = new DatabaseSync(join(makeFolder(), "rows.db"));
+    const db = new DatabaseSync(join(createFolder(), "rows.db"));
     db.exec("PRAGMA journal_mode = WAL; CREATE TABLE frames (id INTEGER PRIMARY KEY, cursor TEXT, text TEXT); BEGIN");
     const insert = db.prepare("INSERT INTO frames (cursor, text) VALUES (?, ?)");
     const [frames, after] = await createFrames(dialect, left);

@@ -2,12 +2,11 @@
  * Full-text search over sessions: titles, messages and answers. The limit is a bare table of FTS5 with the trigram
  * tokenizer over the messages.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteLog } from "../../src/log/index.ts";
 import type { Benchmark, Prepare } from "../benchmark.ts";
+import { createFolder } from "../create-folder.ts";
 import { createConversation } from "../records.ts";
 import { storeRecords } from "../realistic-records.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
@@ -16,18 +15,12 @@ const SEARCHES = 50;
 /** Hits of a page. */
 const LIMIT = 20;
 
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** Each word of the queries is in a tenth of the texts. */
 const writeText = (n: number): string => `Question ${n} about pattern${n % 10} of the loom, row ${n} of the chronicle`;
 const writeQuery = (n: number): string => `pattern${n % 10}`;
 
 const searchSessions: Prepare = async (count) => {
-  const log = await openSqliteLog(join(makeFolder(), "loom.db"));
+  const log = await openSqliteLog(join(createFolder(), "loom.db"));
   for (let n = 0; n < count; n++) {
     const records = createConversation(1).map(({ envelope, event }) => ({
       envelope: { ...envelope, session_id: `s${n}` },
@@ -42,7 +35,7 @@ const searchSessions: Prepare = async (count) => {
 };
 
 const searchTable: Prepare = (count) => {
-  const db = new DatabaseSync(join(makeFolder(), "texts.db"));
+  const db = new DatabaseSync(join(createFolder(), "texts.db"));
   db.exec("CREATE VIRTUAL TABLE texts USING fts5(session UNINDEXED, body, tokenize = 'trigram'); BEGIN");
   const insert = db.prepare("INSERT INTO texts VALUES (?, ?)");
   for (let n = 0; n < count; n++) insert.run(`s${n}`, writeText(n));
