@@ -117,7 +117,7 @@ describe("a queued message of an earlier version", () => {
     });
     await session.idle();
     expect((await log.getCommand(SESSION, "c"))?.outcome).toMatchObject({ code: "done", details: { run_id: "r" } });
-    const { runId, notices, source, context, ...asked } = ORIGIN;
+    const { runId, notices, source: _source, context: _context, ...asked } = ORIGIN;
     expect(runs).toMatchObject([{ runId, ...asked }]);
     const [start, notice] = await expectValid(log);
     expect(JSON.stringify(start?.event)).toBe(STARTED);

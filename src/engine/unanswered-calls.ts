@@ -267,12 +267,11 @@ export class UnansweredCalls {
 
   /** Resolves when every call that waits now has an answer. */
   async allAnswered(): Promise<void> {
-    await Promise.allSettled(
-      this.#open.map(({ callId, state }): Promise<unknown> | undefined => {
-        if (callId === undefined) return undefined;
-        return state === "delegated" ? this.#results.wait(callId) : this.#approvals.wait(callId);
-      }),
-    );
+    const answers = this.#open.flatMap(({ callId, state }): Promise<unknown>[] => {
+      if (callId === undefined) return [];
+      return [state === "delegated" ? this.#results.wait(callId) : this.#approvals.wait(callId)];
+    });
+    await Promise.allSettled(answers);
   }
 
   /** Rejects all callers that wait for an answer. */

@@ -1,7 +1,6 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { append, custom, merge, replace } from "./channels.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
-import { type Channels, END, type StateOf, type WritesOf } from "./graph.ts";
+import { append, type Channels, custom, END, merge, replace, type StateOf, type WritesOf } from "./graph.ts";
 import { invokeGraph } from "./run-graph.ts";
 
 const channels = {

@@ -4,8 +4,7 @@ import { openSession } from "../engine/index.ts";
 import { createLog, expectValid, SESSION } from "../engine/sender.contract.ts";
 import type { Log } from "../log/log.ts";
 import { type AnyEvent, isLoomError, StateFold, type StampedRecord } from "../protocol/index.ts";
-import { append } from "./channels.ts";
-import type { Channels, Graph, WritesOf } from "./graph.ts";
+import { append, type Channels, type Graph, type WritesOf } from "./graph.ts";
 import { runGraph } from "./run-graph.ts";
 
 export const trail = { trail: append<string>() };

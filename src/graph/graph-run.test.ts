@@ -1,9 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openSession } from "../engine/index.ts";
 import { createLog, SESSION } from "../engine/sender.contract.ts";
-import { append, replace } from "./channels.ts";
 import { defineGraph, subgraph } from "./define-graph.ts";
-import type { StateOf } from "./graph.ts";
+import { append, replace, type StateOf } from "./graph.ts";
 import type { GraphHost } from "./graph-host.ts";
 import { ignore, perform, tick, trail } from "./graph-fixture.contract.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";

@@ -1,6 +1,7 @@
 /**
- * The types of a graph: channels hold the state, nodes change it, edges choose the next nodes. Plain data and
- * functions; `run-graph.ts` executes them. It knows no models and no tools.
+ * The parts of a graph: channels hold the state, nodes change it, edges choose the next nodes. Plain data and
+ * functions; `run-graph.ts` executes them, and `state-patch` of the protocol defines how writes to channels are stored.
+ * It knows no models and no tools.
  */
 import type { NodeRun } from "../engine/index.ts";
 import type { AnyEvent, Json, JsonObject } from "../protocol/index.ts";
@@ -18,6 +19,32 @@ export interface Channel<Value, Write = Value> {
   readonly initial: Value;
   /** For `custom` channels: returns the value after a write. It must not modify its arguments. */
   reduce?(value: Value, write: Write): Value;
+}
+
+/** A channel with one value. A write replaces it. */
+export function replace<T>(initial: T): Channel<T> {
+  return { kind: "replace", initial };
+}
+
+/** A channel with a list. A write is a list of items that are added at the end. */
+export function append<T>(initial: readonly T[] = []): Channel<readonly T[]> {
+  return { kind: "append", initial };
+}
+
+/** A channel with an object. A write is an object whose entries are added or replaced. */
+export function merge<T>(initial: { readonly [key: string]: T } = {}): Channel<{ readonly [key: string]: T }> {
+  return { kind: "merge", initial };
+}
+
+/**
+ * A channel with any value and a reducer. The reducer returns the value after a write, and must not modify its
+ * arguments.
+ */
+export function custom<Value, Write = Value>(
+  initial: Value,
+  reduce: (value: Value, write: Write) => Value,
+): Channel<Value, Write> {
+  return { kind: "custom", initial, reduce };
 }
 
 /** The channels of a graph by name. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../protocol/index.ts";
 import { applyPatch } from "../protocol/state-patch.ts";
-import { append, custom, merge, replace } from "./channels.ts";
+import { append, custom, merge, replace } from "./graph.ts";
 import { LiveState } from "./live-state.ts";
 
 const CHANNELS = {

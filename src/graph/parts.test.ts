@@ -1,9 +1,8 @@
 // Tests what parts of a node write and reject. resume-property.test.ts tests that they are done once.
 import { describe, expect, it } from "vitest";
 import type { EventOf } from "../protocol/index.ts";
-import { replace } from "./channels.ts";
 import { defineGraph } from "./define-graph.ts";
-import type { NodeContext } from "./graph.ts";
+import { type NodeContext, replace } from "./graph.ts";
 import { ofType, perform, tick } from "./graph-fixture.contract.ts";
 import { invokeGraph } from "./run-graph.ts";
 

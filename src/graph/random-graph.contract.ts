@@ -6,9 +6,8 @@
 import fc from "fast-check";
 import type { Run } from "../engine/index.ts";
 import type { Json } from "../protocol/index.ts";
-import { append, custom, merge, replace } from "./channels.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
-import { END, type Graph, type NodeContext, type StateOf } from "./graph.ts";
+import { append, custom, END, type Graph, merge, type NodeContext, replace, type StateOf } from "./graph.ts";
 
 export const CHANNELS = {
   list: append<string>(),

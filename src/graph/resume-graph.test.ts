@@ -3,9 +3,8 @@ import { openSession, sendCommand, type SessionOptions } from "../engine/index.t
 import { createLog, expectValid, readRecords, SESSION, waitUntil } from "../engine/sender.contract.ts";
 import type { Log } from "../log/log.ts";
 import type { EventOf } from "../protocol/index.ts";
-import { append, replace } from "./channels.ts";
 import { defineGraph } from "./define-graph.ts";
-import { type Channels, END, type Graph, type NodeContext } from "./graph.ts";
+import { append, type Channels, END, type Graph, type NodeContext, replace } from "./graph.ts";
 import { resumeGraph } from "./resume-graph.ts";
 import { runGraph } from "./run-graph.ts";
 

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { openSession } from "../engine/index.ts";
 import { createLog, SESSION, wrapLog } from "../engine/sender.contract.ts";
 import type { AnyEvent } from "../protocol/index.ts";
-import { append, custom, merge, replace } from "./channels.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
-import { END } from "./graph.ts";
+import { append, custom, END, merge, replace } from "./graph.ts";
 import { ignore, ofType, perform, tick, trail } from "./graph-fixture.contract.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { openSession } from "../engine/index.ts";
 import { createLog, expectValid, SESSION, wrapLog } from "../engine/sender.contract.ts";
 import { LoomError } from "../protocol/index.ts";
-import { replace } from "./channels.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
-import { END, type GraphDefinition } from "./graph.ts";
+import { END, type GraphDefinition, replace } from "./graph.ts";
 import { ignore, ofType, perform, tick, trail } from "./graph-fixture.contract.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
