@@ -129,6 +129,16 @@ function lex(source: string, links: LinkDefinitions): Token[] {
   return lexer.tokens;
 }
 
+/** Yields the blocks in lists and quotes instead of the lists and quotes. */
+function* openContainers(blocks: readonly Token[]): Generator<Token> {
+  for (const block of blocks) {
+    if (block.type === "list") yield* openContainers((block as Tokens.List).items);
+    else if (block.type === "list_item" || block.type === "blockquote")
+      yield* openContainers((block as Tokens.ListItem | Tokens.Blockquote).tokens);
+    else yield block;
+  }
+}
+
 // The lexer recurses into nested blocks; overriding it is the only way to limit the depth.
 class BoundedLexer extends Lexer {
   #depth = 0;
@@ -175,16 +185,14 @@ function nameFootnote(label: string): string {
 }
 
 /** Collects link definitions, also from lists and quotes. The first one of a label counts. */
-export function collectLinks(tokens: readonly Token[], into: LinkDefinitions): void {
-  for (const token of tokens) {
-    if (token.type === "def") {
-      const { tag, href, title } = token as Tokens.Def;
+export function collectLinks(blocks: readonly Token[], into: LinkDefinitions): void {
+  for (const block of openContainers(blocks)) {
+    if (block.type === "def") {
+      const { tag, href, title } = block as Tokens.Def;
       if (!Object.hasOwn(into, tag)) into[tag] = { href, title };
-    } else if (token.type === "footnote") {
-      const name = nameFootnote((token as unknown as FootnoteToken).label);
+    } else if (block.type === "footnote") {
+      const name = nameFootnote((block as unknown as FootnoteToken).label);
       if (Object.keys(into).length < MAX_LINKS) into[name] ??= { href: "", title: null };
-    } else if (token.type === "list") {
-      for (const item of (token as Tokens.List).items) collectLinks(item.tokens, into);
-    } else if (token.type === "blockquote") collectLinks((token as Tokens.Blockquote).tokens, into);
+    }
   }
 }

@@ -45,7 +45,7 @@ const LINES = [
   ..."||\n|\n\n|# h|## h ##|#|text|more *text* here|a **b** c|`code`|```|````|```js|~~~|  ```|   ~~~|> quote|> > deep|>".split(
     "|",
   ),
-  ...'> - in|> ```|lazy|===|---|--|-|=|***|- - -|* * *|[a]: /u|[a]: http://x "t"|[b]: <http://y>|[a]: /u "open|end"|(open|)'.split(
+  ...'> - in|> ```|lazy|===|---|--|-|=|***|- - -|* * *|[a]: /u|[a]: http://x "t"|[b]: <http://y>|[a]: /u "open|end"|(open|)|- [a]: /u|> [a]: /u'.split(
     "|",
   ),
   ..."[a]|[a][b]|![a]|[b](http://z)|<div>|</div>|<b>x</b>|<!-- c|-->|<pre>|</pre>|<script>|</script>|<br>|$$|\\[|\\]|$x$|$5 and $6".split(
@@ -115,8 +115,15 @@ describe("incremental parsing", () => {
         const repeated = Array.from({ length: 8 }, () => long).join("\n");
         expect(showCut(cut(repeated, places))).toBe(showAtOnce(repeated));
       }),
-      // A cut before the end of a line that is a definition only up to there.
-      { numRuns: RUNS / 6, examples: [['[a]: http://x "t"| 1 | 2 |\n\n[a][b]\n', 0, [0.146_341_463_414_634_14]]] },
+      {
+        numRuns: RUNS / 6,
+        examples: [
+          // A cut before the end of a line that is a definition only up to there.
+          ['[a]: http://x "t"| 1 | 2 |\n\n[a][b]\n', 0, [0.146_341_463_414_634_14]],
+          // A definition in an item that is emitted before the end of its list.
+          ["| 1 | 2 |\n[^1]: the note\n- a\n[a]: /u", 0, []],
+        ],
+      },
     );
   });
 });
@@ -133,6 +140,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "one table": fill("| 1 | **two** |\n", "| a | b |\n|---|---|\n"),
   "one block of code": fill("const a = 1;\n", "```js\n"),
   "code in a list": fill("  const a = 1;\n", "- a\n  ```js\n"),
+  "definitions in a list": fill("- an item\n- [a]: https://x.example\n", "[a] and [b]\n\n"),
   "one quote": fill("> words *and* words\n"),
   headings: fill("# a heading\n"),
   definitions: fill("[a] and [b]\n\n[a]: https://x.example\n\n"),

@@ -260,7 +260,7 @@ export class MarkdownFeed {
       }
       offset += item.raw.length;
     }
-    if (count === 0 || this.#defines([{ ...list, items: items.slice(count) }, ...tokens.slice(1)])) return;
+    if (count === 0 || this.#defines([...items.slice(count), ...tokens.slice(1)])) return;
     const taken = items.slice(0, count);
     const open = this.#list ?? createListBlock(list);
     const isLoose = open.isLoose || taken.some(isLooseItem);
