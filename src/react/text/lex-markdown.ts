@@ -75,7 +75,7 @@ const engine = new Marked({
         if (raw === undefined || label === undefined || text === undefined) return undefined;
         const { links } = this.lexer.tokens;
         if (Object.keys(links).length < MAX_LINKS) links[nameFootnote(label)] ??= { href: "", title: null };
-        return { type: "footnote", raw, label, tokens: this.lexer.inline(text.trim()) };
+        return { type: "footnote", raw, label, text: text.trim(), tokens: [] };
       },
     },
     {
@@ -122,11 +122,32 @@ function lex(source: string, links: LinkDefinitions): Token[] {
   const lexer = new BoundedLexer(engine.defaults);
   Object.assign(lexer.tokens.links, links);
   lexer.blockTokens(source, lexer.tokens);
-  for (const { src, tokens } of lexer.inlineQueue) {
+  for (const { text, tokens } of listTexts(lexer.tokens)) {
     lexer.state.inRawBlock = false;
-    for (const run of cutRuns(src)) lexer.inlineTokens(run, tokens);
+    for (const run of cutRuns(text)) lexer.inlineTokens(run, tokens);
   }
   return lexer.tokens;
+}
+
+interface BlockText {
+  readonly text: string;
+  readonly tokens: Token[];
+}
+
+/**
+ * Lists the texts within blocks that are to be tokenized. The lexer has its own list, but it removes the mark of a task
+ * from the last text that begins with one, even if that is not the text of the task.
+ */
+function* listTexts(blocks: readonly Token[]): Generator<BlockText> {
+  for (const block of openContainers(blocks)) {
+    if (block.type === "table") yield* [(block as Tokens.Table).header, ...(block as Tokens.Table).rows].flat();
+    else if (["paragraph", "text", "heading", "footnote"].includes(block.type)) {
+      const { text, tokens } = block as unknown as BlockText;
+      const [first] = tokens;
+      if (first === undefined) yield { text, tokens };
+      else if (first.type === "checkbox") yield { text: text.slice(first.raw.length), tokens };
+    }
+  }
 }
 
 /** Yields the blocks in lists and quotes instead of the lists and quotes. */

@@ -122,6 +122,8 @@ describe("incremental parsing", () => {
           ['[a]: http://x "t"| 1 | 2 |\n\n[a][b]\n', 0, [0.146_341_463_414_634_14]],
           // A definition in an item that is emitted before the end of its list.
           ["| 1 | 2 |\n[^1]: the note\n- a\n[a]: /u", 0, []],
+          // A task whose text is a table.
+          ["- [x] done\n- [x] done\n|-\n", 0, []],
         ],
       },
     );

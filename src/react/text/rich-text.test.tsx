@@ -90,6 +90,11 @@ describe("Markdown", () => {
     );
   });
 
+  it("removes the mark of a task from its own text only", () => {
+    const shown = show("- [x] a\n\n  [x] b");
+    expect(shown).toContain("<p>a</p><p>[x] b</p>");
+  });
+
   it("loads images only through the page", () => {
     expect(show("![a cat](https://x.example/a.png)")).toContain("a cat <small>(image not shown)</small>");
     const shown = renderToStaticMarkup(
