@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../protocol/index.ts";
-import { applyPatch } from "../protocol/state-patch.ts";
+import { PatchedState } from "../protocol/state-patch.ts";
 import { append, custom, merge, replace } from "./graph.ts";
 import { LiveState } from "./live-state.ts";
 
@@ -50,7 +50,7 @@ describe("LiveState", () => {
         const live = new LiveState(CHANNELS);
         live.begin({});
         let plain = live.copy();
-        let folded: Json = live.copy();
+        const folded = new PatchedState(live.copy());
         for (const { tasks, order } of steps) {
           const patches: Json[] = [];
           for (const task of order) {
@@ -60,10 +60,9 @@ describe("LiveState", () => {
           }
           const corrections = isRestored ? restoreAndEnd(live, patches) : live.endStep();
           plain = mergePlainly(plain, tasks);
-          for (const patch of patches) folded = applyPatch(folded, patch);
-          folded = applyPatch(folded, corrections);
+          for (const patch of [...patches, corrections]) folded.apply(patch);
           expect(JSON.stringify(live.values)).toBe(JSON.stringify(plain));
-          expect(JSON.stringify(folded)).toBe(JSON.stringify(plain));
+          expect(JSON.stringify(folded.read())).toBe(JSON.stringify(plain));
         }
       }),
     );

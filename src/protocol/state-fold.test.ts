@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { UpdatesEvent } from "./events.generated.ts";
 import type { AnyEvent } from "./record.ts";
 import { isDelta, StateFold } from "./state-fold.ts";
-import { applyPatch, type StatePatch } from "./state-patch.ts";
+import { PatchedState, type StatePatch } from "./state-patch.ts";
 
 const checkpoint = (step: number, state: Json, more: JsonObject = {}): AnyEvent => ({
   type: "checkpoint",
@@ -160,6 +160,11 @@ describe("StateFold", () => {
         expect({}.constructor).toBe(Object);
       }),
     );
+    const applyPatch = (state: Json, given: Json): Json => {
+      const patched = new PatchedState(state);
+      patched.apply(given);
+      return patched.read();
+    };
     expect(applyPatch({ a: 1 }, { a: 2, b: { append: 3 }, c: { merge: [] }, d: null })).toEqual({ a: 1 });
     expect(applyPatch("text", {})).toBe("text");
     expect(applyPatch(null, { a: { append: [1] } })).toEqual({ a: [1] });

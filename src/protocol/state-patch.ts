@@ -28,13 +28,6 @@ export interface StatePatch {
   readonly [channel: string]: ChannelPatch;
 }
 
-/** Returns the patched state and does not change `state`. */
-export function applyPatch(state: Json, patch: Json): Json {
-  const patched = new PatchedState(state);
-  patched.apply(patch);
-  return patched.read();
-}
-
 /**
  * A state that is patched repeatedly. Growing lists and objects are changed in place, so a patch costs its own size;
  * values that other code may hold are copied before their first change.

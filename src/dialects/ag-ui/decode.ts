@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../pr
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
-import { dropMissing } from "../drop-missing.ts";
+import { dropMissing } from "../drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { PLAIN_FRAMES, readText } from "../frame-traits.ts";

@@ -2,15 +2,18 @@
  * Decodes the `loom` dialect (000/001): flat frames, with or without envelope, strict or extended. Separates envelope
  * and event, and finds the run of frames that do not name it.
  */
-import { findLoomEventReader, type LoomEventReader } from "../../protocol/event-reader.ts";
+import { type FieldValues, readForm } from "../../protocol/check-form.ts";
 import {
   type CustomEvent,
   ENVELOPE_FORM,
   findEnvelopeFault,
   findLoomEventFault,
   findLoomEventForm,
+  LOOM_EVENT_FORMS,
+  LOOM_EVENT_READERS,
 } from "../../protocol/events.generated.ts";
 import type { Hint } from "../../protocol/fault.ts";
+import type { Form } from "../../protocol/form.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, keepFields, parseJson, parseObject } from "../../protocol/json.ts";
 import { type AnyEvent, type EventRecord, isKnownType } from "../../protocol/record.ts";
@@ -85,6 +88,25 @@ export function createRecordReader(): (frame: unknown) => EventRecord | undefine
 }
 
 /**
+ * Returns the event in a flat frame that has `fields` fields besides its type and envelope, or undefined if the frame
+ * needs the slow path.
+ */
+type LoomEventReader = (frame: FieldValues, fields: number) => object | undefined;
+
+let eventReaders: ReadonlyMap<string, LoomEventReader> | undefined;
+
+function findEventReader(type: string): LoomEventReader | undefined {
+  // Keys from our own code are interned, so lookups are faster than with keys that come from parsed frames.
+  eventReaders ??= new Map(Object.keys(LOOM_EVENT_FORMS).map((name) => [name, createEventReader(name)]));
+  return eventReaders.get(type);
+}
+
+function createEventReader(type: string): LoomEventReader {
+  const form = findLoomEventForm(type) as Form;
+  return LOOM_EVENT_READERS[type] ?? ((frame, fields) => readForm(type, form, frame, fields));
+}
+
+/**
  * Caches the reader of the last event type. Frames of one type come in sequences, and a comparison is faster than a
  * lookup.
  */
@@ -96,7 +118,7 @@ class ReaderCache {
     if (type === this.#type) return this.#reader;
     this.#type = type;
     // In got_expand, node_id is a payload field; the slow path handles it.
-    this.#reader = type === "got_expand" ? undefined : findLoomEventReader(type);
+    this.#reader = type === "got_expand" ? undefined : findEventReader(type);
     return this.#reader;
   }
 }
@@ -113,9 +135,9 @@ function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): E
   const inSpan = typeof node_id === "string";
   if (!inSpan && node_id !== undefined) return undefined;
   const kind = typeof type === "string" ? type : type === undefined ? "reply" : undefined;
-  const reader = kind === undefined ? undefined : readers.get(kind);
-  if (reader === undefined) return undefined;
-  const event = reader.read(frame, countEventFields(frame)) as AnyEvent | undefined;
+  const read = kind === undefined ? undefined : readers.get(kind);
+  if (read === undefined) return undefined;
+  const event = read(frame, countEventFields(frame)) as AnyEvent | undefined;
   if (event === undefined || (kind === "custom" && hasLoomKey((event as CustomEvent).value))) return undefined;
   // A complete object literal is much faster than adding fields one by one.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };

@@ -5,7 +5,7 @@ import { type JsonObject, keepFields, toJsonObject } from "../../protocol/json.t
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
-import { dropMissing } from "../drop-missing.ts";
+import { dropMissing } from "../drop-undefined.ts";
 import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";

@@ -12,7 +12,7 @@ import {
   string,
 } from "../../protocol/schema.ts";
 import { DISCONNECT_FIELDS } from "./chat-shapes.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 
 const VIEW_FIELDS = {
   framing: optional(

@@ -12,7 +12,7 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** One second to ten years. */

@@ -1,6 +1,6 @@
 /** Shapes of blobs and images. */
 import { count, type Fields, listOf, objectOf, optional, required, type Shape, string } from "../../protocol/schema.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 
 const BLOB_FIELDS = {
   blob_id: required(string, "SHA-256 of the content, hexadecimal"),

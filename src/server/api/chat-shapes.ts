@@ -10,7 +10,7 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 import { agent } from "./run-shapes.ts";
 import { STRATEGY_FIELD } from "../../protocol/strategy-fields.ts";
 

@@ -1,7 +1,7 @@
 /** Shapes of ingested streams. */
 import { DIALECT_NAMES } from "../../dialects/dialect.ts";
 import { count, listOf, objectOf, oneOf, optional, required, type Shape, string } from "../../protocol/schema.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 
 export const INGEST_SHAPES = {
   IngestQuery: declareShape("How to read a foreign stream", {

@@ -11,7 +11,7 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 
 const collection = optional(string, "Only this collection; default: all collections");
 

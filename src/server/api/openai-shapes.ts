@@ -19,7 +19,7 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 
 const TOOL_FIELDS = {
   model: required(string, "Name of the agent"),

@@ -19,7 +19,7 @@ import {
 } from "../../protocol/schema.ts";
 import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
 import { STRATEGY_FIELD } from "../../protocol/strategy-fields.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 import { RUN_FIELDS } from "./session-shapes.ts";
 
 const VIEW_FIELDS = {

@@ -14,7 +14,7 @@ import {
   string,
   stringOrNumber,
 } from "../../protocol/schema.ts";
-import { declareShape } from "./declare-shape.ts";
+import { declareShape } from "./common-shapes.ts";
 
 const time = (about: string) => required(count, `${about}, Unix time in milliseconds`);
 const page = {

@@ -7,12 +7,11 @@ import { AG_UI_SHAPES } from "./ag-ui-shapes.ts";
 import { AUTH_SHAPES } from "./auth-shapes.ts";
 import { BLOB_SHAPES } from "./blob-shapes.ts";
 import { CHAT_SHAPES } from "./chat-shapes.ts";
-import { COMMON_SHAPES } from "./common-shapes.ts";
+import { COMMON_SHAPES, SERVER_SHAPES } from "./common-shapes.ts";
 import { INGEST_SHAPES } from "./ingest-shapes.ts";
 import { KNOWLEDGE_SHAPES } from "./knowledge-shapes.ts";
 import { OPENAI_SHAPES } from "./openai-shapes.ts";
 import { RUN_SHAPES } from "./run-shapes.ts";
-import { SERVER_SHAPES } from "./server-shapes.ts";
 import { SESSION_SHAPES } from "./session-shapes.ts";
 
 export const API_SHAPES: { readonly [name: string]: Shape } = {

@@ -10,7 +10,7 @@ import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { readLooseBody } from "../guard/assert-known-fields.ts";
-import { isRequestId } from "../guard/is-request-id.ts";
+import { isRequestId } from "../guard/read-request-info.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { answerChat } from "./ai-sdk/answer-chat.ts";
 import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";

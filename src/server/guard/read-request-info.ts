@@ -100,3 +100,8 @@ function splitList(header: string | null): string[] {
     .map((part) => part.trim())
     .filter((part) => part !== "");
 }
+
+/** True for an ID that a client may choose for its request: short, and safe for headers and logs. */
+export function isRequestId(given: string): boolean {
+  return /^[\w.:-]{1,64}$/.test(given);
+}

@@ -11,10 +11,9 @@ import type { Caller } from "../auth/authorize.ts";
 import type { Action } from "../auth/scopes.ts";
 import { enterGate, UploadSlot } from "../api/gates.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import { assertEncoding } from "./assert-encoding.ts";
 import { answerError, HttpRefusal, refuseRequest } from "../api/refuse-request.ts";
 import { findSlashRedirect } from "./slash-redirect.ts";
-import { type JsonBodyOptions, readJsonBody } from "./read-json-body.ts";
+import { assertEncoding, type JsonBodyOptions, readJsonBody } from "./read-json-body.ts";
 import { assertKnownQuery, readQuery } from "./read-query.ts";
 
 /** What the app receives with a request. */

@@ -8,7 +8,6 @@ import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
 import { isJsonObject, LoomError } from "../../protocol/index.ts";
 import type { NodeBindings } from "../api/operation.ts";
-import { assertEncoding } from "./assert-encoding.ts";
 import { assertKnownFields } from "../guard/assert-known-fields.ts";
 import { discardRest } from "../guard/read-body.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
@@ -137,4 +136,15 @@ function dropInside({ tag, fields, of }: FormSchema, value: unknown): unknown {
   if (tag === "{" && isJsonObject(value)) return dropNulls(fields, value);
   if (tag === "[" && of !== undefined && Array.isArray(value)) return value.map((item) => dropInside(of, item));
   return value;
+}
+
+/** Throws `unsupported`, with status 415, for a compressed body: the server does not decompress any. */
+export function assertEncoding({ headers }: Request): void {
+  const given = headers.get("content-encoding")?.trim() ?? "";
+  if (given === "" || given.toLowerCase() === "identity") return;
+  const message = `\`Content-Encoding: ${given.slice(0, 80)}\` is not supported; send the body uncompressed`;
+  throw new HttpRefusal(new LoomError("unsupported", message, { header: "content-encoding" }), {
+    status: 415,
+    headers: { "accept-encoding": "identity" },
+  });
 }

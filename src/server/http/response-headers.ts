@@ -1,6 +1,6 @@
 /** Headers of every response. Headers set by an endpoint take precedence. */
 import { randomUUID } from "node:crypto";
-import { isRequestId } from "../guard/is-request-id.ts";
+import { isRequestId } from "../guard/read-request-info.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 
