@@ -88,7 +88,7 @@ describe("--agents", () => {
     expect([code, out, err]).toMatchObject([0, "erase was approved\n", expect.stringMatching(/^session \w+\n$/)]);
   });
 
-  test("reports where a module is wrong", async () => {
+  test.runIf(LONG)("reports where a module is wrong", async () => {
     writeInput("wrong.ts", "const a: number = 1;\nconst : = 2;\n");
     writeInput("gone.mjs", 'import { agent } from "loom-agent-2";\n');
     const [wrong, gone] = await Promise.all([run("--agents", "wrong.ts", "hi"), run("--agents", "gone.mjs", "hi")]);

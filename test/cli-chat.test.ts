@@ -394,7 +394,7 @@ describe("in plain mode", () => {
     expect([server.code, server.err]).toEqual([2, expect.stringContaining("`--model` does not apply")]);
   });
 
-  test("chats with a server, over a connection that is cut", async () => {
+  test.runIf(LONG)("chats with a server, over a connection that is cut", async () => {
     const log = await openSqliteLog(join(folder, "chat-server.db"));
     const model = new OfflineModel({ delayMs: 20 });
     const options = {

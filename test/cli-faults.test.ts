@@ -417,7 +417,7 @@ describe.concurrent("output streams", () => {
     expect(err).toMatch(/TypeError: planted\n +at /);
   });
 
-  test("colours the message with FORCE_COLOR", async () => {
+  test.runIf(LONG)("colours the message with FORCE_COLOR", async () => {
     expect((await loom(["check", "nowhere"], { env: { FORCE_COLOR: "1" } })).err).toContain("\u001B[1mloom:\u001B[22m");
   });
 });

@@ -309,7 +309,7 @@ describe("loom run", () => {
     expect(frames.at(-1)).toMatchObject({ reply: "It is 42." });
   });
 
-  test("searches a tree of thoughts with the offline model", async () => {
+  test.runIf(LONG)("searches a tree of thoughts with the offline model", async () => {
     const context = newContext();
     const { code, out } = await run(context, "--agent", "tot", "--json", "Game of 24: 4 9 10 13");
     expect([code, findIssues(out)]).toEqual([0, []]);
@@ -400,7 +400,7 @@ describe("loom run", () => {
     expect(await listRuns(context, "s")).toEqual(["completed", "cancelled cancelled"]);
   });
 
-  test("cancels the run when standard output is closed", async () => {
+  test.runIf(LONG)("cancels the run when standard output is closed", async () => {
     const context = await startScripted([{ text: "On and on. ", repeat: 20_000 }]);
     const running = start(context, ["--session", "s", "--json", "talk"]);
     await running.waitForOutput("message_chunk");

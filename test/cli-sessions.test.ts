@@ -223,7 +223,7 @@ describe("sessions of a store", () => {
     expect(["a.txt", "b.txt"].map((name) => readFileSync(join(workspace, name), "utf8"))).toEqual(["hello", "bye"]);
   });
 
-  test("errors say what to do next", async () => {
+  test.runIf(LONG)("errors say what to do next", async () => {
     const hints: readonly (readonly [args: readonly string[], code: number, text: RegExp])[] = [
       [["sessions", "show", "none"], 2, /no session `none` in this store\n +list the sessions with/],
       [["sessions", "list", "--store", folder], 2, new RegExp(`\\(\`${folder}\`\\)\n +check the path`)],

@@ -359,7 +359,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await db.close();
   });
 
-  it("copies all sessions to a database and back, names live ones, and continues a copy", async () => {
+  it.runIf(LONG)("copies all sessions to a database and back, names live ones, and continues a copy", async () => {
     const [file, back] = [nameFile(), nameFile()];
     const url = (await createDatabase())("postgres:secret");
     const source = await openSqliteLog(file);

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { nodeArgs } from "./bundle-source.ts";
-import { sampleCases } from "./sampling.ts";
+import { LONG, sampleCases } from "./sampling.ts";
 
 const SESSIONS = 10;
 const MAX_SESSION_BYTES = 256 * 1024;
 /** What the process itself allocates meanwhile: compiled code, statements, buffers in use. */
 const NOISE_BYTES = 3 * 1024 * 1024;
 
-test.each(sampleCases([0, 1, 2, 3, 4], { perKind: 2 }))(
+test.runIf(LONG).each(sampleCases([0, 1, 2, 3, 4], { perKind: 2 }))(
   "what followed sessions hold is counted (case %i)",
   { timeout: 240_000 },
   async (number) => {

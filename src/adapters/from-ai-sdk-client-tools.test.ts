@@ -11,6 +11,7 @@ import type { EventOf, EventType, Json } from "../protocol/index.ts";
 import { foreignAgent } from "./foreign-agent.ts";
 import { fromAISDK } from "./from-ai-sdk.ts";
 import { record } from "./record.ts";
+import { LONG } from "../../test/sampling.ts";
 
 type Streamed = Awaited<ReturnType<MockLanguageModelV4["doStream"]>>;
 type ModelPart = Streamed["stream"] extends ReadableStream<infer T> ? T : never;
@@ -106,7 +107,7 @@ describe("a tool of the AI SDK without `execute`", () => {
     await expect(run.ended).resolves.toMatchObject({ status: "cancelled" });
   });
 
-  it("waits on after a crash, and the framework is asked again with the result", async () => {
+  it.runIf(LONG)("waits on after a crash, and the framework is asked again with the result", async () => {
     const log = new MemoryLog();
     const attempts: number[] = [];
     // The client of the run brings `locate`.

@@ -7,6 +7,7 @@ import { createLog } from "../engine/sender.contract.ts";
 import { ScriptedModel } from "../models/testing.ts";
 import type { ScriptedRequest } from "../models/scripted-model.ts";
 import { agent } from "./agent.ts";
+import { LONG } from "../../test/sampling.ts";
 
 /** Answers with the number of messages in its prompt. */
 const counts = ({ prompt }: ScriptedRequest) => ({ text: `${prompt.length}` });
@@ -92,7 +93,7 @@ describe("sessions of calls", () => {
     expect(Number(reply)).toBeGreaterThan(1);
   });
 
-  it("can be garbage-collected", async () => {
+  it.runIf(LONG)("can be garbage-collected", async () => {
     setFlagsFromString("--expose-gc");
     const collectGarbage = runInNewContext("gc") as () => void;
     const text = "x".repeat(200_000);

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { decodeUtf8, measureUtf8 } from "./decode-utf8.ts";
 import { LineSplitter } from "./line-splitter.ts";
+import { LONG } from "../../test/sampling.ts";
 
 const encoder = new TextEncoder();
 
@@ -67,7 +68,7 @@ describe("LineSplitter", () => {
     expect(faults).toEqual([2]);
   });
 
-  test("reads a line of 1 MiB that arrives byte by byte", () => {
+  test.runIf(LONG)("reads a line of 1 MiB that arrives byte by byte", () => {
     const byte = Uint8Array.of(0x61);
     const lines: string[] = [];
     const splitter = new LineSplitter({ line: (text) => lines.push(text), fault: () => {} });

@@ -13,7 +13,7 @@ import type { Log } from "../../src/log/log.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { isLoomError, type LoomError } from "../../src/protocol/index.ts";
 import { createLoomHandler, openBlobStore, SERVER_LIMITS } from "../../src/server/index.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords, createKnownEntries } from "./known-records.ts";
 
@@ -94,7 +94,7 @@ describe("a file with a size limit", () => {
     await larger.close();
   });
 
-  it("continues after pruning", async () => {
+  it.runIf(LONG)("continues after pruning", async () => {
     const log = await openSqliteLog(join(folder, "prune.db"), { maxFileBytes });
     for (let round = 0; round < 3; round++) {
       const { lastId, error } = await writeUntilRefused(log, "s");

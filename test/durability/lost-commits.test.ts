@@ -11,6 +11,7 @@ import { verifyStore } from "../../src/log/sqlite/verify-store.ts";
 import { loom } from "../cli-run.ts";
 import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords } from "./known-records.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-lost-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -45,10 +46,12 @@ function checkpoint(path: string): void {
   expect(runSql(path, "PRAGMA wal_checkpoint(PASSIVE)")).toMatchObject({ busy: 0 });
 }
 
-it.each([
-  ["", undefined],
-  [", also after a checkpoint", checkpoint],
-])("reports lost commits if the log and its index were deleted%s", async (_, meanwhile) => {
+it.each(
+  sampleCases([
+    ["", undefined],
+    [", also after a checkpoint", checkpoint],
+  ]),
+)("reports lost commits if the log and its index were deleted%s", async (_, meanwhile) => {
   const { path } = await killWriter(meanwhile);
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix);
   // A program that opens the file changes nothing.
@@ -79,11 +82,13 @@ it("reports lost commits again after the rest of a damaged log was copied into t
     await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_corrupt" });
 });
 
-it.each([
-  ["`loom sessions list`", async (path: string) => loom(["sessions", "list", "--store", path])],
-  ["another program with SQLite", async (path: string) => runSql(path, "SELECT count(*) FROM sessions")],
-  ["a process that closes it", async (path: string) => (await openSqliteLog(path)).close()],
-])("opens a store whose log was copied into the file by %s", async (_, fold) => {
+it.each(
+  sampleCases([
+    ["`loom sessions list`", async (path: string) => loom(["sessions", "list", "--store", path])],
+    ["another program with SQLite", async (path: string) => runSql(path, "SELECT count(*) FROM sessions")],
+    ["a process that closes it", async (path: string) => (await openSqliteLog(path)).close()],
+  ]),
+)("opens a store whose log was copied into the file by %s", async (_, fold) => {
   const { path, acks } = await killWriter();
   expect(existsSync(`${path}-commits`)).toBe(true);
   await fold(path);
@@ -95,7 +100,7 @@ it.each([
   expect(existsSync(`${path}-commits`)).toBe(false);
 });
 
-it("opens an older backup that was copied over the store after a kill", async () => {
+it.runIf(LONG)("opens an older backup that was copied over the store after a kill", async () => {
   const { path } = await killWriter((store) => runSql(store, `VACUUM INTO '${store}.backup'`));
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix);
   // The file keeps its inode, which a new file in its place often gets as well.

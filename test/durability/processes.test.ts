@@ -73,7 +73,7 @@ describe("processes on one store", () => {
     await log.close();
   });
 
-  it(`recovery ends the runs of a sender that is killed ${KILLS} times`, { timeout: 600_000 }, async () => {
+  it.runIf(LONG)(`recovery ends the runs of a sender that is killed ${KILLS} times`, { timeout: 600_000 }, async () => {
     const path = join(folder, "runs.db");
     const verifier = new Verifier();
     let after = 0;

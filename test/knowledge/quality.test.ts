@@ -7,6 +7,7 @@ import { readQuery } from "../../src/context/knowledge-base/query-terms.ts";
 import { readTerms } from "../../src/context/knowledge-base/read-terms.ts";
 import { packageRoot } from "../source-files.ts";
 import { CORPUS, PAGE_QUESTIONS, QUESTIONS, SMALL_TALK } from "./corpus.ts";
+import { LONG } from "../sampling.ts";
 
 describe("retrieval quality", () => {
   let base: KnowledgeBase;
@@ -125,7 +126,7 @@ describe("retrieval quality for the documentation of this package", () => {
     }
   });
 
-  it("finds every document by its title", async () => {
+  it.runIf(LONG)("finds every document by its title", async () => {
     const documents = await all.list({ limit: 1000 });
     expect(documents.length).toBeGreaterThan(90);
     const missed: string[] = [];

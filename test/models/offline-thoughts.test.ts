@@ -10,6 +10,7 @@ import { OfflineModel } from "../../src/models/offline-model.ts";
 import { answerThought } from "../../src/models/offline/thoughts/answer-thought.ts";
 import { readThought } from "../../src/models/offline/thoughts/read-thought.ts";
 import { recordListener } from "../../src/models/record-listener.contract.ts";
+import { LONG } from "../sampling.ts";
 
 const CALCULATOR: ModelTool = {
   name: "calculator",
@@ -135,7 +136,7 @@ describe("prompts of the agents", () => {
     }
   });
 
-  it("are answered quickly and briefly, even if hostile", () => {
+  it.runIf(LONG)("are answered quickly and briefly, even if hostile", () => {
     const hostile = [
       "\n\nTask x:\n",
       "\n\nResult of a (b):\n",

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { packageRoot } from "../source-files.ts";
 import { killServers, startServe } from "../start-serve.ts";
+import { LONG } from "../sampling.ts";
 
 const run = promisify(execFile);
 const FOLDER = join(packageRoot, "examples", "openai");
@@ -14,7 +15,7 @@ const FOLDER = join(packageRoot, "examples", "openai");
 afterAll(killServers);
 
 describe("examples/openai", () => {
-  it("work with a server as it is", { timeout: 60_000 }, async () => {
+  it.runIf(LONG)("work with a server as it is", { timeout: 60_000 }, async () => {
     const { url } = await startServe(join(mkdtempSync(join(tmpdir(), "loom-openai-")), "loom.db"), []);
     const script = await run(process.execPath, [join(FOLDER, "resume.ts"), url]);
     const lines = script.stdout.trim().split("\n");

@@ -12,6 +12,7 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/index.ts";
 import { createOpenaiFixture } from "./openai-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 type Messages = OpenAI.ChatCompletionMessageParam[];
 
@@ -114,7 +115,7 @@ describe("a client that sends the whole conversation", () => {
     expect(await counts(log)).toEqual([3]);
   });
 
-  it("keeps its session over a restart of the server", async () => {
+  it.runIf(LONG)("keeps its session over a restart of the server", async () => {
     const folder = await mkdtemp(join(tmpdir(), "loom-stateless-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const messages: Messages = [];
@@ -181,7 +182,7 @@ describe("conversations that begin alike", () => {
     expect(await counts(log)).toEqual(names.map(() => 3));
   });
 
-  it("never get the messages of each other from servers that share a store", async () => {
+  it.runIf(LONG)("never get the messages of each other from servers that share a store", async () => {
     const folder = await mkdtemp(join(tmpdir(), "loom-stateless-"));
     const clients: OpenAI[] = [];
     const logs: Log[] = [];

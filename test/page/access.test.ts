@@ -275,7 +275,7 @@ describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", (
     await context.close();
   });
 
-  it("does not sign in by URL", FORGERY, async () => {
+  it.runIf(LONG)("does not sign in by URL", FORGERY, async () => {
     const { page, context, complaints } = await openPage(fixture, { path: `#share=${await makeToken("attacker")}` });
     await page.getByRole("heading", { name: "Invalid link" }).waitFor();
     expect(page.url()).not.toContain("share=");

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { sampleCases } from "../sampling.ts";
+import { LONG, sampleCases } from "../sampling.ts";
 import { PausableModel } from "./pausable-model.ts";
 import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { LogWriter } from "./log-writer.ts";
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await context.close();
   });
 
-  it.each(
+  it.runIf(LONG).each(
     sampleCases([
       ["en", "Model: ", "Offline model", "Choose a language model above"],
       ["zh", "模型：", "离线模型", "可在上方选择语言模型"],
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await context.close();
   });
 
-  it.each(
+  it.runIf(LONG).each(
     sampleCases([
       ["en", "Agent: ReAct", "Tree of thoughts", "Search settings", "Search", "Beam", "Close"],
       ["zh", "智能体：ReAct", "思维树", "搜索设置", "搜索方式", "束宽", "关闭"],

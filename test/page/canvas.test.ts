@@ -214,7 +214,7 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await context.close();
   });
 
-  it.each(
+  it.runIf(LONG).each(
     sampleCases([
       { language: "en", theme: "light" },
       { language: "zh", theme: "dark" },

@@ -116,53 +116,56 @@ describe.skipIf(!hasChromium)("data on the page (skipped without Chromium)", () 
     await context.close();
   });
 
-  it("draws a chart and a diagram, shows an image and a value tree, on a phone with the dark theme", async () => {
-    const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
-    await sendMessage(page, ask("drawing"), "zh");
-    const chart = findAnswer(page, "zh").getByRole("figure", { name: "Tides" });
-    await chart
-      .getByRole("img", { name: /^Tides；折线图；4 个数据点/ })
-      .locator("svg path[stroke]")
-      .first()
-      .waitFor();
-    await waitForEnd(page, "zh");
+  it.runIf(LONG)(
+    "draws a chart and a diagram, shows an image and a value tree, on a phone with the dark theme",
+    async () => {
+      const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
+      await sendMessage(page, ask("drawing"), "zh");
+      const chart = findAnswer(page, "zh").getByRole("figure", { name: "Tides" });
+      await chart
+        .getByRole("img", { name: /^Tides；折线图；4 个数据点/ })
+        .locator("svg path[stroke]")
+        .first()
+        .waitFor();
+      await waitForEnd(page, "zh");
 
-    await sendMessage(page, ask("picture"), "zh");
-    await waitForEnd(page, "zh", 2);
-    await findAnswer(page, "zh").getByText("a blue dot").waitFor();
-    await findAnswer(page, "zh").getByRole("button", { name: "查看图片：a blue dot" }).click();
-    const viewer = page.getByRole("dialog", { name: "a blue dot" });
-    const image = viewer.getByRole("img", { name: "a blue dot" });
-    await viewer.getByRole("button", { name: "放大" }).click();
-    await viewer.getByText(/^[\d,]+ %$/).waitFor();
-    await page.keyboard.press("0");
-    await viewer.getByText(/^[\d,]+ %$/).waitFor({ state: "detached" });
-    expect(await image.evaluate((element: HTMLImageElement) => element.complete && element.naturalWidth)).toBe(1);
-    await page.keyboard.press("Escape");
-    await viewer.waitFor({ state: "detached" });
+      await sendMessage(page, ask("picture"), "zh");
+      await waitForEnd(page, "zh", 2);
+      await findAnswer(page, "zh").getByText("a blue dot").waitFor();
+      await findAnswer(page, "zh").getByRole("button", { name: "查看图片：a blue dot" }).click();
+      const viewer = page.getByRole("dialog", { name: "a blue dot" });
+      const image = viewer.getByRole("img", { name: "a blue dot" });
+      await viewer.getByRole("button", { name: "放大" }).click();
+      await viewer.getByText(/^[\d,]+ %$/).waitFor();
+      await page.keyboard.press("0");
+      await viewer.getByText(/^[\d,]+ %$/).waitFor({ state: "detached" });
+      expect(await image.evaluate((element: HTMLImageElement) => element.complete && element.naturalWidth)).toBe(1);
+      await page.keyboard.press("Escape");
+      await viewer.waitFor({ state: "detached" });
 
-    await sendMessage(page, ask("own"), "zh");
-    await waitForEnd(page, "zh", 3);
-    await findAnswer(page, "zh").getByText("T-7").waitFor();
+      await sendMessage(page, ask("own"), "zh");
+      await waitForEnd(page, "zh", 3);
+      await findAnswer(page, "zh").getByText("T-7").waitFor();
 
-    const block = (source: string): string => `\`\`\`mermaid\n${source}\n\`\`\``;
-    const flow = "flowchart LR\n  accTitle: Way home\n  A[Work] --> B[Home]";
-    await sendMessage(page, `say ${block(flow)}\n\n${block("flowchart LR\n  A --> [[[")}`, "zh");
-    const diagram = findAnswer(page, "zh").getByRole("img", { name: "图：Way home" });
-    await diagram.waitFor();
-    const size = await diagram.evaluate((drawn: HTMLImageElement) => [drawn.naturalWidth, drawn.naturalHeight]);
-    expect(Math.min(...size)).toBeGreaterThan(30);
-    await findAnswer(page, "zh").getByText("未绘制：第 2 行有语法错误。").waitFor();
-    const code = findAnswer(page, "zh").getByRole("group", { name: "代码（mermaid）" });
-    expect(await code.allInnerTexts()).toEqual([expect.stringContaining("[[[")]);
-    await findAnswer(page, "zh").getByRole("button", { name: "代码", exact: true }).click();
-    await diagram.waitFor({ state: "detached" });
-    await code.getByText("accTitle: Way home").waitFor();
-    await findAnswer(page, "zh").getByRole("button", { name: "图", exact: true }).click();
-    await diagram.waitFor();
-    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
-    expect(scrollWidth).toBe(clientWidth);
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
+      const block = (source: string): string => `\`\`\`mermaid\n${source}\n\`\`\``;
+      const flow = "flowchart LR\n  accTitle: Way home\n  A[Work] --> B[Home]";
+      await sendMessage(page, `say ${block(flow)}\n\n${block("flowchart LR\n  A --> [[[")}`, "zh");
+      const diagram = findAnswer(page, "zh").getByRole("img", { name: "图：Way home" });
+      await diagram.waitFor();
+      const size = await diagram.evaluate((drawn: HTMLImageElement) => [drawn.naturalWidth, drawn.naturalHeight]);
+      expect(Math.min(...size)).toBeGreaterThan(30);
+      await findAnswer(page, "zh").getByText("未绘制：第 2 行有语法错误。").waitFor();
+      const code = findAnswer(page, "zh").getByRole("group", { name: "代码（mermaid）" });
+      expect(await code.allInnerTexts()).toEqual([expect.stringContaining("[[[")]);
+      await findAnswer(page, "zh").getByRole("button", { name: "代码", exact: true }).click();
+      await diagram.waitFor({ state: "detached" });
+      await code.getByText("accTitle: Way home").waitFor();
+      await findAnswer(page, "zh").getByRole("button", { name: "图", exact: true }).click();
+      await diagram.waitFor();
+      const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+      expect(scrollWidth).toBe(clientWidth);
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
 });

@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     await context.close();
   });
 
-  it("has titles and search results without Markdown, and marks the match", async () => {
+  it.runIf(LONG)("has titles and search results without Markdown, and marks the match", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, "## Plan a **zebra** party\n- invite `everyone`\n- [buy hats](https://hats.example)");
     await waitForEnd(page);
@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     await context.close();
   });
 
-  it("has one menu per answer, and few Tab stops from the message box to the answer", async () => {
+  it.runIf(LONG)("has one menu per answer, and few Tab stops from the message box to the answer", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
@@ -160,7 +160,7 @@ describe.skipIf(!hasChromium)("everyday use (skipped without Chromium)", () => {
     }
   });
 
-  it("has a name for every button, and a tooltip for those without text", async () => {
+  it.runIf(LONG)("has a name for every button, and a tooltip for those without text", async () => {
     const { page, context } = await openPage(fixture);
     await sendMessage(page, "Make a to-do list: milk, bread");
     await waitForEnd(page);

@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("answers, asks for approval, keeps a to-do list, and shows its status", async () => {
+  it.runIf(LONG)("answers, asks for approval, keeps a to-do list, and shows its status", async () => {
     const { page, context, complaints } = await openPageAt(browser, server.url);
     page.setDefaultTimeout(15_000);
     await page.getByRole("heading", { name: "Ask something" }).waitFor();

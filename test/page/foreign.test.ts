@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("agents of other frameworks on the page (skipped w
   });
   afterAll(() => fixture.close());
 
-  it.each(
+  it.runIf(LONG).each(
     sampleCases([
       ["en", "light", 1280],
       ["zh", "dark", PHONE.width],

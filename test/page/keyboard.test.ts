@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
 import { findAnswer, findRun, openPage, readEvents, readSessionId, waitForEnd } from "./journey.ts";
 import { type PageFixture, createPageFixture } from "./page-fixture.ts";
+import { LONG } from "../sampling.ts";
 
 /** Tab presses before a target counts as unreachable. */
 const MOST_STEPS = 60;
@@ -25,7 +26,7 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped without Chromiu
   });
   afterAll(() => fixture.close());
 
-  it("operates everything", async () => {
+  it.runIf(LONG)("operates everything", async () => {
     const { page, context, complaints } = await openPage(fixture);
     const box = page.getByRole("textbox", { name: "Message" });
     const isFocused = (target: Locator): Promise<boolean> =>

@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)("LoomChat (skipped without Chromium)", () => {
     await page.context().close();
   });
 
-  it("uploads, shows and saves files", async () => {
+  it.runIf(LONG)("uploads, shows and saves files", async () => {
     const { page, chat, complaints } = await openChat({ session: "files" });
     await chat.getByRole("textbox", { name: "Message" }).waitFor();
     const picker = chat.locator("input[type=file]");

@@ -220,7 +220,7 @@ describe.skipIf(!hasChromium)(
       return texts[0] ?? "";
     }
 
-    it("continues after a reload, in every tab", async () => {
+    it.runIf(LONG)("continues after a reload, in every tab", async () => {
       const [first, second, path] = await begin(PLAN);
       await second.page.reload();
       await isAnswering(second.page);
@@ -240,7 +240,7 @@ describe.skipIf(!hasChromium)(
       expect(shown.statuses.indexOf("complete")).toBe(shown.statuses.length - 1);
     }
 
-    it("shows that a gap is being repaired, and then has everything", async () => {
+    it.runIf(LONG)("shows that a gap is being repaired, and then has everything", async () => {
       const { promise: isSeen, resolve: see } = Promise.withResolvers<void>();
       const { page, context, complaints } = await open(finished.path, server.url, (given) =>
         interceptFrames(given, async ({ socket, frames }) => {

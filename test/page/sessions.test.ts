@@ -171,7 +171,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it("uploads, opens, cites and deletes documents that agents can search", async () => {
+  it.runIf(LONG)("uploads, opens, cites and deletes documents that agents can search", async () => {
     const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
     const open = async (): Promise<void> => {
       await page.getByRole("button", { name: "显示会话列表" }).click();
@@ -294,7 +294,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)",
     await context.close();
   });
 
-  it.each(
+  it.runIf(LONG).each(
     sampleCases([
       ["en", "Keyboard shortcuts", "New line Shift Enter"],
       ["zh", "键盘快捷键", "换行 Shift Enter"],

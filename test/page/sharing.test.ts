@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)("sharing without authentication", () => {
   }, 120_000);
   afterAll(() => fixture.close());
 
-  it("opens the conversation with its replay, until the link is revoked", PATIENT, async () => {
+  it.runIf(LONG)("opens the conversation with its replay, until the link is revoked", PATIENT, async () => {
     const owner = await openPage(fixture);
     await sendMessage(owner.page, "What is 12 * 34?");
     await waitForEnd(owner.page);

@@ -143,24 +143,27 @@ describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", ()
     await second.context.close();
   });
 
-  it("says what tools do and have done in the language of the user, and leaves their names to the details", async () => {
-    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
-    await sendMessage(page, 'write_todo_list {"title": "Trip", "items": [{"text": "Pack"}, {"text": "Go"}]}');
-    await waitForEnd(page);
-    const card = findAnswer(page).getByRole("group", { name: "Made a to-do list (2 items): Trip" });
-    await card.waitFor();
-    expect(await page.getByText("write_todo_list", { exact: true }).count()).toBe(0);
-    await card.getByRole("button", { name: /^Made a to-do list/ }).click();
-    await card.getByText("write_todo_list", { exact: true }).waitFor();
+  it.runIf(LONG)(
+    "says what tools do and have done in the language of the user, and leaves their names to the details",
+    async () => {
+      const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
+      await sendMessage(page, 'write_todo_list {"title": "Trip", "items": [{"text": "Pack"}, {"text": "Go"}]}');
+      await waitForEnd(page);
+      const card = findAnswer(page).getByRole("group", { name: "Made a to-do list (2 items): Trip" });
+      await card.waitFor();
+      expect(await page.getByText("write_todo_list", { exact: true }).count()).toBe(0);
+      await card.getByRole("button", { name: /^Made a to-do list/ }).click();
+      await card.getByText("write_todo_list", { exact: true }).waitFor();
 
-    await sendMessage(page, 'write_todo_list {"title": "旅行的待办", "items": [{"text": "收拾行李"}]}');
-    await findAnswer(page).getByRole("group", { name: "已列出待办清单（1 项）：旅行的待办" }).waitFor();
-    await waitForEnd(page, "en", 2);
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
+      await sendMessage(page, 'write_todo_list {"title": "旅行的待办", "items": [{"text": "收拾行李"}]}');
+      await findAnswer(page).getByRole("group", { name: "已列出待办清单（1 项）：旅行的待办" }).waitFor();
+      await waitForEnd(page, "en", 2);
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
 
-  it("marks the words of a server in a request for approval, with its tool and arguments", async () => {
+  it.runIf(LONG)("marks the words of a server in a request for approval, with its tool and arguments", async () => {
     const { page, context, complaints } = await openPage(fixture);
     await sendMessage(page, 'dictionary__write_file {"path": "a.txt"}');
     const card = findAnswer(page).getByRole("group", { name: "“Harmless lookup”" });

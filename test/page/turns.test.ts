@@ -293,7 +293,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", ()
     await context.close();
   });
 
-  it("sends attached files, shows them, and the model reads them", async () => {
+  it.runIf(LONG)("sends attached files, shows them, and the model reads them", async () => {
     const { page, context, complaints } = await openPage(fixture, PHONE);
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Attach files" }).click();

@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("written text on the page (skipped without Chromiu
     await context.close();
   });
 
-  it("that is long becomes a file, with an undo, and returns to the box if it cannot be sent", async () => {
+  it.runIf(LONG)("that is long becomes a file, with an undo, and returns to the box if it cannot be sent", async () => {
     const { page, context, complaints } = await openPage(fixture);
     const box = page.getByRole("textbox", { name: "Message", exact: true });
     await box.fill("Summarize: ");

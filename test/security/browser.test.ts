@@ -117,7 +117,7 @@ describe.skipIf(!hasChromium)("pages of other sites (skipped without Chromium)",
     ),
   );
 
-  testThreat("csrf", "cannot change anything with forms", (attempts) =>
+  testSlowThreat("csrf", "cannot change anything with forms", (attempts) =>
     tryEverywhere(attempts, [OTHER_SITE, SAME_SITE, NO_REFERRER], tryForms, (requests) =>
       expect(requests.length).toBeGreaterThan(16),
     ),

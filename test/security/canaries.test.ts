@@ -246,7 +246,7 @@ describe("agents and tools", () => {
     return { model: play(call("act"), done), tools: [tool] };
   }
 
-  testThreat(
+  testSlowThreat(
     "leaks-in-errors",
     "failing agents and tools leak no secret",
     async ({ attempt, sample }) => {

@@ -422,7 +422,7 @@ describe("HTTP abuse", () => {
     await fixture.expectHealthy();
   });
 
-  testThreat("http-abuse", "frees everything held for clients that disconnect early", async ({ count }) => {
+  testSlowThreat("http-abuse", "frees everything held for clients that disconnect early", async ({ count }) => {
     const partialRequests = (): readonly string[] => [
       "GET /healthz HT",
       `POST /v1/sessions HTTP/1.1\r\n${hostLine()}content-type: application/json\r\ncontent-length: 50000\r\n\r\n${"[".repeat(20_000)}`,

@@ -16,7 +16,7 @@ import { type LoomServer, startLoomServer } from "../../src/server/loom-server.t
 import { gather } from "../log-sessions.ts";
 import { writeHostileSession, writeHostileThoughts } from "../page/hostile-session.ts";
 import { ABUSE_SAMPLES } from "../sampling.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 
 const log = new MemoryLog();
 /** Errors that the server reported. Hostile input must not cause any. */
@@ -130,7 +130,7 @@ describe("JSON abuse", () => {
         });
   });
 
-  testThreat("json-abuse", "is accepted or refused by an ingest in every dialect", async ({ attempt, sample }) => {
+  testSlowThreat("json-abuse", "is accepted or refused by an ingest in every dialect", async ({ attempt, sample }) => {
     let session = 0;
     for (const [index, dialect] of DIALECT_NAMES.entries())
       for (const [name, value] of pickValues(index)) {

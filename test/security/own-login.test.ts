@@ -21,6 +21,7 @@ import {
   SERVER_LIMITS,
 } from "../../src/server/index.ts";
 import { sendOnNode } from "../../src/server/http/send-on-node.ts";
+import { LONG } from "../sampling.ts";
 
 const SCOPES = ["read", "write", "run", "approve"] as const;
 
@@ -360,7 +361,7 @@ describe("open connections", () => {
     expect(response.statusCode).toBe(status);
   });
 
-  it("by a ticket end when the next check would be due", async () => {
+  it.runIf(LONG)("by a ticket end when the next check would be due", async () => {
     const { ask, upgrade } = await mount({ recheckMs: 1500 });
     const open = async () => {
       const { ticket } = (await (await ask("/v1/auth/tickets", { body: {}, ...as("alice") })).json()) as {

@@ -7,7 +7,7 @@ import { importSession, MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { CREATING } from "./endpoint-examples.ts";
 import { createOwnersFixture, type OwnersFixture, type SessionIds } from "./owners-fixture.ts";
-import { testThreat } from "./test-threat.ts";
+import { testSlowThreat, testThreat } from "./test-threat.ts";
 
 const DOTS = [".", ".."];
 const OTHERS = [" ", "\u3000", "a\nb", "\u007f", "a\u0085", "a\0b"];
@@ -52,7 +52,7 @@ testThreat("path-traversal", "HTTP creates no session with an ID that a URL cann
   expect(await listIds()).toEqual(["bobs-own"]);
 });
 
-testThreat("path-traversal", "WebSockets create no session with such an ID", async ({ attempt }) => {
+testSlowThreat("path-traversal", "WebSockets create no session with such an ID", async ({ attempt }) => {
   const headers = { authorization: `Bearer ${fixture.tokens.bob}` };
   for (const id of [...DOTS, ...OTHERS]) {
     await attempt(`/v1/ws ${JSON.stringify(id)}`, async () => {

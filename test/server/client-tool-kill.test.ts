@@ -7,6 +7,7 @@ import { openSqliteLog } from "../../src/log/index.ts";
 import { expectValid } from "../../src/engine/sender.contract.ts";
 import { eventsOf } from "../agents/agent-fixture.ts";
 import { type Child, startChild } from "../durability/child.ts";
+import { LONG } from "../sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-client-tools-"));
 const children: Child[] = [];
@@ -38,40 +39,44 @@ async function serve() {
   return { child, request };
 }
 
-it("waits on in another process, hands the call over once and uses the result once", async () => {
-  const log = await openSqliteLog(store);
-  const first = await serve();
-  const client_tools = [{ name: "locate", description: "Returns the city that the user is in." }];
-  const waiting = { calls: [{ call_id: "call-1", run_id: "r", name: "locate" }] };
-  for (const session of ["stored", "sent"]) {
-    await first.request("POST", `${session}/runs`, { message: "Where am I?", run_id: "r", client_tools });
-    await expect.poll(() => first.request("GET", `${session}/calls`), POLL).toMatchObject(waiting);
-  }
-  await kill(first.child);
+it.runIf(LONG)(
+  "waits on in another process, hands the call over once and uses the result once",
+  async () => {
+    const log = await openSqliteLog(store);
+    const first = await serve();
+    const client_tools = [{ name: "locate", description: "Returns the city that the user is in." }];
+    const waiting = { calls: [{ call_id: "call-1", run_id: "r", name: "locate" }] };
+    for (const session of ["stored", "sent"]) {
+      await first.request("POST", `${session}/runs`, { message: "Where am I?", run_id: "r", client_tools });
+      await expect.poll(() => first.request("GET", `${session}/calls`), POLL).toMatchObject(waiting);
+    }
+    await kill(first.child);
 
-  // No process has the agent: the result is stored, and the next server uses it.
-  const body = { run_id: "r", call_id: "call-1", output: "Lisbon" };
-  await log.submit({ commandId: "one", sessionId: "stored", kind: "tool_result", body });
-  const second = await serve();
-  expect(await second.request("GET", "sent/calls")).toMatchObject(waiting);
-  expect(await second.request("POST", "sent/calls/call-1/result", { output: { city: "Porto" } })).toMatchObject({
-    type: "ack",
-  });
-  for (const [session, result, reply] of [
-    ["stored", "Lisbon", "You are in Lisbon."],
-    ["sent", '{"city":"Porto"}', "You are in Porto."],
-  ] as const) {
-    await expect.poll(async () => (await log.getRun(session, "r"))?.status, POLL).toBe("completed");
-    const late = { run_id: "r", output: "Faro" };
-    expect(await second.request("POST", `${session}/calls/call-1/result`, late)).toMatchObject({
-      code: expect.stringMatching(/already_answered|run_ended/) as string,
+    // No process has the agent: the result is stored, and the next server uses it.
+    const body = { run_id: "r", call_id: "call-1", output: "Lisbon" };
+    await log.submit({ commandId: "one", sessionId: "stored", kind: "tool_result", body });
+    const second = await serve();
+    expect(await second.request("GET", "sent/calls")).toMatchObject(waiting);
+    expect(await second.request("POST", "sent/calls/call-1/result", { output: { city: "Porto" } })).toMatchObject({
+      type: "ack",
     });
-    const records = await expectValid(log, session);
-    expect(eventsOf(records, "tool_start")).toHaveLength(1);
-    expect(eventsOf(records, "tool_end")).toMatchObject([{ result, is_error: false }]);
-    expect(eventsOf(records, "reply")).toEqual([{ type: "reply", reply }]);
-    // Waiting is not an attempt that failed.
-    expect(eventsOf(records, "error")).toEqual([]);
-  }
-  await log.close();
-}, 120_000);
+    for (const [session, result, reply] of [
+      ["stored", "Lisbon", "You are in Lisbon."],
+      ["sent", '{"city":"Porto"}', "You are in Porto."],
+    ] as const) {
+      await expect.poll(async () => (await log.getRun(session, "r"))?.status, POLL).toBe("completed");
+      const late = { run_id: "r", output: "Faro" };
+      expect(await second.request("POST", `${session}/calls/call-1/result`, late)).toMatchObject({
+        code: expect.stringMatching(/already_answered|run_ended/) as string,
+      });
+      const records = await expectValid(log, session);
+      expect(eventsOf(records, "tool_start")).toHaveLength(1);
+      expect(eventsOf(records, "tool_end")).toMatchObject([{ result, is_error: false }]);
+      expect(eventsOf(records, "reply")).toEqual([{ type: "reply", reply }]);
+      // Waiting is not an attempt that failed.
+      expect(eventsOf(records, "error")).toEqual([]);
+    }
+    await log.close();
+  },
+  120_000,
+);

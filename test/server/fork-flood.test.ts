@@ -9,7 +9,7 @@ import { openSqliteLog } from "../../src/log/index.ts";
 import type { AnyEvent } from "../../src/protocol/index.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { createLoomHandler } from "../../src/server/loom-handler.ts";
-import { FORK_SAMPLES } from "../sampling.ts";
+import { LONG, FORK_SAMPLES } from "../sampling.ts";
 import { overrideLog, writeRecords } from "../log-sessions.ts";
 import { SERVER_ORIGIN } from "./auth-fixture.ts";
 
@@ -21,7 +21,7 @@ function measureMemory(): number {
   return heapUsed + external;
 }
 
-it(
+it.runIf(LONG)(
   "copies in pieces, a few forks at a time, while others write",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "forks-"));

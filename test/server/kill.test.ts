@@ -220,7 +220,7 @@ async function post(url: string, session: string, key: string): Promise<string> 
   return (await response.text()).replaceAll(encodeSseComment("alive"), "");
 }
 
-test(
+test.runIf(LONG)(
   "a message that is sent again after a lost response is one run, with or without a kill",
   { timeout: 600_000 },
   async ({ annotate }) => {

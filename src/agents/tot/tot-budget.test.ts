@@ -254,7 +254,7 @@ describe("calls of a search", () => {
 });
 
 describe("a large tree", () => {
-  it("stores and prompts as much per thought as a small one", async () => {
+  it.runIf(LONG)("stores and prompts as much per thought as a small one", async () => {
     const lines = Array.from({ length: 25 }, (_, index) => `step ${index}`).join("\n");
     // Everything is a dead end at the third level, so the search backtracks again and again.
     const play = (request: ScriptedRequest): ScriptedTurn => {

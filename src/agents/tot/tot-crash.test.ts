@@ -118,7 +118,7 @@ describe("a search after a crash", () => {
     expect(ends.size).toBeGreaterThan(3 * limits.length);
   });
 
-  it.each(SEARCHES)(
+  it.each(sampleCases(SEARCHES))(
     "gives the same tree, at any point: %o",
     async (options) => {
       const whole = await live(options);

@@ -5,6 +5,7 @@ import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.
 import type { CommonOptions } from "../index.ts";
 import type { TotOptions } from "./tot-settings.ts";
 import { type QuestionKind, readPrompt, rebuildTree } from "./tree-script.contract.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 type Say = (request: ScriptedRequest) => ScriptedTurn | string;
 
@@ -144,17 +145,21 @@ describe("thoughts", () => {
     expect(first?.candidates.map(({ length }) => length)).toEqual([4000, 1, 2]);
   });
 
-  it("of a wide level share the space of a record", async () => {
-    const lines = Array.from({ length: 400 }, (_, index) => `${index}${"深".repeat(600)}`).join("\n");
-    const { end, records } = await search(
-      { propose: () => lines, vote: () => '{"best": 1}' },
-      { evaluate: "vote", beam: 5, candidates: 400, maxThoughts: 1200 },
-    );
-    expect(end.status).toBe("completed");
-    expect(rebuildTree(records).thoughts.size).toBe(1200);
-  }, 20_000);
+  it.runIf(LONG)(
+    "of a wide level share the space of a record",
+    async () => {
+      const lines = Array.from({ length: 400 }, (_, index) => `${index}${"深".repeat(600)}`).join("\n");
+      const { end, records } = await search(
+        { propose: () => lines, vote: () => '{"best": 1}' },
+        { evaluate: "vote", beam: 5, candidates: 400, maxThoughts: 1200 },
+      );
+      expect(end.status).toBe("completed");
+      expect(rebuildTree(records).thoughts.size).toBe(1200);
+    },
+    20_000,
+  );
 
-  it("with calls of the longest names, ids and arguments fit into a record", async () => {
+  it.runIf(LONG)("with calls of the longest names, ids and arguments fit into a record", async () => {
     const long = (text: string): string => `${text}${"水".repeat(256)}`.slice(0, 256);
     const { end, records } = await search(
       {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { playTree, readPrompt, type ScriptedTree } from "./tree-script.contract.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const world: ScriptedTree = {
   sum: {
@@ -150,7 +151,7 @@ describe("tools of a thought", () => {
     }
   });
 
-  it("run only for the first thought of the last level, and thousands of others are closed", async () => {
+  it.runIf(LONG)("run only for the first thought of the last level, and thousands of others are closed", async () => {
     const fixture = await createAgentFixture(
       (request) => {
         const { kind } = readPrompt(request);

@@ -7,6 +7,7 @@ import { type Script, ScriptedModel } from "../../models/testing.ts";
 import { listApprovals } from "../../server/endpoints/list-approvals.ts";
 import { defineTool } from "../../tools/index.ts";
 import { SessionHolder, type SessionHolderOptions } from "./session-holder.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 function hold(
   log: Log,
@@ -139,7 +140,7 @@ describe("SessionHolder", () => {
     expect(holder.missingTools).toEqual([]);
   });
 
-  test("leaves such a run also if its process leaves just before the session is opened", async () => {
+  test.runIf(LONG)("leaves such a run also if its process leaves just before the session is opened", async () => {
     const log = new MemoryLog();
     await leaveCall(log);
     const getSession = log.getSession.bind(log);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 /** About 130 ms are needed. */
 const MAX_CPU_MS = 600;
@@ -182,7 +183,7 @@ describe("a run that ends after its process died", () => {
 });
 
 describe("many interruptions", () => {
-  it("cost linear time", () => {
+  it.runIf(LONG)("cost linear time", () => {
     const feed = new ViewFeed({ maxItems: 100_000 }).start("Go");
     const start = process.threadCpuUsage();
     for (let i = 0; i < 20_000; i++) {

@@ -8,22 +8,23 @@ import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts
 import type { FitOptions, FittedPrompt } from "./compressor.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { callAndResult, reply, say } from "./random-conversation.contract.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;
-const LONG = "the warp and the weft are woven on the loom ";
+const LONG_TEXT = "the warp and the weft are woven on the loom ";
 const WINDOW = { contextWindow: 4000 };
 
 const turns = (count: number, from = 0): ModelMessage[] =>
   Array.from({ length: count }, (_, n) => [
-    say(`Question ${from + n}: ${LONG.repeat(5)}`),
-    reply(`Answer ${from + n}: ${LONG.repeat(5)}`),
+    say(`Question ${from + n}: ${LONG_TEXT.repeat(5)}`),
+    reply(`Answer ${from + n}: ${LONG_TEXT.repeat(5)}`),
   ]).flat();
 const appliedOf = ({ events }: FittedPrompt): readonly CompressionAppliedEvent[] =>
   events.flatMap((event) => (event.type === "compression_applied" ? [event] : []));
 const textOf = (messages: readonly ModelMessage[]): string => JSON.stringify(messages);
 
 describe("concurrent prompts of one session", () => {
-  it("need as many summaries as prompts in separate sessions, in any order", async () => {
+  it.runIf(LONG)("need as many summaries as prompts in separate sessions, in any order", async () => {
     const work = async (order: readonly number[], sessionOf: (n: number) => string): Promise<number> => {
       const model = new ScriptedModel(() => ({ text: "So far, so good." }));
       const compressor = createCompressor(WINDOW);
@@ -36,7 +37,7 @@ describe("concurrent prompts of one session", () => {
         const fitted = await compressor.fit({ messages }, options);
         paid += fitted.events.filter(({ type }) => type === "usage").length;
         expect(textOf(fitted.messages)).toContain(`Task ${n}`);
-        messages.push(...callAndResult(`c${n}_${step}`, `${n} ${step} ${LONG.repeat(30)}`));
+        messages.push(...callAndResult(`c${n}_${step}`, `${n} ${step} ${LONG_TEXT.repeat(30)}`));
       }
       // Every model call has a `usage` event.
       expect(paid).toBe(model.requests.length);
@@ -64,7 +65,9 @@ describe("concurrent prompts of one session", () => {
     });
     const compressor = createCompressor(WINDOW);
     const fits = [0, 1, 2, 3].map((n) => {
-      const rounds = Array.from({ length: 9 }, (_, r) => callAndResult(`c${n}_${r}`, `${n} ${LONG.repeat(30)}`)).flat();
+      const rounds = Array.from({ length: 9 }, (_, r) =>
+        callAndResult(`c${n}_${r}`, `${n} ${LONG_TEXT.repeat(30)}`),
+      ).flat();
       return compressor.fit(
         { messages: [say(`Task ${n}`), ...rounds] },
         { sessionId: "s", model, signal: SIGNAL, turnStart: 0 },
@@ -85,7 +88,7 @@ describe("concurrent prompts of one session", () => {
         const fitted = await fit(messages);
         if (round === 0) expect(model.requests).toHaveLength(1);
         expect(textOf(fitted.messages)).toContain(`Task ${n}`);
-        messages.push(...callAndResult(`c${n}_${round}`, `${n} ${LONG.repeat(20)}`));
+        messages.push(...callAndResult(`c${n}_${round}`, `${n} ${LONG_TEXT.repeat(20)}`));
       }
     }
     for (const { prompt } of model.requests.slice(1)) expect(textOf(prompt)).toMatch(/Summary \d+\./);
@@ -104,7 +107,7 @@ describe("the state of a session", () => {
     expect(textOf((await fit(one)).messages)).toContain("Summary 0.");
   });
 
-  it("is kept while it is in use, however many other sessions there are", async () => {
+  it.runIf(LONG)("is kept while it is in use, however many other sessions there are", async () => {
     const model = new ScriptedModel(() => ({ text: "Short." }));
     const compressor = createCompressor({ contextWindow: 1000 });
     const messages = turns(8);

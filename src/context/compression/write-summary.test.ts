@@ -5,14 +5,15 @@ import { ScriptedModel, type ScriptedTurn } from "../../models/testing.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { reply, say } from "./random-conversation.contract.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;
-const LONG = "the warp and the weft are woven on the loom ";
+const LONG_TEXT = "the warp and the weft are woven on the loom ";
 
 const turns = (count: number, times = 5): ModelMessage[] =>
   Array.from({ length: count }, (_, n) => [
-    say(`Question ${n}: ${LONG.repeat(times)}`),
-    reply(`Answer ${n}: ${LONG.repeat(times)}`),
+    say(`Question ${n}: ${LONG_TEXT.repeat(times)}`),
+    reply(`Answer ${n}: ${LONG_TEXT.repeat(times)}`),
   ]).flat();
 
 function fit(messages: readonly ModelMessage[], turn: ScriptedTurn, options: CompressionOptions = {}) {
@@ -126,7 +127,7 @@ it("emits every attempt, and calls the model only after `llm_start` is handled",
   expect(without.events.at(-1)).toMatchObject({ method: "drop" });
 });
 
-it.each([
+it.runIf(LONG).each([
   ["a shorter summary", 880, "cut", /Word/],
   ["a note", 943, "drop", /50 earlier messages are missing/],
 ])("makes room for the question: %s", async (_, size, method, words) => {

@@ -7,6 +7,7 @@ import { openSqliteLog } from "../../log/index.ts";
 import { openKnowledgeBase } from "./knowledge-base.ts";
 import { testSharedKnowledgeBase } from "./shared-knowledge-base.contract.ts";
 import { KnowledgeRows } from "./sqlite/knowledge-rows.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 let folder: string;
 
@@ -36,7 +37,7 @@ describe("the knowledge base file", () => {
     other.close();
   });
 
-  it("removes the current version of a document that was replaced while it waited", async () => {
+  it.runIf(LONG)("removes the current version of a document that was replaced while it waited", async () => {
     const file = join(folder, "base.db");
     await using one = await openKnowledgeBase(file);
     await using other = await openKnowledgeBase(file);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SAMPLES } from "../../../test/sampling.ts";
+import { LONG, SAMPLES } from "../../../test/sampling.ts";
 import { createRedactor } from "./create-redactor.ts";
 
 const redactor = createRedactor();
@@ -98,7 +98,7 @@ describe("cleanText", () => {
     }
   });
 
-  it("takes linear time for any text", () => {
+  it.runIf(LONG)("takes linear time for any text", () => {
     const json = ["[", '{"a":', '"{', "[[]],"];
     for (const piece of json) expect(redactor.cleanText(piece.repeat(50_000), 1_000_000).length).toBeGreaterThan(0);
     for (const piece of ["a:", "a b c:", "@", "://a@", "Cookie:", "tokens:[", `${"x".repeat(64)}=`, "'a':", "密码是"])

@@ -2,6 +2,7 @@ import * as promClient from "prom-client";
 import { describe, expect, it } from "vitest";
 import type { AnyEvent, StampedRecord } from "../../protocol/index.ts";
 import { createPrometheusObserver, type PrometheusObserver } from "./prometheus-observer.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 function record(event: AnyEvent, ts: number): StampedRecord {
   return { envelope: { session_id: "s", run_id: "run-1", event_id: 1, ts, node_id: "n1" }, event };
@@ -140,7 +141,7 @@ describe("Prometheus metrics", () => {
     expect(new Set(known)).toEqual(new Set(types.keys()));
   });
 
-  it("are limited in number, whatever names occur", async () => {
+  it.runIf(LONG)("are limited in number, whatever names occur", async () => {
     const observer = await createPrometheusObserver({ maxLabels: 10 });
     const run = observer.openRun({ sessionId: "s", runId: "run-1" });
     for (let n = 0; n < 10_000; n++) {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testBlobStore } from "./blob-store.contract.ts";
 import { openBlobStore } from "./open-blob-store.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const LIMITS = { maxBlobBytes: 1024 * 1024, maxSessionBlobBytes: 16 * 1024 * 1024 };
 let folder: string;
@@ -125,7 +126,7 @@ describe("folder blob store", () => {
     await store.close();
   });
 
-  it("checks a large blob outside the main thread, and an unchanged one only once", async () => {
+  it.runIf(LONG)("checks a large blob outside the main thread, and an unchanged one only once", async () => {
     const path = nextFolder();
     const store = await openBlobStore(path, { maxBlobBytes: 2 ** 26, maxSessionBlobBytes: 2 ** 27 });
     const data = Buffer.alloc(32 * 1024 * 1024, "loom");

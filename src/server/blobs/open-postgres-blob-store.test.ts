@@ -5,6 +5,7 @@ import { LoomError } from "../../protocol/index.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { testBlobStore } from "./blob-store.contract.ts";
 import { openPostgresBlobStore } from "./open-postgres-blob-store.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 const MB = 1024 * 1024;
 const LIMITS = { maxBlobBytes: 4 * MB, maxSessionBlobBytes: 8 * MB };
@@ -28,7 +29,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("blobs in PostgreSQL", () => {
 
   testBlobStore(async (limits) => openPostgresBlobStore(await connect(), limits));
 
-  it("stores a blob in chunks of limited size, and reads ranges across them", async () => {
+  it.runIf(LONG)("stores a blob in chunks of limited size, and reads ranges across them", async () => {
     const db = await connect();
     const store = await openPostgresBlobStore(db, LIMITS);
     const bytes = Uint8Array.from({ length: 3 * MB + 7 }, (_, at) => (at * 31) % 251);

@@ -7,6 +7,7 @@ import { openSession } from "../../engine/index.ts";
 import { ForeignSession } from "../../engine/foreign-session.ts";
 import { forkSession, listCheckpoints, type Log, MemoryLog } from "../../log/index.ts";
 import { ingestStream, type IngestOptions } from "./ingest-stream.ts";
+import { sampleCases } from "../../../test/sampling.ts";
 
 const utf8 = new TextEncoder();
 const RUN = [
@@ -313,10 +314,12 @@ test("accepts a checkpoint with a numeric time and a step that is a text", async
   expect(await listCheckpoints(log, "s")).toMatchObject([{ timestamp: 1718000000, step: "plan" }]);
 });
 
-test.each([
-  ["node runs", (index: number) => `{"type":"node_enter","id":"n","run_id":"r1","node_id":"x${index}"}\n`],
-  ["tool calls", (index: number) => `{"type":"tool_start","name":"t","call_id":"c${index}","run_id":"r1"}\n`],
-])("refuses a stream with too many open %s, and closes them", async (_, line) => {
+test.each(
+  sampleCases([
+    ["node runs", (index: number) => `{"type":"node_enter","id":"n","run_id":"r1","node_id":"x${index}"}\n`],
+    ["tool calls", (index: number) => `{"type":"tool_start","name":"t","call_id":"c${index}","run_id":"r1"}\n`],
+  ]),
+)("refuses a stream with too many open %s, and closes them", async (_, line) => {
   const log = new MemoryLog();
   const pieces = [RUN[0] as string, ...Array.from({ length: 10_100 }, (_one, index) => line(index))];
   await expect(ingest(log, pieces)).rejects.toMatchObject({

@@ -15,6 +15,7 @@ import {
   until,
   untilEnded,
 } from "./run-dispatcher-fixture.contract.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 function textOf({ prompt }: ScriptedRequest): string {
   return JSON.stringify(prompt.findLast(({ role }) => role === "user")?.content ?? "");
@@ -236,7 +237,7 @@ describe("a run dispatcher", () => {
     expect(all.events).toEqual([mine, others].flatMap((id) => [`run_start ${id}`, `run_end ${id}`]));
   });
 
-  it("runs 300 sessions within its session limit", async () => {
+  it.runIf(LONG)("runs 300 sessions within its session limit", async () => {
     const log = new MemoryLog();
     let most = 0;
     const play = async (): Promise<ScriptedTurn> => {

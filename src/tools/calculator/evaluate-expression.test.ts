@@ -342,7 +342,7 @@ describe("evaluateExpression compared with a reference", () => {
     },
   );
 
-  it("never throws, for any text", () => {
+  it.runIf(LONG)("never throws, for any text", () => {
     const noise = fc.string({
       unit: fc.constantFrom(...Array.from("0123456789.eE+-*/%^!(),_ pisqrtlogmax（）×÷−√π一🙂\u0000")),
       maxLength: 60,

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { ToolContext, ToolCallResult } from "../tool.ts";
 import { createFetchTool, type FetchToolOptions } from "./create-fetch-tool.ts";
+import { sampleCases } from "../../../test/sampling.ts";
 
 const context: ToolContext = {
   callId: "c1",
@@ -288,7 +289,7 @@ describe("limits", () => {
     expect(written).toBeLessThan(20 * MEBIBYTE);
   });
 
-  it.each(["gzip", "br", "deflate"])("stops a decompression bomb with %s", async (coding) => {
+  it.each(sampleCases(["gzip", "br", "deflate"]))("stops a decompression bomb with %s", async (coding) => {
     const pack = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[coding] ?? gzipSync;
     const packed = pack(Buffer.alloc(16 * MEBIBYTE, "a"));
     expect(packed.length).toBeLessThan(100_000);

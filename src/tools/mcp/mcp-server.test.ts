@@ -12,6 +12,7 @@ import {
   serve,
   until,
 } from "./mcp-fixture.contract.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 afterEach(closeAll);
 
@@ -84,7 +85,7 @@ describe("calls", () => {
     expect(await call(mcp, "s__silent")).toEqual({ text: "The tool failed and did not say why.", isError: true });
   });
 
-  it("restart a crashed server, up to a limit", async () => {
+  it.runIf(LONG)("restart a crashed server, up to a limit", async () => {
     let ahead = 0;
     const read = performance.now.bind(performance);
     const clock = vi.spyOn(performance, "now").mockImplementation(() => read() + ahead);
@@ -120,7 +121,7 @@ describe("calls", () => {
     expect(mcp.servers[0]).toMatchObject({ restarts: 1 });
   });
 
-  it("time out if the server hangs, and replace a stuck server", async () => {
+  it.runIf(LONG)("time out if the server hangs, and replace a stuck server", async () => {
     const slow = await open({ s: serve("good") }, { callTimeoutMs: 400 });
     const late = await failure(call(slow, "s__hang"));
     expect(late).toMatchObject({

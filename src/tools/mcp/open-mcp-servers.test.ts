@@ -16,6 +16,7 @@ import {
   until,
 } from "./mcp-fixture.contract.ts";
 import type { McpOptions } from "./open-mcp-servers.ts";
+import { LONG } from "../../../test/sampling.ts";
 
 afterEach(closeAll);
 
@@ -82,7 +83,7 @@ describe("servers that fail to start", () => {
     }
   });
 
-  it("time out", async () => {
+  it.runIf(LONG)("time out", async () => {
     const mcp = await open({ stuck: serve("stuck"), "slow-list": serve("slow-list") }, { startTimeoutMs: 500 });
     expect(mcp.tools).toEqual([]);
     expect(mcp.servers).toMatchObject([
@@ -105,7 +106,7 @@ describe("servers that fail to start", () => {
 });
 
 describe("without the MCP SDK", () => {
-  it("names the package to install, and works if there are no servers", async () => {
+  it.runIf(LONG)("names the package to install, and works if there are no servers", async () => {
     const program = `import { registerHooks } from "node:module";
       const sdk = "@modelcontextprotocol/sdk";
       const missing = () => Object.assign(new Error("Cannot find package '" + sdk + "'"), { code: "ERR_MODULE_NOT_FOUND" });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
-import { KNOWLEDGE_SAMPLES } from "../../../../test/sampling.ts";
+import { LONG, KNOWLEDGE_SAMPLES } from "../../../../test/sampling.ts";
 import type { KnowledgeBaseOptions } from "../knowledge-base-options.ts";
 import { openKnowledgeBase, type KnowledgeBase } from "../knowledge-base.ts";
 import { openPostgresKnowledgeBase } from "../open-postgres-knowledge-base.ts";
@@ -88,7 +88,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("a search in PostgreSQL", { timeout: 
     );
   });
 
-  it("finds the same passages of a term that is too frequent to examine all of them", async () => {
+  it.runIf(LONG)("finds the same passages of a term that is too frequent to examine all of them", async () => {
     await using base = await open({ maxPerDocument: 50 });
     await using file = await openKnowledgeBase(":memory:", { maxPerDocument: 50 });
     const section = (at: number): string =>
