@@ -123,38 +123,40 @@ class ReaderCache {
   }
 }
 
+/** Number of fields in a full envelope; `node_id` is optional. */
+const ENVELOPE_SIZE = 4;
+
 /**
  * The fast path, for frames as our own encoder writes them: a full envelope and declared fields only. Returns undefined
  * without side effects for anything else; the slow path handles that.
  */
 function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): EventRecord | undefined {
-  const { type, session_id, run_id, node_id, event_id, ts } = frame;
+  const { type: tag, session_id, run_id, node_id, event_id, ts } = frame;
+  const type = tag === undefined ? "reply" : tag;
   if (typeof session_id !== "string" || typeof run_id !== "string" || typeof ts !== "number" || !Number.isFinite(ts))
     return undefined;
-  if (!isCount(event_id)) return undefined;
+  if (!isCount(event_id) || typeof type !== "string") return undefined;
   const inSpan = typeof node_id === "string";
   if (!inSpan && node_id !== undefined) return undefined;
-  const kind = typeof type === "string" ? type : type === undefined ? "reply" : undefined;
-  const read = kind === undefined ? undefined : readers.get(kind);
+  const read = readers.get(type);
   if (read === undefined) return undefined;
-  const event = read(frame, countEventFields(frame)) as AnyEvent | undefined;
-  if (event === undefined || (kind === "custom" && hasLoomKey((event as CustomEvent).value))) return undefined;
+  let fields = countFields(frame) - ENVELOPE_SIZE;
+  if (inSpan) fields--;
+  if (tag !== undefined) fields--;
+  // The `run_id` of run_start also belongs to the event.
+  if (type === "run_start") fields++;
+  const event = read(frame, fields) as AnyEvent | undefined;
+  if (event === undefined || (type === "custom" && hasLoomKey((event as CustomEvent).value))) return undefined;
   // A complete object literal is much faster than adding fields one by one.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
   runs?.attribute(envelope, event);
   return { envelope, event };
 }
 
-/** Counts the fields that belong to the event, in a frame with a full envelope. */
-function countEventFields(frame: JsonObject): number {
-  let all = 0;
-  for (const _ in frame) all++;
-  const { type, node_id } = frame;
-  const inEnvelope = node_id === undefined ? 4 : 5;
-  // The `run_id` of run_start also belongs to the event.
-  const inBoth = type === "run_start" ? 1 : 0;
-  const tags = type === undefined ? 0 : 1;
-  return all - tags - inEnvelope + inBoth;
+function countFields(frame: JsonObject): number {
+  let count = 0;
+  for (const _ in frame) count++;
+  return count;
 }
 
 /** Splits a frame into envelope and event, checks both, and adds the run. */
