@@ -7,6 +7,7 @@ import type { Envelope } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import { createRunEnd, toRecords } from "../client-decoder.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
@@ -80,7 +81,7 @@ function createAgUiDecoder(): Decoder {
   function start(frame: JsonObject, issues: Issue[]): EventRecord[] {
     const isSame = state === "waiting" && readText(frame["runId"]) === runId;
     const ended = state === "waiting" && !isSame ? complete(reader.answer) : [];
-    const records = ended.map((event) => ({ envelope: envelope(), event }));
+    const records = toRecords(ended, envelope());
     if (state === "live")
       issues.push(
         createIssue(
@@ -94,7 +95,8 @@ function createAgUiDecoder(): Decoder {
       order = new OrderChecker();
       return records;
     }
-    return [...records, ...begin(frame).map((event) => ({ envelope: envelope(frame["timestamp"]), event }))];
+    const begun = begin(frame);
+    return [...records, ...toRecords(begun, envelope(frame["timestamp"]))];
   }
 
   /** Starts a run if none is live. */
@@ -151,14 +153,14 @@ function createAgUiDecoder(): Decoder {
     state = "over";
     const used = hasUsage ? [] : readUsage(usage);
     if (type !== CANCELLED) return [...used, ...complete(typeof result === "string" ? result : reader.answer)];
-    return [...used, endRun(CANCELLED, reason, code)];
+    return [...used, createRunEnd(CANCELLED, reason, code)];
   }
 
   function fail({ message, code, usage }: JsonObject): readonly AnyEvent[] {
     state = "over";
     hasFailed = true;
     const used = hasUsage ? [] : readUsage(usage);
-    return [...used, code === CANCELLED ? endRun(CANCELLED, message) : endRun("error", message, code)];
+    return [...used, code === CANCELLED ? createRunEnd(CANCELLED, message) : createRunEnd("error", message, code)];
   }
 
   function readEvents(type: string, frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
@@ -171,13 +173,11 @@ function createAgUiDecoder(): Decoder {
   function readOne(frame: JsonObject, issues: Issue[]): EventRecord[] {
     const type = frame["type"] as string;
     if (type === "RUN_STARTED") return start(frame, issues);
-    const records: EventRecord[] = ensureRun(type, issues).map((event) => ({ envelope: envelope(), event }));
+    const begun = ensureRun(type, issues);
     order.check(type, frame, issues);
-    for (const event of readEvents(type, frame, issues)) {
-      hasUsage ||= event.type === "usage";
-      records.push({ envelope: envelope(frame["timestamp"]), event });
-    }
-    return records;
+    const events = readEvents(type, frame, issues);
+    hasUsage ||= events.some((event) => event.type === "usage");
+    return [...toRecords(begun, envelope()), ...toRecords(events, envelope(frame["timestamp"]))];
   }
 
   const frames = createTypedDecoder("event", (frame, type, issues) => {
@@ -189,10 +189,9 @@ function createAgUiDecoder(): Decoder {
       issues.push(createIssue("ag-ui-thinking", `\`${type}\` was replaced with \`REASONING_*\``));
     if (form !== undefined) reportNull(form, frame, issues);
     const expanded = chunks.expand(type, frame, issues);
-    const records = expanded?.flatMap((each) => readOne(each, issues)) ?? [
-      ...ensureRun(type, issues).map((event) => ({ envelope: envelope(), event })),
-      { envelope: envelope(), event: keep(frame) },
-    ];
+    const records =
+      expanded?.flatMap((each) => readOne(each, issues)) ??
+      toRecords([...ensureRun(type, issues), keep(frame)], envelope());
     if (form === undefined) return records;
     const extra = { ...collectExtra(frame, form.fields, "type"), ...collectUnread(frame) };
     return Object.keys(extra).length === 0 ? records : addExtra(records, extra, type === "RUN_STARTED");
@@ -210,15 +209,6 @@ function adviseType(type: string): string {
   const upper = type.toUpperCase();
   if (type !== upper && findAgUiFrameForm(upper) !== undefined) return `write \`${upper}\``;
   return "use `CUSTOM` for other events";
-}
-
-function endRun(status: "error" | "cancelled", reason?: Json, code?: Json): AnyEvent {
-  return dropMissing({
-    type: "run_end",
-    status,
-    reason: typeof reason === "string" ? reason : undefined,
-    code: typeof code === "string" ? code : undefined,
-  });
 }
 
 function reportNull({ fields }: Form, frame: JsonObject, issues: Issue[]): void {

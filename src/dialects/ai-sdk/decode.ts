@@ -6,6 +6,7 @@ import { type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../call-starts.ts";
+import { createDoneDecoder, createRunEnd, createRunStart, DONE, toRecords } from "../client-decoder.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
@@ -19,8 +20,6 @@ import { AI_SDK_RULES } from "./rules.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(AI_SDK_RULES);
 const MAX_PARTS = 10_000;
-/** What servers of the AI SDK send last. */
-const DONE = "[DONE]";
 /** Chunks that may follow the end of a run that did not complete. */
 const ENDINGS: ReadonlySet<string> = new Set(["finish-step", "finish"]);
 /** Chunks about something that an earlier chunk sent. Clients stop at an unknown part or call. */
@@ -60,7 +59,7 @@ function createAiSdkDecoder(): Decoder {
     reader = new ChunkReader({ infersAnswers: true });
     reply.clear();
     for (const known of [parts, calls, starts]) known.clear();
-    return [{ envelope: envelope(), event: dropMissing({ type: "run_start", run_id: runId }) }];
+    return [createRunStart(runId)];
   }
 
   /** Starts a run if none is live. */
@@ -77,7 +76,7 @@ function createAiSdkDecoder(): Decoder {
   function end(status: "completed" | "error" | "cancelled", reason: string | undefined, issues: Issue[]): AnyEvent[] {
     state = "over";
     isCut = status !== "completed";
-    const last = [...reader.takeSources(), dropMissing({ type: "run_end", status, reason })];
+    const last = [...reader.takeSources(), createRunEnd(status, reason)];
     if (status !== "completed") return last;
     if (reply.overflowed)
       issues.push(createIssue("ai-sdk-reply-limit", "the answer exceeds the limit; the reply is cut off"));
@@ -163,25 +162,18 @@ function createAiSdkDecoder(): Decoder {
       records = ensureRun(type, issues);
     }
     if (form !== undefined) checkReferences(type, whole, issues);
-    const extra = form === undefined ? undefined : collectExtra(frame, form.fields, "type");
     const events = readEvents(type, whole, issues);
+    const isCustom = events[0]?.type === "custom";
+    const extra = form === undefined || isCustom ? undefined : collectExtra(frame, form.fields, "type");
     const at = envelope();
-    for (const [index, event] of events.entries()) {
-      const isKept = event.type === "foreign" || event.type === "custom";
-      records.push({ envelope: index === 0 && !isKept ? withExtra(at, AI_SDK, extra) : at, event });
-    }
-    return records;
+    return [...records, ...toRecords(events, at, withExtra(at, AI_SDK, extra))];
   });
 
-  return {
-    decode(text, given) {
-      if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
-      if (state === "over") return { records: [], issues: [] };
-      if (state === "new")
-        return { records: [], issues: [createIssue("ai-sdk-start-first", "the stream has no message before [DONE]")] };
-      const issues = [createIssue("ai-sdk-finish-missing", "[DONE] comes before `finish`")];
-      const records = end("completed", undefined, issues).map((event) => ({ envelope: envelope(), event }));
-      return { records, issues };
-    },
-  };
+  return createDoneDecoder(frames, () => {
+    if (state === "over") return { records: [], issues: [] };
+    if (state === "new")
+      return { records: [], issues: [createIssue("ai-sdk-start-first", "the stream has no message before [DONE]")] };
+    const issues = [createIssue("ai-sdk-finish-missing", "[DONE] comes before `finish`")];
+    return { records: toRecords(end("completed", undefined, issues), envelope()), issues };
+  });
 }

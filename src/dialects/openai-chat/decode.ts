@@ -4,6 +4,7 @@ import type { Envelope } from "../../protocol/index.ts";
 import { type Json, type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import { createDoneDecoder, createRunEnd, createRunStart, createUsage, DONE, toRecords } from "../client-decoder.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-undefined.ts";
 import { withExtra } from "../extra.ts";
@@ -20,8 +21,6 @@ const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_CHAT_RULES);
 const OPENAI_CHAT = "openai-chat";
 /** The `object` of a chunk. */
 export const CHUNK = "chat.completion.chunk";
-/** What servers of this API send last. */
-const DONE = "[DONE]";
 /** Limit of the client for choices and tool calls. */
 const MAX_INDEX = 128;
 /** Fields of a delta that are read; others are kept. */
@@ -74,10 +73,7 @@ function createOpenaiChatDecoder(): Decoder {
     runId = messageId;
     given = undefined;
     reply.clear();
-    const seconds = frame["created"];
-    const ts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
-    const event = dropMissing({ type: "run_start", run_id: runId });
-    return [{ envelope: dropMissing({ run_id: runId, ts }), event }];
+    return [createRunStart(runId, frame["created"])];
   }
 
   /** Starts a message if none is live, and ends one whose usage did not come. */
@@ -94,8 +90,7 @@ function createOpenaiChatDecoder(): Decoder {
       );
       return beginAgain(frame);
     }
-    const ended =
-      state === "finished" ? end("completed", {}, issues).map((event) => ({ envelope: envelope(), event })) : [];
+    const ended = state === "finished" ? toRecords(end("completed", {}, issues), envelope()) : [];
     const isLate = state === "over" && !isOther && id !== undefined;
     if (isLate) issues.push(createIssue("openai-chat-after-finish", describeLate(frame)));
     return [...ended, ...(isLate ? beginAgain(frame) : begin(frame))];
@@ -115,13 +110,7 @@ function createOpenaiChatDecoder(): Decoder {
       return [];
     }
     state = "over";
-    const { reason, code } = about;
-    const event = dropMissing({
-      type: "run_end",
-      status,
-      reason: typeof reason === "string" ? reason : undefined,
-      code: typeof code === "string" ? code : undefined,
-    });
+    const event = createRunEnd(status, about["reason"], about["code"]);
     if (status !== "completed") return [event];
     if (reply.overflowed && given === undefined)
       issues.push(createIssue("openai-chat-reply-limit", "the answer exceeds the limit; the reply is cut off"));
@@ -197,10 +186,9 @@ function createOpenaiChatDecoder(): Decoder {
 
   function readUsage(frame: JsonObject): readonly AnyEvent[] {
     const { prompt_tokens, completion_tokens, total_tokens } = toJsonObject(frame["usage"]);
-    if (hasUsage || !isCount(prompt_tokens) || !isCount(completion_tokens)) return [];
-    hasUsage = true;
-    const total = isCount(total_tokens) ? total_tokens : prompt_tokens + completion_tokens;
-    return [{ type: "usage", prompt_tokens, completion_tokens, total_tokens: total }];
+    const events = hasUsage ? [] : createUsage(prompt_tokens, completion_tokens, total_tokens);
+    hasUsage ||= events.length > 0;
+    return events;
   }
 
   function readLoom(loom: JsonObject): readonly AnyEvent[] {
@@ -253,33 +241,24 @@ function createOpenaiChatDecoder(): Decoder {
     const events = form === undefined ? [keep(frame)] : readEvents(frame, issues);
     const extra = keepFields(frame, (name) => name !== "object" && form?.fields.has(name) === false);
     const at = envelope();
-    for (const [index, event] of events.entries()) {
-      const isPlain = event.type === "foreign" || index > 0 || Object.keys(extra).length === 0;
-      records.push({ envelope: isPlain ? at : withExtra(at, OPENAI_CHAT, extra), event });
-    }
-    return { records, issues };
+    const first = Object.keys(extra).length === 0 ? at : withExtra(at, OPENAI_CHAT, extra);
+    return { records: [...records, ...toRecords(events, at, first)], issues };
   });
 
-  return {
-    get isWaiting() {
-      return state === "waiting";
-    },
-    decode(text, parsed) {
-      if (parsed !== undefined || text.trim() !== DONE) return frames.decode(text, parsed);
-      if (state === "over" || state === "waiting") return { records: [], issues: [] };
-      const issues: Issue[] = [];
-      if (state !== "finished")
-        issues.push(
-          createIssue(
-            "openai-chat-finish-missing",
-            "[DONE] comes before `finish_reason`; end the message with a chunk that has one",
-          ),
-        );
-      if (state !== "finished") return { records: [], issues };
-      const events = end("completed", {}, issues);
-      return { records: events.map((event) => ({ envelope: envelope(), event })), issues };
-    },
-  };
+  function readDone(): Decoded {
+    const issues: Issue[] = [];
+    if (state === "over" || state === "waiting") return { records: [], issues };
+    if (state === "finished") return { records: toRecords(end("completed", {}, issues), envelope()), issues };
+    issues.push(
+      createIssue(
+        "openai-chat-finish-missing",
+        "[DONE] comes before `finish_reason`; end the message with a chunk that has one",
+      ),
+    );
+    return { records: [], issues };
+  }
+
+  return createDoneDecoder(frames, readDone, () => state === "waiting");
 }
 
 function describeLate({ choices }: JsonObject): string {

@@ -4,7 +4,8 @@ import { findLoomEventFault } from "../../protocol/events.generated.ts";
 import { type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
-import type { Decoder, Decoding } from "../dialect.ts";
+import { createDoneDecoder, createRunEnd, createRunStart, createUsage, DONE, toRecords } from "../client-decoder.ts";
+import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-undefined.ts";
 import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
@@ -17,8 +18,6 @@ import { FAILED, isRepeatedEvent, readErrorCode } from "./output-items.ts";
 import { OPENAI_RESPONSES_RULES } from "./rules.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_RESPONSES_RULES);
-/** What compatible servers send last. */
-const DONE = "[DONE]";
 /** Events that clients of the API know and that this package has no event for. */
 const KNOWN =
   /^(response\.(output_text\.annotation\.added|audio\.(transcript\.)?(delta|done)|image_generation_call\.partial_image)|keepalive|error)$/;
@@ -62,10 +61,7 @@ function createOpenaiResponsesDecoder(): Decoder {
     if (isContinued) return [];
     runId = named;
     earlier = "";
-    const seconds = response["created_at"];
-    const ts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
-    const event = dropMissing({ type: "run_start", run_id: runId });
-    return [{ envelope: dropMissing({ run_id: runId, ts }), event }];
+    return [createRunStart(runId, response["created_at"])];
   }
 
   /** Starts a response if none is live. */
@@ -109,19 +105,8 @@ function createOpenaiResponsesDecoder(): Decoder {
   function end(status: "completed" | "error" | "cancelled", about: JsonObject, response: JsonObject): AnyEvent[] {
     state = "over";
     const { input_tokens, output_tokens, total_tokens } = toJsonObject(response["usage"]);
-    const events: AnyEvent[] = [];
-    if (!hasUsage && isCount(input_tokens) && isCount(output_tokens)) {
-      const total = isCount(total_tokens) ? total_tokens : input_tokens + output_tokens;
-      events.push({
-        type: "usage",
-        prompt_tokens: input_tokens,
-        completion_tokens: output_tokens,
-        total_tokens: total,
-      });
-    }
-    const { reason, code } = about;
-    events.push(dropMissing({ type: "run_end", status, reason: readText(reason), code: readText(code) }));
-    return events;
+    const usage = hasUsage ? [] : createUsage(input_tokens, output_tokens, total_tokens);
+    return [...usage, createRunEnd(status, readText(about["reason"]), readText(about["code"]))];
   }
 
   function complete(frame: JsonObject, issues: Issue[], isComplete: boolean): readonly AnyEvent[] {
@@ -209,32 +194,20 @@ function createOpenaiResponsesDecoder(): Decoder {
     const events = readEvents(type, frame, issues);
     const extra = form === undefined ? {} : keepFields(frame, (name) => name !== "type" && !form.fields.has(name));
     const at = envelope();
-    for (const [index, event] of events.entries()) {
-      const isKept = event.type === "foreign" || index > 0 || Object.keys(extra).length === 0;
-      records.push({ envelope: isKept ? at : withExtra(at, OPENAI_RESPONSES, extra), event });
-    }
-    return records;
+    const first = Object.keys(extra).length === 0 ? at : withExtra(at, OPENAI_RESPONSES, extra);
+    return [...records, ...toRecords(events, at, first)];
   });
 
-  return {
-    get isWaiting() {
-      return state === "waiting";
-    },
-    decode(text, given) {
-      if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
-      if (state === "over" || state === "waiting") return { records: [], issues: [] };
-      const rule = state === "new" ? "openai-responses-created-first" : "openai-responses-end-missing";
-      return {
-        records: [],
-        issues: [
-          createIssue(
-            rule,
-            "[DONE] comes before the end of a response; send `response.completed`, `.incomplete` or `.failed`",
-          ),
-        ],
-      };
-    },
-  };
+  function readDone(): Decoded {
+    if (state === "over" || state === "waiting") return { records: [], issues: [] };
+    const issue = createIssue(
+      state === "new" ? "openai-responses-created-first" : "openai-responses-end-missing",
+      "[DONE] comes before the end of a response; send `response.completed`, `.incomplete` or `.failed`",
+    );
+    return { records: [], issues: [issue] };
+  }
+
+  return createDoneDecoder(frames, readDone, () => state === "waiting");
 }
 
 function keep(frame: JsonObject): AnyEvent {

@@ -1,0 +1,50 @@
+/** What the decoders of client protocols share: records of a frame, the end of a stream, and events about the run. */
+import type { Envelope, Json } from "../protocol/index.ts";
+import type { AnyEvent, EventRecord } from "../protocol/record.ts";
+import type { Decoded, Decoder } from "./dialect.ts";
+import { dropMissing } from "./drop-undefined.ts";
+import { isCount } from "./frame-traits.ts";
+
+/** The text that servers of several APIs send last. */
+export const DONE = "[DONE]";
+
+/** Creates a decoder of streams that end with `[DONE]`, which `readDone` reads. `frames` decodes all other texts. */
+export function createDoneDecoder(frames: Decoder, readDone: () => Decoded, isWaiting = () => false): Decoder {
+  return {
+    decode: (text, parsed) => (parsed === undefined && text.trim() === DONE ? readDone() : frames.decode(text, parsed)),
+    get isWaiting() {
+      return isWaiting();
+    },
+  };
+}
+
+/** Puts the events of a frame into records. `first` is the envelope of the first one, unless it has the whole frame. */
+export function toRecords(events: readonly AnyEvent[], envelope: Envelope, first: Envelope = envelope): EventRecord[] {
+  return events.map((event, index) => ({
+    envelope: index === 0 && event.type !== "foreign" ? first : envelope,
+    event,
+  }));
+}
+
+/** `seconds` is the time since 1970, if the frame has it. */
+export function createRunStart(runId: string | undefined, seconds?: Json): EventRecord {
+  const ts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
+  return { envelope: dropMissing({ run_id: runId, ts }), event: dropMissing({ type: "run_start", run_id: runId }) };
+}
+
+/** A reason or code that is not a text is left out. */
+export function createRunEnd(status: "completed" | "error" | "cancelled", reason?: Json, code?: Json): AnyEvent {
+  return dropMissing({
+    type: "run_end",
+    status,
+    reason: typeof reason === "string" ? reason : undefined,
+    code: typeof code === "string" ? code : undefined,
+  });
+}
+
+/** Returns the usage of a run, or no event if a count is missing. */
+export function createUsage(prompt_tokens?: Json, completion_tokens?: Json, total?: Json): readonly AnyEvent[] {
+  if (!isCount(prompt_tokens) || !isCount(completion_tokens)) return [];
+  const total_tokens = isCount(total) ? total : prompt_tokens + completion_tokens;
+  return [{ type: "usage", prompt_tokens, completion_tokens, total_tokens }];
+}
