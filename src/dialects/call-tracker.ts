@@ -2,7 +2,7 @@
  * Tracks the unfinished tool calls of one run, for dialects that show a call only when its tool starts. The calls are
  * plain data: they are part of the saved state of an encoder.
  */
-import type { JsonObject } from "../protocol/index.ts";
+import type { EventOf, JsonObject } from "../protocol/index.ts";
 import { type CallFrame, CallKeys, type CallKeysState } from "../protocol/call-keys.ts";
 import type { StampedEnvelope } from "../protocol/record.ts";
 
@@ -52,4 +52,16 @@ export function trackCall(
   };
   if (phase !== "end" && byKey.size < MAX_OPEN_CALLS) byKey.set(key, call);
   return call;
+}
+
+/** Returns the call of a piece of arguments; undefined if it is not known, or was shown with all its arguments. */
+export function trackArguments(
+  calls: TrackedCalls,
+  event: EventOf<"tool_call_chunk">,
+  envelope: StampedEnvelope,
+): TrackedCall | undefined {
+  const { call_id, name } = event;
+  if (call_id === undefined || (name === undefined && !calls.byKey.has(call_id))) return undefined;
+  const call = trackCall(calls, event, envelope, "before");
+  return call.shown ? undefined : call;
 }

@@ -36,7 +36,7 @@ export type LedgerRow<Fold, T extends EventType, Out = string> = LedgerEntry & {
 export type LedgerTable<Fold, Out = string> = { readonly [T in EventType]: LedgerRow<Fold, T, Out> };
 
 interface CarryOptions<T extends EventType> {
-  readonly note?: string;
+  readonly note?: string | undefined;
   readonly lostFields?: readonly string[];
   readonly isLost?: (event: EventOf<T>) => boolean;
 }

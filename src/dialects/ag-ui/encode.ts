@@ -16,8 +16,8 @@ import {
 } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/json.ts";
 import { endsRun } from "../../protocol/record.ts";
-import { trackCall, type TrackedCall } from "../call-tracker.ts";
-import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { trackArguments, trackCall, type TrackedCall } from "../call-tracker.ts";
+import { createTextEncoders, isSilent, REASONING_END_ROW, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -30,7 +30,6 @@ import {
   listLostRunFields,
   omitted,
 } from "../ledger.ts";
-import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
 import {
@@ -76,7 +75,7 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
       create: (record) => createSentRun(record, legacy),
       before(fold, { event }) {
         if (fold.state === "active" || !isKnownEvent(event)) return NO_FRAMES;
-        return fold.state === "waiting" && isSilent(event) ? NO_FRAMES : startRun(fold);
+        return fold.state === "waiting" && isSilent(AG_UI_TABLE, event) ? NO_FRAMES : startRun(fold);
       },
       after(fold, { event }) {
         const waits = fold.interrupts.size + fold.pending.size > 0 && fold.state === "active" && !endsRun(event);
@@ -87,14 +86,11 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
   );
 }
 
-/** True for an event without a frame. It does not interrupt a run that waits. */
-function isSilent(event: LoomEvent): boolean {
-  return AG_UI_TABLE[event.type].support === "omitted" || (event.type === "run_end" && event.status === "completed");
-}
+const TEXTS = createTextEncoders<SentRun, "text">("text", appendText, endMessage);
 
 /** A row for an event that is sent as `CUSTOM` with all its fields. */
 function custom<T extends EventType>(note?: string): LedgerRow<SentRun, T> {
-  return carried("CUSTOM", (_fold, event) => [writeCustom(event)], note === undefined ? {} : { note });
+  return carried("CUSTOM", (_fold, event) => [writeCustom(event)], { note });
 }
 
 function writeCustom(event: LoomEvent): string {
@@ -127,7 +123,7 @@ function callEvent<T extends "tool_start" | "tool_output" | "tool_progress">(
     const named = { ...event, call_id: nameCall(fold, call), name: call.name } as LoomEvent;
     return [...showCall(fold, call, "{}", envelope.node_id), writeCustom(named)];
   };
-  return carried("CUSTOM", encode, note === undefined ? {} : { note });
+  return carried("CUSTOM", encode, { note });
 }
 
 export const AG_UI_TABLE: LedgerTable<SentRun> = {
@@ -156,27 +152,9 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     (fold, event, { envelope }) => exitStep(fold, envelope.node_id ?? event.id, event, envelope),
     { note: "steps also end when the run waits. It is not read back", isLost: isNotReadBack },
   ),
-  message_chunk: carried(
-    "TEXT_MESSAGE_CONTENT",
-    (fold, { content, channel }, { envelope }) => {
-      if (content === "" || channel === "judgement" || channel === "break") return NO_FRAMES;
-      if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
-      addAnswerText(fold.answered, envelope.node_id, content);
-      return appendText(fold, "text", envelope, content);
-    },
-    TEXT_ROW,
-  ),
-  reasoning_chunk: carried(
-    "REASONING_MESSAGE_CONTENT",
-    (fold, { content, channel }, { envelope }) =>
-      content === "" || channel === "judgement" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
-    REASONING_ROW,
-  ),
-  reasoning_end: carried(
-    "REASONING_END",
-    (fold, _event, { envelope: { node_id = "" } }) => endMessage(fold, "reasoning", node_id),
-    { lostFields: ["id", "duration_ms"], note: "also sent when something else follows the reasoning" },
-  ),
+  message_chunk: carried("TEXT_MESSAGE_CONTENT", TEXTS.text, TEXT_ROW),
+  reasoning_chunk: carried("REASONING_MESSAGE_CONTENT", TEXTS.reasoning, REASONING_ROW),
+  reasoning_end: carried("REASONING_END", TEXTS.reasoningEnd, REASONING_END_ROW),
   tool_call_chunk: carried("TOOL_CALL_ARGS", encodeArguments, {
     lostFields: ["index"],
     note: "after a `TOOL_CALL_START`; pieces without a call ID are omitted, as the call follows with all arguments",
@@ -275,11 +253,9 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   ),
   reply: carried(
     "RUN_FINISHED",
-    (fold, { reply }, { envelope }) => {
-      const rest = findUnsentText(fold.answered, envelope.node_id, reply);
-      const frames = rest === "" ? NO_FRAMES : appendText(fold, "text", envelope, rest);
-      const end = finishRun(fold, { result: reply, outcome: { type: "success" }, ...describeUsage(fold) });
-      return [...frames, ...closeRun(fold, envelope), end];
+    (fold, event, record) => {
+      const fields = { result: event.reply, outcome: { type: "success" }, ...describeUsage(fold) };
+      return [...TEXTS.rest(fold, event, record), ...closeRun(fold, record.envelope), finishRun(fold, fields)];
     },
     { note: "the reply is the `result`. Text that was not streamed is sent before it" },
   ),
@@ -301,14 +277,13 @@ function describeUsage({ usage }: SentRun): JsonObject {
 
 function encodeArguments(
   fold: SentRun,
-  { call_id, name, arguments_delta }: EventOf<"tool_call_chunk">,
+  event: EventOf<"tool_call_chunk">,
   { envelope }: StampedRecord,
 ): readonly string[] {
-  if (call_id === undefined || (name === undefined && !fold.calls.byKey.has(call_id))) return NO_FRAMES;
-  const call = trackCall(fold.calls, { call_id, ...(name === undefined ? {} : { name }) }, envelope, "before");
-  if (call.shown) return NO_FRAMES;
+  const call = trackArguments(fold.calls, event, envelope);
+  if (call === undefined) return NO_FRAMES;
   const { node_id = "" } = envelope;
-  return [...endMessages(fold, node_id), ...streamArguments(fold, call, node_id, arguments_delta)];
+  return [...endMessages(fold, node_id), ...streamArguments(fold, call, node_id, event.arguments_delta)];
 }
 
 function encodeToolEnd(fold: SentRun, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {

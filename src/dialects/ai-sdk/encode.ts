@@ -5,8 +5,8 @@
 import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
 import { findFault } from "../../protocol/check-form.ts";
 import { isJsonObject } from "../../protocol/json.ts";
-import { trackCall, type TrackedCall } from "../call-tracker.ts";
-import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { trackArguments, trackCall, type TrackedCall } from "../call-tracker.ts";
+import { createTextEncoders, REASONING_END_ROW, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import {
@@ -18,7 +18,6 @@ import {
   listLostRunFields,
   omitted,
 } from "../ledger.ts";
-import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { changeList } from "../todo-lists.ts";
 import { resultValue } from "../tool-values.ts";
 import { AI_SDK, ANY_IMAGE, REPEATED_SOURCE } from "./chunk-reader.ts";
@@ -89,6 +88,8 @@ export function createAiSdkEncoder({ version = DEFAULT_VERSION }: EncoderOptions
   );
 }
 
+const TEXTS = createTextEncoders<SentMessage, "text">("text", appendText, endPart);
+
 /** A row for an event that is sent as a data part with all its fields. */
 function dataPart<T extends EventType>(
   type: T,
@@ -110,7 +111,7 @@ function dataPart<T extends EventType>(
       ];
       return addToStep(fold, frames, isKept);
     },
-    note === undefined ? {} : { note },
+    { note },
   );
 }
 
@@ -160,27 +161,9 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     ],
     { note: "replaces the part of its `node_enter`. It is not read back", isLost: isNotReadBack },
   ),
-  message_chunk: carried(
-    "text-delta",
-    (fold, { content, channel }, { envelope }) => {
-      if (content === "" || channel === "judgement" || channel === "break") return NO_FRAMES;
-      if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
-      addAnswerText(fold.answered, envelope.node_id, content);
-      return appendText(fold, "text", envelope, content);
-    },
-    TEXT_ROW,
-  ),
-  reasoning_chunk: carried(
-    "reasoning-delta",
-    (fold, { content, channel }, { envelope }) =>
-      content === "" || channel === "judgement" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
-    REASONING_ROW,
-  ),
-  reasoning_end: carried(
-    "reasoning-end",
-    (fold, _event, { envelope: { node_id = "" } }) => endPart(fold, "reasoning", node_id),
-    { lostFields: ["id", "duration_ms"], note: "also sent when something else follows the reasoning" },
-  ),
+  message_chunk: carried("text-delta", TEXTS.text, TEXT_ROW),
+  reasoning_chunk: carried("reasoning-delta", TEXTS.reasoning, REASONING_ROW),
+  reasoning_end: carried("reasoning-end", TEXTS.reasoningEnd, REASONING_END_ROW),
   tool_call_chunk: carried("tool-input-delta", encodeArguments, {
     lostFields: ["index"],
     note: "after a `tool-input-start`; pieces without a call ID are omitted, as the call follows with all arguments",
@@ -334,23 +317,23 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   ),
   reply: carried(
     "finish",
-    (fold, { reply }, { envelope }) => {
-      const rest = findUnsentText(fold.answered, envelope.node_id, reply);
-      const frames = rest === "" ? NO_FRAMES : appendText(fold, "text", envelope, rest);
-      return [...frames, ...endStep(fold), writeFinish(fold.finishReason ?? "stop", fold.version)];
-    },
+    (fold, event, record) => [
+      ...TEXTS.rest(fold, event, record),
+      ...endStep(fold),
+      writeFinish(fold.finishReason ?? "stop", fold.version),
+    ],
     { note: "text that was not streamed is sent before it; read back as all text of the message" },
   ),
 };
 
 function encodeArguments(
   fold: SentMessage,
-  { call_id, name, arguments_delta }: EventOf<"tool_call_chunk">,
+  event: EventOf<"tool_call_chunk">,
   { envelope }: StampedRecord,
 ): readonly string[] {
-  if (call_id === undefined || (name === undefined && !fold.calls.byKey.has(call_id))) return NO_FRAMES;
-  const call = trackCall(fold.calls, { call_id, ...(name === undefined ? {} : { name }) }, envelope, "before");
-  if (call.shown) return NO_FRAMES;
+  const call = trackArguments(fold.calls, event, envelope);
+  if (call === undefined) return NO_FRAMES;
+  const { arguments_delta } = event;
   const frames = [...endParts(fold, envelope.node_id)];
   const toolCallId = call.id;
   if (noteStreaming(fold, toolCallId, envelope.node_id))

@@ -3,19 +3,10 @@
  * without content that has the event in the field `loom`. Such chunks have a choice, because many clients read
  * `choices[0]` of every chunk.
  */
-import {
-  type AnyEvent,
-  type EventOf,
-  type EventType,
-  isKnownEvent,
-  type Json,
-  type JsonObject,
-  type LoomEvent,
-  type StampedRecord,
-} from "../../protocol/index.ts";
+import type { AnyEvent, EventOf, EventType, Json, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
 import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
 import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
-import { ONE_THOUGHT, isJudgement, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { isJudgement, isSilent, ONE_THOUGHT, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -112,7 +103,7 @@ export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unkno
 }
 
 function openMessage(fold: SentCompletion, event: AnyEvent): readonly string[] {
-  if (fold.isOpen || (fold.after > 0 && isSilent(event))) return NO_FRAMES;
+  if (fold.isOpen || (fold.after > 0 && isSilent(OPENAI_CHAT_TABLE, event))) return NO_FRAMES;
   fold.isOpen = true;
   if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
   const { run, after, created, model } = fold;
@@ -142,13 +133,6 @@ function createSentCompletion({ envelope, event }: StampedRecord): SentCompletio
     sentCalls: 0,
     thoughts: createThoughtQueue(),
   };
-}
-
-/** True for an event without a chunk. It does not start the message after a wait. */
-function isSilent(event: AnyEvent): boolean {
-  if (!isKnownEvent(event)) return true;
-  if (event.type === "run_end") return event.status === "completed";
-  return OPENAI_CHAT_TABLE[event.type].support === "omitted";
 }
 
 /** Asks the client to carry out a call. */
@@ -215,11 +199,7 @@ function writeExtension(fold: SentCompletion, event: JsonObject): string {
 
 /** A row for an event that only clients of Loom read. It has all its fields. */
 function extension<T extends EventType>(note?: string): LedgerRow<SentCompletion, T> {
-  return carried(
-    "loom",
-    (fold, event) => [writeExtension(fold, event as unknown as JsonObject)],
-    note === undefined ? {} : { note },
-  );
+  return carried("loom", (fold, event) => [writeExtension(fold, event as unknown as JsonObject)], { note });
 }
 
 export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {

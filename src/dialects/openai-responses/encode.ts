@@ -2,18 +2,10 @@
  * Encodes records as stream events of the Responses API. Only types that the `openai` client knows are sent, because its
  * stream helper stops at any other: what has no event is a `keepalive` with the fields of the event.
  */
-import {
-  type AnyEvent,
-  type EventOf,
-  type EventType,
-  isKnownEvent,
-  type JsonObject,
-  type LoomEvent,
-  type StampedRecord,
-} from "../../protocol/index.ts";
+import type { EventOf, EventType, JsonObject, LoomEvent } from "../../protocol/index.ts";
 import { endsRun } from "../../protocol/record.ts";
-import { trackCall } from "../call-tracker.ts";
-import { REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { trackArguments, trackCall } from "../call-tracker.ts";
+import { createTextEncoders, isSilent, REASONING_END_ROW, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -35,7 +27,6 @@ import {
   removePendingCall,
   removeWaitingCall,
 } from "../waiting-calls.ts";
-import { addAnswerText, findUnsentText } from "../reply-text.ts";
 import { FAILED, SERVER_ERROR } from "./output-items.ts";
 import { pauseResponse, requestApproval, requestResult, resumeCall } from "./pause-response.ts";
 import {
@@ -74,7 +65,7 @@ export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: 
       table: OPENAI_RESPONSES_TABLE,
       create: createSentResponse,
       before(fold, { event }) {
-        if (fold.isOpen || (fold.after > 0 && isSilent(event))) return NO_FRAMES;
+        if (fold.isOpen || (fold.after > 0 && isSilent(OPENAI_RESPONSES_TABLE, event))) return NO_FRAMES;
         if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
         return startResponse(fold);
       },
@@ -87,12 +78,7 @@ export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: 
   );
 }
 
-/** True for an event without a frame. It does not start the response after a wait. */
-function isSilent(event: AnyEvent): boolean {
-  if (!isKnownEvent(event)) return true;
-  if (event.type === "run_end") return event.status === "completed";
-  return OPENAI_RESPONSES_TABLE[event.type].support === "omitted";
-}
+const TEXTS = createTextEncoders<SentResponse, "message">("message", appendText, endText);
 
 function writeExtension(fold: SentResponse, event: LoomEvent): string {
   return writeEvent(fold, "keepalive", { loom: event as unknown as JsonObject });
@@ -100,7 +86,7 @@ function writeExtension(fold: SentResponse, event: LoomEvent): string {
 
 /** A row for an event that only clients of Loom read. It has all its fields. */
 function extension<T extends EventType>(note?: string): LedgerRow<SentResponse, T> {
-  return carried("keepalive", (fold, event) => [writeExtension(fold, event)], note === undefined ? {} : { note });
+  return carried("keepalive", (fold, event) => [writeExtension(fold, event)], { note });
 }
 
 /** Like `extension`, for an event of a call. */
@@ -142,37 +128,21 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     (fold, { result }, { envelope }) => endTexts(fold, envelope.node_id, result === "Ok" ? "completed" : "incomplete"),
     { note: "ends the text of the node run, if there is one. It is not read back", isLost: isNotReadBack },
   ),
-  message_chunk: carried(
-    "response.output_text.delta",
-    (fold, { content, channel }, { envelope }) => {
-      if (content === "" || channel === "judgement" || channel === "break") return NO_FRAMES;
-      if (channel === "thought") return appendText(fold, "reasoning", envelope, content);
-      addAnswerText(fold.answered, envelope.node_id, content);
-      return appendText(fold, "message", envelope, content);
-    },
-    {
-      ...TEXT_ROW,
-      note: `in an item \`message\`; ${TEXT_ROW.note}`,
-    },
-  ),
-  reasoning_chunk: carried(
-    "response.reasoning_summary_text.delta",
-    (fold, { content, channel }, { envelope }) =>
-      content === "" || channel === "judgement" ? NO_FRAMES : appendText(fold, "reasoning", envelope, content),
-    { ...REASONING_ROW, note: "in an item `reasoning`" },
-  ),
-  reasoning_end: carried(
-    "response.output_item.done",
-    (fold, _event, { envelope: { node_id = "" } }) => endText(fold, "reasoning", node_id),
-    { lostFields: ["id", "duration_ms"], note: "also sent when something else follows the reasoning" },
-  ),
+  message_chunk: carried("response.output_text.delta", TEXTS.text, {
+    ...TEXT_ROW,
+    note: `in an item \`message\`; ${TEXT_ROW.note}`,
+  }),
+  reasoning_chunk: carried("response.reasoning_summary_text.delta", TEXTS.reasoning, {
+    ...REASONING_ROW,
+    note: "in an item `reasoning`",
+  }),
+  reasoning_end: carried("response.output_item.done", TEXTS.reasoningEnd, REASONING_END_ROW),
   tool_call_chunk: carried(
     "response.mcp_call_arguments.delta",
-    (fold, { call_id, name, arguments_delta }, { envelope }) => {
-      if (call_id === undefined || (name === undefined && !fold.calls.byKey.has(call_id))) return NO_FRAMES;
-      const call = trackCall(fold.calls, { call_id, ...(name === undefined ? {} : { name }) }, envelope, "before");
-      if (call.shown || fold.clientTools.includes(call.name)) return NO_FRAMES;
-      return [...addCall(fold, call, envelope), ...addArguments(fold, call, arguments_delta)];
+    (fold, event, { envelope }) => {
+      const call = trackArguments(fold.calls, event, envelope);
+      if (call === undefined || fold.clientTools.includes(call.name)) return NO_FRAMES;
+      return [...addCall(fold, call, envelope), ...addArguments(fold, call, event.arguments_delta)];
     },
     {
       lostFields: ["index"],
@@ -291,11 +261,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   ),
   reply: carried(
     "response.completed",
-    (fold, { reply }, { envelope }: StampedRecord) => {
-      const rest = findUnsentText(fold.answered, envelope.node_id, reply);
-      const frames = rest === "" ? NO_FRAMES : appendText(fold, "message", envelope, rest);
-      return [...frames, ...endResponse(fold, "completed")];
-    },
+    (fold, event, record) => [...TEXTS.rest(fold, event, record), ...endResponse(fold, "completed")],
     {
       note: "`response.incomplete` if the last model call was cut off. Text that was not streamed is sent before it; read back as all text of the response",
     },
