@@ -5,7 +5,7 @@
 import { readArguments as readAgUiArguments } from "../src/dialects/ag-ui/read-arguments.ts";
 import { AI_SDK, ANY_IMAGE, DENIED } from "../src/dialects/ai-sdk/chunk-reader.ts";
 import type { DialectName } from "../src/dialects/dialect.ts";
-import { dropUndefined } from "../src/dialects/drop-undefined.ts";
+import { dropUndefined } from "../src/protocol/drop-undefined.ts";
 import { readText } from "../src/dialects/frame-traits.ts";
 import { DIALECTS } from "../src/dialects/index.ts";
 import { titleOf } from "../src/dialects/lumine/error-texts.ts";

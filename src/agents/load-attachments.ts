@@ -8,7 +8,7 @@ import { open } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MAX_ATTACHMENTS } from "../engine/run-origin.ts";
-import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { LoomError } from "../protocol/index.ts";
 import { requestPage } from "../tools/fetch/request-page.ts";
 import { sniffImage } from "../tools/fetch/sniff-image.ts";

@@ -15,7 +15,7 @@ import { ADAPTIVE } from "../protocol/agent-kinds.ts";
 import { LoomError } from "../protocol/index.ts";
 import { isStrategyAgent, type StrategySettings, toStrategySettings } from "../protocol/strategy-settings.ts";
 import { addClientTools } from "../tools/add-client-tools.ts";
-import { dropUndefined } from "../tools/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import type { AgentContext, AgentKind } from "./agent-kind.ts";

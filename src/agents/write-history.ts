@@ -3,7 +3,7 @@
  * the log like any other run, and every process has them.
  */
 import { randomUUID } from "node:crypto";
-import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import type { NodeRun, Session } from "../engine/index.ts";
 import { Observation } from "../observe/observation.ts";
 import type { JsonObject } from "../protocol/index.ts";

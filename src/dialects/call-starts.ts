@@ -1,7 +1,7 @@
 /** Adds the `tool_start` of calls, for dialects that report only the call and its result. */
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { AnyEvent } from "../protocol/record.ts";
-import { dropMissing } from "./drop-undefined.ts";
+import { dropMissing } from "../protocol/drop-undefined.ts";
 
 const MAX_CALLS = 10_000;
 /** Events of a call that has started. */

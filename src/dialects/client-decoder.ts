@@ -2,7 +2,7 @@
 import type { Envelope, Json } from "../protocol/index.ts";
 import type { AnyEvent, EventRecord } from "../protocol/record.ts";
 import type { Decoded, Decoder } from "./dialect.ts";
-import { dropMissing } from "./drop-undefined.ts";
+import { dropMissing } from "../protocol/drop-undefined.ts";
 import { isCount } from "./frame-traits.ts";
 
 /** The text that servers of several APIs send last. */

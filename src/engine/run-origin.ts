@@ -4,7 +4,7 @@
  *
  * Invariant: a field of `RunOrigin` without a row in `FIELDS` does not compile. `notices` has none: it becomes events.
  */
-import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type ClientTool, readClientTools, writeClientTool } from "../protocol/client-tools.ts";
 import type { ErrorEvent, RunStartEvent } from "../protocol/events.generated.ts";
 import { isJsonObject, type Json, type JsonObject, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
@@ -114,14 +114,12 @@ const ROWS = Object.entries(FIELDS) as readonly (readonly [keyof StoredFields, S
 /** Creates the first events of a run: `run_start`, and what the run ignores of its request. Throws `invalid_command`. */
 export function createRunStart(origin: RunOrigin): readonly [RunStartEvent, ...ErrorEvent[]] {
   const { run_id, message, agent, ...others } = writeFields(origin, ({ name }) => name);
-  const start = {
-    type: "run_start",
-    ...dropUndefined({ run_id, message, agent }),
-    contiguous: true,
-    ...others,
-  } as const;
+  const start = dropUndefined({ type: "run_start", run_id, message, agent, contiguous: true, ...others });
   const about = { code: "unknown_field", stage: "request", recoverable: true } as const;
-  return [start, ...(origin.notices ?? []).map((notice) => ({ type: "error", message: notice, ...about }) as const)];
+  return [
+    start as RunStartEvent,
+    ...(origin.notices ?? []).map((notice) => ({ type: "error", message: notice, ...about }) as const),
+  ];
 }
 
 /** Reads the request of a run from its record. `isReadable` is false if the run cannot be what its client asked for. */

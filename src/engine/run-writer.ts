@@ -4,7 +4,7 @@
  *
  * Invariant: the open work contains exactly the events that were pushed.
  */
-import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type AnyEvent, type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
 import type { ErrorEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";

@@ -3,7 +3,7 @@
  *
  * Invariant: in any order of calls, its records form a valid run, and `run_end` counts them.
  */
-import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import type { LogEntry, RunStatus } from "../log/log.ts";
 import { type AnyEvent, isLoomError, LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import type { ErrorEvent, NodeEnterEvent, NodeExitEvent, ToolEndEvent } from "../protocol/events.generated.ts";

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { engine } from "../dialects/engine/index.ts";
 import type { Encoder } from "../dialects/index.ts";
 import { createRecordReader } from "../dialects/loom/decode.ts";
-import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { DEFAULT_NODE_NAME, splitResultObject } from "../dialects/tool-values.ts";
 import { MemoryLog } from "../log/memory-log.ts";
 import type { Log, LogEntry } from "../log/log.ts";

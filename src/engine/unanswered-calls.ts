@@ -6,7 +6,7 @@
  * Invariant: an answer is written in one append with the outcome of the command that brought it, and the callers that
  * wait for it continue after that. So an answer counts once, in whichever process the run continues.
  */
-import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import type { Settlement } from "../log/log.ts";
 import { describeEdit } from "../protocol/describe-edit.ts";
 import type { ToolApprovalEvent, ToolEndEvent } from "../protocol/events.generated.ts";

@@ -27,7 +27,7 @@ import { asToolResult } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
 import type { Tool, ToolCallRequest, ToolContext, ToolOutcome, ToolCallResult } from "./tool.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
-import { dropUndefined } from "./drop-undefined.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { cutText, shorten } from "../protocol/cut-text.ts";
 import { describeEdit } from "../protocol/describe-edit.ts";
 import { copyJson } from "../protocol/json.ts";

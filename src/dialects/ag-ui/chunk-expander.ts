@@ -5,7 +5,7 @@
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { JsonObject } from "../../protocol/json.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
-import { dropMissing } from "../drop-undefined.ts";
+import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { AG_UI_RULES } from "./rules.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);

@@ -19,7 +19,7 @@ import { endsRun } from "../../protocol/record.ts";
 import { trackArguments, trackCall, type TrackedCall } from "../call-tracker.ts";
 import { createTextEncoders, isSilent, REASONING_END_ROW, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,

@@ -9,7 +9,7 @@ import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
 import { SUPERSEDED, THOUGHT_PREFIX } from "./carried-events.ts";
 import type { AgUiFrameType } from "./frames.ts";

@@ -8,7 +8,7 @@ import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../call-starts.ts";
 import { createDoneDecoder, createRunEnd, createRunStart, DONE, toRecords } from "../client-decoder.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
-import { dropMissing } from "../drop-undefined.ts";
+import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { PLAIN_FRAMES, readText } from "../frame-traits.ts";

@@ -9,7 +9,7 @@ import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/in
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { NO_FRAMES } from "../dialect.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
 import type { AiSdkFrameType } from "./frames.ts";
 

@@ -11,7 +11,7 @@ import type { AnyEvent, EventOf, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { unwrapEvent } from "../../protocol/strict.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
-import { dropMissing } from "../drop-undefined.ts";
+import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";

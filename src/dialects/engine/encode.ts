@@ -17,7 +17,7 @@ import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";

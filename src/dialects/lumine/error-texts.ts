@@ -7,7 +7,7 @@ import { detectLanguage, type Language } from "../../protocol/detect-language.ts
 import type { LocalizedText } from "../../protocol/schema.ts";
 import type { ErrorCode } from "../../protocol/error-codes.ts";
 import { isForkNotice, isNextAttempt } from "../../protocol/record.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 
 interface ErrorText {
   /** Absent if the message of the error is written for users. */

@@ -6,7 +6,7 @@ import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { createDoneDecoder, createRunEnd, createRunStart, createUsage, DONE, toRecords } from "../client-decoder.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
-import { dropMissing } from "../drop-undefined.ts";
+import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createFrameDecoder, rejectFrame } from "../frame-decoder.ts";
 import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";

@@ -8,7 +8,7 @@ import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
 import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
 import { isJudgement, isSilent, ONE_THOUGHT, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,

@@ -4,7 +4,7 @@
  */
 import type { EventOf, Json, JsonObject } from "../../protocol/index.ts";
 import { isJsonObject, toJsonObject } from "../../protocol/json.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 
 /** The fields of a request that are noted. */
 export interface NotedRequest {

@@ -3,7 +3,7 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import { CallStarts } from "../call-starts.ts";
-import { dropMissing } from "../drop-undefined.ts";
+import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { readText } from "../frame-traits.ts";
 import { ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";

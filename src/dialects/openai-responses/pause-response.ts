@@ -5,7 +5,7 @@
 import type { EventOf, JsonObject } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import type { TrackedCall } from "../call-tracker.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { formatOpenaiId } from "../openai-id.ts";
 import { addWaitingCall, endMessage } from "../waiting-calls.ts";
 import {

@@ -8,7 +8,7 @@
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { formatOpenaiId, type OpenaiReference } from "../openai-id.ts";
 import { createWaitingCalls, type WaitingCalls } from "../waiting-calls.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";

@@ -6,7 +6,7 @@ import { type Json, type JsonObject, keepFields, toJsonObject } from "../../prot
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
-import { dropMissing } from "../drop-undefined.ts";
+import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { PLAIN_FRAMES } from "../frame-traits.ts";

@@ -4,7 +4,7 @@
  */
 import { LoomError } from "../../protocol/index.ts";
 import { describeValue } from "../../protocol/fault.ts";
-import { dropUndefined } from "../drop-undefined.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { Tool } from "../tool.ts";
 import { createMcpTool, type McpApproval, type McpToolSettings } from "./create-mcp-tool.ts";
 import { loadSdk } from "./mcp-connection.ts";
