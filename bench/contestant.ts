@@ -19,8 +19,6 @@ async function prepare(size: number): Promise<Round> {
 async function measure(size: number): Promise<number> {
   const round = rounds.get(size) ?? (await prepare(size));
   rounds.set(size, round);
-  // The garbage of the round before is not part of this one.
-  globalThis.gc?.();
   const before = process.cpuUsage();
   const result = await round();
   const { user, system } = process.cpuUsage(before);

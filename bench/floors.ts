@@ -42,7 +42,8 @@ export function findMisses({ rows }: Report): readonly string[] {
     const ratio = row?.contestants.find(({ name }) => name === against)?.ratio?.median;
     const name = `MISS  ${benchmark}, ${what}, ${against}`;
     if (ratio === undefined) misses.push(`${name}: not measured`);
-    else if (ratio < least) misses.push(`${name}: ${ratio.toFixed(2)}, but ${Object.keys(says).join(", ")} claims ${least}`);
+    else if (ratio < least)
+      misses.push(`${name}: ${ratio.toFixed(2)}, but ${Object.keys(says).join(", ")} claims ${least}`);
     for (const [file, text] of Object.entries(says))
       if (!readFileSync(join(ROOT, file), "utf8").includes(text)) misses.push(`MISS  ${file} does not say "${text}"`);
   }

@@ -76,7 +76,9 @@ async function runAll(): Promise<void> {
         print(formatRow(result));
       } catch (error) {
         // The other rows are still useful.
-        process.stderr.write(`FAILED  ${name}, ${row.what}: ${error instanceof Error ? error.message : String(error)}\n`);
+        process.stderr.write(
+          `FAILED  ${name}, ${row.what}: ${error instanceof Error ? error.message : String(error)}\n`,
+        );
         process.exitCode = 1;
       }
     print(`  ${Math.round((performance.now() - start) / 1000)} s`);

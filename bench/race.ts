@@ -107,7 +107,7 @@ function start(benchmark: string, what: string, { name, folder }: Entrant): Chil
   folders.add(temporary);
   const child = fork(join(folder, "contestant.ts"), [benchmark, what, name], {
     env: { ...process.env, TMPDIR: temporary },
-    execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
+    execArgv: ["--disable-warning=ExperimentalWarning"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   child.once("exit", () => {

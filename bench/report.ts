@@ -77,7 +77,7 @@ export function formatRow(result: RowResult): string {
     [
       `    ${name}${isLimit ? " (limit)" : ""}`.padEnd(44),
       formatTime(cost.median).padStart(10),
-      (ratio === undefined ? "" : formatRatio(ratio)).padStart(24),
+      (ratio === undefined ? "" : formatRatio(ratio)).padStart(28),
       (exponent === undefined ? "" : `n^${exponent.toFixed(2)}`).padStart(8),
       `${peakMb} MB`.padStart(9),
     ].join(""),
