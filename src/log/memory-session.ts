@@ -1,27 +1,16 @@
 /**
- * A session of the in-memory log: its texts, its indexes, and where it can be pruned. Leases are checked by the log.
+ * A session of the in-memory log: its texts, its indexes, and where it can be pruned.
  */
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { measureEntries } from "./entry.ts";
-import { findIndexChanges } from "./index-changes.ts";
-import { LoomError } from "../protocol/loom-error.ts";
-import {
-  clampListLimit,
-  isSameCommand,
-  isSameOutcome,
-  LOCAL_OWNER,
-  MAX_SESSIONS_OF_COMMAND,
-  type SessionLoad,
-  unknownListCursor,
-} from "./rules.ts";
+import { isHolderGone } from "./holder.ts";
+import type { IndexChanges } from "./index-changes.ts";
+import { clampListLimit, LOCAL_OWNER, MAX_SESSIONS_OF_COMMAND, type SessionLoad, unknownListCursor } from "./rules.ts";
 import {
   type ActiveSession,
-  type Append,
   type BlobUsage,
-  type Command,
-  type CommandState,
   type CreateOptions,
   type EncoderSnapshot,
   type ForkOrigin,
@@ -31,26 +20,43 @@ import {
   MAX_QUEUED_MESSAGES,
   type RunInfo,
   type SearchMatch,
-  type SessionChanges,
   type SessionInfo,
 } from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
 import type { SessionCut } from "./prune-runs.ts";
 import type { PruneReport } from "./retention-policy.ts";
 import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { matchRecord } from "./conversation-text.ts";
 import { findSnippet, type SearchPhrase } from "./search-text.ts";
+import { type CommandRow, describeCommand } from "./stored-rows.ts";
 
 /** How long a search may block the event loop, in milliseconds. */
 const SEARCH_TURN_MS = 10;
 
+/** All sessions of a log. */
+export interface MemoryStore {
+  /** In the order in which they appeared. */
+  readonly sessions: Map<string, MemorySession>;
+  /** In the order of their keys, with drafts. */
+  readonly byKey: Map<number, MemorySession>;
+  readonly limits: LogLimits;
+  readonly now: () => number;
+}
+
+interface MemoryCommand extends CommandRow {
+  readonly settledAt?: number;
+}
+
 export interface MemorySession {
-  readonly sessionId: string;
+  readonly key: number;
+  /** Empty in a draft. */
+  sessionId: string;
   readonly incarnation: string;
   readonly createdAt: number;
   readonly owner: string;
   readonly forkedFrom: ForkOrigin | undefined;
-  readonly rootId: string;
-  title: string | undefined;
+  rootId: string;
+  title: string | null;
   isPinned: boolean;
   isArchived: boolean;
   updatedAt: number;
@@ -60,58 +66,57 @@ export interface MemorySession {
   carried: readonly LogEntry[];
   bytes: number;
   epoch: number;
-  lease: { readonly holder: string; readonly expiresAt: number } | undefined;
+  holder: string | null;
+  /** End of the lease, or without a holder of the grace period in which the session is not an orphan. */
+  expiresAt: number;
   /** The last writer handed the session over. */
   isHandedOver: boolean;
-  /** End of the grace period in which the session is not an orphan. */
-  graceUntil: number;
   readonly runs: Map<string, RunInfo>;
   readonly landmarks: Map<string, Landmark>;
   /** IDs of messages and replies, oldest first. */
   textIds: number[];
   /** In the order in which they were saved. */
   snapshots: EncoderSnapshot[];
-  readonly commands: Map<string, CommandState>;
-  /** When each command was settled. */
-  readonly settledAt: Map<string, number>;
+  readonly commands: Map<string, MemoryCommand>;
   blobs: BlobUsage;
 }
 
 /** What a new session has. */
 interface NewMemorySession extends Omit<CreateOptions, "entries"> {
+  readonly key: number;
   readonly sessionId: string;
   readonly now: number;
   readonly epoch: number;
 }
 
 export function createMemorySession(fresh: NewMemorySession): MemorySession {
-  const { sessionId, now, epoch, title, owner = LOCAL_OWNER, firstId = 1, graceMs = 0, forkedFrom } = fresh;
-  const { carried = [] } = fresh;
+  const { key, sessionId, now, epoch, title = null, owner = LOCAL_OWNER, firstId = 1, graceMs = 0 } = fresh;
+  const { carried = [], forkedFrom, rootId = sessionId, isPinned = false, isArchived = false } = fresh;
   return {
+    key,
     sessionId,
     incarnation: randomUUID(),
     createdAt: now,
     owner,
     forkedFrom: forkedFrom === undefined ? undefined : { ...forkedFrom },
-    rootId: fresh.rootId ?? sessionId,
+    rootId,
     title,
-    isPinned: fresh.isPinned ?? false,
-    isArchived: fresh.isArchived ?? false,
+    isPinned,
+    isArchived,
     updatedAt: now,
     firstId,
     texts: [],
     carried: [...carried],
     bytes: measureEntries(carried),
     epoch,
-    lease: undefined,
+    holder: null,
+    expiresAt: graceMs === 0 ? 0 : now + graceMs,
     isHandedOver: false,
-    graceUntil: graceMs === 0 ? 0 : now + graceMs,
     runs: new Map(),
     landmarks: new Map(),
     textIds: [],
     snapshots: [],
     commands: new Map(),
-    settledAt: new Map(),
     blobs: { blobs: 0, bytes: 0 },
   };
 }
@@ -133,26 +138,35 @@ export function selectSessions(
   return found;
 }
 
-export function applyChanges(session: MemorySession, { title, isPinned, isArchived }: SessionChanges): void {
-  session.title = title ?? session.title;
-  session.isPinned = isPinned ?? session.isPinned;
-  session.isArchived = isArchived ?? session.isArchived;
-}
-
 export function lastIdOf({ firstId, texts }: MemorySession): number {
   return firstId - 1 + texts.length;
 }
 
-export function describeSession(session: MemorySession, holder: string | undefined): SessionInfo {
-  const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch } = session;
-  const { owner, forkedFrom, rootId, isPinned, isArchived } = session;
-  const info = { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId: lastIdOf(session), bytes };
-  return { ...info, isPinned, isArchived, epoch, holder, owner, forkedFrom, rootId };
+/** The live writer of a session. */
+export function holderOf({ holder, expiresAt }: MemorySession, now: number): string | undefined {
+  return holder === null || expiresAt <= now || isHolderGone(holder) ? undefined : holder;
 }
 
-/** Updates the indexes of a session with new entries. */
-export function indexEntries(session: MemorySession, entries: readonly LogEntry[]): void {
-  const { starts, ends, landmarks, answered, texts } = findIndexChanges(entries);
+export function describeSession(session: MemorySession, now: number): SessionInfo {
+  const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch } = session;
+  const { owner, forkedFrom, rootId, isPinned, isArchived } = session;
+  const lastId = lastIdOf(session);
+  const info = { sessionId, incarnation, title: title ?? undefined, createdAt, updatedAt, firstId, lastId, bytes };
+  return { ...info, isPinned, isArchived, epoch, holder: holderOf(session, now), owner, forkedFrom, rootId };
+}
+
+/** Adds entries to a session, and what they change in its indexes. */
+export function addEntries(
+  session: MemorySession,
+  entries: readonly LogEntry[],
+  changes: IndexChanges | undefined,
+): void {
+  for (const { text } of entries) {
+    session.texts.push(text);
+    session.bytes += Buffer.byteLength(text);
+  }
+  if (changes === undefined) return;
+  const { starts, ends, landmarks, answered, texts } = changes;
   for (const { eventId } of texts) session.textIds.push(eventId);
   let updatedAt = Number.NEGATIVE_INFINITY;
   for (const { runId, firstId, startedAt, requestId, agent } of starts) {
@@ -178,30 +192,26 @@ export function indexEntries(session: MemorySession, entries: readonly LogEntry[
 
 /** Returns what is going on in a session, or undefined if nothing is, or with `isWaiting` if it waits for no approval. */
 export function findActivity(
-  { runs, landmarks, commands }: MemorySession,
+  { sessionId, runs, landmarks, commands }: MemorySession,
   isWaiting: boolean,
 ): Pick<ActiveSession, "liveRuns" | "approvals" | "queued"> | undefined {
   const liveRuns = [...runs.values()].filter(({ status }) => status === "live");
   const live = new Set<string | undefined>(liveRuns.map(({ runId }) => runId));
   const approvals = [...landmarks.values()].filter(({ kind, runId }) => kind === "tool_approval" && live.has(runId));
-  const queued = [...commands.values()].filter(({ kind, outcome }) => kind === "enqueue" && outcome === undefined);
+  const queued = [...commands.values()].filter(({ kind, outcome }) => kind === "enqueue" && outcome === null);
   if (isWaiting ? approvals.length === 0 : liveRuns.length + queued.length === 0) return undefined;
-  return { liveRuns, approvals: approvals.slice(0, clampListLimit()), queued: queued.slice(0, MAX_QUEUED_MESSAGES) };
-}
-
-/** Throws `command_conflict` if the ID was used for another command. */
-export function findCommand(session: MemorySession | undefined, command: Command): CommandState | undefined {
-  const { commandId } = command;
-  const known = session?.commands.get(commandId);
-  if (known === undefined || isSameCommand(known, command)) return known;
-  throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
+  return {
+    liveRuns,
+    approvals: approvals.slice(0, clampListLimit()),
+    queued: queued.slice(0, MAX_QUEUED_MESSAGES).map((row) => describeCommand(sessionId, row)),
+  };
 }
 
 /** Whether the session has a live run or a pending command. */
 export function needsHolder({ runs, commands }: MemorySession): boolean {
   return (
     [...runs.values()].some(({ status }) => status === "live") ||
-    [...commands.values()].some(({ outcome }) => outcome === undefined)
+    [...commands.values()].some(({ outcome }) => outcome === null)
   );
 }
 
@@ -220,10 +230,10 @@ export function findSessionsOfCommand(
   return latestFirst.slice(0, MAX_SESSIONS_OF_COMMAND).map(({ id }) => id);
 }
 
-export function measureLoad(session: MemorySession | undefined): SessionLoad {
-  const pending = [...(session?.commands.values() ?? [])].filter(({ outcome }) => outcome === undefined);
+export function measureLoad({ commands, runs }: MemorySession): SessionLoad {
+  const pending = [...commands.values()].filter(({ outcome }) => outcome === null);
   const messages = pending.filter(({ kind }) => kind === "enqueue").length;
-  const live = [...(session?.runs.values() ?? [])].find(({ status }) => status === "live");
+  const live = [...runs.values()].find(({ status }) => status === "live");
   return { pending: pending.length, messages, liveRun: live?.runId };
 }
 
@@ -262,27 +272,14 @@ export async function* findMatches(
 
 /** Finds a match in the title, otherwise in the latest text that contains all phrases. */
 function findMatch(session: MemorySession, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
-  const { title = "", textIds, texts, firstId } = session;
-  const snippet = findSnippet(title, phrases);
+  const { title, textIds, texts, firstId } = session;
+  const snippet = findSnippet(title ?? "", phrases);
   if (snippet !== undefined) return { where: "title", snippet };
   for (let index = textIds.length - 1; index >= 0; index--) {
     const match = matchRecord(texts[(textIds[index] ?? 0) - firstId] ?? "", phrases);
     if (match !== undefined) return match;
   }
   return undefined;
-}
-
-/** Reads the records a session is created with, and checks each piece. */
-export async function collectEntries(
-  given: NonNullable<CreateOptions["entries"]>,
-  check: (entries: readonly LogEntry[]) => void,
-): Promise<readonly LogEntry[]> {
-  const all: LogEntry[] = [];
-  for await (const entries of Symbol.asyncIterator in given ? given : [given]) {
-    check(entries);
-    all.push(...entries);
-  }
-  return all;
 }
 
 /** What an owner has stored in these sessions. */
@@ -307,19 +304,4 @@ export function pageAfter<T>(
   // The item was deleted or pruned, so it is unknown where the list continues.
   if (after !== undefined && from === 0) throw unknownListCursor(after);
   return items.slice(from, from + limit);
-}
-
-/** Whether the batch is already stored byte for byte, and its commands have the same outcomes. */
-export function isStored(
-  { firstId, texts, commands }: MemorySession,
-  { expectedLastId, entries, settle = [] }: Append,
-): boolean {
-  const from = expectedLastId + 1 - firstId;
-  return (
-    entries.length + settle.length > 0 &&
-    from >= 0 &&
-    from <= texts.length &&
-    entries.every((entry, index) => texts[from + index] === entry.text) &&
-    settle.every(({ commandId, outcome }) => isSameOutcome(commands.get(commandId)?.outcome, outcome))
-  );
 }

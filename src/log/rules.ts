@@ -3,14 +3,12 @@
  * imports single protocol files: the whole protocol would slow down the start of the thread.
  */
 import { Buffer } from "node:buffer";
-import { isDeepStrictEqual } from "node:util";
 import { describeValue } from "../protocol/fault.ts";
-import { isDeeperThan, isJsonObject, copyJson } from "../protocol/json.ts";
+import { isDeeperThan, isJsonObject } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { hasMethods } from "../protocol/read-options.ts";
 import {
   type Command,
-  type CommandOutcome,
   type CreateOptions,
   type Log,
   MAX_NAME_LENGTH,
@@ -108,14 +106,6 @@ export function assertRoom(
     throw new LoomError("queue_full", `The queue is full: ${messages} messages are waiting; try again later`, {
       limit,
     });
-}
-
-export function isSameCommand(a: Command, b: Command): boolean {
-  return a.kind === b.kind && isDeepStrictEqual(a.body, copyJson(b.body));
-}
-
-export function isSameOutcome(known: CommandOutcome | undefined, outcome: CommandOutcome): boolean {
-  return known !== undefined && isDeepStrictEqual(known, copyJson(outcome));
 }
 
 export function assertFirstId(firstId: number): void {
@@ -255,16 +245,6 @@ export function sessionIdTaken(sessionId: string): LoomError {
   return new LoomError("session_id_taken", `The session ID "${sessionId}" is taken; choose another ID`, {
     session_id: sessionId,
   });
-}
-
-/** `actual` is the owner of the session; undefined if there is none. */
-export function assertSameOwner(
-  sessionId: string,
-  { owner, create }: { readonly owner?: string | undefined; readonly create?: object | undefined },
-  actual: string | undefined,
-): void {
-  if (owner === undefined || actual === undefined || owner === actual) return;
-  throw create === undefined ? unknownSession(sessionId) : sessionIdTaken(sessionId);
 }
 
 /** Throws unless `ttlMs` is a valid duration of a lease or a grace period. */

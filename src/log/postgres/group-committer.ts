@@ -8,7 +8,7 @@
  */
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
-import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
+import type { IndexChanges } from "../index-changes.ts";
 import type { Append } from "../log.ts";
 import { appendBatch, type BatchedAppend, SEPARATOR, type StoredAppend } from "./append-batch.ts";
 import { appendOne } from "./append-one.ts";
@@ -157,8 +157,7 @@ export class GroupCommitter {
     const { db, now } = this.#options;
     for (const { batch, changes, resolve, reject } of one.appends) {
       try {
-        const all = changes ?? findIndexChanges(batch.entries);
-        resolve(await db.transact((transaction) => appendOne(transaction, now(), batch, all)));
+        resolve(await db.transact((transaction) => appendOne(transaction, now(), batch, changes)));
       } catch (error) {
         reject(error);
       }

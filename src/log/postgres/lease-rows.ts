@@ -3,9 +3,10 @@
  * the writers do not matter. An epoch is granted once.
  */
 import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
-import type { AcquiredLease, LandmarkKind, Lease, ReleaseOptions } from "../log.ts";
+import { assertFree } from "../change-rules.ts";
+import type { AcquiredLease, LandmarkKind, Lease } from "../log.ts";
 import { Page } from "../page.ts";
-import { clampListLimit, fenced, leaseHeld, unknownSession } from "../rules.ts";
+import { clampListLimit, fenced, unknownSession } from "../rules.ts";
 import { describeRun, type RunRow } from "../stored-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
 import { readTexts } from "./record-rows.ts";
@@ -58,7 +59,8 @@ export async function grantLease(
   { holder, ttlMs, takeover, token, recoveryMs }: LeaseRequest,
 ): Promise<Omit<AcquiredLease, "wasHandedOver">> {
   const isGranted = head.lease === token;
-  if (!isGranted && !takeover && isHeld(head, recoveryMs)) throw leaseHeld(sessionId, fromColumn(head.holder ?? ""));
+  const isFree = isGranted || !isHeld(head, recoveryMs);
+  assertFree(sessionId, isFree ? undefined : fromColumn(head.holder ?? ""), takeover);
   const [row = head] = isGranted
     ? [head]
     : await transaction.query<StoredHead>(ACQUIRE, [now, head.key, toColumn(holder), token, ttlMs]);
@@ -84,7 +86,7 @@ export async function renewLease(
 export async function endLease(
   db: PostgresDatabase,
   { sessionId, epoch }: Lease,
-  { handsOver = false }: ReleaseOptions,
+  handsOver: boolean,
 ): Promise<boolean> {
   if (!Number.isSafeInteger(epoch)) return false;
   const values = [toColumn(sessionId), epoch, handsOver ? HANDED_OVER : null];

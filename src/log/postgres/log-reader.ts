@@ -1,10 +1,12 @@
 /** Reads a log in PostgreSQL. Each read is one statement, so it sees one state of the database. */
 import type { PostgresDatabase, SqlValue } from "../../postgres/postgres-database.ts";
 import type {
+  ActiveSession,
   CommandState,
   EncoderSnapshot,
   Landmark,
   LandmarkKind,
+  ListActiveSessionsOptions,
   ListBranchesOptions,
   ListSessionsOptions,
   LogEntry,
@@ -14,9 +16,9 @@ import type {
   SessionInfo,
 } from "../log.ts";
 import type { LogLimits } from "../log-limits.ts";
+import type { TableReader } from "../log-tables.ts";
 import { Page } from "../page.ts";
 import {
-  assertOwner,
   assertPosition,
   clampListLimit,
   clampPageLimit,
@@ -25,6 +27,7 @@ import {
   unknownSession,
 } from "../rules.ts";
 import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
+import { listActiveSessions } from "./active-sessions.ts";
 import { listCarried } from "./carried-rows.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
@@ -78,7 +81,7 @@ function selectListed({ isNewestVersion = false, isPinned, isArchived }: ListSes
   return [...marks, isNewestVersion ? NEWEST_VERSION : ""].join(" ");
 }
 
-export class LogReader {
+export class LogReader implements TableReader {
   readonly #db: PostgresDatabase;
   readonly #limits: LogLimits;
   readonly #now: () => number | null;
@@ -96,7 +99,6 @@ export class LogReader {
 
   async listSessions(options: ListSessionsOptions): Promise<readonly SessionInfo[]> {
     const { limit, after, owner } = options;
-    assertOwner(owner);
     const now = this.#now();
     const before = after === undefined ? MAX_ID : await findListKey(this.#db.reader, now, after, owner);
     const most = clampListLimit(limit);
@@ -106,6 +108,10 @@ export class LogReader {
         ? await this.#db.read<StoredHead>(`${list} ${NEWEST}`, [now, before, most])
         : await this.#db.read<StoredHead>(`${list} AND s.owner = $4 ${NEWEST}`, [now, before, most, toColumn(owner)]);
     return rows.map((row) => this.#describe(row));
+  }
+
+  async listActiveSessions(options: ListActiveSessionsOptions): Promise<readonly ActiveSession[]> {
+    return listActiveSessions(this.#db, this.#now(), options);
   }
 
   async listBranches(sessionId: string, options: ListBranchesOptions): Promise<readonly SessionInfo[]> {
@@ -200,11 +206,11 @@ export class LogReader {
   async listLandmarks(
     sessionId: string,
     kind: LandmarkKind,
-    limit = 100,
+    limit: number,
     before = MAX_ID,
   ): Promise<readonly Landmark[]> {
     const where = "AND l.kind = $2 AND l.event_id < $3 ORDER BY l.event_id DESC LIMIT $4";
-    return this.#listLandmarks(sessionId, where, [kind, clampId(before), clampListLimit(limit)]);
+    return this.#listLandmarks(sessionId, where, [kind, clampId(before), limit]);
   }
 
   async #listLandmarks(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly Landmark[]> {

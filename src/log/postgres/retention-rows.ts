@@ -10,13 +10,9 @@ import {
   type PrunableRun,
   type PrunableSession,
   type PrunableStore,
-  pruneRuns,
   PRUNING_MS,
   type SessionCut,
 } from "../prune-runs.ts";
-import type { Log } from "../log.ts";
-import type { PruneReport, RetentionPolicy } from "../retention-policy.ts";
-import { SETTLED_COMMANDS_MS } from "../rules.ts";
 import { insertCarried } from "./carried-rows.ts";
 import { findPosition } from "./record-rows.ts";
 import { lockSession, NOW } from "./session-rows.ts";
@@ -61,7 +57,8 @@ const DELETE_RUNS = "DELETE FROM @.runs WHERE session = $1 AND last_id < $2 RETU
 const DROP_COMMANDS = `DELETE FROM @.commands WHERE seq IN
   (SELECT seq FROM @.commands WHERE outcome IS NOT NULL AND settled_at < $1 LIMIT ${MAX_COMMANDS}) RETURNING seq`;
 
-function createPruner(
+/** `onCut` is called with each session that was cut. */
+export function createPruner(
   db: PostgresDatabase,
   now: () => number | null,
   onCut: (sessionId: string) => void,
@@ -112,18 +109,7 @@ async function cutSession(
   return { runs: runs.length, records: lastId + 1 - firstId, bytes: basePos - head.basePos };
 }
 
-/** Prunes a log. `onCut` is called with each session that was cut. */
-export async function pruneLog(
-  log: Log,
-  db: PostgresDatabase,
-  now: () => number | null,
-  policy: RetentionPolicy,
-  onCut: (sessionId: string) => void,
-): Promise<PruneReport> {
-  const [time] = await db.read<{ now: number }>(`SELECT ${NOW} AS now`, [policy.now ?? now()]);
-  const at = time?.now ?? 0;
-  const report = await pruneRuns(log, createPruner(db, now, onCut), policy, at);
-  const before = at - (policy.maxAgeMs ?? SETTLED_COMMANDS_MS);
+/** Deletes the outcomes of commands that were settled before this time. */
+export async function dropCommands(db: PostgresDatabase, before: number): Promise<void> {
   while ((await db.write(DROP_COMMANDS, [before])).length === MAX_COMMANDS);
-  return report;
 }

@@ -4,7 +4,8 @@ import type { Transaction } from "../../postgres/postgres-database.ts";
 import type { CreateOptions, SessionInfo } from "../log.ts";
 import { measureEntries } from "../entry.ts";
 import { insertCarried } from "./carried-rows.ts";
-import { LOCAL_OWNER, sessionExists, unknownSession } from "../rules.ts";
+import { assertOwnerOf } from "../change-rules.ts";
+import { LOCAL_OWNER, unknownSession } from "../rules.ts";
 import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** The current time of the database in milliseconds. `$1` is the time of a test, null otherwise. */
@@ -89,7 +90,7 @@ export interface NewSession extends Omit<CreateOptions, "entries"> {
 }
 
 /** Returns undefined if the session exists. */
-async function insertSession(
+export async function insertSession(
   transaction: Transaction,
   now: number | null,
   { sessionId, title, owner = LOCAL_OWNER, firstId = 1, graceMs = 0, holder, ...fresh }: NewSession,
@@ -125,24 +126,15 @@ export async function openSession(
 ): Promise<{ readonly head: StoredHead; readonly isNew: boolean }> {
   for (;;) {
     const known = await lockSession(transaction, now, fresh.sessionId);
-    if (known !== undefined && fresh.owner !== undefined && fresh.owner !== fromColumn(known.owner))
-      throw sessionExists(fresh.sessionId);
-    if (known !== undefined) return { head: known, isNew: false };
+    if (known !== undefined) {
+      assertOwnerOf(fresh.sessionId, fromColumn(known.owner), fresh.owner);
+      return { head: known, isNew: false };
+    }
     await onCreate(fresh.owner ?? LOCAL_OWNER);
     const head = await insertSession(transaction, now, fresh);
     if (head !== undefined) return { head, isNew: true };
     // Another process created it in between.
   }
-}
-
-export async function createDraft(
-  transaction: Transaction,
-  now: number | null,
-  fresh: Omit<NewSession, "sessionId">,
-): Promise<StoredHead> {
-  const row = await insertSession(transaction, now, { ...fresh, sessionId: undefined });
-  if (row === undefined) throw new TypeError("A draft has no ID, so it cannot exist");
-  return row;
 }
 
 /** Throws `unknown_session`. */

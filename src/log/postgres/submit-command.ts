@@ -1,46 +1,36 @@
 /** Adds a command to the inbox of a session, in one transaction with its checks. */
-import { isDeepStrictEqual } from "node:util";
 import type { Transaction } from "../../postgres/postgres-database.ts";
-import { LoomError } from "../../protocol/loom-error.ts";
-import type { SessionChanges, SubmitOptions, UpdateSessionOptions } from "../log.ts";
-import { assertRoom, assertSameOwner, LOCAL_OWNER, type SessionLoad, type SessionRoom } from "../rules.ts";
-import type { CommandRow, NewCommand } from "../stored-rows.ts";
+import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
+import { acceptCommand, changeMarks } from "../change-rules.ts";
+import type { SessionChanges } from "../log.ts";
+import type { CommandSubmission } from "../log-tables.ts";
+import { LOCAL_OWNER, type SessionLoad } from "../rules.ts";
+import type { CommandRow } from "../stored-rows.ts";
 import { countPending, findCommands, insertCommand } from "./command-rows.ts";
 import { writeTexts } from "./index-rows.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
 import { assertSession, lockSession, openSession, type StoredHead } from "./session-rows.ts";
-import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
-export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create"> {
-  readonly sessionId: string;
-  readonly command: NewCommand;
-  /** Stored before the command. */
-  readonly interrupt: NewCommand | undefined;
-  readonly room: SessionRoom;
-}
-
-/** Throws `unknown_session`, `session_id_taken`, `command_conflict`, `quota_exceeded`, and the errors of `assertRoom`. */
+/** Throws the errors of `acceptCommand`, and `quota_exceeded`. */
 export async function submitCommand(
   transaction: Transaction,
   now: number | null,
   quota: OwnerQuota,
-  { sessionId, command, interrupt, room, owner, create }: CommandSubmission,
+  submission: CommandSubmission,
 ): Promise<CommandRow> {
-  const locked = await lockSession(transaction, now, sessionId);
-  const found = create === undefined ? assertSession(locked, sessionId) : locked;
-  assertSameOwner(sessionId, { owner, create }, found && fromColumn(found.owner));
-  const known = await findSame(transaction, found, command);
-  const isFirst =
-    known === undefined && interrupt !== undefined && (await findSame(transaction, found, interrupt)) === undefined;
-  const added = isFirst ? [interrupt, command] : [command];
-  if (known === undefined) {
-    assertRoom(sessionId, added, await measureLoad(transaction, found), room);
-    // A message needs space for its run; other commands may end one.
-    if (command.kind === "enqueue") {
-      const payer = found === undefined ? (create?.owner ?? LOCAL_OWNER) : fromColumn(found.owner);
-      await quota.assertRoom(transaction, payer, { bytes: 1 });
-    }
-  }
+  const { sessionId, command, interrupt, create } = submission;
+  const found = await lockSession(transaction, now, sessionId);
+  const ids = [command, ...(interrupt === undefined ? [] : [interrupt])].map(({ commandId }) => commandId);
+  const commands = found && (await findCommands(transaction, found.key, ids));
+  const state = found && {
+    owner: fromColumn(found.owner),
+    title: found.title,
+    known: commands?.get(command.commandId),
+    knownInterrupt: commands?.get(interrupt?.commandId ?? ""),
+    load: await measureLoad(transaction, found),
+  };
+  const { added, title, needs } = acceptCommand(submission, state);
+  if (needs !== undefined) await quota.assertRoom(transaction, state?.owner ?? create?.owner ?? LOCAL_OWNER, needs);
   const { head, isNew } =
     found === undefined
       ? await openSession(transaction, now, { ...create, sessionId }, async (payer) =>
@@ -48,10 +38,10 @@ export async function submitCommand(
         )
       : { head: found, isNew: false };
   // Another process has created the session in between: check everything again.
-  if (found === undefined && !isNew)
-    return submitCommand(transaction, now, quota, { sessionId, command, interrupt, room, owner, create });
-  if (create?.title !== undefined && (isNew || head.title === null)) await setTitle(transaction, head, create.title);
-  if (known !== undefined) return known;
+  if (found === undefined && !isNew) return submitCommand(transaction, now, quota, submission);
+  const shown = isNew ? create?.title : title;
+  if (shown !== undefined) await setTitle(transaction, head, shown);
+  if (state?.known !== undefined) return state.known;
   let stored: CommandRow | undefined;
   for (const one of added) stored = await insertCommand(transaction, now, head.key, one);
   await transaction.query("UPDATE @.sessions SET changes = changes + 1 WHERE key = $1", [head.key]);
@@ -70,36 +60,22 @@ export async function changeSession(
   transaction: Transaction,
   now: number | null,
   sessionId: string,
-  { title, isPinned, isArchived, ifTitle }: SessionChanges & UpdateSessionOptions,
+  changes: SessionChanges,
+  ifTitle: string | undefined,
 ): Promise<void> {
   const head = assertSession(await lockSession(transaction, now, sessionId), sessionId);
-  if (ifTitle !== undefined && (head.title === null || ifTitle !== fromColumn(head.title))) return;
-  if (title !== undefined) await setTitle(transaction, head, title);
-  const values = [head.key, isPinned ?? head.isPinned, isArchived ?? head.isArchived];
+  const title = fromOptionalColumn(head.title) ?? null;
+  const marks = changeMarks({ ...head, title }, changes, ifTitle);
+  if (marks === undefined) return;
+  if (changes.title !== undefined) await setTitle(transaction, head, changes.title);
+  const values = [head.key, marks.isPinned, marks.isArchived];
   await transaction.query("UPDATE @.sessions SET is_pinned = $2, is_archived = $3 WHERE key = $1", values);
 }
 
-async function measureLoad(transaction: Transaction, head: StoredHead | undefined): Promise<SessionLoad> {
-  if (head === undefined) return { pending: 0, messages: 0, liveRun: undefined };
+async function measureLoad(transaction: Transaction, { key }: StoredHead): Promise<SessionLoad> {
   const [live] = await transaction.query<{ runId: string }>(
     `SELECT run_id AS "runId" FROM @.runs WHERE session = $1 AND last_id IS NULL ORDER BY first_id LIMIT 1`,
-    [head.key],
+    [key],
   );
-  return {
-    ...(await countPending(transaction, head.key)),
-    liveRun: live === undefined ? undefined : fromColumn(live.runId),
-  };
-}
-
-/** Throws `command_conflict` if the ID was used for another command. */
-async function findSame(
-  transaction: Transaction,
-  head: StoredHead | undefined,
-  { commandId, kind, body }: NewCommand,
-): Promise<CommandRow | undefined> {
-  if (head === undefined) return undefined;
-  const known = (await findCommands(transaction, head.key, [commandId])).get(commandId);
-  if (known === undefined) return undefined;
-  if (known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))) return known;
-  throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
+  return { ...(await countPending(transaction, key)), liveRun: live && fromColumn(live.runId) };
 }

@@ -1,9 +1,9 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { EncoderSnapshot, InheritedValues, Settlement, SubmitOptions } from "../log.ts";
+import type { EncoderSnapshot, InheritedValues, Settlement } from "../log.ts";
+import type { CommandSubmission } from "../log-tables.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
-import type { SessionRoom } from "../rules.ts";
-import type { Lineage, NewCommand } from "../stored-rows.ts";
+import type { Lineage } from "../stored-rows.ts";
 import type { SessionCut } from "../prune-runs.ts";
 import type { CarriedRow } from "./carried-rows.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
@@ -96,16 +96,7 @@ export type StoreOperation =
       readonly now: number;
     }
   | { readonly do: "release"; readonly sessionId: string; readonly epoch: number; readonly handsOver: boolean }
-  | ({
-      readonly do: "submit";
-      readonly sessionId: string;
-      readonly now: number;
-      readonly room: SessionRoom;
-      readonly owner: SubmitOptions["owner"];
-      readonly create: SubmitOptions["create"];
-      /** Stored before the command. */
-      readonly interrupt: NewCommand | undefined;
-    } & NewCommand)
+  | ({ readonly do: "submit"; readonly now: number } & CommandSubmission)
   /** Takes or renews the right to prune, or gives it back if `expiresAt` is 0. Returns false if another call has it. */
   | { readonly do: "hold-pruning"; readonly holder: string; readonly now: number; readonly expiresAt: number }
   /** Prunes a session, and renews the right to prune. */

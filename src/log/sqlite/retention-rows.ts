@@ -17,8 +17,9 @@ import {
 } from "../prune-runs.ts";
 import { toCarriedRows } from "./carried-rows.ts";
 import type { StoreOperation } from "./operations.ts";
-import { PAUSE_MS } from "./write-draft.ts";
 
+/** Pause between the transactions of a long operation, so that other processes can write. */
+export const PAUSE_MS = 4;
 /** Sessions measured at once: a few milliseconds. */
 const MEASURED = 1000;
 

@@ -6,30 +6,28 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { isDeepStrictEqual } from "node:util";
-import { LoomError } from "../../protocol/loom-error.ts";
 import { CommitMark } from "../../sqlite/commit-mark.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
+import {
+  acceptCommand,
+  assertContinues,
+  assertEpoch,
+  assertFree,
+  assertOwnerOf,
+  changeMarks,
+  mayBeStored,
+} from "../change-rules.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
-import type { AcquiredLease, CommandOutcome, Lease } from "../log.ts";
-import {
-  assertRoom,
-  fenced,
-  isSameOutcome,
-  leaseHeld,
-  LOCAL_OWNER,
-  type SessionLoad,
-  sessionExists,
-  assertSameOwner,
-} from "../rules.ts";
+import type { AcquiredLease, Lease } from "../log.ts";
+import { LOCAL_OWNER } from "../rules.ts";
 import { CarriedRows } from "./carried-rows.ts";
 import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
 import { type Head, Heads, idAfter } from "./heads.ts";
-import type { CommandRow, NewCommand } from "../stored-rows.ts";
+import type { CommandRow } from "../stored-rows.ts";
 import type { OperationOf, StoreOperation } from "./operations.ts";
 import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
@@ -263,16 +261,13 @@ export class SqliteStore {
     this.#snapshots.save(head.key, snapshot, maxBytes);
   }
 
-  #update({ sessionId, title, isPinned, isArchived, ifTitle }: OperationOf<"update">): void {
+  #update({ sessionId, ifTitle, ...changes }: OperationOf<"update">): void {
     const head = this.#heads.get(sessionId);
-    if (ifTitle !== undefined && ifTitle !== head.row.title) return;
-    if (title !== undefined) this.#setTitle(head, title);
-    const { row } = head;
-    const marks = {
-      isPinned: Number(isPinned ?? row.isPinned === 1),
-      isArchived: Number(isArchived ?? row.isArchived === 1),
-    };
-    this.#heads.save(head, marks);
+    const { title, isPinned, isArchived } = head.row;
+    const marks = changeMarks({ title, isPinned: isPinned === 1, isArchived: isArchived === 1 }, changes, ifTitle);
+    if (marks === undefined) return;
+    if (changes.title !== undefined) this.#setTitle(head, changes.title);
+    this.#heads.save(head, { isPinned: Number(marks.isPinned), isArchived: Number(marks.isArchived) });
   }
 
   #setTitle(head: Head, title: string): void {
@@ -282,28 +277,28 @@ export class SqliteStore {
 
   /** Returns true if the owner has reached its quota for records. */
   #append(batch: OperationOf<"append">): true | undefined {
-    const { sessionId, epoch, expectedLastId, count, text, changes, settle = [], now } = batch;
-    const head = this.#fence(sessionId, epoch);
-    const rows = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
-    const { owner } = head.row;
-    if (this.#isRetry(head, batch, rows)) return this.#usage.isFull(owner) || undefined;
-    if (head.lastId !== expectedLastId)
-      throw new LoomError("conflict", `Session "${sessionId}" ends at record ${head.lastId}, not ${expectedLastId}`, {
-        last_event_id: head.lastId,
-      });
-    const settled = settle.map(({ commandId, outcome }, index) => {
-      const row = rows[index];
-      const isRepeated = settle.findIndex((other) => other.commandId === commandId) !== index;
-      if (row === undefined || row.outcome !== null || isRepeated)
-        throw new LoomError("command_settled", `Command "${commandId}" of session "${sessionId}" is not pending`);
-      return { row, outcome };
-    });
-    const before = head.pos;
-    this.#insertAll(head, text, count);
-    this.#usage.add(owner, { bytes: head.pos - before });
-    if (changes !== undefined) this.#index(head, changes);
-    for (const { row, outcome } of settled) this.#commands.settle(head.key, row, outcome, now);
+    const { sessionId, expectedLastId, count, text, changes, settle = [], now } = batch;
+    const head = this.#heads.get(sessionId);
+    assertEpoch(sessionId, head.row, batch.epoch);
+    const { owner, firstId } = head.row;
+    const stored = { firstId, lastId: head.lastId };
+    const shape = { sessionId, expectedLastId, count, settle };
+    const commands = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
+    if (!mayBeStored(stored, shape, commands) || !this.#isStored(head, batch)) {
+      assertContinues(stored, shape, commands);
+      const before = head.pos;
+      this.#insertAll(head, text, count);
+      this.#usage.add(owner, { bytes: head.pos - before });
+      if (changes !== undefined) this.#index(head, changes);
+      for (const [index, { outcome }] of settle.entries())
+        this.#commands.settle(head.key, commands[index] as CommandRow, outcome, now);
+    }
     return this.#usage.isFull(owner) || undefined;
+  }
+
+  /** Whether the records with the IDs of the batch have its texts. */
+  #isStored({ key }: Head, { expectedLastId, count, text }: OperationOf<"append">): boolean {
+    return count === 0 || this.#records.read(key, expectedLastId, count, Number.POSITIVE_INFINITY).text === text;
   }
 
   /** Writes records in rows small enough to be read quickly, because every reader reads the last one. */
@@ -354,24 +349,13 @@ export class SqliteStore {
     for (const { eventId, text } of texts) this.#searchIndex.add(head.row, eventId, text);
   }
 
-  /** Whether the batch is already stored byte for byte, and its commands have the same outcomes. */
-  #isRetry(head: Head, batch: OperationOf<"append">, commands: readonly (CommandRow | undefined)[]): boolean {
-    const { expectedLastId, count, text, settle = [] } = batch;
-    if (count + settle.length === 0 || (count > 0 && expectedLastId === head.lastId)) return false;
-    if (expectedLastId < head.row.firstId - 1 || expectedLastId + count > head.lastId) return false;
-    const isAnswered = settle.every(({ outcome }, index) => {
-      const known = commands[index]?.outcome ?? null;
-      return known !== null && isSameOutcome(JSON.parse(known) as CommandOutcome, outcome);
-    });
-    if (!isAnswered) return false;
-    return count === 0 || this.#records.read(head.key, expectedLastId, count, Number.POSITIVE_INFINITY).text === text;
-  }
-
   #open(sessionId: string, fresh: Partial<OperationOf<"create">> & { readonly now: number }): Head {
     const { title, owner, firstId = 1, graceMs = 0, lineage, carried = [], now } = fresh;
     const known = this.#heads.find(sessionId);
-    if (known !== undefined && owner !== undefined && owner !== known.row.owner) throw sessionExists(sessionId);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      assertOwnerOf(sessionId, known.row.owner, owner);
+      return known;
+    }
     const stored = { sessions: 1, bytes: measureRows(carried) };
     this.#usage.assertRoom(owner ?? LOCAL_OWNER, stored);
     this.#usage.add(owner ?? LOCAL_OWNER, stored);
@@ -401,7 +385,7 @@ export class SqliteStore {
   #delete({ sessionId, epoch }: OperationOf<"delete">): boolean {
     const head = this.#heads.find(sessionId);
     if (head === undefined) return false;
-    if (epoch !== undefined) this.#fence(sessionId, epoch);
+    if (epoch !== undefined) assertEpoch(sessionId, head.row, epoch);
     this.#usage.remove(head.row, head.pos - head.row.basePos);
     this.#heads.save(head, { sessionId: null, firstId: idAfter(head) });
     this.#sessions.markUnswept(head.row);
@@ -415,13 +399,15 @@ export class SqliteStore {
     const { sessionId, holder, ttlMs, takeover, create, now } = operation;
     const head = create ? this.#open(sessionId, { now }) : this.#heads.get(sessionId);
     const { holder: current, expiresAt, epoch } = head.row;
-    if (!takeover && current !== null && expiresAt > now && !isHolderGone(current)) throw leaseHeld(sessionId, current);
+    const isHeld = current !== null && expiresAt > now && !isHolderGone(current);
+    assertFree(sessionId, isHeld ? current : undefined, takeover);
     const wasHandedOver = current === null && expiresAt === HANDED_OVER;
     return { ...this.#lease(sessionId, head, epoch + 1, holder, now + ttlMs), wasHandedOver };
   }
 
   #renew({ sessionId, epoch, ttlMs, now }: OperationOf<"renew">): Lease {
-    const head = this.#fence(sessionId, epoch);
+    const head = this.#heads.get(sessionId);
+    assertEpoch(sessionId, head.row, epoch);
     return this.#lease(sessionId, head, epoch, head.row.holder, now + ttlMs);
   }
 
@@ -438,41 +424,21 @@ export class SqliteStore {
   }
 
   #submit(operation: OperationOf<"submit">): CommandRow {
-    const { sessionId, now, room, create, interrupt } = operation;
-    const found = create === undefined ? this.#heads.get(sessionId) : this.#heads.find(sessionId);
-    assertSameOwner(sessionId, operation, found?.row.owner);
-    const known = this.#findCommand(found, operation);
-    const isFirst = known === undefined && interrupt !== undefined && this.#findCommand(found, interrupt) === undefined;
-    const added = isFirst ? [interrupt, operation] : [operation];
-    if (known === undefined) assertRoom(sessionId, added, this.#measureLoad(found), room);
-    // A message needs space for its run; other commands may end one.
-    if (known === undefined && operation.kind === "enqueue")
-      this.#usage.assertRoom(found?.row.owner ?? create?.owner ?? LOCAL_OWNER, { bytes: 1 });
+    const { sessionId, now, create, command, interrupt } = operation;
+    const found = this.#heads.find(sessionId);
+    const state = found && {
+      owner: found.row.owner,
+      title: found.row.title,
+      known: this.#commands.find(found.key, command.commandId),
+      knownInterrupt: interrupt && this.#commands.find(found.key, interrupt.commandId),
+      load: { ...this.#commands.countPending(found.key), liveRun: this.#runs.listLive(found.key)[0]?.runId },
+    };
+    const { added, title, needs } = acceptCommand(operation, state);
+    if (needs !== undefined) this.#usage.assertRoom(found?.row.owner ?? create?.owner ?? LOCAL_OWNER, needs);
     const head = found ?? this.#open(sessionId, { ...create, now });
-    if (create?.title !== undefined && head.row.title === null) this.#setTitle(head, create.title);
-    if (known !== undefined) return known;
-    const rows = added.map(({ commandId, kind, body }) => ({ commandId, kind, body, createdAt: now, outcome: null }));
+    if (title !== undefined) this.#setTitle(head, title);
+    const rows = added.map((one) => ({ ...one, createdAt: now, outcome: null }));
     for (const row of rows) this.#commands.insert(head.key, row);
-    return rows.at(-1) as CommandRow;
-  }
-
-  #measureLoad(head: Head | undefined): SessionLoad {
-    if (head === undefined) return { pending: 0, messages: 0, liveRun: undefined };
-    return { ...this.#commands.countPending(head.key), liveRun: this.#runs.listLive(head.key)[0]?.runId };
-  }
-
-  /** Throws `command_conflict` if the ID was used for another command. */
-  #findCommand(head: Head | undefined, { commandId, kind, body }: NewCommand): CommandRow | undefined {
-    const known = head === undefined ? undefined : this.#commands.find(head.key, commandId);
-    if (known === undefined) return undefined;
-    if (known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))) return known;
-    throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
-  }
-
-  #fence(sessionId: string, epoch: number): Head {
-    const head = this.#heads.get(sessionId);
-    // An epoch without a holder was never granted, or was released.
-    if (head.row.epoch !== epoch || head.row.holder === null) throw fenced(sessionId, head.row.epoch);
-    return head;
+    return state?.known ?? (rows.at(-1) as CommandRow);
   }
 }

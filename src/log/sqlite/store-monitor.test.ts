@@ -180,6 +180,7 @@ it("measures calls and sizes", async () => {
   // The sweep at the start may still be with the writer.
   expect(log.monitor.measure().queuedOperations).toBeGreaterThan(0);
   await appended;
+  await log.listSessions();
   expect(log.monitor.measure()).toMatchObject({ queuedOperations: 0, queuedBytes: 0, sentGroups: 0, restarts: 0 });
   expect(log.monitor.measure().walBytes).toBeGreaterThan(0);
   expect(new Set(calls)).toEqual(new Set(["write", "append", "read"]));

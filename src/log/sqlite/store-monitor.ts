@@ -8,7 +8,7 @@ import { statSync } from "node:fs";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { GroupWriter } from "../../sqlite/group-writer.ts";
 import { isWalLost } from "../../sqlite/write-ahead-log.ts";
-import type { LogMonitor, LogSizes, StoreMeter } from "../log-monitor.ts";
+import type { LogMonitor, LogSizes } from "../log-monitor.ts";
 import type { StoreOperation } from "./operations.ts";
 import type { StoreReader } from "./store-reader.ts";
 
@@ -17,7 +17,6 @@ export interface StoreMonitorOptions {
   readonly reader: StoreReader;
   readonly writer: GroupWriter<StoreOperation>;
   readonly countFeedBytes: () => number;
-  readonly meter: StoreMeter | undefined;
 }
 
 /** Interval of the checks, and the time a check is valid. */
@@ -53,15 +52,9 @@ export class StoreMonitor implements LogMonitor {
   }
 
   /** Writes an operation; see `GroupWriter.write`. */
-  async write<T>(operation: StoreOperation): Promise<T> {
-    if (this.#lost !== undefined) throw this.#lost;
-    const began = performance.now();
-    try {
-      return await this.#writer.write<T>(operation);
-    } finally {
-      const kind = operation.do === "append" ? "append" : "write";
-      if (operation.do !== "probe") this.#options.meter?.recordStoreCall(kind, performance.now() - began);
-    }
+  write<T>(operation: StoreOperation): Promise<T> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    return this.#writer.write<T>(operation);
   }
 
   async check(): Promise<LoomError | undefined> {

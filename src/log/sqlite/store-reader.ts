@@ -8,10 +8,8 @@ import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertFile } from "../../sqlite/file-identity.ts";
 import { assertWalPresent, createWalCheck } from "../../sqlite/write-ahead-log.ts";
-import type { StoreMeter } from "../log-monitor.ts";
 import {
   MAX_SESSIONS_OF_COMMAND,
-  assertOwner,
   assertPosition,
   clampListLimit,
   clampPageLimit,
@@ -39,6 +37,7 @@ import type {
   SessionInfo,
 } from "../log.ts";
 import type { LogLimits } from "../log-limits.ts";
+import type { TableReader } from "../log-tables.ts";
 import { Page } from "../page.ts";
 import { readQuery } from "../search-text.ts";
 import { describeCommand } from "../stored-rows.ts";
@@ -94,36 +93,26 @@ interface ReaderConnection {
   readonly retention: RetentionRows;
 }
 
-export class StoreReader {
+export class StoreReader implements TableReader {
   readonly #path: string;
   readonly #file: string;
   readonly #options: StoreConnectionOptions;
   readonly #limits: LogLimits;
   readonly #now: () => number;
-  readonly #meter: StoreMeter | undefined;
   #open: ReaderConnection | undefined;
   #connections = 0;
 
   /** `file` identifies the store file that was opened, see `assertFile`. */
-  constructor(
-    path: string,
-    file: string,
-    options: StoreConnectionOptions,
-    limits: LogLimits,
-    now: () => number,
-    meter?: StoreMeter,
-  ) {
+  constructor(path: string, file: string, options: StoreConnectionOptions, limits: LogLimits, now: () => number) {
     this.#path = path;
     this.#file = file;
     this.#options = options;
     this.#limits = limits;
     this.#now = now;
-    this.#meter = meter;
   }
 
   /** Runs `query` in one transaction, so that it sees one snapshot. */
   #read<T>(query: (open: ReaderConnection) => T): T {
-    const began = performance.now();
     try {
       const open = this.#connect();
       open.sql.begin.run();
@@ -136,8 +125,6 @@ export class StoreReader {
       // A LoomError is a result; after any other error the connection may be unusable.
       if (!(error instanceof LoomError)) this.close();
       throw asStoreError(error, this.#path);
-    } finally {
-      this.#meter?.recordStoreCall("read", performance.now() - began);
     }
   }
 
@@ -218,7 +205,6 @@ export class StoreReader {
 
   listSessions(options: ListSessionsOptions): readonly SessionInfo[] {
     const { after, owner } = options;
-    assertOwner(owner);
     return this.#read((open) => {
       const before = after === undefined ? MAX_ID : findListPosition(open.sessions, after, owner);
       return listSelected(open, before, options).map((row) => this.#describe(open, row));
@@ -227,7 +213,6 @@ export class StoreReader {
 
   listActiveSessions(options: ListActiveSessionsOptions): readonly ActiveSession[] {
     const { limit, after, owner, isWaiting = false } = options;
-    assertOwner(owner);
     return this.#read((open) => {
       const { sessions, runs, landmarks, commands } = open;
       const before = after === undefined ? MAX_ID : findListPosition(sessions, after, owner);
@@ -271,7 +256,6 @@ export class StoreReader {
   }
 
   searchSessions({ query, limit, after, owner }: SearchSessionsOptions): readonly FoundSession[] {
-    assertOwner(owner);
     return this.#read((open) => {
       const before = after === undefined ? MAX_KEY : findListPosition(open.sessions, after, owner);
       const found: FoundSession[] = [];

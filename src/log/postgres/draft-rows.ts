@@ -1,0 +1,110 @@
+/**
+ * Drafts: sessions that are written in several transactions and have no ID until they are complete. No reader finds
+ * them. A draft that is not written for a while is deleted by the next prune.
+ */
+import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
+import { LoomError } from "../../protocol/loom-error.ts";
+import { measureEntries } from "../entry.ts";
+import { findIndexChanges } from "../index-changes.ts";
+import type { CreateOptions, LogEntry } from "../log.ts";
+import type { NewSessionOptions } from "../log-tables.ts";
+import { inheritValues, sessionExists } from "../rules.ts";
+import { deleteRows } from "./delete-rows.ts";
+import { writeIndexes, writeTexts } from "./index-rows.ts";
+import type { OwnerQuota } from "./owner-usage.ts";
+import { insertRecords, splitRows } from "./record-rows.ts";
+import { insertSession, lockDraft, lockSession, NOW, type StoredHead } from "./session-rows.ts";
+
+/** Time without a write after which a draft is deleted. */
+const ABANDONED_MS = 5 * 60_000;
+
+const EXTEND = `UPDATE @.sessions SET last_id = $3, pos = $4, expires_at = ${NOW} + ${ABANDONED_MS} WHERE key = $2`;
+
+const PUBLISH = `UPDATE @.sessions SET session_id = $3, title = $4, root_id = $5, is_pinned = $7, is_archived = $8, epoch = nextval('@.epochs'),
+    holder = NULL, expires_at = CASE WHEN $6::double precision = 0 THEN 0 ELSE ${NOW} + $6 END WHERE key = $2`;
+
+const ABANDONED = `SELECT key FROM @.sessions WHERE session_id IS NULL AND expires_at <= ${NOW} LIMIT 100`;
+
+export async function createDraft(
+  transaction: Transaction,
+  now: number | null,
+  options: NewSessionOptions,
+): Promise<number> {
+  const { title: _title, isPinned: _isPinned, isArchived: _isArchived, rootId: _rootId, ...rest } = options;
+  const draft = { ...rest, sessionId: undefined, holder: "draft", graceMs: ABANDONED_MS };
+  return assertDraft(await insertSession(transaction, now, draft)).key;
+}
+
+/** Records for a draft that ends at record `after`. */
+interface DraftPiece {
+  readonly key: number;
+  readonly after: number;
+  readonly entries: readonly LogEntry[];
+}
+
+export async function extendDraft(
+  transaction: Transaction,
+  now: number | null,
+  quota: OwnerQuota,
+  { key, after, entries }: DraftPiece,
+): Promise<void> {
+  const head = assertDraft(await lockDraft(transaction, now, key));
+  // The answer to an earlier attempt was lost.
+  if (head.lastId === after + entries.length) return;
+  const owner = fromColumn(head.owner);
+  // Refused before the rest is copied; `publishDraft` decides.
+  await quota.assertRoom(transaction, owner, { bytes: head.pos - head.basePos + measureEntries(entries) });
+  const end = await insertRecords(transaction, head, splitRows(entries.map(({ text }) => text)));
+  await transaction.query(EXTEND, [now, key, end.lastId, end.pos]);
+  await writeIndexes(transaction, [{ session: { key, owner }, changes: findIndexChanges(entries) }]);
+}
+
+/** Throws `session_exists`. */
+export async function publishDraft(
+  transaction: Transaction,
+  now: number | null,
+  quota: OwnerQuota,
+  { key, sessionId, ...options }: CreateOptions & { readonly key: number; readonly sessionId: string },
+): Promise<void> {
+  const { rootId = sessionId, graceMs = 0 } = options;
+  const known = await lockSession(transaction, now, sessionId);
+  if (known?.key === key) return;
+  if (known !== undefined) throw sessionExists(sessionId);
+  // Locked before the quota, as for an append.
+  const origin = await lockOrigin(transaction, now, options);
+  const { title, isPinned, isArchived } = inheritValues(options, origin);
+  const { owner, pos, basePos } = assertDraft(await lockDraft(transaction, now, key));
+  await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos - basePos });
+  const names = [toColumn(sessionId), toOptionalColumn(title), toColumn(rootId)];
+  const values = [now, key, ...names, graceMs, isPinned, isArchived];
+  await transaction.query(PUBLISH, values);
+  if (title === undefined) return;
+  await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);
+}
+
+/** The lock lets a change of the origin wait until the fork is found. */
+async function lockOrigin(
+  transaction: Transaction,
+  now: number | null,
+  { inherits, forkedFrom }: CreateOptions,
+): Promise<Parameters<typeof inheritValues>[1]> {
+  if (inherits === undefined || forkedFrom === undefined) return undefined;
+  const origin = await lockSession(transaction, now, forkedFrom.sessionId);
+  return origin && { ...origin, title: fromOptionalColumn(origin.title) };
+}
+
+export async function discardDraft(transaction: Transaction, now: number | null, key: number): Promise<void> {
+  if ((await lockDraft(transaction, now, key)) !== undefined) await deleteRows(transaction, key);
+}
+
+/** Deletes drafts whose writers have ended or stopped. */
+export async function discardAbandoned(db: PostgresDatabase, now: number | null): Promise<void> {
+  for (const { key } of await db.read<{ key: number }>(ABANDONED, [now]))
+    await db.transact(async (transaction) => discardDraft(transaction, now, key));
+}
+
+function assertDraft(head: StoredHead | undefined): StoredHead {
+  if (head !== undefined) return head;
+  throw new LoomError("conflict", "The copy paused for too long and was discarded; try again");
+}

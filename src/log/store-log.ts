@@ -1,0 +1,428 @@
+/**
+ * The log over the tables of a store: checks the arguments, notifies the readers of this process, and knows the leases and
+ * runs it has written. It is the same for all stores; what must be atomic is decided in the tables.
+ */
+import { setImmediate as endOfTurn } from "node:timers/promises";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isLoomError, LoomError } from "../protocol/loom-error.ts";
+import { assertBatch, assertCarried, createPieceCheck } from "./entry.ts";
+import type { Feed } from "./feed.ts";
+import { findIndexChanges } from "./index-changes.ts";
+import { KnownRuns } from "./known-runs.ts";
+import type {
+  AcquiredLease,
+  AcquireOptions,
+  ActiveSession,
+  Append,
+  AppendResult,
+  BlobUsage,
+  Command,
+  CommandState,
+  CreateOptions,
+  EncoderSnapshot,
+  FoundSession,
+  Landmark,
+  LandmarkKind,
+  Lease,
+  ListActiveSessionsOptions,
+  ListBranchesOptions,
+  ListSessionsOptions,
+  Log,
+  LogEntry,
+  PagingOptions,
+  ReadOptions,
+  ReleaseOptions,
+  RunInfo,
+  SearchSessionsOptions,
+  SessionChanges,
+  SessionInfo,
+  SubmitOptions,
+  UpdateSessionOptions,
+  WatchSessionOptions,
+} from "./log.ts";
+import type { LogLimits } from "./log-limits.ts";
+import type { StoreMeter } from "./log-monitor.ts";
+import type { Awaitable, LogTables } from "./log-tables.ts";
+import { Page } from "./page.ts";
+import { pruneRuns } from "./prune-runs.ts";
+import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
+import {
+  assertChanges,
+  assertCommand,
+  assertDuration,
+  assertFirstId,
+  assertInterrupt,
+  assertLineage,
+  assertName,
+  assertOwner,
+  assertSessionId,
+  assertText,
+  assertTitle,
+  clampListLimit,
+  sessionExists,
+  SETTLED_COMMANDS_MS,
+  unknownSession,
+} from "./rules.ts";
+import { describeCommand, toNewCommand } from "./stored-rows.ts";
+
+/** Maximum number of sessions whose current run and lease are cached. */
+const MAX_SESSIONS = 10_000;
+
+export interface StoreLogParts {
+  readonly tables: LogTables;
+  readonly feed: Feed;
+  readonly limits: LogLimits;
+  readonly meter?: StoreMeter | undefined;
+}
+
+export class StoreLog implements Log {
+  readonly limits: LogLimits;
+  readonly #tables: LogTables;
+  readonly #feed: Feed;
+  readonly #meter: StoreMeter | undefined;
+  readonly #runs = new KnownRuns(MAX_SESSIONS);
+  /** Latest lease of each session; its epoch belongs to one incarnation. */
+  readonly #leases = new BoundedMap<Pick<Lease, "epoch" | "incarnation">>(MAX_SESSIONS);
+  /** Number of calls that have begun and not ended. */
+  #running = 0;
+  #onIdle: (() => void) | undefined;
+  #isSavingSnapshot = false;
+  #isClosed = false;
+  #closing: Awaitable<void> | undefined;
+
+  /** @internal */
+  constructor({ tables, feed, limits, meter }: StoreLogParts) {
+    this.limits = limits;
+    this.#tables = tables;
+    this.#feed = feed;
+    this.#meter = meter;
+  }
+
+  async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
+    const { firstId = 1, entries, graceMs = 0, owner } = options;
+    assertDuration(graceMs);
+    assertSessionId(sessionId);
+    assertFirstId(firstId);
+    assertChanges(options);
+    assertOwner(owner);
+    assertLineage(options);
+    assertCarried(sessionId, options, this.limits);
+    const session = await this.#change(sessionId, async () => {
+      if (entries === undefined) await this.#tables.createSession(sessionId, options);
+      else await this.#writeDraft(sessionId, entries, options);
+      return this.#describe(sessionId);
+    });
+    this.#notify(sessionId);
+    return session;
+  }
+
+  /** Throws `session_exists` when all pieces are written; the pieces are then discarded, as after any other error. */
+  async #writeDraft(
+    sessionId: string,
+    entries: NonNullable<CreateOptions["entries"]>,
+    options: CreateOptions,
+  ): Promise<void> {
+    const { firstId = 1 } = options;
+    const check = createPieceCheck(sessionId, firstId, this.limits);
+    if ((await this.#tables.reader.findSession(sessionId)) !== undefined) throw sessionExists(sessionId);
+    const key = await this.#tables.createDraft(options);
+    let lastId = firstId - 1;
+    try {
+      for await (const piece of Symbol.asyncIterator in entries ? entries : [entries]) {
+        check(piece);
+        if (piece.length > 0) await this.#tables.extendDraft(key, lastId, piece);
+        lastId += piece.length;
+      }
+      await this.#tables.publishDraft(key, sessionId, options);
+    } catch (error) {
+      try {
+        await this.#tables.discardDraft(key);
+      } catch {
+        // The store discards it later.
+      }
+      throw error;
+    }
+  }
+
+  async getSession(sessionId: string): Promise<SessionInfo | undefined> {
+    return this.#read(() => this.#tables.reader.findSession(sessionId));
+  }
+
+  async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
+    assertOwner(options.owner);
+    return this.#read(() => this.#tables.reader.listSessions(options));
+  }
+
+  async listActiveSessions(options: ListActiveSessionsOptions = {}): Promise<readonly ActiveSession[]> {
+    assertOwner(options.owner);
+    return this.#read(() => this.#tables.reader.listActiveSessions(options));
+  }
+
+  async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
+    assertOwner(options.owner);
+    return this.#read(() => this.#tables.searchSessions(options));
+  }
+
+  async listBranches(sessionId: string, options: ListBranchesOptions = {}): Promise<readonly SessionInfo[]> {
+    return this.#read(() => this.#tables.reader.listBranches(sessionId, options));
+  }
+
+  async updateSession(
+    sessionId: string,
+    changes: SessionChanges,
+    { ifTitle }: UpdateSessionOptions = {},
+  ): Promise<SessionInfo> {
+    assertText("session", sessionId);
+    assertChanges(changes);
+    assertTitle(ifTitle);
+    return this.#change(sessionId, async () => {
+      await this.#tables.updateSession(sessionId, changes, ifTitle);
+      return this.#describe(sessionId);
+    });
+  }
+
+  async deleteSession(sessionId: string, { epoch }: { readonly epoch?: number } = {}): Promise<boolean> {
+    assertText("session", sessionId);
+    const isKnown = await this.#change(sessionId, () => this.#tables.deleteSession(sessionId, epoch));
+    this.#notify(sessionId, "forget");
+    return isKnown;
+  }
+
+  async listOrphans(options: PagingOptions = {}): Promise<readonly string[]> {
+    return this.#read(() => this.#tables.reader.listOrphans(options));
+  }
+
+  async acquire(sessionId: string, options: AcquireOptions): Promise<AcquiredLease> {
+    const { holder, ttlMs, takeover = false, create = true } = options;
+    if (create) assertSessionId(sessionId);
+    else assertText("session", sessionId);
+    assertName("holder", holder);
+    assertDuration(ttlMs);
+    const request = { holder, ttlMs, takeover, create };
+    const lease = await this.#change(sessionId, () => this.#tables.acquire(sessionId, request));
+    const { epoch, incarnation } = lease;
+    this.#leases.set(sessionId, { epoch, incarnation });
+    // Another process may have written or recreated the session, so new records must not be joined to those in memory.
+    this.#notify(sessionId, "forget");
+    return lease;
+  }
+
+  async renew(lease: Lease, ttlMs: number): Promise<Lease> {
+    assertText("session", lease.sessionId);
+    assertDuration(ttlMs);
+    return this.#change(lease.sessionId, () => this.#tables.renew(lease, ttlMs));
+  }
+
+  async release(lease: Lease, { handsOver = false }: ReleaseOptions = {}): Promise<void> {
+    const { sessionId } = lease;
+    assertText("session", sessionId);
+    const isOrphan = await this.#change(sessionId, () => this.#tables.release(lease, handsOver));
+    this.#notify(sessionId);
+    if (isOrphan) this.#feed.hintOrphans();
+  }
+
+  async append(batch: Append): Promise<AppendResult> {
+    assertBatch(batch, this.limits);
+    const { sessionId, expectedLastId, entries } = batch;
+    const changes = this.#runs.omitKnown(batch, findIndexChanges(entries));
+    const stored = await this.#call("append", () => this.#tables.append(batch, changes), sessionId);
+    this.#runs.note(batch, changes);
+    this.#publish(batch);
+    const lastId = expectedLastId + entries.length;
+    const { isOverQuota } = stored;
+    const isOver = typeof isOverQuota === "boolean" ? isOverQuota : await this.#hold(isOverQuota);
+    return isOver ? { lastId, isOverQuota: true } : { lastId };
+  }
+
+  #publish({ sessionId, epoch, expectedLastId, entries }: Append): void {
+    const lease = this.#leases.get(sessionId);
+    // Without a lease the incarnation is unknown, so followers read the store.
+    if (entries.length > 0 && lease?.epoch === epoch && this.#feed.isWatched(sessionId)) {
+      const [first] = entries;
+      const texts = first !== undefined && entries.length === 1 ? first.text : entries.map(({ text }) => text);
+      const lastId = expectedLastId + entries.length;
+      this.#feed.publish(new Page(sessionId, expectedLastId, lastId, texts, lease.incarnation));
+    } else this.#feed.hint(sessionId);
+    this.#tables.onChange?.(sessionId);
+  }
+
+  async read(sessionId: string, options: ReadOptions): Promise<Page> {
+    return this.#read(() => this.#tables.reader.readPage(sessionId, options));
+  }
+
+  async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
+    return this.#read(() => this.#tables.reader.readCarried(sessionId));
+  }
+
+  peek(sessionId: string, after: number): Page | undefined {
+    return this.#feed.peek(sessionId, after);
+  }
+
+  watch(sessionId: string, listener: () => void, options?: WatchSessionOptions): () => void {
+    const unwatch = this.#feed.watch(sessionId, listener, options);
+    if (!this.#isClosed) this.#tables.startWatching?.();
+    return () => {
+      unwatch();
+      if (this.#feed.size === 0) this.#tables.stopWatching?.();
+    };
+  }
+
+  async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
+    return this.#read(() => this.#tables.reader.findRun(sessionId, runId));
+  }
+
+  async listRuns(sessionId: string, options: PagingOptions = {}): Promise<readonly RunInfo[]> {
+    return this.#read(() => this.#tables.reader.listRuns(sessionId, options));
+  }
+
+  async findFoldStart(sessionId: string, id: number): Promise<number> {
+    return this.#read(() => this.#tables.reader.findFoldStart(sessionId, id));
+  }
+
+  async findSnapshot(sessionId: string, key: string, id: number): Promise<EncoderSnapshot | undefined> {
+    return this.#read(() => this.#tables.reader.findSnapshot(sessionId, key, id));
+  }
+
+  /** One at a time: snapshots must not take the place of appends. */
+  async saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void> {
+    if (this.#isSavingSnapshot) return;
+    this.#isSavingSnapshot = true;
+    try {
+      await this.#call("write", () => this.#tables.saveSnapshot(sessionId, snapshot));
+    } finally {
+      this.#isSavingSnapshot = false;
+    }
+  }
+
+  async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
+    return this.#read(() => this.#tables.reader.findLandmark(sessionId, kind, key));
+  }
+
+  async listLandmarks(
+    sessionId: string,
+    kind: LandmarkKind,
+    limit?: number,
+    before?: number,
+  ): Promise<readonly Landmark[]> {
+    return this.#read(() => this.#tables.reader.listLandmarks(sessionId, kind, clampListLimit(limit), before));
+  }
+
+  async submit(command: Command, options: SubmitOptions = {}): Promise<CommandState> {
+    assertCommand(command, this.limits);
+    assertInterrupt(command, options, this.limits);
+    const { owner, create, interrupt, maxQueued, onlyIfIdle } = options;
+    assertTitle(create?.title);
+    assertOwner(create?.owner);
+    const { sessionId } = command;
+    if (create !== undefined) assertSessionId(sessionId);
+    const submission = {
+      sessionId,
+      command: toNewCommand(command),
+      interrupt: interrupt && toNewCommand(interrupt),
+      room: { maxPending: this.limits.maxPendingCommands, maxQueued, onlyIfIdle },
+      owner,
+      create,
+    };
+    const row = await this.#change(sessionId, () => this.#tables.submit(submission));
+    this.#notify(sessionId);
+    return describeCommand(sessionId, row);
+  }
+
+  async getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
+    return this.#read(() => this.#tables.reader.findCommand(sessionId, commandId));
+  }
+
+  async listSessionsOfCommand(commandId: string, owner?: string): Promise<readonly string[]> {
+    return this.#read(() => this.#tables.reader.listSessionsOfCommand(commandId, owner));
+  }
+
+  async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
+    return this.#read(() => this.#tables.reader.listPending(sessionId, clampListLimit(limit)));
+  }
+
+  async setBlobUsage(sessionId: string, usage: BlobUsage): Promise<void> {
+    assertText("session", sessionId);
+    return this.#change(sessionId, () => this.#tables.setBlobUsage(sessionId, usage));
+  }
+
+  async prune(policy: RetentionPolicy): Promise<PruneReport> {
+    return this.#call("write", async () => {
+      const { now = await this.#tables.now(), maxAgeMs = SETTLED_COMMANDS_MS } = policy;
+      const report = await pruneRuns(this, this.#tables.pruner, policy, now);
+      await this.#tables.clean(now - maxAgeMs);
+      return report;
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      this.#feed.close();
+      this.#closing = this.#tables.close(() => this.#whenIdle());
+    }
+    await this.#closing;
+  }
+
+  async #read<T>(read: () => Awaitable<T>): Promise<T> {
+    return this.#call("read", read);
+  }
+
+  /** Runs a change of a session. */
+  async #change<T>(sessionId: string, change: () => Awaitable<T>): Promise<T> {
+    return this.#call("write", change, sessionId);
+  }
+
+  /** Runs a call that `close` can wait for. */
+  async #call<T>(kind: "append" | "write" | "read", run: () => Awaitable<T>, changed?: string): Promise<T> {
+    if (this.#isClosed) throw new LoomError("store_closed", "The log is closed");
+    const began = performance.now();
+    this.#running++;
+    try {
+      return await run();
+    } catch (error) {
+      // It may have been stored, and a store does not report the changes of its own process.
+      if (changed !== undefined && isLoomError(error, "store_failed")) this.#feed.hint(changed);
+      throw error;
+    } finally {
+      this.#end();
+      this.#meter?.recordStoreCall(kind, performance.now() - began);
+    }
+  }
+
+  /** Lets `close` wait for what a call has left to do. */
+  async #hold<T>(promise: Promise<T>): Promise<T> {
+    this.#running++;
+    try {
+      return await promise;
+    } finally {
+      this.#end();
+    }
+  }
+
+  #end(): void {
+    this.#running--;
+    if (this.#running === 0) this.#onIdle?.();
+  }
+
+  /** Resolves when all calls have ended, and have notified the readers. */
+  async #whenIdle(): Promise<void> {
+    while (this.#running > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onIdle = resolve;
+      await promise;
+      await endOfTurn();
+    }
+  }
+
+  /** Notifies the readers of a changed session; `forget` if its records may have changed too. */
+  #notify(sessionId: string, how: "hint" | "forget" = "hint"): void {
+    this.#feed[how](sessionId);
+    this.#tables.onChange?.(sessionId);
+  }
+
+  async #describe(sessionId: string): Promise<SessionInfo> {
+    const session = await this.#tables.reader.findSession(sessionId);
+    if (session === undefined) throw unknownSession(sessionId);
+    return session;
+  }
+}
