@@ -6,6 +6,7 @@ import { describeAppending } from "./log-append.contract.ts";
 import { describeCheckpoints } from "./log-checkpoints.contract.ts";
 import { describeCommands } from "./log-commands.contract.ts";
 import { describeForks } from "./log-fork.contract.ts";
+import { describeRejections } from "./log-rejections.contract.ts";
 import { describeIndexes } from "./log-index.contract.ts";
 import { describeLeases } from "./log-leases.contract.ts";
 import { describeLineage } from "./log-lineage.contract.ts";
@@ -44,6 +45,7 @@ export function describeLog(
     describeForks(store);
     describeLineage(store);
     describeQuotas(store);
+    describeRejections(store);
     describeWalk(store, numRuns);
   });
 }

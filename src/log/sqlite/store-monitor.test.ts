@@ -83,6 +83,29 @@ describe("a writer thread that ends", () => {
     await close();
   });
 
+  it("is sent the repeatable changes of its group again, and no others", async () => {
+    const { log, threads, append, close } = await openStore();
+    const command = { commandId: "c", sessionId: "s", kind: "cancel", body: {} } as const;
+    const ended = threads[0]?.terminate();
+    const changes = [
+      append(),
+      log.createSession("created"),
+      log.submit(command),
+      log.acquire("taken", { holder: "other", ttlMs: 1000 }),
+      log.updateSession("s", { title: "changed" }),
+      log.deleteSession("s"),
+    ];
+    const outcomes = Promise.allSettled(changes);
+    await Promise.resolve();
+    expect(log.monitor.measure().sentGroups).toBe(1);
+    await ended;
+    const isStored = (await outcomes).map(({ status }) => status === "fulfilled");
+    expect(isStored).toEqual([true, false, true, false, true, false]);
+    expect(await log.listSessions()).toMatchObject([{ sessionId: "s", title: "changed", lastId: 2 }]);
+    expect(await log.listPending("s")).toHaveLength(1);
+    await close();
+  });
+
   it.runIf(LONG)("is given up after six ends in a row", async () => {
     const { path, log, threads, faults, append, close } = await openStore();
     const onWorker = (worker: Worker): void => void worker.terminate();
