@@ -1,7 +1,7 @@
 // `loom store`: status and migration of files and databases, and copies between them, interrupted and repeated.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, readFileSync, symlinkSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
@@ -24,6 +24,7 @@ import { openSharedKnowledgeBase } from "../src/context/knowledge-base/open-post
 import { SERVER_FORMATS } from "../src/server/postgres-formats.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { COMMAND, environment, folder, loom, parseLines } from "./cli-run.ts";
+import { writeOldFiles } from "./fixtures/old-stores.ts";
 import { gather } from "./log-sessions.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "./postgres-server.ts";
 import { LONG } from "./sampling.ts";
@@ -161,14 +162,26 @@ it("does not report a store that cannot be read as missing", async () => {
   }
 });
 
-it("shows and updates a file of the oldest version", async () => {
-  const file = nameFile();
-  copyFileSync(join(import.meta.dirname, "fixtures", "store-v1.db"), file);
+it("shows and updates a file of the oldest version, and explains what to do with an older one", async () => {
+  const place = nameFile();
+  const file = join(place, "loom.db");
+  writeOldFiles(place, "loom.db");
   const old = await loom(["store", "status", "--store", file]);
   expect(old).toMatchObject({ code: 1, out: expect.stringContaining("run `loom store migrate`") as string });
-  expect(old.out).toMatch(/version of log +1, supported is \d+/);
+  expect(old.out).toMatch(/version of log +15, supported is \d+/);
+  const setVersion = (version: number): void => {
+    const db = new DatabaseSync(file);
+    db.exec(`PRAGMA user_version = ${version}`);
+    db.close();
+  };
+  setVersion(14);
+  for (const command of ["status", "migrate"]) {
+    const { code, out, err } = await loom(["store", command, "--store", file]);
+    expect([code === 0, out + err]).toEqual([false, expect.stringContaining("commit 8bf344a2")]);
+  }
+  setVersion(15);
   const updated = await loom(["store", "migrate", "--store", file]);
-  expect(updated).toMatchObject({ code: 0, out: expect.stringContaining("updated from version 1") as string });
+  expect(updated).toMatchObject({ code: 0, out: expect.stringContaining("updated from version 15") as string });
   const shown = json((await loom(["store", "status", "--store", file, "--json"])).out);
   const log = await openSqliteLog(file);
   const sessions = await log.listSessions();

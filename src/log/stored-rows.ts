@@ -70,8 +70,7 @@ export function describeCommand(sessionId: string, row: CommandRow): CommandStat
 /** Origin and root of a session. */
 export type Lineage = Pick<SessionInfo, "rootId" | "forkedFrom">;
 
-/** Returns the lineage of a new session, or undefined if it needs no row. */
-export function lineageOf(sessionId: string, options: CreateOptions): Lineage | undefined {
-  const { forkedFrom, rootId = sessionId } = options;
-  return forkedFrom === undefined && rootId === sessionId ? undefined : { forkedFrom, rootId };
+/** Returns the lineage of a new session. */
+export function lineageOf(sessionId: string, { forkedFrom, rootId = sessionId }: CreateOptions): Lineage {
+  return { forkedFrom, rootId };
 }

@@ -12,28 +12,38 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const FORMAT: DatabaseFormat = {
   name: "sample",
   applicationId: 7,
-  migrations: ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y", "INSERT INTO a VALUES (1, double(2))"],
-  addFunctions: (db) => db.function("double", (value) => Number(value) * 2),
-  oldest: { version: 2, advice: "create it again" },
+  schema: "CREATE TABLE a (x, y); INSERT INTO a VALUES (1, 4)",
+  oldest: 2,
+  migrations: ["ALTER TABLE a ADD COLUMN y", (db) => db.prepare("INSERT INTO a VALUES (?, ?)").run(1, 4)],
 };
+/** A database of version 2. */
+const OLD: DatabaseFormat = { ...FORMAT, schema: "CREATE TABLE a (x)", migrations: [] };
 
 describe("migrate", () => {
-  it("runs the missing migrations once", () => {
+  it.each([
+    ["creates the tables of an empty database", undefined],
+    ["runs the missing migrations", OLD],
+    ["runs only the missing migrations", { ...OLD, schema: "CREATE TABLE a (x, y)", oldest: 3 }],
+  ])("%s once", (_what, before) => {
     const db = new DatabaseSync(":memory:");
     expect(readVersion(db, FORMAT)).toBe(0);
-    migrate(db, { ...FORMAT, migrations: FORMAT.migrations.slice(0, 2) });
-    expect(db.prepare("SELECT * FROM a").all()).toEqual([]);
+    if (before !== undefined) migrate(db, before);
     for (let times = 0; times < 2; times++) migrate(db, FORMAT);
     expect(db.prepare("SELECT * FROM a").all()).toEqual([{ x: 1, y: 4 }]);
-    expect([readVersion(db, FORMAT), readPragma(db, "application_id")]).toEqual([3, 7]);
+    expect([readVersion(db, FORMAT), readPragma(db, "application_id")]).toEqual([4, 7]);
     assertIntact(db, FORMAT.name);
   });
 
   it.each([
     ["another application", "application_id = 8", "store_corrupt", "The file is not a sample: PATH"],
     ["no version", "user_version = 0", "store_corrupt", "The sample PATH has no valid version number"],
-    ["a newer version", "user_version = 4", "store_newer", "The sample PATH has version 4, "],
-    ["a version too old", "user_version = 1", "store_older", "The sample PATH has version 1, "],
+    ["a newer version", "user_version = 5", "store_newer", "The sample PATH has version 5, "],
+    [
+      "a version too old",
+      "user_version = 1",
+      "store_older",
+      "The sample PATH has version 1, but this program migrates only version 2 and newer; open it once with commit 8bf344a2 of Loom",
+    ],
   ])("rejects %s and does not change the file", (what, pragma, code, message) => {
     const path = join(folder, `${what}.db`);
     const db = new DatabaseSync(path);

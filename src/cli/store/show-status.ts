@@ -34,7 +34,7 @@ export async function showStatus(
         };
   const versions = status?.versions ?? [];
   if (options["json"] === true) {
-    const isReachable = status !== undefined || problem?.code === "store_newer";
+    const isReachable = status !== undefined || problem?.code === "store_newer" || problem?.code === "store_older";
     const state = { reachable: isReachable, usable: problem === undefined, versions, ...contents };
     const about = problem === undefined ? {} : { problem: { ...problem, advice } };
     await terminal.write(`${escapeJson(JSON.stringify({ ...where, ...state, ...about }))}\n`);

@@ -10,13 +10,12 @@ import { inheritValues, LOCAL_OWNER, sessionExists } from "../rules.ts";
 import type { Lineage } from "../stored-rows.ts";
 import type { CarriedRows } from "./carried-rows.ts";
 import { type Head, type Heads, idAfter } from "./heads.ts";
-import type { LineageRows } from "./lineage-rows.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { measureRows } from "./prune.ts";
 import type { Records } from "./records.ts";
 import type { SearchIndex } from "./search-index.ts";
-import type { SessionRows } from "./session-rows.ts";
+import { type SessionRows, toLineageColumns } from "./session-rows.ts";
 
 /** Time without a write after which a draft is discarded. */
 const ABANDONED_MS = 5 * 60_000;
@@ -28,7 +27,6 @@ interface DraftRows {
   readonly records: Records;
   readonly searchIndex: SearchIndex;
   readonly heads: Heads;
-  readonly lineages: LineageRows;
   readonly usage: OwnerUsageRows;
   readonly carried: CarriedRows;
   /** Writes records and their index changes. */
@@ -47,9 +45,11 @@ export class Drafts {
     const basePos = -measureRows(carried);
     const fresh = { sessionId: null, title: null, createdAt: now, updatedAt: now, basePos, epoch: 0 };
     const marks = { isPinned: 0, isArchived: 0 };
+    const lineage = { rootId: null, originId: null, originRunId: null, originEventId: null };
     const { key } = this.#rows.sessions.create({
       ...fresh,
       ...marks,
+      ...lineage,
       incarnation: randomUUID(),
       owner,
       firstId,
@@ -71,7 +71,7 @@ export class Drafts {
   /** Throws `session_exists`. */
   publish(draft: OperationOf<"publish-draft">): void {
     const { key, sessionId, graceMs, lineage, now } = draft;
-    const { sessions, heads, lineages, searchIndex, usage } = this.#rows;
+    const { sessions, heads, searchIndex, usage } = this.#rows;
     const head = this.#get(key);
     if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
     const { title, isPinned, isArchived } = inheritValues(draft, this.#findOrigin(lineage));
@@ -87,13 +87,13 @@ export class Drafts {
       epoch: sessions.lastEpoch,
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
+      ...toLineageColumns(lineage),
     });
-    if (lineage !== undefined) lineages.create(head.row, lineage);
     if (title !== undefined) searchIndex.add(head.row, 0, title);
   }
 
-  #findOrigin(lineage: Lineage | undefined): Parameters<typeof inheritValues>[1] {
-    const origin = lineage?.forkedFrom && this.#rows.heads.find(lineage.forkedFrom.sessionId)?.row;
+  #findOrigin({ forkedFrom }: Lineage): Parameters<typeof inheritValues>[1] {
+    const origin = forkedFrom && this.#rows.heads.find(forkedFrom.sessionId)?.row;
     if (origin === undefined) return undefined;
     const { incarnation, title, isPinned, isArchived } = origin;
     return { incarnation, title: title ?? undefined, isPinned: isPinned === 1, isArchived: isArchived === 1 };

@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
-import { readVersion } from "../../sqlite/migrate.ts";
+import { newestVersion, readVersion } from "../../sqlite/migrate.ts";
 import { isHolderGone } from "../holder.ts";
 import type { StoreCounts, StoredPartVersion, StoreStatus } from "../store-status.ts";
 import { MAINTENANCE_OPTIONS, openReader, prepareStore } from "./connection.ts";
 import { STORE_FORMAT } from "./schema.ts";
 
-/** Uses only tables and columns that every version has. */
+/** Uses only tables and columns that all versions have. */
 const COUNT = `WITH heads AS (
     SELECT s.first_id, s.base_pos,
       coalesce((SELECT id FROM recent WHERE session = s.key ORDER BY id DESC LIMIT 1),
@@ -50,7 +50,7 @@ export function migrateFile(path: string): readonly StoredPartVersion[] {
 }
 
 function describeLog(stored: number): StoredPartVersion {
-  return { name: "log", stored, supported: STORE_FORMAT.migrations.length };
+  return { name: "log", stored, supported: newestVersion(STORE_FORMAT) };
 }
 
 function readCounts(db: DatabaseSync): StoreCounts {

@@ -32,7 +32,7 @@ export type StoreOperation =
       readonly isPinned: boolean | undefined;
       readonly isArchived: boolean | undefined;
       readonly graceMs: number;
-      readonly lineage: Lineage | undefined;
+      readonly lineage: Lineage;
       readonly carried: readonly CarriedRow[];
       readonly now: number;
     }
@@ -63,7 +63,7 @@ export type StoreOperation =
       readonly isArchived: boolean | undefined;
       readonly inherits: InheritedValues | undefined;
       readonly graceMs: number;
-      readonly lineage: Lineage | undefined;
+      readonly lineage: Lineage;
       readonly now: number;
     }
   | { readonly do: "discard-draft"; readonly key: number }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { SearchIndex } from "./search-index.ts";
-import { SessionRows } from "./session-rows.ts";
+import { SessionRows, toLineageColumns } from "./session-rows.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import { StoreReader } from "./store-reader.ts";
 import { identifyFile } from "../../sqlite/file-identity.ts";
@@ -40,6 +40,7 @@ function insertSessions(db: DatabaseSync, owners: readonly string[]): void {
     const fresh = {
       ...place,
       ...marks,
+      ...toLineageColumns({ rootId: owner, forkedFrom: undefined }),
       sessionId: `${owner} ${++stores}`,
       title: "apple",
       owner,
@@ -74,7 +75,7 @@ describe("a store with many sessions of other owners", () => {
       };
       const rows: unknown = new SessionRows(db);
       expect(rows).toBeDefined();
-      const owned = asked.filter((sql) => sql.includes("owner = ?"));
+      const owned = asked.filter((sql) => sql.includes("owner = ?") && !sql.includes("root_id = ?"));
       expect(owned).toHaveLength(3);
       for (const sql of owned) {
         const plan = prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...Array.from(sql.matchAll(/\?/g), () => 1));

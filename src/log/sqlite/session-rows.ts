@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
-import { LOCAL_OWNER } from "../rules.ts";
+import type { Lineage } from "../stored-rows.ts";
 
 export interface StoredSession {
   readonly key: number;
@@ -23,16 +23,26 @@ export interface StoredSession {
   /** 1 or 0. */
   readonly isPinned: number;
   readonly isArchived: number;
+  /** Null if the session is a draft. */
+  readonly rootId: string | null;
+  /** Null if the session is not a fork. */
+  readonly originId: string | null;
+  readonly originRunId: string | null;
+  readonly originEventId: number | null;
 }
 
 type SealedSession = StoredSession & { readonly seal: number };
 
 const COLUMNS = `key, session_id AS sessionId, incarnation, title, created_at AS createdAt, owner, updated_at AS updatedAt,
   first_id AS firstId, base_pos AS basePos, epoch, holder, expires_at AS expiresAt,
-  is_pinned AS isPinned, is_archived AS isArchived, seal`;
+  is_pinned AS isPinned, is_archived AS isArchived, root_id AS rootId, origin_id AS originId,
+  origin_run_id AS originRunId, origin_event_id AS originEventId, seal`;
 
 const MARKED = `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_marked
   WHERE session_id IS NOT NULL AND (is_pinned = 1 OR is_archived = 1)`;
+
+const BY_ROOT = `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_by_root
+  WHERE session_id IS NOT NULL AND root_id = ? AND owner = ?`;
 
 const STATEMENTS = {
   find: `SELECT ${COLUMNS} FROM sessions WHERE session_id = ?`,
@@ -45,11 +55,15 @@ const STATEMENTS = {
   latestOwned: `SELECT key FROM sessions INDEXED BY sessions_by_owner
     WHERE session_id IS NOT NULL AND owner = ? AND key < ? ORDER BY key DESC LIMIT 1`,
   latest: "SELECT key FROM sessions WHERE session_id IS NOT NULL AND key < ? ORDER BY key DESC LIMIT 1",
+  listOldestVersions: `${BY_ROOT} AND key > ? ORDER BY key LIMIT ?`,
+  listNewestVersions: `${BY_ROOT} AND key < ? ORDER BY key DESC LIMIT ?`,
   nextKey: "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'sessions'), 0) + 1 AS key",
   insert: `INSERT INTO sessions (session_id, title, updated_at, first_id, base_pos, epoch, holder, expires_at, is_pinned,
-    is_archived, seal, key, incarnation, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    is_archived, root_id, origin_id, origin_run_id, origin_event_id, seal, key, incarnation, created_at, owner)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   update: `UPDATE sessions SET session_id = ?, title = ?, updated_at = ?, first_id = ?, base_pos = ?, epoch = ?,
-    holder = ?, expires_at = ?, is_pinned = ?, is_archived = ?, seal = ? WHERE key = ?`,
+    holder = ?, expires_at = ?, is_pinned = ?, is_archived = ?, root_id = ?, origin_id = ?, origin_run_id = ?,
+    origin_event_id = ?, seal = ? WHERE key = ?`,
   renew: "UPDATE sessions SET incarnation = ?, seal = ? WHERE key = ?",
   lastEpoch: "SELECT epoch, seal FROM deleted_epochs",
   setLastEpoch: "UPDATE deleted_epochs SET epoch = ?, seal = ?",
@@ -86,13 +100,26 @@ export class SessionRows {
       owner === undefined
         ? (isMarked ? listMarked : list).all(before, limit)
         : (isMarked ? listMarkedOwned : listOwned).all(owner, before, limit);
-    return (rows as unknown as SealedSession[]).map((sealed) => {
-      const row = verifyRow(sealed);
-      // The index has no seal. An owner that SQLite reads from the index fails the seal of the row; one it reads from
-      // the row may differ from the requested owner.
-      if (owner === undefined || row.owner === owner) return row;
-      throw new LoomError("store_corrupt", "The index of session owners is damaged");
-    });
+    return verifyList(rows, owner);
+  }
+
+  /** Lists the sessions of this owner with this root that were created after the one with the key `after`. */
+  listVersions(
+    rootId: string,
+    owner: string,
+    after: number,
+    limit: number,
+    newestFirst: boolean,
+  ): readonly StoredSession[] {
+    const { listNewestVersions, listOldestVersions } = this.#sql;
+    const rows = (newestFirst ? listNewestVersions : listOldestVersions).all(rootId, owner, after, limit);
+    return verifyList(rows, owner);
+  }
+
+  /** Whether no version of the same conversation was created after this session. */
+  isNewestVersion({ key, rootId, owner }: StoredSession): boolean {
+    const [newest] = this.listVersions(rootId ?? "", owner, Number.MAX_SAFE_INTEGER, 1, true);
+    return newest?.key === key;
   }
 
   /** Returns the key of the latest session created before the one with this key, of one owner or all owners. */
@@ -152,24 +179,43 @@ export class SessionRows {
   }
 }
 
-function changeable(row: StoredSession): (string | number | null)[] {
-  const { isPinned, isArchived } = row;
-  return [...sealedBefore(row), isPinned, isArchived];
+/** Columns of a lineage. */
+export function toLineageColumns({
+  rootId,
+  forkedFrom,
+}: Lineage): Pick<StoredSession, "rootId" | "originId" | "originRunId" | "originEventId"> {
+  const { sessionId: originId = null, runId: originRunId = null, eventId: originEventId = null } = forkedFrom ?? {};
+  return { rootId, originId, originRunId, originEventId };
 }
 
-function sealedBefore(row: StoredSession): (string | number | null)[] {
-  const { sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt } = row;
-  return [sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt];
+export function readLineage({ rootId, originId, originRunId, originEventId }: StoredSession): Lineage {
+  if (originId === null) return { rootId: rootId ?? "", forkedFrom: undefined };
+  const run = originRunId === null ? {} : { runId: originRunId };
+  return { rootId: rootId ?? "", forkedFrom: { sessionId: originId, ...run, eventId: originEventId ?? 0 } };
+}
+
+function changeable(row: StoredSession): (string | number | null)[] {
+  const { sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt, isPinned, isArchived } = row;
+  const { rootId, originId, originRunId, originEventId } = row;
+  const marks = [isPinned, isArchived];
+  const lineage = [rootId, originId, originRunId, originEventId];
+  return [sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt, ...marks, ...lineage];
+}
+
+function valuesOf(row: StoredSession): (string | number | null)[] {
+  return [row.key, row.incarnation, row.createdAt, row.owner, ...changeable(row)];
 }
 
 /**
- * `local` and missing marks are not part of the sealed values, so that seals from before owners and marks existed stay
- * valid; see `VERSION_5` and `VERSION_15`.
+ * Indexes have no seals. A value that SQLite reads from an index fails the seal of the row; one it reads from the row may
+ * differ from the requested one.
  */
-function valuesOf(row: StoredSession): (string | number | null)[] {
-  const owner = row.owner === LOCAL_OWNER ? [] : [row.owner];
-  const marks = row.isPinned === 0 && row.isArchived === 0 ? [] : [row.isPinned, row.isArchived];
-  return [row.key, row.incarnation, row.createdAt, ...sealedBefore(row), ...owner, ...marks];
+function verifyList(rows: unknown, owner: string | undefined): readonly StoredSession[] {
+  return (rows as SealedSession[]).map((sealed) => {
+    const row = verifyRow(sealed);
+    if (owner === undefined || row.owner === owner) return row;
+    throw new LoomError("store_corrupt", "An index of sessions is damaged");
+  });
 }
 
 function verifyRow({ seal, ...row }: SealedSession): StoredSession {

@@ -27,17 +27,16 @@ import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
 import { type Head, Heads, idAfter } from "./heads.ts";
-import type { CommandRow } from "../stored-rows.ts";
+import { type CommandRow, lineageOf } from "../stored-rows.ts";
 import type { OperationOf, StoreOperation } from "./operations.ts";
 import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
 import { measureRows, Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
-import { LineageRows } from "./lineage-rows.ts";
 import { CommandRows, RunRows } from "./run-rows.ts";
 import { SearchIndex } from "./search-index.ts";
-import { SessionRows } from "./session-rows.ts";
+import { SessionRows, toLineageColumns } from "./session-rows.ts";
 import { SnapshotRows } from "./snapshot-rows.ts";
 
 /** `expiresAt` of a session without a holder that its last writer handed over. */
@@ -78,7 +77,6 @@ export class SqliteStore {
   readonly #snapshots: SnapshotRows;
   readonly #carried: CarriedRows;
   readonly #heads: Heads;
-  readonly #lineages: LineageRows;
   readonly #usage: OwnerUsageRows;
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
@@ -101,7 +99,6 @@ export class SqliteStore {
     this.#carried = new CarriedRows(db);
     this.#usage = new OwnerUsageRows(db, this.#sessions, this.#records, quotas);
     this.#heads = new Heads(db, this.#sessions, this.#records);
-    this.#lineages = new LineageRows(db, this.#sessions);
     this.#pruner = new Pruner(db, this.#heads, {
       sessions: this.#sessions,
       runs: this.#runs,
@@ -116,7 +113,6 @@ export class SqliteStore {
       records: this.#records,
       searchIndex: this.#searchIndex,
       heads: this.#heads,
-      lineages: this.#lineages,
       usage: this.#usage,
       carried: this.#carried,
       write: (head, text, count, changes) => {
@@ -350,7 +346,7 @@ export class SqliteStore {
   }
 
   #open(sessionId: string, fresh: Partial<OperationOf<"create">> & { readonly now: number }): Head {
-    const { title, owner, firstId = 1, graceMs = 0, lineage, carried = [], now } = fresh;
+    const { title, owner, firstId = 1, graceMs = 0, carried = [], now } = fresh;
     const known = this.#heads.find(sessionId);
     if (known !== undefined) {
       assertOwnerOf(sessionId, known.row.owner, owner);
@@ -375,9 +371,9 @@ export class SqliteStore {
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
       isPinned: Number(fresh.isPinned ?? false),
       isArchived: Number(fresh.isArchived ?? false),
+      ...toLineageColumns(fresh.lineage ?? lineageOf(sessionId, {})),
     });
     if (carried.length > 0) this.#carried.replace(created.key, carried);
-    if (lineage !== undefined) this.#lineages.create(created, lineage);
     if (title !== undefined) this.#searchIndex.add(created, 0, title);
     return this.#heads.get(sessionId);
   }
@@ -389,7 +385,6 @@ export class SqliteStore {
     this.#usage.remove(head.row, head.pos - head.row.basePos);
     this.#heads.save(head, { sessionId: null, firstId: idAfter(head) });
     this.#sessions.markUnswept(head.row);
-    this.#lineages.delete(head.row);
     this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);
     this.#heads.forget(sessionId);
     return true;

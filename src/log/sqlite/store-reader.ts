@@ -47,13 +47,12 @@ import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { findMatches, MAX_KEY } from "./find-matches.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
-import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
 import { RetentionRows } from "./retention-rows.ts";
 import { CommandRows, RunRows } from "./run-rows.ts";
 import { SearchIndex } from "./search-index.ts";
 import { SnapshotRows } from "./snapshot-rows.ts";
-import { type StoredSession, SessionRows } from "./session-rows.ts";
+import { readLineage, type StoredSession, SessionRows } from "./session-rows.ts";
 
 const STATEMENTS = {
   begin: "BEGIN",
@@ -81,7 +80,6 @@ interface ReaderConnection {
   readonly sql: Statements<typeof STATEMENTS>;
   readonly records: Records;
   readonly sessions: SessionRows;
-  readonly lineages: LineageRows;
   readonly runs: RunRows;
   readonly landmarks: LandmarkRows;
   readonly commands: CommandRows;
@@ -139,7 +137,6 @@ export class StoreReader implements TableReader {
       sql: prepareAll(db, STATEMENTS),
       records: new Records(db),
       sessions,
-      lineages: new LineageRows(db, sessions),
       runs: new RunRows(db),
       landmarks: new LandmarkRows(db),
       commands: new CommandRows(db),
@@ -239,18 +236,18 @@ export class StoreReader implements TableReader {
   listBranches(sessionId: string, options: ListBranchesOptions): readonly SessionInfo[] {
     const { limit, after, newestFirst = false } = options;
     return this.#read((open) => {
-      const { sessions, lineages } = open;
+      const { sessions } = open;
       const session = getSession(sessions, sessionId);
-      const { rootId } = lineages.get(session);
+      const rootId = session.rootId ?? "";
       let position = newestFirst ? MAX_ID : 0;
       if (after !== undefined) {
         const last = sessions.find(after);
-        const isListed = last !== undefined && last.owner === session.owner && lineages.get(last).rootId === rootId;
+        const isListed = last !== undefined && last.owner === session.owner && last.rootId === rootId;
         if (!isListed) throw unknownListCursor(after);
         position = last.key;
       }
-      return lineages
-        .list(rootId, session.owner, position, clampListLimit(limit), newestFirst)
+      return sessions
+        .listVersions(rootId, session.owner, position, clampListLimit(limit), newestFirst)
         .map((row) => this.#describe(open, row));
     });
   }
@@ -385,7 +382,7 @@ export class StoreReader implements TableReader {
     );
   }
 
-  #describe({ records, lineages }: ReaderConnection, row: StoredSession): SessionInfo {
+  #describe({ records }: ReaderConnection, row: StoredSession): SessionInfo {
     const { isPinned, isArchived } = row;
     const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
     const last = records.findLast(row);
@@ -403,7 +400,7 @@ export class StoreReader implements TableReader {
       epoch,
       holder: this.#holderOf(row),
       owner,
-      ...lineages.get(row),
+      ...readLineage(row),
     };
   }
 
@@ -426,7 +423,7 @@ function findListPosition(sessions: SessionRows, after: string, owner: string | 
 
 /** Lists the sessions created before the one with the key `beforeKey` that the options select, newest first. */
 function listSelected(
-  { sessions, lineages }: ReaderConnection,
+  { sessions }: ReaderConnection,
   beforeKey: number,
   { limit, owner, isNewestVersion = false, isPinned, isArchived }: ListSessionsOptions,
 ): readonly StoredSession[] {
@@ -439,7 +436,7 @@ function listSelected(
       before = row.key;
       if (isPinned !== undefined && isPinned !== (row.isPinned === 1)) continue;
       if (isArchived !== undefined && isArchived !== (row.isArchived === 1)) continue;
-      if (isNewestVersion && !lineages.isNewest(row)) continue;
+      if (isNewestVersion && !sessions.isNewestVersion(row)) continue;
       if (found.push(row) === most) return found;
     }
     if (rows.length < most) return found;

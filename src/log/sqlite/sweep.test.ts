@@ -4,10 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
-import { readPragma } from "../../sqlite/database.ts";
 import { createEntry } from "../entry.ts";
 import type { Log } from "../log.ts";
-import { STORE_FORMAT } from "./schema.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import { sampleCases } from "../../../test/sampling.ts";
 
@@ -101,39 +99,6 @@ test("pruned runs do not reappear", async () => {
   await log.close();
   expect([ask(path, ROWS), ask(path, STRAYS)]).toEqual([0, 0]);
   expect(readFileSync(path).includes("SECRET")).toBe(false);
-});
-
-test("the migration from version 2 deletes rows that reappeared", async () => {
-  const path = join(folder, "version-2.db");
-  const log = await openSqliteLog(path, { maxRecentRows: 64 });
-  await writeRun(log, "s", "old", 300, "SECRET");
-  // Moves the rest of the session into its own chunk.
-  await writeRun(log, "warm", "r", 200, "warm");
-  await writeRun(log, "s", "new", 300, "later");
-  const db = new DatabaseSync(path);
-  db.exec("CREATE TEMP TABLE gone AS SELECT * FROM chunks WHERE text LIKE '%SECRET%'");
-  expect((await log.prune({ maxSessionBytes: 40_000 })).runs).toBe(1);
-  await log.close();
-  // Insert rows as version 2 did: of this session and of a deleted one.
-  db.exec("INSERT INTO chunks SELECT * FROM gone");
-  db.exec("INSERT INTO chunks SELECT pk + 1000, 99, first_id, last_id, pos, crc, text FROM gone");
-  db.exec("INSERT INTO extents VALUES (99, 100, 100, 0)");
-  db.exec(
-    "DROP TABLE carried; DROP TABLE pruning; DROP INDEX runs_by_end; DROP TABLE snapshots; DROP TABLE commits; DROP TABLE unindexed; DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; DROP INDEX sessions_marked; DROP INDEX sessions_drafts; DROP INDEX commands_by_id; DROP TABLE owner_usage; DROP TABLE blob_usage; DROP TABLE lineages; ALTER TABLE sessions DROP COLUMN owner; ALTER TABLE sessions DROP COLUMN is_pinned; ALTER TABLE sessions DROP COLUMN is_archived",
-  );
-  db.exec("PRAGMA user_version = 2");
-  db.close();
-  // Version 2 had no commits to compare with.
-  rmSync(`${path}-commits`);
-  expect(ask(path, STRAYS)).toBeGreaterThan(2);
-  const now = await openSqliteLog(path);
-  await now.prune({});
-  await now.close();
-  expect([ask(path, ROWS), ask(path, STRAYS)]).toEqual([0, 0]);
-  expect(readFileSync(path).includes("SECRET")).toBe(false);
-  const version = new DatabaseSync(path);
-  expect(readPragma(version, "user_version")).toBe(STORE_FORMAT.migrations.length);
-  version.close();
 });
 
 test("deleted texts are removed from the search index and the file", async () => {

@@ -7,7 +7,6 @@ import { Page } from "../page.ts";
 import { assertNoLoss, MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
 import { CarriedRows } from "./carried-rows.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
-import { LineageRows } from "./lineage-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, RunRows } from "./run-rows.ts";
 import { STORE_FORMAT } from "./schema.ts";
@@ -66,7 +65,6 @@ function readAll(db: DatabaseSync, damage: StoreDamage[], onProgress: (sessions:
   const parts = { records: new Records(db), runs: new RunRows(db), commands: new CommandRows(db) };
   const landmarks = new LandmarkRows(db);
   const carried = new CarriedRows(db);
-  const lineages = new LineageRows(db, rows);
   const keys = db.prepare("SELECT key, session_id AS name FROM sessions WHERE session_id IS NOT NULL ORDER BY key");
   const commandIds = db.prepare("SELECT command_id AS id FROM commands WHERE session = ?");
   for (const { key, name } of keys.all() as { key: number; name: string }[]) {
@@ -77,7 +75,6 @@ function readAll(db: DatabaseSync, damage: StoreDamage[], onProgress: (sessions:
       try {
         const row = rows.findByKey(key);
         if (row?.sessionId == null) return;
-        lineages.get(row);
         records += readRecords(row, parts.records);
         carried.list(key);
         readRuns(key, parts.runs);

@@ -37,7 +37,7 @@ const CONNECTION: ConnectionOptions = {
  * - `terms` stores no text, only which of our terms occur where; the tokenizer `ascii` keeps them unchanged. `scope` is
  *   the key of the collection, so that a search in one collection reads no other.
  */
-const TABLES = `
+const SCHEMA = `
 -- Values stored by the application.
 CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE collections (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -82,8 +82,10 @@ const FORMAT: DatabaseFormat = {
   name: "knowledge base",
   // "LOKB" in ASCII.
   applicationId: 0x4c_4f_4b_42,
-  migrations: ["-- Version 1 is no longer supported.", TABLES],
-  oldest: { version: 2, advice: "move the file away and add the documents again" },
+  schema: SCHEMA,
+  oldest: 2,
+  migrations: [],
+  adviceOnOlder: "move the file away and add the documents again",
 };
 
 /** Opens the database, or creates it. Throws an error of the store. */

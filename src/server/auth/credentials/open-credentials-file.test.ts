@@ -147,29 +147,6 @@ describe("the credentials file", () => {
     await after.close();
   });
 
-  it.each([
-    [1, "ALTER TABLE shares DROP COLUMN maker;"],
-    [2, ""],
-  ])("is migrated from version %i with its share links", async (version, more) => {
-    const path = newFile();
-    const before = openCredentials(path);
-    const { secret } = await before.createShare({ session: "s", incarnation: "i", owner: "ann", maker: "jwt:ann" });
-    await before.close();
-    // Restore the schema of that version.
-    const db = new DatabaseSync(path);
-    const opened = "ALTER TABLE shares DROP COLUMN opened; ALTER TABLE shares DROP COLUMN opened_at;";
-    db.exec(`${opened} ${more} PRAGMA user_version = ${version}`);
-    db.close();
-    const after = openCredentials(path);
-    expect(await after.find(secret)).toMatchObject({ owner: "ann", limits: {} });
-    await after.noteOpened(secret.slice(9, 21));
-    expect(
-      (await after.createShare({ session: "s", incarnation: "i", owner: "ann", maker: "jwt:ann" })).info.maker,
-    ).toBe("jwt:ann");
-    expect((await after.listShares("s", "i")).map(({ opened }) => opened)).toEqual([0, 1]);
-    await after.close();
-  });
-
   it("contains no secret while open or closed", async () => {
     const path = newFile();
     const credentials = openCredentials(path);
@@ -231,6 +208,13 @@ describe("rejects and does not change", () => {
       async (path) => {
         await openCredentials(path).close();
         change(path, "PRAGMA user_version = 99");
+      },
+    ],
+    "an older version": [
+      "store_older",
+      async (path) => {
+        await openCredentials(path).close();
+        change(path, "PRAGMA user_version = 1");
       },
     ],
     "a missing version": [

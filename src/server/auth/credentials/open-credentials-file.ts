@@ -13,7 +13,7 @@ import { type DatabaseFormat, migrate, migrateExisting } from "../../../sqlite/m
 
 export const MEMORY = ":memory:";
 
-const VERSION_1 = `
+const SCHEMA = `
 CREATE TABLE tokens (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -38,8 +38,11 @@ CREATE TABLE shares (
   session TEXT NOT NULL,
   incarnation TEXT NOT NULL,
   owner TEXT NOT NULL,
+  maker TEXT,
   created_at INTEGER NOT NULL,
-  expires_at INTEGER
+  expires_at INTEGER,
+  opened INTEGER NOT NULL DEFAULT 0,
+  opened_at INTEGER
 ) STRICT;
 CREATE INDEX shares_by_session ON shares (session);
 CREATE INDEX shares_by_owner ON shares (owner);
@@ -78,7 +81,8 @@ CREATE TABLE spent (
 ) STRICT, WITHOUT ROWID;
 `;
 
-const VERSION_3 = `
+/** Version 2 to 3. */
+const COUNT_OPENINGS = `
 ALTER TABLE shares ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE shares ADD COLUMN opened_at INTEGER;
 `;
@@ -87,7 +91,9 @@ const FORMAT: DatabaseFormat = {
   name: "credential store",
   // "LOOA" in ASCII.
   applicationId: 0x4c_4f_4f_41,
-  migrations: [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT", VERSION_3],
+  schema: SCHEMA,
+  oldest: 2,
+  migrations: [COUNT_OPENINGS],
 };
 
 const CONNECTION: Omit<ConnectionOptions, "busyTimeoutMs"> = {
