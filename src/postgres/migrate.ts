@@ -6,20 +6,25 @@ import { LoomError } from "../protocol/loom-error.ts";
 import { isRefused } from "./as-postgres-error.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
-/** The tables of one part. A released migration is never edited. */
+/** The tables of one part. */
 export interface PostgresFormat {
   readonly name: string;
+  /** Creates the tables of the newest version. Change it together with each new migration. */
+  readonly schema: string;
+  /** The oldest version that can be migrated. */
+  readonly oldest: number;
+  /** Entry n migrates version `oldest + n` to the next one. A migration is never edited; every change is a new one. */
   readonly migrations: readonly string[];
 }
 
 /**
- * Returns the version before. Throws `store_newer` if a newer version of Loom has migrated the database, and
- * `store_failed` if the user of the database may not create tables.
+ * Returns the version before. Throws `store_newer` if a newer version of Loom has migrated the database, `store_older` if
+ * its tables are too old, and `store_failed` if the user of the database may not create tables.
  */
 export async function migratePostgres(db: PostgresDatabase, format: PostgresFormat): Promise<number> {
   // Mostly there is nothing to do, and then no permission to create anything is needed.
   const version = assertKnown((await readVersions(db)).get(format.name), format);
-  if (version === format.migrations.length) return version;
+  if (version === newestVersion(format)) return version;
   try {
     return await update(db, format);
   } catch (error) {
@@ -48,7 +53,7 @@ export async function readVersions(db: PostgresDatabase): Promise<ReadonlyMap<st
 }
 
 async function update(db: PostgresDatabase, format: PostgresFormat): Promise<number> {
-  const { name, migrations } = format;
+  const { name, oldest, migrations } = format;
   const { schema } = db.settings;
   return db.transact(async (transaction) => {
     await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`loom migrations of ${schema}`]);
@@ -58,10 +63,11 @@ async function update(db: PostgresDatabase, format: PostgresFormat): Promise<num
     );
     const [row] = await transaction.query<VersionRow>("SELECT name, version FROM @.migrations WHERE name = $1", [name]);
     const version = assertKnown(row?.version, format);
-    for (const sql of migrations.slice(version)) await transaction.query(sql);
+    for (const sql of version === 0 ? [format.schema] : migrations.slice(version - oldest))
+      await transaction.query(sql);
     await transaction.query(
       "INSERT INTO @.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version",
-      [name, migrations.length],
+      [name, newestVersion(format)],
     );
     return version;
   });
@@ -72,12 +78,26 @@ interface VersionRow {
   readonly version: number;
 }
 
-/** Returns 0 for a part without tables. */
-export function assertKnown(version = 0, { name, migrations }: PostgresFormat): number {
-  if (version <= migrations.length) return version;
-  throw new LoomError(
-    "store_newer",
-    `The database has version ${version} of the ${name}; this version of Loom supports up to ${migrations.length}. Upgrade Loom`,
-    { version, supported: migrations.length },
-  );
+/** The version that `migratePostgres` creates. */
+export function newestVersion({ oldest, migrations }: PostgresFormat): number {
+  return oldest + migrations.length;
+}
+
+/** Returns 0 for a part without tables. Throws `store_newer` or `store_older`. */
+export function assertKnown(version = 0, format: PostgresFormat): number {
+  const { name, oldest } = format;
+  const supported = newestVersion(format);
+  if (version > supported)
+    throw new LoomError(
+      "store_newer",
+      `The database has version ${version} of the ${name}; this version of Loom supports up to ${supported}. Upgrade Loom`,
+      { version, supported },
+    );
+  if (version > 0 && version < oldest)
+    throw new LoomError(
+      "store_older",
+      `The database has version ${version} of the ${name}; this version of Loom migrates only version ${oldest} and newer. Migrate it first with commit 8bf344a2 of Loom`,
+      { version, supported },
+    );
+  return version;
 }

@@ -1,5 +1,11 @@
 /** Reads the status of a database, and migrates it, without opening a log. */
-import { assertKnown, migratePostgres, type PostgresFormat, readVersions } from "../../postgres/migrate.ts";
+import {
+  assertKnown,
+  migratePostgres,
+  newestVersion,
+  type PostgresFormat,
+  readVersions,
+} from "../../postgres/migrate.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
 import type { PostgresOptions } from "../../postgres/postgres-options.ts";
 import type { StoreCounts, StoredPartVersion, StoreStatus } from "../store-status.ts";
@@ -15,7 +21,7 @@ const COUNT = `SELECT count(*) AS sessions, coalesce(sum(s.last_id - s.first_id 
     (SELECT count(*) FROM @.commands WHERE outcome IS NULL) AS "pendingCommands"
   FROM @.sessions s WHERE s.session_id IS NOT NULL`;
 
-/** One attempt is enough to see whether the database is available. Changes nothing. `formats` are those of other parts. Throws `store_newer`, `store_unavailable` or `store_failed`. */
+/** One attempt is enough to see whether the database is available. Changes nothing. `formats` are those of other parts. Throws `store_newer`, `store_older`, `store_unavailable` or `store_failed`. */
 export async function readDatabaseStatus(
   url: string,
   formats: readonly PostgresFormat[],
@@ -41,7 +47,7 @@ export async function migrateDatabase(
 ): Promise<readonly StoredPartVersion[]> {
   return withDatabase(url, options, async (db) => {
     const parts: StoredPartVersion[] = [];
-    // A part that is newer is found before any other is changed.
+    // A part that is newer or too old is found before any other is changed.
     const stored = await readVersions(db);
     for (const format of [LOG_FORMAT, ...formats]) assertKnown(stored.get(format.name), format);
     for (const format of [LOG_FORMAT, ...formats]) parts.push(describePart(format, await migratePostgres(db, format)));
@@ -49,8 +55,8 @@ export async function migrateDatabase(
   });
 }
 
-function describePart({ name, migrations }: PostgresFormat, stored: number): StoredPartVersion {
-  return { name, stored, supported: migrations.length };
+function describePart(format: PostgresFormat, stored: number): StoredPartVersion {
+  return { name: format.name, stored, supported: newestVersion(format) };
 }
 
 async function withDatabase<T>(

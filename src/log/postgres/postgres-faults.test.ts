@@ -16,6 +16,7 @@ import { ChangeWatcher } from "./change-watcher.ts";
 import { DatabaseMonitor } from "./database-monitor.ts";
 import { openPostgresLog, type PostgresLog } from "./postgres-log.ts";
 import type { PostgresLogOptions } from "./postgres-log-options.ts";
+import { LOG_FORMAT } from "./schema.ts";
 
 const NOTHING_QUEUED = { queuedOperations: 0, queuedBytes: 0, sentGroups: 0, feedBytes: 0 };
 
@@ -484,7 +485,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     schemas++;
     await Promise.all(Array.from({ length: 4 }, () => open(server.port)));
     const db = await openPostgres(server.url, { schema: `faults_${schemas}` });
-    await migratePostgres(db, { name: "log", migrations: Array.from({ length: 9 }, () => "SELECT 1") });
+    await migratePostgres(db, { ...LOG_FORMAT, migrations: [...LOG_FORMAT.migrations, "SELECT 1"] });
     await db.close();
     await expect(open(server.port)).rejects.toMatchObject({ code: "store_newer" });
   });

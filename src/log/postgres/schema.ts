@@ -1,4 +1,4 @@
-/** The tables of a log in PostgreSQL. A released migration is never edited. `@.` is the schema. */
+/** The tables of a log in PostgreSQL. `@.` is the schema. */
 import type { PostgresFormat } from "../../postgres/migrate.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { PostgresFormat } from "../../postgres/migrate.ts";
  * - Times are milliseconds since 1970, by the clock of the database.
  * - Strings of users may contain NUL, which PostgreSQL cannot store: see `src/postgres/text-column.ts`.
  */
-const VERSION_1 = `
+const SCHEMA = `
 -- Epochs are unique in the database, so that no lease is valid in a session that was created again.
 CREATE SEQUENCE @.epochs;
 
@@ -37,12 +37,16 @@ CREATE TABLE @.sessions (
   title text,
   root_id text COLLATE "C",
   origin_id text,
-  origin_run_id text
+  origin_run_id text,
+  is_pinned boolean NOT NULL DEFAULT false,
+  is_archived boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
 CREATE INDEX sessions_by_owner ON @.sessions (owner, key) WHERE session_id IS NOT NULL;
 CREATE INDEX sessions_by_root ON @.sessions (root_id, owner, key) WHERE session_id IS NOT NULL;
+CREATE INDEX sessions_marked ON @.sessions (owner, key) WHERE is_pinned OR is_archived;
 CREATE INDEX sessions_drafts ON @.sessions (key) WHERE session_id IS NULL;
 
+-- Compressing rows of more than 2 kB would take longer than storing them.
 CREATE TABLE @.records (
   session bigint NOT NULL,
   last_id bigint NOT NULL,
@@ -50,6 +54,14 @@ CREATE TABLE @.records (
   pos bigint NOT NULL,
   text text NOT NULL,
   PRIMARY KEY (session, last_id)
+) WITH (toast_tuple_target = 8160);
+
+-- What prompts refer to in pruned records, see carried-content.ts.
+CREATE TABLE @.carried (
+  session bigint NOT NULL,
+  event_id bigint NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY (session, event_id)
 );
 
 CREATE TABLE @.runs (
@@ -67,6 +79,7 @@ CREATE TABLE @.runs (
 );
 CREATE INDEX runs_by_first ON @.runs (session, first_id);
 CREATE INDEX runs_by_last ON @.runs (session, last_id) WHERE last_id IS NOT NULL;
+CREATE INDEX runs_by_end ON @.runs (ended_at, session, run_id) WHERE last_id IS NOT NULL;
 CREATE INDEX runs_live ON @.runs (session, first_id) WHERE last_id IS NULL;
 
 -- The hash of the key, because an index cannot have long strings.
@@ -114,6 +127,10 @@ CREATE TABLE @.texts (
 );
 CREATE INDEX texts_by_term ON @.texts USING gin (terms);
 
+-- Which call may prune, in one row.
+CREATE TABLE @.pruning (holder text NOT NULL, expires_at double precision NOT NULL);
+INSERT INTO @.pruning VALUES ('', 0);
+
 -- Stores one append per session; see append-batch.ts. A function, because its plan is kept by the server, so that no
 -- connection needs a prepared statement. The bodies are one string, because quotes in an array have to be escaped.
 CREATE FUNCTION @.append_batch(ids text[], epochs bigint[], ends bigint[], counts bigint[], sizes bigint[], bodies text)
@@ -134,23 +151,8 @@ BEGIN
 END $$;
 `;
 
-/**
- * - Whether a session is pinned and archived.
- * - Rows of more than 2 kB were compressed, which takes longer than storing them.
- */
-const VERSION_2 = `
-ALTER TABLE @.sessions ADD COLUMN is_pinned boolean NOT NULL DEFAULT false,
-  ADD COLUMN is_archived boolean NOT NULL DEFAULT false;
-CREATE INDEX sessions_marked ON @.sessions (owner, key) WHERE is_pinned OR is_archived;
-ALTER TABLE @.records SET (toast_tuple_target = 8160);
-`;
-
-/**
- * - Finds the runs that ended first.
- * - `carried` has what prompts refer to in pruned records, see `carried-content.ts`.
- * - `pruning` says which call may prune, in one row.
- */
-const VERSION_3 = `
+/** Version 2 to 3. */
+const ADD_CARRIED_CONTENT = `
 CREATE INDEX runs_by_end ON @.runs (ended_at, session, run_id) WHERE last_id IS NOT NULL;
 CREATE TABLE @.carried (
   session bigint NOT NULL,
@@ -162,4 +164,9 @@ CREATE TABLE @.pruning (holder text NOT NULL, expires_at double precision NOT NU
 INSERT INTO @.pruning VALUES ('', 0);
 `;
 
-export const LOG_FORMAT: PostgresFormat = { name: "log", migrations: [VERSION_1, VERSION_2, VERSION_3] };
+export const LOG_FORMAT: PostgresFormat = {
+  name: "log",
+  schema: SCHEMA,
+  oldest: 2,
+  migrations: [ADD_CARRIED_CONTENT],
+};

@@ -27,7 +27,11 @@ import {
 } from "./blob-rules.ts";
 import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
 
-const VERSION_1 = `
+/** What a session has, so that an upload need not count. A session without a row is counted once. Added in version 2. */
+const USAGE_TABLE = `
+CREATE TABLE @.blob_usage (session text COLLATE "C" PRIMARY KEY, count bigint NOT NULL, bytes bigint NOT NULL);
+`;
+const SCHEMA = `
 CREATE TABLE @.blob_chunks (
   upload text COLLATE "C" NOT NULL,
   n integer NOT NULL,
@@ -49,12 +53,8 @@ CREATE TABLE @.blobs (
 );
 -- Compressed images do not get smaller.
 ALTER TABLE @.blob_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
-`;
-/** What a session has, so that an upload need not count. A session without a row is counted once. */
-const VERSION_2 = `
-CREATE TABLE @.blob_usage (session text COLLATE "C" PRIMARY KEY, count bigint NOT NULL, bytes bigint NOT NULL);
-`;
-export const BLOBS_FORMAT: PostgresFormat = { name: "blobs", migrations: [VERSION_1, VERSION_2] };
+${USAGE_TABLE}`;
+export const BLOBS_FORMAT: PostgresFormat = { name: "blobs", schema: SCHEMA, oldest: 1, migrations: [USAGE_TABLE] };
 
 const CHUNK_BYTES = 256 * 1024;
 const CHECK_VALID_MS = 60_000;

@@ -13,7 +13,7 @@
  */
 import type { PostgresFormat } from "../../../postgres/migrate.ts";
 
-const VERSION_1 = `
+const SCHEMA = `
 CREATE TABLE @.knowledge_totals (
   documents bigint NOT NULL, passages bigint NOT NULL, bytes bigint NOT NULL, length bigint NOT NULL
 );
@@ -68,4 +68,4 @@ CREATE TABLE @.knowledge_terms (
 ) WITH (fillfactor = 80);
 `;
 
-export const KNOWLEDGE_FORMAT: PostgresFormat = { name: "knowledge base", migrations: [VERSION_1] };
+export const KNOWLEDGE_FORMAT: PostgresFormat = { name: "knowledge base", schema: SCHEMA, oldest: 1, migrations: [] };

@@ -1,4 +1,4 @@
-/** The tables and statements of credentials in PostgreSQL. A released migration is never edited. `@.` is the schema. */
+/** The tables and statements of credentials in PostgreSQL. `@.` is the schema. */
 import type { PostgresFormat } from "../../../postgres/migrate.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { PostgresFormat } from "../../../postgres/migrate.ts";
  *   with the number they know before they trust their caches.
  * - `holder`: ID of the principal; `principal`: the principal as JSON if no other table has it (JWT).
  */
-const VERSION_1 = `
+const SCHEMA = `
 CREATE TABLE @.credential_changes (version bigint NOT NULL);
 INSERT INTO @.credential_changes VALUES (0);
 
@@ -37,7 +37,9 @@ CREATE TABLE @.shares (
   owner text COLLATE "C" NOT NULL,
   maker text COLLATE "C",
   created_at bigint NOT NULL,
-  expires_at bigint
+  expires_at bigint,
+  opened bigint NOT NULL DEFAULT 0,
+  opened_at bigint
 );
 CREATE INDEX shares_by_session ON @.shares (session);
 CREATE INDEX shares_by_owner ON @.shares (owner);
@@ -75,11 +77,17 @@ CREATE TABLE @.spent (
 );
 `;
 
-const VERSION_2 = `
+/** Version 1 to 2. */
+const COUNT_OPENINGS = `
 ALTER TABLE @.shares ADD COLUMN opened bigint NOT NULL DEFAULT 0, ADD COLUMN opened_at bigint;
 `;
 
-export const CREDENTIALS_FORMAT: PostgresFormat = { name: "credentials", migrations: [VERSION_1, VERSION_2] };
+export const CREDENTIALS_FORMAT: PostgresFormat = {
+  name: "credentials",
+  schema: SCHEMA,
+  oldest: 1,
+  migrations: [COUNT_OPENINGS],
+};
 
 /** Serializes the creation of tokens and links, whose number is limited. */
 export const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";

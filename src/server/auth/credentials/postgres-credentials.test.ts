@@ -6,8 +6,6 @@ import { startTcpProxy } from "../../../../test/tcp-proxy.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import { ANONYMOUS } from "../principal.ts";
 import { testCredentials } from "./credentials.contract.ts";
-import { migratePostgres } from "../../../postgres/migrate.ts";
-import { CREDENTIALS_FORMAT } from "./postgres-credentials-schema.ts";
 import { openPostgresCredentials, type PostgresCredentialsOptions } from "./postgres-credentials.ts";
 
 describe.skipIf(NO_POSTGRES !== undefined)("credentials in PostgreSQL", () => {
@@ -41,21 +39,6 @@ describe.skipIf(NO_POSTGRES !== undefined)("credentials in PostgreSQL", () => {
       const { reader, writer } = await openTwo({ ...options, maxStaleMs: 0 });
       return [reader, writer];
     });
-  });
-
-  it("migrates links that were created before openings were counted", async () => {
-    const db = await connect(`credentials_${++schemas}`);
-    await migratePostgres(db, { ...CREDENTIALS_FORMAT, migrations: CREDENTIALS_FORMAT.migrations.slice(0, 1) });
-    await db.write(
-      "INSERT INTO @.shares (id, digest, session, incarnation, owner, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-      ["a", new Uint8Array(32), "s", "i", "ann", 1],
-    );
-    const credentials = await openPostgresCredentials(db);
-    expect(await credentials.listShares("s", "i")).toMatchObject([{ shareId: "a", opened: 0 }]);
-    await credentials.noteOpened("a");
-    expect(await credentials.listShares("s", "i")).toMatchObject([
-      { opened: 1, openedAt: expect.any(Number) as number },
-    ]);
   });
 
   it("fails soon while the database is away, also where it writes", async () => {

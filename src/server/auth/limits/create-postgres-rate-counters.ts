@@ -8,7 +8,7 @@ import { toColumn } from "../../../postgres/text-column.ts";
 import type { RateCounters } from "./rate-counters.ts";
 
 /** Counters that a crash of the database loses start again, so they need no write-ahead log. */
-const VERSION_1 = `
+const SCHEMA = `
 CREATE UNLOGGED TABLE @.rate_buckets (
   key text COLLATE "C" PRIMARY KEY,
   remaining double precision NOT NULL,
@@ -21,7 +21,12 @@ CREATE UNLOGGED TABLE @.rate_minutes (
   since double precision NOT NULL
 );
 `;
-export const RATE_COUNTERS_FORMAT: PostgresFormat = { name: "rate counters", migrations: [VERSION_1] };
+export const RATE_COUNTERS_FORMAT: PostgresFormat = {
+  name: "rate counters",
+  schema: SCHEMA,
+  oldest: 1,
+  migrations: [],
+};
 
 const MINUTE_MS = 60_000;
 /** Milliseconds since 1970. Read after the lock on the row, so that concurrent checks see time in order. */
