@@ -113,7 +113,7 @@ export function assertContinues(
 }
 
 /** A session to which a command is submitted. */
-interface SubmitState {
+interface InboxState {
   readonly owner: string;
   readonly title: string | null;
   /** The commands that are stored with the IDs of the submitted ones. */
@@ -137,7 +137,7 @@ const NO_LOAD: SessionLoad = { pending: 0, messages: 0, liveRun: undefined };
 /** See `Log.submit`. `session` is undefined if it does not exist. */
 export function acceptCommand(
   { sessionId, command, interrupt, room, owner, create }: CommandSubmission,
-  session: SubmitState | undefined,
+  session: InboxState | undefined,
 ): AcceptedSubmission {
   if (session === undefined && create === undefined) throw unknownSession(sessionId);
   if (session !== undefined && owner !== undefined && owner !== session.owner)
