@@ -8,29 +8,14 @@ import type { IndexChanges } from "./index-changes.ts";
 import type {
   AcquiredLease,
   AcquireOptions,
-  ActiveSession,
   Append,
-  BlobUsage,
-  CommandState,
   CreateOptions,
-  EncoderSnapshot,
-  FoundSession,
-  Landmark,
-  LandmarkKind,
   Lease,
-  ListActiveSessionsOptions,
-  ListBranchesOptions,
-  ListSessionsOptions,
+  Log,
   LogEntry,
-  PagingOptions,
-  ReadOptions,
-  RunInfo,
-  SearchSessionsOptions,
   SessionChanges,
-  SessionInfo,
   SubmitOptions,
 } from "./log.ts";
-import type { Page } from "./page.ts";
 import type { PrunableStore } from "./prune-runs.ts";
 import type { SessionRoom } from "./rules.ts";
 import type { CommandRow, NewCommand } from "./stored-rows.ts";
@@ -38,33 +23,34 @@ import type { CommandRow, NewCommand } from "./stored-rows.ts";
 /** A value, or a promise of it: some stores answer at once. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Reads the tables; see the methods of `Log`. Each read sees one state of the store. */
-export interface TableReader {
-  findSession(sessionId: string): Awaitable<SessionInfo | undefined>;
-  listSessions(options: ListSessionsOptions): Awaitable<readonly SessionInfo[]>;
-  listActiveSessions(options: ListActiveSessionsOptions): Awaitable<readonly ActiveSession[]>;
-  listBranches(sessionId: string, options: ListBranchesOptions): Awaitable<readonly SessionInfo[]>;
-  listOrphans(options: PagingOptions): Awaitable<readonly string[]>;
-  readPage(sessionId: string, options: ReadOptions): Awaitable<Page>;
-  readCarried(sessionId: string): Awaitable<readonly LogEntry[]>;
-  findRun(sessionId: string, runId: string): Awaitable<RunInfo | undefined>;
-  listRuns(sessionId: string, options: PagingOptions): Awaitable<readonly RunInfo[]>;
-  findFoldStart(sessionId: string, id: number): Awaitable<number>;
-  findSnapshot(sessionId: string, key: string, id: number): Awaitable<EncoderSnapshot | undefined>;
-  findLandmark(sessionId: string, kind: LandmarkKind, key: string): Awaitable<Landmark | undefined>;
-  listLandmarks(
-    sessionId: string,
-    kind: LandmarkKind,
-    limit: number,
-    before: number | undefined,
-  ): Awaitable<readonly Landmark[]>;
-  findCommand(sessionId: string, commandId: string): Awaitable<CommandState | undefined>;
-  listSessionsOfCommand(commandId: string, owner: string | undefined): Awaitable<readonly string[]>;
-  listPending(sessionId: string, limit: number): Awaitable<readonly CommandState[]>;
-}
+/** A method of `Log`, as a store implements it. */
+type LogMethod<K extends keyof Log> = Log[K] extends (...args: infer A) => Promise<infer R>
+  ? (...args: A) => Awaitable<R>
+  : never;
 
-/** A session to create without records. */
-export type NewSessionOptions = Omit<CreateOptions, "entries" | "inherits">;
+type ReadMethod =
+  | "getSession"
+  | "listSessions"
+  | "listActiveSessions"
+  | "listBranches"
+  | "listOrphans"
+  | "read"
+  | "readCarried"
+  | "getRun"
+  | "listRuns"
+  | "findFoldStart"
+  | "findSnapshot"
+  | "getLandmark"
+  | "listLandmarks"
+  | "getCommand"
+  | "listSessionsOfCommand"
+  | "listPending";
+
+/** Reads the tables. Each read sees one state of the store. */
+export type TableReader = { readonly [K in ReadMethod]: LogMethod<K> };
+
+/** A session to create, without its records. */
+export type NewSessionOptions = Omit<CreateOptions, "entries">;
 
 /** A command to submit, with its checks. */
 export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create"> {
@@ -81,7 +67,7 @@ export interface LogTables {
   readonly pruner: PrunableStore;
   /** The current time of the store, in milliseconds since 1970. */
   now(): Awaitable<number>;
-  searchSessions(options: SearchSessionsOptions): Awaitable<readonly FoundSession[]>;
+  readonly searchSessions: LogMethod<"searchSessions">;
 
   /** Throws `session_exists` if the session has another owner, and `quota_exceeded`. */
   createSession(sessionId: string, options: NewSessionOptions): Awaitable<void>;
@@ -93,7 +79,7 @@ export interface LogTables {
   /** Appends records to a draft that ends at record `after`. Throws `quota_exceeded`. */
   extendDraft(key: number, after: number, entries: readonly LogEntry[]): Awaitable<void>;
   /** Gives a draft its ID, which makes it a session. Throws `session_exists` and `quota_exceeded`. */
-  publishDraft(key: number, sessionId: string, options: CreateOptions): Awaitable<void>;
+  publishDraft(key: number, sessionId: string, options: NewSessionOptions): Awaitable<void>;
   discardDraft(key: number): Awaitable<void>;
   /** With `ifTitle`, changes nothing if the session has another title. Throws `unknown_session`. */
   updateSession(sessionId: string, changes: SessionChanges, ifTitle: string | undefined): Awaitable<void>;
@@ -103,7 +89,7 @@ export interface LogTables {
   /** Throws `lease_held`, and `unknown_session` without `create`. */
   acquire(sessionId: string, options: Required<AcquireOptions>): Awaitable<AcquiredLease>;
   /** Throws `fenced` and `unknown_session`. */
-  renew(lease: Lease, ttlMs: number): Awaitable<Lease>;
+  readonly renew: LogMethod<"renew">;
   /** Returns whether watchers of orphans are to be notified. */
   release(lease: Lease, handsOver: boolean): Awaitable<boolean>;
 
@@ -115,9 +101,9 @@ export interface LogTables {
   /** See `Log.submit`. */
   submit(submission: CommandSubmission): Awaitable<CommandRow>;
   /** Throws `unknown_session` and `quota_exceeded`. */
-  setBlobUsage(sessionId: string, usage: BlobUsage): Awaitable<void>;
+  readonly setBlobUsage: LogMethod<"setBlobUsage">;
   /** Does nothing if the session was deleted or the record pruned. */
-  saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Awaitable<void>;
+  readonly saveSnapshot: LogMethod<"saveSnapshot">;
   /** Deletes what is no longer needed, and the outcomes of commands that were settled before this time. */
   clean(settledBefore: number): Awaitable<void>;
 

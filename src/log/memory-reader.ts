@@ -45,12 +45,12 @@ export class MemoryReader implements TableReader {
     this.#store = store;
   }
 
-  findSession(sessionId: string): SessionInfo | undefined {
+  getSession(sessionId: string): SessionInfo | undefined {
     const session = this.#store.sessions.get(sessionId);
     return session && this.#describe(session);
   }
 
-  listSessions(options: ListSessionsOptions): readonly SessionInfo[] {
+  listSessions(options: ListSessionsOptions = {}): readonly SessionInfo[] {
     const newestFirst = this.#newestFirst(options.owner);
     const selected = selectSessions(newestFirst, options);
     return pageAfter(newestFirst, ALL, options.after, idOf)
@@ -59,7 +59,12 @@ export class MemoryReader implements TableReader {
       .map((session) => this.#describe(session));
   }
 
-  listActiveSessions({ limit, after, owner, isWaiting = false }: ListActiveSessionsOptions): readonly ActiveSession[] {
+  listActiveSessions({
+    limit,
+    after,
+    owner,
+    isWaiting = false,
+  }: ListActiveSessionsOptions = {}): readonly ActiveSession[] {
     return pageAfter(this.#newestFirst(owner), ALL, after, idOf)
       .flatMap((session) => {
         const activity = findActivity(session, isWaiting);
@@ -86,14 +91,17 @@ export class MemoryReader implements TableReader {
     return found;
   }
 
-  listBranches(sessionId: string, { limit, after, newestFirst = false }: ListBranchesOptions): readonly SessionInfo[] {
+  listBranches(
+    sessionId: string,
+    { limit, after, newestFirst = false }: ListBranchesOptions = {},
+  ): readonly SessionInfo[] {
     const { rootId, owner } = this.#get(sessionId);
     const newest = this.#newestFirst(owner).filter((session) => session.rootId === rootId);
     const branches = newestFirst ? newest : newest.toReversed();
     return pageAfter(branches, clampListLimit(limit), after, idOf).map((session) => this.#describe(session));
   }
 
-  listOrphans({ limit, after }: PagingOptions): readonly string[] {
+  listOrphans({ limit, after }: PagingOptions = {}): readonly string[] {
     const now = this.#store.now();
     return pageAfter([...this.#store.sessions.values()], ALL, after, idOf)
       .filter(
@@ -104,7 +112,7 @@ export class MemoryReader implements TableReader {
       .map(idOf);
   }
 
-  readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
+  read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
     const { texts, firstId, ...session } = this.#get(sessionId);
     assertPosition(sessionId, after, firstId, firstId - 1 + texts.length);
     const { maxPageRecords, maxPageBytes } = this.#store.limits;
@@ -124,11 +132,11 @@ export class MemoryReader implements TableReader {
     return this.#get(sessionId).carried;
   }
 
-  findRun(sessionId: string, runId: string): RunInfo | undefined {
+  getRun(sessionId: string, runId: string): RunInfo | undefined {
     return this.#get(sessionId).runs.get(runId);
   }
 
-  listRuns(sessionId: string, { limit, after }: PagingOptions): readonly RunInfo[] {
+  listRuns(sessionId: string, { limit, after }: PagingOptions = {}): readonly RunInfo[] {
     const newestFirst = [...this.#get(sessionId).runs.values()].toReversed();
     return pageAfter(newestFirst, clampListLimit(limit), after, ({ runId }) => runId);
   }
@@ -148,30 +156,30 @@ export class MemoryReader implements TableReader {
     return findLatestSnapshot(this.#get(sessionId).snapshots, key, id);
   }
 
-  findLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
+  getLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
     return this.#get(sessionId).landmarks.get(`${kind}:${key.toWellFormed()}`);
   }
 
-  listLandmarks(sessionId: string, kind: LandmarkKind, limit: number, before = ALL): readonly Landmark[] {
+  listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before = ALL): readonly Landmark[] {
     return [...this.#get(sessionId).landmarks.values()]
       .filter((landmark) => landmark.kind === kind && landmark.eventId < before)
       .toReversed()
-      .slice(0, limit);
+      .slice(0, clampListLimit(limit));
   }
 
-  findCommand(sessionId: string, commandId: string): CommandState | undefined {
+  getCommand(sessionId: string, commandId: string): CommandState | undefined {
     const row = this.#get(sessionId).commands.get(commandId);
     return row && describeCommand(sessionId, row);
   }
 
-  listSessionsOfCommand(commandId: string, owner: string | undefined): readonly string[] {
+  listSessionsOfCommand(commandId: string, owner?: string): readonly string[] {
     return findSessionsOfCommand(this.#store.sessions.values(), commandId, owner);
   }
 
-  listPending(sessionId: string, limit: number): readonly CommandState[] {
+  listPending(sessionId: string, limit?: number): readonly CommandState[] {
     return [...this.#get(sessionId).commands.values()]
       .filter(({ outcome }) => outcome === null)
-      .slice(0, limit)
+      .slice(0, clampListLimit(limit))
       .map((row) => describeCommand(sessionId, row));
   }
 

@@ -16,7 +16,6 @@ import type {
   AcquireOptions,
   Append,
   BlobUsage,
-  CreateOptions,
   EncoderSnapshot,
   FoundSession,
   Lease,
@@ -41,7 +40,7 @@ import {
 } from "./memory-session.ts";
 import { addSnapshot } from "./memory-snapshots.ts";
 import { assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
-import { clampListLimit, inheritValues, LOCAL_OWNER, sessionExists, unknownSession } from "./rules.ts";
+import { inheritValues, LOCAL_OWNER, sessionExists, unknownSession } from "./rules.ts";
 import type { CommandRow } from "./stored-rows.ts";
 
 export class MemoryTables implements LogTables {
@@ -101,7 +100,7 @@ export class MemoryTables implements LogTables {
     addEntries(draft, entries, findIndexChanges(entries));
   }
 
-  publishDraft(key: number, sessionId: string, options: CreateOptions): void {
+  publishDraft(key: number, sessionId: string, options: NewSessionOptions): void {
     const { rootId = sessionId, graceMs = 0, forkedFrom } = options;
     const { sessions, now } = this.#store;
     if (sessions.has(sessionId)) throw sessionExists(sessionId);
@@ -145,13 +144,13 @@ export class MemoryTables implements LogTables {
     session.expiresAt = this.#store.now() + ttlMs;
     const lease = toLease(session);
     const { updatedAt, texts, runs } = session;
-    const last = texts.length === 0 ? [] : this.reader.readPage(sessionId, { after: lease.lastId - 1 }).records;
+    const last = texts.length === 0 ? [] : this.reader.read(sessionId, { after: lease.lastId - 1 }).records;
     return {
       ...lease,
       lastTs: texts.length > 0 ? (last[0]?.envelope.ts ?? 0) : lease.lastId === 0 ? 0 : updatedAt,
       liveRuns: [...runs.values()].filter(({ status }) => status === "live"),
-      todoLists: this.reader.listLandmarks(sessionId, "todo_list", clampListLimit()),
-      toolPermissions: this.reader.listLandmarks(sessionId, "tool_permission", clampListLimit()),
+      todoLists: this.reader.listLandmarks(sessionId, "todo_list"),
+      toolPermissions: this.reader.listLandmarks(sessionId, "tool_permission"),
       wasHandedOver,
     };
   }

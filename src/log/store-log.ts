@@ -12,7 +12,6 @@ import { KnownRuns } from "./known-runs.ts";
 import type {
   AcquiredLease,
   AcquireOptions,
-  ActiveSession,
   Append,
   AppendResult,
   BlobUsage,
@@ -20,20 +19,9 @@ import type {
   CommandState,
   CreateOptions,
   EncoderSnapshot,
-  FoundSession,
-  Landmark,
-  LandmarkKind,
   Lease,
-  ListActiveSessionsOptions,
-  ListBranchesOptions,
-  ListSessionsOptions,
   Log,
-  LogEntry,
-  PagingOptions,
-  ReadOptions,
   ReleaseOptions,
-  RunInfo,
-  SearchSessionsOptions,
   SessionChanges,
   SessionInfo,
   SubmitOptions,
@@ -42,7 +30,7 @@ import type {
 } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
 import type { StoreMeter } from "./log-monitor.ts";
-import type { Awaitable, LogTables } from "./log-tables.ts";
+import type { Awaitable, LogTables, NewSessionOptions, TableReader } from "./log-tables.ts";
 import { Page } from "./page.ts";
 import { pruneRuns } from "./prune-runs.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
@@ -58,7 +46,6 @@ import {
   assertSessionId,
   assertText,
   assertTitle,
-  clampListLimit,
   sessionExists,
   SETTLED_COMMANDS_MS,
   unknownSession,
@@ -98,18 +85,50 @@ export class StoreLog implements Log {
     this.#meter = meter;
   }
 
+  // Reads, which the tables answer.
+  getSession: Log["getSession"] = (...args) => this.#read((reader) => reader.getSession(...args));
+  listBranches: Log["listBranches"] = (...args) => this.#read((reader) => reader.listBranches(...args));
+  listOrphans: Log["listOrphans"] = (...args) => this.#read((reader) => reader.listOrphans(...args));
+  read: Log["read"] = (...args) => this.#read((reader) => reader.read(...args));
+  readCarried: Log["readCarried"] = (...args) => this.#read((reader) => reader.readCarried(...args));
+  getRun: Log["getRun"] = (...args) => this.#read((reader) => reader.getRun(...args));
+  listRuns: Log["listRuns"] = (...args) => this.#read((reader) => reader.listRuns(...args));
+  findFoldStart: Log["findFoldStart"] = (...args) => this.#read((reader) => reader.findFoldStart(...args));
+  findSnapshot: Log["findSnapshot"] = (...args) => this.#read((reader) => reader.findSnapshot(...args));
+  getLandmark: Log["getLandmark"] = (...args) => this.#read((reader) => reader.getLandmark(...args));
+  listLandmarks: Log["listLandmarks"] = (...args) => this.#read((reader) => reader.listLandmarks(...args));
+  getCommand: Log["getCommand"] = (...args) => this.#read((reader) => reader.getCommand(...args));
+  listSessionsOfCommand: Log["listSessionsOfCommand"] = (...args) =>
+    this.#read((reader) => reader.listSessionsOfCommand(...args));
+  listPending: Log["listPending"] = (...args) => this.#read((reader) => reader.listPending(...args));
+
+  listSessions: Log["listSessions"] = async (options) => {
+    assertOwner(options?.owner);
+    return this.#read((reader) => reader.listSessions(options));
+  };
+
+  listActiveSessions: Log["listActiveSessions"] = async (options) => {
+    assertOwner(options?.owner);
+    return this.#read((reader) => reader.listActiveSessions(options));
+  };
+
+  searchSessions: Log["searchSessions"] = async (options) => {
+    assertOwner(options.owner);
+    return this.#call("read", () => this.#tables.searchSessions(options));
+  };
+
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
-    const { firstId = 1, entries, graceMs = 0, owner } = options;
-    assertDuration(graceMs);
+    const { entries, ...fresh } = options;
+    assertDuration(fresh.graceMs ?? 0);
     assertSessionId(sessionId);
-    assertFirstId(firstId);
-    assertChanges(options);
-    assertOwner(owner);
-    assertLineage(options);
-    assertCarried(sessionId, options, this.limits);
+    assertFirstId(fresh.firstId ?? 1);
+    assertChanges(fresh);
+    assertOwner(fresh.owner);
+    assertLineage(fresh);
+    assertCarried(sessionId, fresh, this.limits);
     const session = await this.#change(sessionId, async () => {
-      if (entries === undefined) await this.#tables.createSession(sessionId, options);
-      else await this.#writeDraft(sessionId, entries, options);
+      if (entries === undefined) await this.#tables.createSession(sessionId, fresh);
+      else await this.#writeDraft(sessionId, entries, fresh);
       return this.#describe(sessionId);
     });
     this.#notify(sessionId);
@@ -120,11 +139,11 @@ export class StoreLog implements Log {
   async #writeDraft(
     sessionId: string,
     entries: NonNullable<CreateOptions["entries"]>,
-    options: CreateOptions,
+    options: NewSessionOptions,
   ): Promise<void> {
     const { firstId = 1 } = options;
     const check = createPieceCheck(sessionId, firstId, this.limits);
-    if ((await this.#tables.reader.findSession(sessionId)) !== undefined) throw sessionExists(sessionId);
+    if ((await this.#tables.reader.getSession(sessionId)) !== undefined) throw sessionExists(sessionId);
     const key = await this.#tables.createDraft(options);
     let lastId = firstId - 1;
     try {
@@ -142,29 +161,6 @@ export class StoreLog implements Log {
       }
       throw error;
     }
-  }
-
-  async getSession(sessionId: string): Promise<SessionInfo | undefined> {
-    return this.#read(() => this.#tables.reader.findSession(sessionId));
-  }
-
-  async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
-    assertOwner(options.owner);
-    return this.#read(() => this.#tables.reader.listSessions(options));
-  }
-
-  async listActiveSessions(options: ListActiveSessionsOptions = {}): Promise<readonly ActiveSession[]> {
-    assertOwner(options.owner);
-    return this.#read(() => this.#tables.reader.listActiveSessions(options));
-  }
-
-  async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
-    assertOwner(options.owner);
-    return this.#read(() => this.#tables.searchSessions(options));
-  }
-
-  async listBranches(sessionId: string, options: ListBranchesOptions = {}): Promise<readonly SessionInfo[]> {
-    return this.#read(() => this.#tables.reader.listBranches(sessionId, options));
   }
 
   async updateSession(
@@ -186,10 +182,6 @@ export class StoreLog implements Log {
     const isKnown = await this.#change(sessionId, () => this.#tables.deleteSession(sessionId, epoch));
     this.#notify(sessionId, "forget");
     return isKnown;
-  }
-
-  async listOrphans(options: PagingOptions = {}): Promise<readonly string[]> {
-    return this.#read(() => this.#tables.reader.listOrphans(options));
   }
 
   async acquire(sessionId: string, options: AcquireOptions): Promise<AcquiredLease> {
@@ -246,14 +238,6 @@ export class StoreLog implements Log {
     this.#tables.onChange?.(sessionId);
   }
 
-  async read(sessionId: string, options: ReadOptions): Promise<Page> {
-    return this.#read(() => this.#tables.reader.readPage(sessionId, options));
-  }
-
-  async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
-    return this.#read(() => this.#tables.reader.readCarried(sessionId));
-  }
-
   peek(sessionId: string, after: number): Page | undefined {
     return this.#feed.peek(sessionId, after);
   }
@@ -267,22 +251,6 @@ export class StoreLog implements Log {
     };
   }
 
-  async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
-    return this.#read(() => this.#tables.reader.findRun(sessionId, runId));
-  }
-
-  async listRuns(sessionId: string, options: PagingOptions = {}): Promise<readonly RunInfo[]> {
-    return this.#read(() => this.#tables.reader.listRuns(sessionId, options));
-  }
-
-  async findFoldStart(sessionId: string, id: number): Promise<number> {
-    return this.#read(() => this.#tables.reader.findFoldStart(sessionId, id));
-  }
-
-  async findSnapshot(sessionId: string, key: string, id: number): Promise<EncoderSnapshot | undefined> {
-    return this.#read(() => this.#tables.reader.findSnapshot(sessionId, key, id));
-  }
-
   /** One at a time: snapshots must not take the place of appends. */
   async saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void> {
     if (this.#isSavingSnapshot) return;
@@ -292,19 +260,6 @@ export class StoreLog implements Log {
     } finally {
       this.#isSavingSnapshot = false;
     }
-  }
-
-  async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
-    return this.#read(() => this.#tables.reader.findLandmark(sessionId, kind, key));
-  }
-
-  async listLandmarks(
-    sessionId: string,
-    kind: LandmarkKind,
-    limit?: number,
-    before?: number,
-  ): Promise<readonly Landmark[]> {
-    return this.#read(() => this.#tables.reader.listLandmarks(sessionId, kind, clampListLimit(limit), before));
   }
 
   async submit(command: Command, options: SubmitOptions = {}): Promise<CommandState> {
@@ -326,18 +281,6 @@ export class StoreLog implements Log {
     const row = await this.#change(sessionId, () => this.#tables.submit(submission));
     this.#notify(sessionId);
     return describeCommand(sessionId, row);
-  }
-
-  async getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
-    return this.#read(() => this.#tables.reader.findCommand(sessionId, commandId));
-  }
-
-  async listSessionsOfCommand(commandId: string, owner?: string): Promise<readonly string[]> {
-    return this.#read(() => this.#tables.reader.listSessionsOfCommand(commandId, owner));
-  }
-
-  async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
-    return this.#read(() => this.#tables.reader.listPending(sessionId, clampListLimit(limit)));
   }
 
   async setBlobUsage(sessionId: string, usage: BlobUsage): Promise<void> {
@@ -363,8 +306,8 @@ export class StoreLog implements Log {
     await this.#closing;
   }
 
-  async #read<T>(read: () => Awaitable<T>): Promise<T> {
-    return this.#call("read", read);
+  async #read<T>(read: (reader: TableReader) => Awaitable<T>): Promise<T> {
+    return this.#call("read", () => read(this.#tables.reader));
   }
 
   /** Runs a change of a session. */
@@ -421,7 +364,7 @@ export class StoreLog implements Log {
   }
 
   async #describe(sessionId: string): Promise<SessionInfo> {
-    const session = await this.#tables.reader.findSession(sessionId);
+    const session = await this.#tables.reader.getSession(sessionId);
     if (session === undefined) throw unknownSession(sessionId);
     return session;
   }

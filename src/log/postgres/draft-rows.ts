@@ -7,7 +7,7 @@ import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../.
 import { LoomError } from "../../protocol/loom-error.ts";
 import { measureEntries } from "../entry.ts";
 import { findIndexChanges } from "../index-changes.ts";
-import type { CreateOptions, LogEntry } from "../log.ts";
+import type { LogEntry } from "../log.ts";
 import type { NewSessionOptions } from "../log-tables.ts";
 import { inheritValues, sessionExists } from "../rules.ts";
 import { deleteRows } from "./delete-rows.ts";
@@ -65,7 +65,7 @@ export async function publishDraft(
   transaction: Transaction,
   now: number | null,
   quota: OwnerQuota,
-  { key, sessionId, ...options }: CreateOptions & { readonly key: number; readonly sessionId: string },
+  { key, sessionId, ...options }: NewSessionOptions & { readonly key: number; readonly sessionId: string },
 ): Promise<void> {
   const { rootId = sessionId, graceMs = 0 } = options;
   const known = await lockSession(transaction, now, sessionId);
@@ -87,7 +87,7 @@ export async function publishDraft(
 async function lockOrigin(
   transaction: Transaction,
   now: number | null,
-  { inherits, forkedFrom }: CreateOptions,
+  { inherits, forkedFrom }: NewSessionOptions,
 ): Promise<Parameters<typeof inheritValues>[1]> {
   if (inherits === undefined || forkedFrom === undefined) return undefined;
   const origin = await lockSession(transaction, now, forkedFrom.sessionId);

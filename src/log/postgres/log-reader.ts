@@ -92,12 +92,12 @@ export class LogReader implements TableReader {
     this.#now = now;
   }
 
-  async findSession(sessionId: string): Promise<SessionInfo | undefined> {
+  async getSession(sessionId: string): Promise<SessionInfo | undefined> {
     const head = await findSession(this.#db.reader, this.#now(), sessionId);
     return head === undefined ? undefined : this.#describe(head);
   }
 
-  async listSessions(options: ListSessionsOptions): Promise<readonly SessionInfo[]> {
+  async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
     const { limit, after, owner } = options;
     const now = this.#now();
     const before = after === undefined ? MAX_ID : await findListKey(this.#db.reader, now, after, owner);
@@ -110,11 +110,11 @@ export class LogReader implements TableReader {
     return rows.map((row) => this.#describe(row));
   }
 
-  async listActiveSessions(options: ListActiveSessionsOptions): Promise<readonly ActiveSession[]> {
+  async listActiveSessions(options: ListActiveSessionsOptions = {}): Promise<readonly ActiveSession[]> {
     return listActiveSessions(this.#db, this.#now(), options);
   }
 
-  async listBranches(sessionId: string, options: ListBranchesOptions): Promise<readonly SessionInfo[]> {
+  async listBranches(sessionId: string, options: ListBranchesOptions = {}): Promise<readonly SessionInfo[]> {
     const { limit, after, newestFirst = false } = options;
     const now = this.#now();
     const session = assertSession(await findSession(this.#db.reader, now, sessionId), sessionId);
@@ -130,7 +130,7 @@ export class LogReader implements TableReader {
     return (await this.#db.read<StoredHead>(`${BRANCHES} ${order}`, values)).map((row) => this.#describe(row));
   }
 
-  async listOrphans({ limit, after }: PagingOptions): Promise<readonly string[]> {
+  async listOrphans({ limit, after }: PagingOptions = {}): Promise<readonly string[]> {
     const now = this.#now();
     return this.#db.transact(
       async (transaction) => {
@@ -143,7 +143,7 @@ export class LogReader implements TableReader {
     );
   }
 
-  async readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Promise<Page> {
+  async read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Promise<Page> {
     const { maxPageRecords, maxPageBytes } = this.#limits;
     const most = clampPageLimit(limit, maxPageRecords);
     const room = clampPageLimit(maxBytes, maxPageBytes);
@@ -164,12 +164,12 @@ export class LogReader implements TableReader {
     return listCarried(this.#db.reader, key);
   }
 
-  async findRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
+  async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
     return (await this.#listRuns(sessionId, "AND r.run_id = $2", [toColumn(runId)]))[0];
   }
 
-  async listRuns(sessionId: string, { limit, after }: PagingOptions): Promise<readonly RunInfo[]> {
-    const last = after === undefined ? undefined : await this.findRun(sessionId, after);
+  async listRuns(sessionId: string, { limit, after }: PagingOptions = {}): Promise<readonly RunInfo[]> {
+    const last = after === undefined ? undefined : await this.getRun(sessionId, after);
     if (after !== undefined && last === undefined) throw unknownListCursor(after);
     const values = [last?.firstId ?? MAX_ID, clampListLimit(limit)];
     return this.#listRuns(sessionId, "AND r.first_id < $2 ORDER BY r.first_id DESC LIMIT $3", values);
@@ -199,18 +199,18 @@ export class LogReader implements TableReader {
     return row === undefined ? undefined : { key, eventId: row.eventId, state: row.state };
   }
 
-  async findLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
+  async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
     return (await this.#listLandmarks(sessionId, "AND l.kind = $2 AND l.hash = $3", [kind, hashOf(key)]))[0];
   }
 
   async listLandmarks(
     sessionId: string,
     kind: LandmarkKind,
-    limit: number,
+    limit?: number,
     before = MAX_ID,
   ): Promise<readonly Landmark[]> {
     const where = "AND l.kind = $2 AND l.event_id < $3 ORDER BY l.event_id DESC LIMIT $4";
-    return this.#listLandmarks(sessionId, where, [kind, clampId(before), limit]);
+    return this.#listLandmarks(sessionId, where, [kind, clampId(before), clampListLimit(limit)]);
   }
 
   async #listLandmarks(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly Landmark[]> {
@@ -218,12 +218,12 @@ export class LogReader implements TableReader {
     return (await this.#listOf<StoredLandmark>(sessionId, sql, where, values)).map(readLandmark);
   }
 
-  async findCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
+  async getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
     return (await this.#listCommands(sessionId, "AND c.command_id = $2", [toColumn(commandId)]))[0];
   }
 
-  async listPending(sessionId: string, limit: number): Promise<readonly CommandState[]> {
-    return this.#listCommands(sessionId, "AND c.outcome IS NULL ORDER BY c.seq LIMIT $2", [limit]);
+  async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
+    return this.#listCommands(sessionId, "AND c.outcome IS NULL ORDER BY c.seq LIMIT $2", [clampListLimit(limit)]);
   }
 
   async #listCommands(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly CommandState[]> {
@@ -232,7 +232,7 @@ export class LogReader implements TableReader {
     return rows.map((row) => describeCommand(sessionId, readCommand(row)));
   }
 
-  async listSessionsOfCommand(commandId: string, owner: string | undefined): Promise<readonly string[]> {
+  async listSessionsOfCommand(commandId: string, owner?: string): Promise<readonly string[]> {
     const values = [toColumn(commandId), owner === undefined ? null : toColumn(owner)];
     const rows = await this.#db.read<{ sessionId: string }>(SESSIONS_OF_COMMAND, values);
     return rows.map(({ sessionId }) => fromColumn(sessionId));

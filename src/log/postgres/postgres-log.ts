@@ -17,7 +17,6 @@ import type {
   AcquireOptions,
   Append,
   BlobUsage,
-  CreateOptions,
   EncoderSnapshot,
   FoundSession,
   Lease,
@@ -165,7 +164,7 @@ class PostgresTables implements LogTables {
     );
   }
 
-  async publishDraft(key: number, sessionId: string, options: CreateOptions): Promise<void> {
+  async publishDraft(key: number, sessionId: string, options: NewSessionOptions): Promise<void> {
     await this.#db.transact((transaction) =>
       publishDraft(transaction, this.#now(), this.#quota, { ...options, key, sessionId }),
     );

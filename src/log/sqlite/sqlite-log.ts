@@ -18,7 +18,6 @@ import type {
   AcquireOptions,
   Append,
   BlobUsage,
-  CreateOptions,
   EncoderSnapshot,
   FoundSession,
   Lease,
@@ -164,7 +163,7 @@ class SqliteTables implements LogTables {
     await pause(PAUSE_MS);
   }
 
-  async publishDraft(key: number, sessionId: string, options: CreateOptions): Promise<void> {
+  async publishDraft(key: number, sessionId: string, options: NewSessionOptions): Promise<void> {
     const { title, isPinned, isArchived, inherits, graceMs = 0 } = options;
     const lineage = lineageOf(sessionId, options);
     const published = { key, sessionId, title, isPinned, isArchived, inherits, graceMs, lineage };

@@ -84,6 +84,28 @@ export class SqliteStore {
   readonly #mark: CommitMark;
   readonly #drafts: Drafts;
   readonly #sql: Statements<typeof STATEMENTS>;
+  readonly #changes: { readonly [D in StoreOperation["do"]]: (operation: OperationOf<D>) => unknown } = {
+    append: (batch) => this.#append(batch),
+    create: (fresh) => void this.#open(fresh.sessionId, fresh),
+    "create-draft": (draft) => this.#drafts.create(draft),
+    "extend-draft": (piece) => this.#drafts.extend(piece),
+    "publish-draft": (draft) => this.#drafts.publish(draft),
+    "discard-draft": ({ key }) => this.#drafts.discard(key),
+    update: (update) => this.#update(update),
+    delete: (deletion) => this.#delete(deletion),
+    acquire: (request) => this.#acquire(request),
+    renew: (renewal) => this.#renew(renewal),
+    release: (release) => this.#release(release),
+    submit: (submission) => this.#submit(submission),
+    "set-blob-usage": (usage) => this.#usage.setBlobs(this.#heads.get(usage.sessionId).row, usage),
+    "save-snapshot": (snapshot) => this.#saveSnapshot(snapshot),
+    "hold-pruning": (right) => this.#pruner.hold(right),
+    cut: (cut) => this.#pruner.cut(cut),
+    "drop-commands": (limit) => this.#pruner.dropCommands(limit),
+    sweep: ({ now }) => this.#sweep(now),
+    scrub: () => this.#scrub(),
+    probe: () => probeStore(this.#db),
+  };
   #isScrubbed = false;
 
   /** `maxRecentRows`: see `SqliteLogOptions`; `writer`: see `CommitJournal`. */
@@ -184,70 +206,26 @@ export class SqliteStore {
 
   /** Applies one operation and returns its value. Throws a LoomError, without changes, if the operation is rejected. */
   apply(operation: StoreOperation): unknown {
-    const value = this.#apply(operation);
+    const apply = this.#changes[operation.do] as (operation: StoreOperation) => unknown;
+    const value = apply(operation);
     if ("sessionId" in operation && WATCHED_OPERATIONS.has(operation.do))
       this.#journal.note(this.#heads.find(operation.sessionId)?.key ?? operation.sessionId);
     return value;
   }
 
-  #apply(operation: StoreOperation): unknown {
-    switch (operation.do) {
-      case "append":
-        return this.#append(operation);
-      case "create":
-        this.#open(operation.sessionId, operation);
-        return undefined;
-      case "create-draft":
-        return this.#drafts.create(operation);
-      case "extend-draft":
-        this.#drafts.extend(operation);
-        return undefined;
-      case "publish-draft":
-        this.#drafts.publish(operation);
-        return undefined;
-      case "discard-draft":
-        this.#drafts.discard(operation.key);
-        return undefined;
-      case "probe":
-        probeStore(this.#db);
-        return undefined;
-      case "update":
-        this.#update(operation);
-        return undefined;
-      case "delete":
-        return this.#delete(operation);
-      case "acquire":
-        return this.#acquire(operation);
-      case "renew":
-        return this.#renew(operation);
-      case "release":
-        return this.#release(operation);
-      case "submit":
-        return this.#submit(operation);
-      case "set-blob-usage":
-        this.#usage.setBlobs(this.#heads.get(operation.sessionId).row, operation);
-        return undefined;
-      case "hold-pruning":
-        return this.#pruner.hold(operation);
-      case "cut":
-        return this.#pruner.cut(operation);
-      case "drop-commands":
-        return this.#pruner.dropCommands(operation);
-      case "save-snapshot":
-        this.#saveSnapshot(operation);
-        return undefined;
-      case "sweep":
-        // It also returns free pages to the file system.
-        this.#journal.noteUncounted();
-        // The compactor must not write the deleted rows again from memory.
-        this.#compactor.forget();
-        this.#drafts.discardAbandoned(operation.now);
-        return this.#pruner.sweep();
-      case "scrub":
-        this.#journal.trimDeleted();
-        this.#isScrubbed = true;
-        return undefined;
-    }
+  /** Returns true if more is left. */
+  #sweep(now: number): boolean {
+    // It also returns free pages to the file system.
+    this.#journal.noteUncounted();
+    // The compactor must not write the deleted rows again from memory.
+    this.#compactor.forget();
+    this.#drafts.discardAbandoned(now);
+    return this.#pruner.sweep();
+  }
+
+  #scrub(): void {
+    this.#journal.trimDeleted();
+    this.#isScrubbed = true;
   }
 
   #saveSnapshot({ sessionId, snapshot, maxBytes }: OperationOf<"save-snapshot">): void {

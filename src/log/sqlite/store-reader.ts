@@ -193,14 +193,14 @@ export class StoreReader implements TableReader {
     return this.#connections * 2 ** 32 + Number(sql.version.get()?.["data_version"]);
   }
 
-  findSession(sessionId: string): SessionInfo | undefined {
+  getSession(sessionId: string): SessionInfo | undefined {
     return this.#read((open) => {
       const row = open.sessions.find(sessionId);
       return row === undefined ? undefined : this.#describe(open, row);
     });
   }
 
-  listSessions(options: ListSessionsOptions): readonly SessionInfo[] {
+  listSessions(options: ListSessionsOptions = {}): readonly SessionInfo[] {
     const { after, owner } = options;
     return this.#read((open) => {
       const before = after === undefined ? MAX_ID : findListPosition(open.sessions, after, owner);
@@ -208,7 +208,7 @@ export class StoreReader implements TableReader {
     });
   }
 
-  listActiveSessions(options: ListActiveSessionsOptions): readonly ActiveSession[] {
+  listActiveSessions(options: ListActiveSessionsOptions = {}): readonly ActiveSession[] {
     const { limit, after, owner, isWaiting = false } = options;
     return this.#read((open) => {
       const { sessions, runs, landmarks, commands } = open;
@@ -233,7 +233,7 @@ export class StoreReader implements TableReader {
     });
   }
 
-  listBranches(sessionId: string, options: ListBranchesOptions): readonly SessionInfo[] {
+  listBranches(sessionId: string, options: ListBranchesOptions = {}): readonly SessionInfo[] {
     const { limit, after, newestFirst = false } = options;
     return this.#read((open) => {
       const { sessions } = open;
@@ -264,7 +264,7 @@ export class StoreReader implements TableReader {
     });
   }
 
-  listOrphans({ limit, after }: PagingOptions): readonly string[] {
+  listOrphans({ limit, after }: PagingOptions = {}): readonly string[] {
     return this.#read(({ sql, sessions }) => {
       const orphans: string[] = [];
       const from = after === undefined ? 0 : sessions.find(after)?.key;
@@ -279,7 +279,7 @@ export class StoreReader implements TableReader {
     });
   }
 
-  readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
+  read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
     const { maxPageRecords, maxPageBytes } = this.#limits;
     const most = clampPageLimit(limit, maxPageRecords);
     const room = clampPageLimit(maxBytes, maxPageBytes);
@@ -312,11 +312,11 @@ export class StoreReader implements TableReader {
     });
   }
 
-  findRun(sessionId: string, runId: string): RunInfo | undefined {
+  getRun(sessionId: string, runId: string): RunInfo | undefined {
     return this.#read(({ sessions, runs }) => runs.find(getSession(sessions, sessionId).key, runId));
   }
 
-  listRuns(sessionId: string, { limit, after }: PagingOptions): readonly RunInfo[] {
+  listRuns(sessionId: string, { limit, after }: PagingOptions = {}): readonly RunInfo[] {
     return this.#read(({ sessions, runs }) => {
       const { key } = getSession(sessions, sessionId);
       const before = after === undefined ? MAX_ID : runs.find(key, after)?.firstId;
@@ -355,30 +355,32 @@ export class StoreReader implements TableReader {
     return this.#read(({ sessions, snapshots }) => snapshots.find(getSession(sessions, sessionId).key, key, id));
   }
 
-  findLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
+  getLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
     return this.#read(({ sessions, landmarks }) => landmarks.find(getSession(sessions, sessionId).key, kind, key));
   }
 
-  listLandmarks(sessionId: string, kind: LandmarkKind, limit: number, before = MAX_ID): readonly Landmark[] {
+  listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before = MAX_ID): readonly Landmark[] {
     return this.#read(({ sessions, landmarks }) =>
-      landmarks.list(getSession(sessions, sessionId).key, kind, before, limit),
+      landmarks.list(getSession(sessions, sessionId).key, kind, before, clampListLimit(limit)),
     );
   }
 
-  findCommand(sessionId: string, commandId: string): CommandState | undefined {
+  getCommand(sessionId: string, commandId: string): CommandState | undefined {
     return this.#read(({ sessions, commands }) => {
       const row = commands.find(getSession(sessions, sessionId).key, commandId);
       return row === undefined ? undefined : describeCommand(sessionId, row);
     });
   }
 
-  listSessionsOfCommand(commandId: string, owner: string | undefined): readonly string[] {
+  listSessionsOfCommand(commandId: string, owner?: string): readonly string[] {
     return this.#read(({ commands }) => commands.listSessions(commandId, owner, MAX_SESSIONS_OF_COMMAND));
   }
 
-  listPending(sessionId: string, limit: number): readonly CommandState[] {
+  listPending(sessionId: string, limit?: number): readonly CommandState[] {
     return this.#read(({ sessions, commands }) =>
-      commands.listPending(getSession(sessions, sessionId).key, limit).map((row) => describeCommand(sessionId, row)),
+      commands
+        .listPending(getSession(sessions, sessionId).key, clampListLimit(limit))
+        .map((row) => describeCommand(sessionId, row)),
     );
   }
 
