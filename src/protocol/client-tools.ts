@@ -2,6 +2,7 @@
  * Tools that the client of a run carries out, as the client declares them: in commands, in `run_start` and in the
  * options of a call. A declaration that is not valid is refused as a whole.
  */
+import { dropUndefined } from "./drop-undefined.ts";
 import { describeValue } from "./fault.ts";
 import { isDeeperThan, isJsonObject, type JsonObject } from "./json.ts";
 import { LoomError } from "./loom-error.ts";
@@ -68,11 +69,7 @@ export function writeClientTool({
   description,
   inputSchema,
 }: ClientTool): NonNullable<RunStartEvent["client_tools"]>[number] {
-  return {
-    name,
-    ...(description === undefined ? {} : { description }),
-    ...(inputSchema === undefined ? {} : { input_schema: inputSchema }),
-  };
+  return dropUndefined({ name, description, input_schema: inputSchema });
 }
 
 function invalid(message: string): LoomError {

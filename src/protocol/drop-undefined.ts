@@ -9,7 +9,7 @@ type Defined<T> = {
 type Present<T> = { readonly [K in keyof T]: NonNullable<T[K]> };
 
 /** Removes fields that are undefined; the others keep their order. */
-export function dropUndefined<T extends object>(fields: T): Defined<T> {
+export function dropUndefined<const T extends object>(fields: T): Defined<T> {
   return keepFields(
     fields as { readonly [name: string]: unknown },
     (_name, value) => value !== undefined,

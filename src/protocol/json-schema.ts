@@ -2,6 +2,7 @@
  * Generates JSON Schema (2020-12) from the declarations. Unknown fields are always allowed, because later versions may
  * add some.
  */
+import { dropUndefined } from "./drop-undefined.ts";
 import type { Field, Fields, Schema, Shape } from "./schema.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -74,11 +75,7 @@ function schemaOf(schema: Schema): JsonObject {
       return { type: schema.kind };
     case "number":
     case "integer":
-      return {
-        type: schema.kind,
-        ...(schema.min === undefined ? {} : { minimum: schema.min }),
-        ...(schema.max === undefined ? {} : { maximum: schema.max }),
-      };
+      return dropUndefined({ type: schema.kind, minimum: schema.min, maximum: schema.max });
     case "json":
       return {};
     case "map":

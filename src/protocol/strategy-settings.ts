@@ -5,6 +5,7 @@
  *
  * Invariant: a setting that is unknown, wrong, or above its cap is refused with its name; it is never cut or ignored.
  */
+import { dropUndefined } from "./drop-undefined.ts";
 import { ADAPTIVE } from "./agent-kinds.ts";
 import { describeValue } from "./fault.ts";
 import { findNearest } from "./find-nearest.ts";
@@ -242,15 +243,15 @@ export function describeSettings(agent: StrategyAgent, limits: StrategyLimits): 
     const fixed = words !== undefined || typeof defaultValue === "number" ? defaultValue : undefined;
     const value = limits.own?.[name] ?? fixed;
     const { label, about } = STRATEGY_SETTINGS[name];
-    return {
+    return dropUndefined({
       name,
       label,
       about,
-      ...(value === undefined ? {} : { value }),
-      ...(words === undefined ? {} : { values: words }),
+      value,
+      values: words,
       ...(range === undefined ? {} : { least: range[0], most: findCap(agent, name, limits) ?? range[1] }),
       ...(isFraction === true ? { is_fraction: true } : {}),
-    };
+    });
   });
 }
 
