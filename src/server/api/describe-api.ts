@@ -2,6 +2,7 @@
  * Generates the OpenAPI 3.1 document from the declared operations and shapes, which also validate requests. It does not
  * know any particular operation.
  */
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { shapeSchema } from "../../protocol/json-schema.ts";
 import { PROBLEM_TYPE } from "./refuse-request.ts";
@@ -72,17 +73,17 @@ function describeOperation(operation: AnyOperation, used: Set<ApiShapeName>): Js
   const responses = Object.entries(operation.responses).map(
     ([status, response]) => [status, describeResponse(response, used)] as const,
   );
-  return {
+  return dropUndefined({
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     // Not required by a server without authentication, which OpenAPI cannot express.
     security: operation.action === "public" ? [] : SECURITY,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: body }),
+    requestBody: body,
     responses: { ...Object.fromEntries(responses), default: { $ref: "#/components/responses/Problem" } },
-  };
+  });
 }
 
 /** Names of the path parameters, in order. */

@@ -1,6 +1,7 @@
 /** The endpoint that lists what is going on in all sessions of the caller: live runs, their approvals, queued messages. */
 import { Buffer } from "node:buffer";
 import type { ActiveSession, Landmark, Log, RunInfo } from "../../log/log.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { type EventOf, isLoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { ActiveRuns } from "../api/shapes.generated.ts";
@@ -44,7 +45,7 @@ export const listActiveRuns = defineOperation<"ListActiveRuns">({
       for (const run of await describeActive(log, session, room)) {
         const agent = run.agent ?? (run.state === "queued" ? defaultAgent : undefined);
         const model = agent === undefined ? undefined : models.get(agent);
-        const about = { ...(agent === undefined ? {} : { agent }), ...(model === undefined ? {} : { model }) };
+        const about = dropUndefined({ agent, model });
         listed.push({ ...run, ...about, ...(session.owner === owner ? {} : { owner: session.owner }) });
       }
     const answer: ActiveRuns = { runs: listed, ...next };
@@ -59,7 +60,7 @@ async function describeActive(
   room: { bytes: number },
 ): Promise<readonly ListedRun[]> {
   const { sessionId, title, liveRuns, queued } = session;
-  const about = { session_id: sessionId, ...(title === undefined ? {} : { title }) };
+  const about = dropUndefined({ session_id: sessionId, title });
   const live = await Promise.all(
     liveRuns.map(async (run) => ({ ...about, ...(await describeLive(log, session, run, room)) })),
   );
@@ -88,15 +89,15 @@ async function describeLive(
     approvals.push(found.approval);
     since ??= found.ts;
   }
-  return {
+  return dropUndefined({
     run_id: runId,
     state: approvals.length === 0 ? "running" : "waiting",
-    ...(agent === undefined ? {} : { agent }),
+    agent,
     // The run of a fork at a checkpoint started in the original.
     since: forkedFrom === undefined ? startedAt : Math.max(startedAt, createdAt),
-    ...(since === undefined ? {} : { waiting_since: since }),
+    waiting_since: since,
     approvals,
-  };
+  });
 }
 
 /** Returns undefined if the approval has expired, or its session was deleted or pruned in the meantime. */
@@ -117,14 +118,14 @@ async function readApproval(
   const bytes = Buffer.byteLength(JSON.stringify(given));
   const isShown = bytes <= MAX_ARGUMENTS && bytes <= room.bytes;
   if (isShown) room.bytes -= bytes;
-  const approval = {
+  const approval = dropUndefined({
     call_id,
     name,
     ...(isShown ? { arguments: given } : {}),
     event_id: eventId,
-    ...(expires_at === undefined ? {} : { expires_at }),
-    ...(digest === undefined ? {} : { digest }),
-    ...(server === undefined ? {} : { server }),
-  };
+    expires_at,
+    digest,
+    server,
+  });
   return { approval, ts: record.envelope.ts ?? 0 };
 }

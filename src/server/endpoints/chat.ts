@@ -6,6 +6,7 @@
  * receives the rest of that run; no run is started.
  */
 import { assertCursorOf, parseCursor } from "../../log/cursor.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
@@ -72,11 +73,7 @@ const chat = defineOperation<"ChatOptions", "Chat">({
     const { on_disconnect: policy } = call.query;
     await authorizePolicy(core, call.caller, policy);
     const { strategy, notices } = readLooseBody(FIELDS, { ...call.body });
-    const named = {
-      ...(strategy === undefined ? {} : { strategy }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(request_id === undefined ? {} : { request_id }),
-    };
+    const named = dropUndefined({ strategy, agent, request_id });
     const run = await startRun(
       core,
       call.caller,

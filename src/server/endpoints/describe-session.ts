@@ -2,7 +2,8 @@
 import type { CheckpointInfo, CommandState, ForkOrigin, Log, RunInfo, SessionInfo } from "../../log/index.ts";
 import { formatCursor } from "../../log/cursor.ts";
 import type { FoundSession } from "../../log/log.ts";
-import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
+import { LoomError } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 
 export function describeSession(info: SessionInfo): Session {
@@ -30,7 +31,7 @@ export function describeSession(info: SessionInfo): Session {
 export function describeFound(info: SessionInfo | FoundSession): SessionList["sessions"][number] {
   if (!("match" in info)) return describeSession(info);
   const { where, snippet, runId } = info.match;
-  const match = { where, snippet, ...(runId === undefined ? {} : { run_id: runId }) };
+  const match = dropUndefined({ where, snippet, run_id: runId });
   return { ...describeSession(info), match };
 }
 
@@ -76,7 +77,7 @@ export async function readSessionDetails(log: Log, info: SessionInfo, latest: Se
 }
 
 function describeOrigin({ sessionId, runId, eventId }: ForkOrigin): NonNullable<Session["forked_from"]> {
-  return { session_id: sessionId, ...(runId === undefined ? {} : { run_id: runId }), event_id: eventId };
+  return dropUndefined({ session_id: sessionId, run_id: runId, event_id: eventId });
 }
 
 export function describeRun({
@@ -90,17 +91,17 @@ export function describeRun({
   requestId,
   agent,
 }: RunInfo): Run {
-  return {
+  return dropUndefined({
     run_id: runId,
     status,
     first_event_id: firstId,
-    ...(lastId === undefined ? {} : { last_event_id: lastId }),
+    last_event_id: lastId,
     started_at: startedAt,
-    ...(endedAt === undefined ? {} : { ended_at: endedAt }),
-    ...(code === undefined ? {} : { code }),
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(agent === undefined ? {} : { agent }),
-  };
+    ended_at: endedAt,
+    code,
+    request_id: requestId,
+    agent,
+  });
 }
 
 /** Describes a pending `enqueue` command. Its fields may be missing if another program wrote it. */
@@ -116,16 +117,9 @@ export function describeQueued({ commandId, body, createdAt }: CommandState): Se
   };
 }
 
+/** For a JSON response: fields may be undefined. */
 export function describeCheckpoint({ checkpointId, step, ns, runId, eventId, timestamp, next }: CheckpointInfo) {
-  return {
-    checkpoint_id: checkpointId,
-    step,
-    checkpoint_ns: ns,
-    ...(runId === undefined ? {} : { run_id: runId }),
-    event_id: eventId,
-    timestamp,
-    ...(next === undefined ? {} : { next: next as unknown as readonly JsonObject[] }),
-  };
+  return { checkpoint_id: checkpointId, step, checkpoint_ns: ns, run_id: runId, event_id: eventId, timestamp, next };
 }
 
 const PAGE = 50;

@@ -1,4 +1,5 @@
 /** Lists the tool calls of a session that wait for approval, from the records of its live run. */
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { Log } from "../../log/index.ts";
 import type { Approvals } from "../api/shapes.generated.ts";
 import { readLiveRun } from "./read-live-run.ts";
@@ -20,10 +21,8 @@ export async function listApprovals(
       continue;
     }
     const { name, arguments: given, expires_at, digest, server } = event;
-    const ends = expires_at === undefined ? {} : { expires_at };
-    const base = { call_id, run_id, name, arguments: given, event_id };
-    const about = { ...(digest === undefined ? {} : { digest }), ...(server === undefined ? {} : { server }) };
-    waiting.set(call_id, { ...base, ...ends, ...about });
+    const approval = { call_id, run_id, name, arguments: given, event_id, expires_at, digest, server };
+    waiting.set(call_id, dropUndefined(approval));
   }
   return [...waiting.values()].filter(({ expires_at = Number.POSITIVE_INFINITY }) => expires_at > now);
 }

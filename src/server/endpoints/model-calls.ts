@@ -11,9 +11,9 @@ const PARAMS = { id: "Id of the session", run: "Id of the run" };
 function describeCall({ callId, model, eventId, startedAt, requestId, responseId }: ModelCallInfo) {
   return {
     llm_call_id: callId,
-    ...(model === undefined ? {} : { model }),
+    model,
     event_id: eventId,
-    ...(startedAt === undefined ? {} : { started_at: startedAt }),
+    started_at: startedAt,
     has_request: requestId !== undefined,
     has_response: responseId !== undefined,
   };
@@ -50,10 +50,10 @@ const read = defineOperation({
     return Response.json(
       {
         ...describeCall(info),
-        ...(parameters === undefined ? {} : { parameters }),
-        ...(tools === undefined ? {} : { tools }),
+        parameters,
+        tools,
         messages: messages.map((message) => message ?? null),
-        ...(response === undefined ? {} : { response }),
+        response,
       },
       NO_STORE,
     );

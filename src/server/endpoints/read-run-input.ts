@@ -6,6 +6,7 @@
  */
 import { type CheckedAgentInput, checkInput, type InputAttachment, readBase64 } from "../../agents/agent-input.ts";
 import { MAX_ATTACHMENTS } from "../../engine/run-origin.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { StartRun } from "../api/shapes.generated.ts";
 
@@ -104,10 +105,10 @@ function assertSent(files: readonly InputAttachment[]): readonly SentFile[] {
 
 function readAttachment(given: GivenAttachment, path: string): BlobReference | SentFile {
   const { blob_id, data, url, media_type: mediaType, name } = given;
-  const about = { ...(mediaType === undefined ? {} : { mediaType }), ...(name === undefined ? {} : { name }) };
+  const about = dropUndefined({ mediaType, name });
   if ([blob_id, data, url].filter((value) => value !== undefined).length !== 1)
     throw refuse("An attachment needs one of `blob_id`, `data` and `url`", path);
-  if (blob_id !== undefined) return { blob_id, ...(name === undefined ? {} : { name }) };
+  if (blob_id !== undefined) return dropUndefined({ blob_id, name });
   if (data !== undefined) {
     try {
       return { data: readBase64(data, `${path}.data`), ...about };
@@ -121,5 +122,5 @@ function readAttachment(given: GivenAttachment, path: string): BlobReference | S
 }
 
 function refuse(message: string, path?: string): LoomError {
-  return new LoomError("invalid_request", message, { ...(path === undefined ? {} : { path }), in: "body" });
+  return new LoomError("invalid_request", message, dropUndefined({ path, in: "body" }));
 }

@@ -2,6 +2,7 @@
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionBranches } from "../api/shapes.generated.ts";
@@ -68,11 +69,7 @@ const listSessions = defineOperation<"ListSessions">({
     const { q = "", versions = "all", pinned, archived } = query;
     const { owner, isAdmin } = authorOf(core, caller);
     const options = { ...page, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
-    const selected = {
-      isNewestVersion: versions === "newest",
-      ...(pinned === undefined ? {} : { isPinned: pinned }),
-      ...(archived === undefined ? {} : { isArchived: archived }),
-    };
+    const selected = dropUndefined({ isNewestVersion: versions === "newest", isPinned: pinned, isArchived: archived });
     const found: readonly (SessionInfo | FoundSession)[] =
       q.trim() === ""
         ? await log.listSessions({ ...options, ...selected })
@@ -144,11 +141,7 @@ const updateSession = defineOperation<"Empty", "UpdateSession">({
   async handle(core, { caller, params: { id = "" }, body: { is_pinned, is_archived, ...given } }) {
     const { log } = core;
     await findOwnSession(log, authorOf(core, caller), id);
-    const changes = {
-      ...readTitle(given),
-      ...(is_pinned === undefined ? {} : { isPinned: is_pinned }),
-      ...(is_archived === undefined ? {} : { isArchived: is_archived }),
-    };
+    const changes = dropUndefined({ ...readTitle(given), isPinned: is_pinned, isArchived: is_archived });
     const authorize = (session: string): void | Promise<void> =>
       core.authorize({ caller, action: "sessions.write", session });
     return Response.json(describeSession(await updateConversation(log, id, changes, authorize)));

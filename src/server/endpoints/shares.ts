@@ -3,6 +3,7 @@
  * is valid until it expires or is revoked, and never for another session with the same ID. Servers without authentication
  * have links too.
  */
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { NewShare, Shares } from "../api/shapes.generated.ts";
@@ -96,13 +97,13 @@ const deleteShare = defineOperation({
 export const SHARE_OPERATIONS: readonly AnyOperation[] = [createShare, listShares, deleteShare];
 
 function describeShare({ shareId, createdAt, expiresAt, opened, openedAt }: ShareInfo): Shares["shares"][number] {
-  return {
+  return dropUndefined({
     share_id: shareId,
     created_at: createdAt,
-    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+    expires_at: expiresAt,
     opened,
-    ...(openedAt === undefined ? {} : { opened_at: openedAt }),
-  };
+    opened_at: openedAt,
+  });
 }
 
 /** The address under which others reach the server, if the creator uses a loopback address. */

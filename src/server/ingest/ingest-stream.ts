@@ -19,6 +19,7 @@ import type { FrameOutcome, Framing } from "../../framing/index.ts";
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { createLoopYield } from "../../log/follow-records.ts";
 import { unknownSession } from "../../log/rules.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { type EventRecord, isLoomError, type Issue, LoomError } from "../../protocol/index.ts";
 import { readBody, streamCut } from "../guard/read-body.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
@@ -138,13 +139,11 @@ class IngestWriter {
   async #open(): Promise<ForeignSession> {
     const { log, sessionId, whenTaken, actor, report, waitMs = 0, signal, createSession } = this.#options;
     const created = await createSession?.();
-    const session = await ForeignSession.open(log, sessionId, {
-      waitMs,
-      signal,
-      ...(whenTaken === undefined ? {} : { whenTaken }),
-      ...(actor === undefined ? {} : { actor }),
-      ...(report === undefined ? {} : { report }),
-    });
+    const session = await ForeignSession.open(
+      log,
+      sessionId,
+      dropUndefined({ waitMs, signal, whenTaken, actor, report }),
+    );
     // If the session was deleted and created again in between, it may have another owner.
     if (created !== undefined && (await log.getSession(sessionId))?.incarnation !== created.incarnation) {
       await session.close();

@@ -8,6 +8,7 @@ import type { Agent } from "../../agents/index.ts";
 import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
 import type { RunOrigin } from "../../engine/run-origin.ts";
 import type { Log } from "../../log/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { describeValue } from "../../protocol/fault.ts";
 import { LoomError } from "../../protocol/index.ts";
 import {
@@ -94,16 +95,16 @@ export class AgentRegistry {
       // An agent of an older copy of the package has no such settings.
       const strategy = agent.strategy === undefined ? undefined : { ...agent.strategy, caps };
       if (strategy !== undefined) checkStrategySettings(strategy.agent, caps ?? {}, (cap) => `${name}.${cap}`);
-      const info: ServedAgentInfo = {
+      const info: ServedAgentInfo = dropUndefined({
         name,
         kind: agent.kind,
         isAdaptive: agent.isAdaptive,
-        ...(description === undefined ? {} : { description }),
-        ...(model === undefined ? {} : { model }),
+        description,
+        model,
         tools: agent.toolNames,
         ...(strategy === undefined ? {} : { settings: describeSettings(strategy.agent, strategy) }),
         isDefault: name === this.#default,
-      };
+      });
       const { hasOutput } = agent;
       const handlers = agent.sessionOptions(log, { blobs, onError });
       this.#agents.set(name, { info, hasOutput, strategy, writeTitle, handlers });

@@ -1,4 +1,5 @@
 /** Parses what a Lumine (004) client sends: a message, a to-do update, a tool approval or a cancel. */
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
 import { isJsonObject, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { readLooseBody } from "../guard/assert-known-fields.ts";
@@ -67,13 +68,13 @@ function read(frame: JsonObject): LumineInput {
       return {
         kind: "command",
         ...about,
-        command: {
+        command: dropUndefined({
           type: "todo",
           list_id: requireText(frame, "list_id"),
           item_id: requireText(frame, "item_id"),
-          ...(completed === undefined ? {} : { completed }),
-          ...(text === undefined ? {} : { text }),
-        },
+          completed,
+          text,
+        }),
       };
     }
     case "tool_approval": {
@@ -85,18 +86,18 @@ function read(frame: JsonObject): LumineInput {
       return {
         kind: "command",
         ...about,
-        command: {
+        command: dropUndefined({
           type: "approve",
           call_id: requireText(frame, "tool_use_id"),
           decision,
           ...(args == null ? {} : { arguments: args }),
-          ...(reason === undefined ? {} : { reason }),
-        },
+          reason,
+        }),
       };
     }
     case "cancel": {
       const reason = readText(frame, "reason");
-      return { kind: "cancel", ...(reason === undefined ? {} : { reason }) };
+      return dropUndefined({ kind: "cancel", reason });
     }
     default: {
       const { content } = frame;
@@ -107,15 +108,15 @@ function read(frame: JsonObject): LumineInput {
       if (!isTextList(capabilities)) throw invalid("`capabilities` must be a list of strings");
       if (frame["strategy"] != null && !isJsonObject(frame["strategy"])) throw invalid("`strategy` must be an object");
       const { strategy, notices } = readLooseBody(FIELDS, frame);
-      return {
+      return dropUndefined({
         kind: "message",
         content,
         ...about,
-        ...(agent === undefined ? {} : { agent }),
-        ...(strategy === undefined ? {} : { strategy }),
+        agent,
+        strategy,
         ...(notices.length === 0 ? {} : { notices }),
         capabilities,
-      };
+      });
     }
   }
 }

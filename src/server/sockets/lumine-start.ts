@@ -1,5 +1,6 @@
 /** Parses the URL query of a Lumine (004) socket and resolves where its stream starts. */
 import type { Log } from "../../log/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
 
 export interface LumineStart {
@@ -31,14 +32,14 @@ export function readLumineStart(query: URLSearchParams): LumineStart {
     : isLost
       ? new LoomError("invalid_request", "`after` and `skip` require `session_id`")
       : undefined;
-  return {
-    ...(session === undefined ? {} : { session }),
+  return dropUndefined({
+    session,
     follow: ["1", "true"].includes(query.get("follow") ?? ""),
-    ...(after === undefined ? {} : { after }),
+    after,
     ...(skip === undefined || isBad ? {} : { skip: Number(skip) }),
     isResumed: after !== undefined || skip !== undefined,
-    ...(error === undefined ? {} : { error }),
-  };
+    error,
+  });
 }
 
 /**

@@ -2,6 +2,7 @@
  * Reads what a client of AG-UI sends: of its messages the new one of the user, its answers to interrupts, and its data
  * for the run.
  */
+import { dropUndefined } from "../../../protocol/drop-undefined.ts";
 import { isJsonObject, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
 import type { AgUiInput, StartRun } from "../../api/shapes.generated.ts";
@@ -67,10 +68,7 @@ function readFile(part: JsonObject, path: string): GivenAttachments[number] {
   const mediaType = readText(source?.["mimeType"] ?? part["mimeType"]);
   const metadata = isJsonObject(part["metadata"]) ? part["metadata"] : {};
   const name = readText(part["filename"] ?? metadata["filename"]);
-  const about = {
-    ...(mediaType === undefined ? {} : { media_type: mediaType }),
-    ...(name === undefined ? {} : { name }),
-  };
+  const about = dropUndefined({ media_type: mediaType, name });
   const data = readText(source?.["type"] === "data" ? source["value"] : part["data"]);
   const url = readText(source?.["type"] === "url" ? source["value"] : part["url"]);
   if (data !== undefined) return { data, ...about };
@@ -120,12 +118,12 @@ export function readApproval({ interruptId, status, payload }: GivenAnswer): App
   const isApproved = status === "resolved" && given["approved"] === true;
   const edited = given["arguments"] ?? given["editedArgs"];
   const reason = readText(given["reason"]);
-  return {
+  return dropUndefined({
     call_id: interruptId,
     decision: isApproved ? "approved" : "rejected",
     ...(isApproved && isJsonObject(edited) ? { arguments: edited } : {}),
-    ...(reason === undefined ? {} : { reason }),
-  };
+    reason,
+  });
 }
 
 /** The result of a call in an answer of TanStack AI. */

@@ -7,6 +7,7 @@
  * never starts a second run.
  */
 import { randomUUID } from "node:crypto";
+import { dropUndefined } from "../../../protocol/drop-undefined.ts";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
 import type { RunInfo } from "../../../log/index.ts";
 import { isLoomError, LoomError } from "../../../protocol/index.ts";
@@ -94,11 +95,11 @@ async function startChatRun(
     const tools = readClientTools(body.tools);
     const instructions = composeInstructions(body);
     const { strategy } = readLooseBody([], { ...body });
-    return {
+    return dropUndefined({
       message,
-      ...(agent === undefined ? {} : { agent }),
-      ...(strategy === undefined ? {} : { strategy }),
-      ...(id === undefined ? {} : { request_id: id }),
+      agent,
+      strategy,
+      request_id: id,
       ...(tools.length === 0 ? {} : { client_tools: tools }),
       ...(instructions === "" ? {} : { instructions }),
       // Version 5 has no approvals, so its user cannot answer one.
@@ -107,7 +108,7 @@ async function startChatRun(
       ...((await isWaiting(core, session)) || (await isAbandoned(core, session, (run) => showRun(known, run)))
         ? { when_busy: "interrupt" as const }
         : {}),
-    };
+    });
   }
 }
 

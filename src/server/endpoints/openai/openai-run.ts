@@ -7,6 +7,7 @@ import type { DialectName } from "../../../dialects/index.ts";
 import type { OpenaiReference } from "../../../dialects/openai-id.ts";
 import { SERVER_LABEL } from "../../../dialects/openai-responses/sent-response.ts";
 import { formatCursor, parseCursor } from "../../../log/cursor.ts";
+import { dropUndefined } from "../../../protocol/drop-undefined.ts";
 import { isLoomError, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
 import { isJsonObject, toJsonObject } from "../../../protocol/json.ts";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
@@ -81,15 +82,15 @@ export async function startOpenaiRun(
   const { instructions } = input;
   const reasoning = typeof effort === "string" ? EFFORTS[effort] : undefined;
   const listed = readTools(tools, tool_choice);
-  const body: StartRun = {
+  const body: StartRun = dropUndefined({
     ...rest,
     agent: model,
     messages: createMessages(input, hasHistory),
-    ...(reasoning === undefined ? {} : { reasoning }),
+    reasoning,
     ...(listed.length === 0 ? {} : { client_tools: listed }),
     ...(instructions === "" ? {} : { instructions }),
-    ...(output_schema === undefined ? {} : { output_schema }),
-  };
+    output_schema,
+  });
   const { run } = await startFromBody(core, { ...call, body }, session, key);
   return { session, run, after: 0, key };
 }
