@@ -7,6 +7,7 @@
  * rule.
  */
 import { isForeign } from "../log/foreign-mark.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import {
   type AnyEvent,
   type EventOf,
@@ -377,14 +378,10 @@ export class OpenWork {
       case "tool_approval_result": {
         const call = this.#calls.get(this.#keys.keyOf(event, "before"));
         if (call === undefined) return;
-        call.state = event.decision === "approved" ? "approved" : "rejected";
-        call.answer = {
-          decision: event.decision,
-          arguments: event.arguments ?? call.approvalArguments ?? {},
-          ...(event.reason === undefined ? {} : { reason: event.reason }),
-          ...(event.actor === undefined ? {} : { actor: event.actor }),
-          ...(event.code === undefined ? {} : { code: event.code }),
-        };
+        const { decision, reason, actor, code } = event;
+        const args = event.arguments ?? call.approvalArguments ?? {};
+        call.state = decision === "approved" ? "approved" : "rejected";
+        call.answer = dropUndefined({ decision, arguments: args, reason, actor, code });
         return;
       }
       case "tool_start": {
@@ -484,7 +481,7 @@ export class OpenWork {
 }
 
 function named({ callId, name }: OpenToolCall): { readonly call_id?: string; readonly name?: string } {
-  return { ...(callId === undefined ? {} : { call_id: callId }), ...(name === undefined ? {} : { name }) };
+  return dropUndefined({ call_id: callId, name });
 }
 
 function slotOf(nodeId: string | undefined, index: number | undefined): string {

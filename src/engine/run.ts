@@ -336,7 +336,7 @@ export class Run {
       const text = reply ?? this.#answer.toString();
       const producer = nodeId?.toWellFormed() ?? this.#answer.nodeId ?? this.#lastNodeId;
       return await this.#end({
-        end: { status: "completed", ...(summary === undefined ? {} : { summary }) },
+        end: dropUndefined({ status: "completed", summary }),
         reply: { text, nodeId: producer },
         reason: "the run ended",
         code: "interrupted",
@@ -363,12 +363,7 @@ export class Run {
     const { message, code } = error;
     if (options.recorded !== true) this.#writer.writeError(error);
     return this.#end({
-      end: {
-        status: "error",
-        reason: cutReason(message),
-        ...(code === undefined ? {} : { code }),
-        ...(options.summary === undefined ? {} : { summary: options.summary }),
-      },
+      end: dropUndefined({ status: "error", reason: cutReason(message), code, summary: options.summary }),
       reason: code === "interrupted" ? "interrupted" : cutReason(message),
       code: "interrupted",
     });
@@ -383,12 +378,12 @@ export class Run {
       );
     return this.#reportIfRejected(
       this.#end({
-        end: {
+        end: dropUndefined({
           status: "cancelled",
           reason: cutReason(reason),
           code: "cancelled",
-          ...(options.summary === undefined ? {} : { summary: options.summary }),
-        },
+          summary: options.summary,
+        }),
         reason: "cancelled",
         code: "cancelled",
         settle: options.settle,
