@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { OnInterruption, Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
 import type { Log, LogEntry } from "../log/index.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import type { ToolApprovalEvent, ToolStartEvent } from "../protocol/events.generated.ts";
 import type { ClientTool } from "../protocol/client-tools.ts";
@@ -217,21 +218,23 @@ export class AgentCall {
     const { runId, requestId } = this.ids;
     const { attachments, blobs } = await this.#prepare(session, agent);
     this.#assertNotStopped();
-    const run = await session.startRun({
-      agent,
-      runId,
-      requestId,
-      message: input.text,
-      source,
-      ...(attachments.length === 0 ? {} : { attachments }),
-      ...(context === undefined ? {} : { context }),
-      ...(toolRules === undefined ? {} : { toolRules }),
-      ...(onInterruption === undefined ? {} : { onInterruption }),
-      ...(clientTools === undefined ? {} : { clientTools }),
-      ...(instructions === undefined ? {} : { instructions }),
-      // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
-      whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
-    });
+    const run = await session.startRun(
+      dropUndefined({
+        agent,
+        runId,
+        requestId,
+        message: input.text,
+        source,
+        ...(attachments.length === 0 ? {} : { attachments }),
+        context,
+        toolRules,
+        onInterruption,
+        clientTools,
+        instructions,
+        // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
+        whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
+      }),
+    );
     if (this.#stopped !== undefined) void run.cancel(this.#stopped.message).catch(() => undefined);
     const onFailure = (error: unknown): void => void (this.#failure = error);
     if (run.status === "live")

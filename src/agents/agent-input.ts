@@ -2,6 +2,7 @@
  * What a program sends to an agent: a text, a text with files, or the messages of a conversation in the form of the AI
  * SDK. Reading it checks the form; it loads nothing.
  */
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 
@@ -177,7 +178,7 @@ function toAttachment(
   mediaType?: string,
   name?: string,
 ): InputAttachment {
-  const about = { ...(mediaType === undefined ? {} : { mediaType }), ...(name === undefined ? {} : { name }) };
+  const about = dropUndefined({ mediaType, name });
   if (data instanceof Uint8Array) return { data, ...about };
   const isUrl = data instanceof URL || /^(?:https?|data):/i.test(data);
   return isUrl ? { url: data, ...about } : { data: readBase64(data, path), ...about };

@@ -3,6 +3,7 @@
  * result of the call.
  */
 import type { ErrorReporter } from "../engine/error-reporter.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import { acceptInteger, ANY_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
 import { defineTool, type ToolDefinition } from "../tools/define-tool.ts";
@@ -67,11 +68,7 @@ export function createAgentTool(host: AgentToolHost, options: AgentToolOptions):
   readOptions(OPTIONS, options);
   const { maxDepth = MAX_DEPTH, output, outputSchema, outputRetries, ...definition } = options;
   const createFormat = (): OutputFormat | undefined =>
-    OutputFormat.create({
-      ...(output === undefined ? {} : { output }),
-      ...(outputSchema === undefined ? {} : { outputSchema }),
-      ...(outputRetries === undefined ? {} : { outputRetries }),
-    });
+    OutputFormat.create(dropUndefined({ output, outputSchema, outputRetries }));
   const { strategy } = host;
   if (createFormat() !== undefined && strategy.hasOutput !== true)
     throw new LoomError("invalid_arguments", "`output` needs an agent of the kind `react` without `answer`");

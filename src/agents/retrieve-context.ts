@@ -10,6 +10,7 @@ import type { Retriever } from "../context/retriever.ts";
 import type { NodeRun } from "../engine/index.ts";
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/index.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { ErrorEvent, RetrievalCompleteEvent } from "../protocol/events.generated.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
@@ -176,15 +177,8 @@ function createSources(
     if (left < Math.min(content.length, MIN_PASSAGE)) break;
     const snippet = shorten(content, left);
     left -= snippet.length;
-    sources.push({
-      title,
-      ...(uri === undefined ? {} : { uri }),
-      snippet,
-      ...(score === undefined ? {} : { score }),
-      ref: sources.length + 1,
-      ...(firstLine === undefined ? {} : { first_line: firstLine }),
-      ...(lastLine === undefined ? {} : { last_line: lastLine }),
-    });
+    const ref = sources.length + 1;
+    sources.push(dropUndefined({ title, uri, snippet, score, ref, first_line: firstLine, last_line: lastLine }));
   }
   return sources;
 }

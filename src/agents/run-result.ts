@@ -1,5 +1,6 @@
 /** The result of `run`, built from the records of the run. */
 import type { RunEnd } from "../engine/index.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import {
   ERROR_CODES,
   type ErrorCode,
@@ -116,7 +117,7 @@ export function findCause({ code, cause }: LoomError): unknown {
 }
 
 function describeProblem({ message, code, stage }: ErrorEvent): RunProblem {
-  return { message, ...(code === undefined ? {} : { code }), ...(stage === undefined ? {} : { stage }) };
+  return dropUndefined({ message, code, stage });
 }
 
 export function describeIds({ sessionId, runId, requestId }: RunIds): JsonObject {

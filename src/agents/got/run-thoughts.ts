@@ -10,6 +10,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../engine/node-run.ts";
 import type { PartContext, RetryPolicy } from "../../graph/index.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type Execution, fitKnownResults, type GotLimits, listKnownResults, type ThoughtOutcome } from "./execution.ts";
 import { draftNode } from "./draft-node.ts";
@@ -123,11 +124,7 @@ async function runThought(
           });
           closeCallsOf(context.run, part.span);
           part.emitWithResult({ type: "got_node_complete", id, result_summary: toLabel(text), ...details });
-          return {
-            text,
-            ...(score === undefined ? {} : { score }),
-            ...(missing === undefined ? {} : { lost: missing }),
-          };
+          return dropUndefined({ text, score, lost: missing });
         },
         {
           name: id,
@@ -140,7 +137,7 @@ async function runThought(
               return undefined;
             }
             part.emitWithResult({ type: "got_node_failed", id, error: reason });
-            return { error: reason, ...(missing === undefined ? {} : { lost: missing }) };
+            return dropUndefined({ error: reason, lost: missing });
           },
         },
       );
