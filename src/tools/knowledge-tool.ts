@@ -7,6 +7,7 @@
 import { hash } from "node:crypto";
 import { cleanLine, cleanPassage, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
 import type { Passage, RetrieveOptions, Retriever } from "../context/retriever.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { LoomError } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RetrievalCompleteEvent } from "../protocol/events.generated.ts";
@@ -182,15 +183,7 @@ class PassageNumbers {
 }
 
 function toSource({ title, uri, snippet, score, ref, firstLine, lastLine }: NumberedPassage): ResultSource {
-  return {
-    title,
-    ...(uri === undefined ? {} : { uri }),
-    ...(snippet === undefined ? {} : { snippet }),
-    ...(score === undefined ? {} : { score }),
-    ref,
-    ...(firstLine === undefined ? {} : { first_line: firstLine }),
-    ...(lastLine === undefined ? {} : { last_line: lastLine }),
-  };
+  return dropUndefined({ title, uri, snippet, score, ref, first_line: firstLine, last_line: lastLine });
 }
 
 type ResultSource = NonNullable<RetrievalCompleteEvent["sources"]>[number];

@@ -99,7 +99,7 @@ async function callClient(call: ToolCallRequest, tool: Tool, host: ToolHost): Pr
   const { timeoutMs: expiresInMs } = tool;
   try {
     if (host.callClient === undefined) throw new LoomError("client_unavailable", NO_CLIENT);
-    const request = { callId, name, ...(expiresInMs === undefined ? {} : { expiresInMs }) };
+    const request = dropUndefined({ callId, name, expiresInMs });
     return toOutcome(callId, name, await untilAborted(host.callClient(request), host.signal));
   } catch (error) {
     if (!isLoomError(error, "client_unavailable")) throw error;
@@ -110,10 +110,7 @@ async function callClient(call: ToolCallRequest, tool: Tool, host: ToolHost): Pr
 /** The outcome of a call that has ended. */
 export function toOutcome(callId: string, name: string, end: ToolEndEvent): ToolOutcome {
   const { result, is_error: isError, output, error_code } = end;
-  const more = {
-    ...(output === undefined ? {} : { output }),
-    ...(error_code === undefined ? {} : { errorCode: error_code }),
-  };
+  const more = dropUndefined({ output, errorCode: error_code });
   return { callId, name, result, isError, ...more };
 }
 
@@ -353,15 +350,15 @@ function describeError(
   } catch {
     // An error in the callback must not affect the run.
   }
-  return {
+  return dropUndefined({
     type: "error",
     message: text,
-    ...(code === undefined ? {} : { code }),
+    code,
     stage: "tool_execute",
     recoverable: true,
     call_id: callId,
     details: { error_id: errorId },
-  };
+  });
 }
 
 /** Ends a call that is not run. This is not a failure of the tool. */

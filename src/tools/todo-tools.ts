@@ -3,6 +3,7 @@
  * lists are stored in the log. The tools only remember the number of items, to report a wrong ID to the model.
  */
 import { createHash } from "node:crypto";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { LocalizedText } from "../protocol/schema.ts";
 import { defineTool } from "./define-tool.ts";
@@ -70,7 +71,7 @@ export function createTodoTools(): readonly Tool[] {
     execute: ({ list_id, title, items }, context) => {
       const id = list_id ?? makeListId(context);
       const shown = items.map(({ text, completed = false }, index) => ({ id: `${index + 1}`, text, completed }));
-      context.show({ type: "todo_list", list_id: id, ...(title === undefined ? {} : { title }), items: shown });
+      context.show(dropUndefined({ type: "todo_list", list_id: id, title, items: shown }));
       lists.set(keyOf(context, id), shown.length);
       const lines = shown.map((item) => `${item.id}. [${item.completed ? "x" : " "}] ${item.text}`);
       return toolResult({
@@ -108,13 +109,7 @@ export function createTodoTools(): readonly Tool[] {
       const count = lists.get(keyOf(context, list_id));
       if (count !== undefined && !isItem(item_id, count))
         return toolResult({ text: `List ${list_id} has items 1 to ${count}, but no item ${item_id}.`, isError: true });
-      context.show({
-        type: "todo_update",
-        list_id,
-        item_id,
-        ...(completed === undefined ? {} : { completed }),
-        ...(text === undefined ? {} : { text }),
-      });
+      context.show(dropUndefined({ type: "todo_update", list_id, item_id, completed, text }));
       return toolResult({
         text: `Item ${item_id} of list ${list_id} was updated.`,
         summary: nameSubject(describeUpdate(item_id, completed), text),

@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
 
 /** A server that is started as a child process and uses standard input and output. */
@@ -96,7 +97,7 @@ function readServer(entry: JsonObject, reader: ServerEntryReader): McpServerConf
     const headers = reader.texts("headers");
     if (target.username !== "" || target.password !== "")
       return { type: type ?? "http", ...moveCredentials(target, headers, reader) };
-    return { type: type ?? "http", url, ...(headers === undefined ? {} : { headers }) };
+    return dropUndefined({ type: type ?? "http", url, headers });
   }
   if (type !== undefined && type !== "stdio") throw reader.refuse("url", "is missing");
   const command = reader.text("command");
@@ -104,12 +105,7 @@ function readServer(entry: JsonObject, reader: ServerEntryReader): McpServerConf
   const args = reader.list("args");
   const env = reader.texts("env");
   const cwd = reader.text("cwd");
-  return {
-    command,
-    ...(args === undefined ? {} : { args }),
-    ...(env === undefined ? {} : { env }),
-    ...(cwd === undefined ? {} : { cwd }),
-  };
+  return dropUndefined({ command, args, env, cwd });
 }
 
 function moveCredentials(
