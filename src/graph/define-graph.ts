@@ -3,6 +3,7 @@
  * nothing.
  */
 import { isPlainJson } from "../engine/plain-json.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { LoomError } from "../protocol/index.ts";
 import {
   type AnyNode,
@@ -162,7 +163,7 @@ function readNode<State, Writes>(name: string, given: AnyNode<State, Writes>, ed
     const { factor = 1 } = retry;
     if (!(factor >= 1)) throw invalid(`${path}.retry.factor`, "the factor must be a number of at least 1");
   }
-  const options = { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(retry === undefined ? {} : { retry }) };
+  const options = dropUndefined({ timeoutMs, retry });
   if ("graph" in given) return { name, run: undefined, child: given, edge, ...options };
   if (typeof given.run !== "function")
     throw invalid(path, "a node must be a function, or an object with a function `run`");

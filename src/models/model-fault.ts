@@ -2,6 +2,7 @@
  * Classifies provider failures: which error code, whether to retry, and when. Reads the errors of AI SDK packages by
  * their fields, so that none of the packages has to be installed.
  */
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
 import type { LanguageModel } from "./model.ts";
 import { describeThrown, redactError, redactSecrets } from "./redact-secrets.ts";
@@ -94,12 +95,7 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
   const error = new LoomError(
     code,
     describeFault(broken, status, said, model),
-    {
-      provider: model.provider,
-      model: model.modelId,
-      ...(status === undefined ? {} : { status }),
-      ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
-    },
+    dropUndefined({ provider: model.provider, model: model.modelId, status, retry_after_ms: retryAfterMs }),
     { cause: redactError(thrown, model) },
   );
   const mayRetry =

@@ -3,6 +3,7 @@
  * interrupted nodes run again.
  */
 import { isDeepStrictEqual } from "node:util";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { SourceCall, SourceEvent } from "../source.ts";
 import { kindOf, type MessageFields, textOf, toPlainJson } from "./langchain-message.ts";
@@ -45,14 +46,14 @@ export class GraphCalls {
     const call = { callId, name, input, isStarted: false, isAsked: false, isRejected: false };
     this.#open.set(id, call);
     this.#emit(
-      {
+      dropUndefined({
         type: "tool_call",
         call_id: callId,
         name,
         arguments: input,
-        ...(rawInput === undefined ? {} : { raw_arguments: rawInput }),
-        ...(description === undefined ? {} : { description }),
-      },
+        raw_arguments: rawInput,
+        description,
+      }),
       node,
     );
     return call;
@@ -89,7 +90,7 @@ export class GraphCalls {
     const { isRejected } = this.#open.get(id) as GraphCall;
     const output = artifact === undefined ? undefined : toPlainJson(artifact);
     const isError = status === "error" || isRejected;
-    this.end(id, { result: resultOf(message), isError, ...(output === undefined ? {} : { output }) }, node);
+    this.end(id, dropUndefined({ result: resultOf(message), isError, output }), node);
     return true;
   }
 
@@ -103,15 +104,15 @@ export class GraphCalls {
     if (call === undefined) return;
     this.#open.delete(id);
     this.#emit(
-      {
+      dropUndefined({
         type: "tool_end",
         call_id: call.callId,
         name: call.name,
         result,
         is_error: isError,
-        ...(output === undefined ? {} : { output }),
+        output,
         ...(call.isRejected ? { error_code: "tool_rejected" } : {}),
-      } as SourceEvent,
+      }) as SourceEvent,
       node,
     );
   }

@@ -4,6 +4,7 @@
  * of the node proves it.
  */
 import { readToolInput } from "../../models/answer-calls.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 import type { SourceEvent } from "../source.ts";
 import type { GraphCalls } from "./graph-calls.ts";
@@ -143,8 +144,7 @@ export class MessageEvents {
       isReasoning: false,
     };
     this.#open.set(id, message);
-    if (message.isModel)
-      this.#emit({ type: "llm_start", llm_call_id: id, ...(model === undefined ? {} : { model }) }, node);
+    if (message.isModel) this.#emit(dropUndefined({ type: "llm_start", llm_call_id: id, model }), node);
     return message;
   }
 
@@ -253,15 +253,7 @@ export class MessageEvents {
     this.#endReasoning(open);
     for (const call of open.calls) this.#endCall(call, node);
     if (isModel)
-      this.#emit(
-        {
-          type: "llm_end",
-          llm_call_id: id,
-          ...(model === undefined ? {} : { model }),
-          ...(finishReason === undefined ? {} : { finish_reason: finishReason }),
-        },
-        node,
-      );
+      this.#emit(dropUndefined({ type: "llm_end", llm_call_id: id, model, finish_reason: finishReason }), node);
     if (tokens === undefined) return;
     const { prompt, completion, total } = tokens;
     this.#emit(

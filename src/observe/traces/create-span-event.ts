@@ -1,5 +1,6 @@
 /** Creates the events on the span of a run: retrievals, compressed prompts and errors. It does not know spans. */
 import type { Attributes } from "@opentelemetry/api";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { EventOf, LoomEvent } from "../../protocol/index.ts";
 import { mayQuoteContent } from "../logs/may-quote-content.ts";
 import type { ContentWriter } from "./content-writer.ts";
@@ -45,22 +46,22 @@ export function createFailureMessage(
 }
 
 function describeCompression(event: EventOf<"compression_applied">): Attributes {
-  return {
+  return dropUndefined({
     "loom.compression.before_tokens": event.before_tokens,
     "loom.compression.after_tokens": event.after_tokens,
-    ...(event.method === undefined ? {} : { "loom.compression.method": event.method }),
-    ...(event.covered_messages === undefined ? {} : { "loom.compression.messages": event.covered_messages }),
-  };
+    "loom.compression.method": event.method,
+    "loom.compression.messages": event.covered_messages,
+  });
 }
 
 function describeError({ message, code, stage, call_id, details }: EventOf<"error">, writer: EventWriter): Attributes {
   const safeMessage = createFailureMessage(writer, message, code, stage);
   const errorId = details?.["error_id"];
-  return {
+  return dropUndefined({
     [GEN_AI.errorType]: code ?? OTHER_ERROR,
-    ...(safeMessage === undefined ? {} : { "loom.error.message": safeMessage }),
+    "loom.error.message": safeMessage,
     ...(typeof errorId === "string" ? { "loom.error.id": writer.cleanMessage(errorId) } : {}),
-    ...(stage === undefined ? {} : { "loom.error.stage": stage }),
+    "loom.error.stage": stage,
     ...(call_id === undefined ? {} : { [GEN_AI.callId]: call_id }),
-  };
+  });
 }

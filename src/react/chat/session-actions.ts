@@ -1,4 +1,5 @@
 /** The actions of a user that are commands to one session, as `UiProvider` takes them. */
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { Connection } from "../../client/index.ts";
 import type { UiActions } from "../ui/ui-context.tsx";
 
@@ -16,14 +17,9 @@ export function createSessionActions(
 ): SessionActions {
   return {
     approve: ({ callId, runId, decision, digest, arguments: edited, reason }) =>
-      connection.approve({
-        call_id: callId,
-        decision,
-        ...(runId === undefined ? {} : { run_id: runId }),
-        ...(digest === undefined ? {} : { digest }),
-        ...(edited === undefined ? {} : { arguments: edited }),
-        ...(reason === undefined ? {} : { reason }),
-      }),
+      connection.approve(
+        dropUndefined({ call_id: callId, decision, run_id: runId, digest, arguments: edited, reason }),
+      ),
     allowTool: (name, rule) => connection.setToolPermission({ name, rule }),
     rate: ({ runId, rating, comment = "" }) =>
       connection.rate({ run_id: runId, rating, ...(comment === "" ? {} : { comment }) }),

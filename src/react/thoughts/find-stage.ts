@@ -2,6 +2,7 @@
  * Determines the current stage of a run from its view. It reads only the ends of long lists, so its cost does not grow
  * with the run.
  */
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { GraphView, MessageView, NodeRunView, ToolCall, TurnView } from "../../client/index.ts";
 import { describeCall } from "../parts/describe-call.ts";
 
@@ -60,11 +61,7 @@ export function findStage(turn: TurnView): Stage | undefined {
   if (node?.name === "plan_graph") return { kind: "planning" };
   if (turn.tree !== undefined || node?.name === "think_expand") return findTreeStage(turn, node);
   if (part?.type === "thinking" && !part.isComplete)
-    return {
-      kind: "thinking",
-      ...(part.stage === undefined ? {} : { stage: part.stage }),
-      ...(node === undefined ? {} : { node: node.name }),
-    };
+    return dropUndefined({ kind: "thinking", stage: part.stage, ...(node === undefined ? {} : { node: node.name }) });
   if (isAsking || node?.name === "think")
     return { kind: "thinking", ...(node === undefined ? {} : { node: node.name }) };
   return message === undefined || message.parts.length === 0 ? { kind: "starting" } : { kind: "working" };
@@ -90,15 +87,15 @@ function findCall({ toolCalls }: MessageView): Stage | undefined {
 
 function describeStep(kind: "calling" | "client" | "preparing", call: ToolCall, others: number): Stage {
   const { toolId, toolName, status, progress, progressMessage } = call;
-  return {
+  return dropUndefined({
     kind,
     // Announced once: the description arrives after the arguments.
     tool: describeCall(kind === "preparing" ? { toolName, status } : call),
     callId: toolId,
     others,
-    ...(progress === undefined ? {} : { progress }),
-    ...(progressMessage === undefined ? {} : { message: progressMessage }),
-  };
+    progress,
+    message: progressMessage,
+  });
 }
 
 const TREE_STEPS: { readonly [node: string]: "expanding" | "judging" | "backtracking" } = {
