@@ -3,6 +3,7 @@
  * or omitted for a reason. The rows also do the encoding, so ledger and encoder cannot disagree. The documentation is
  * generated from the ledger.
  */
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { findLoomEventForm } from "../protocol/events.generated.ts";
 import type { EventOf, EventType, LoomEvent, StampedRecord } from "../protocol/index.ts";
 
@@ -79,11 +80,7 @@ export function omitted<Fold, T extends EventType, Out = string>(
 }
 
 function describe<T extends EventType>({ note, lostFields = [], isLost }: CarryOptions<T>) {
-  return {
-    ...(note === undefined ? {} : { note }),
-    lostFields,
-    ...(isLost === undefined ? {} : { isLost: isLost as (event: LoomEvent) => boolean }),
-  };
+  return dropUndefined({ note, lostFields, isLost: isLost as ((event: LoomEvent) => boolean) | undefined });
 }
 
 /** Returns the fields of `run_start` that a dialect does not send: all but `sent`. */
