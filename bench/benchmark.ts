@@ -63,4 +63,5 @@ export const BENCHMARKS: { readonly [name: string]: () => Promise<{ readonly ben
   requests: () => import("./suites/requests.ts"),
   observe: () => import("./suites/observe.ts"),
   search: () => import("./suites/search.ts"),
+  knowledge: () => import("./suites/knowledge.ts"),
 };

@@ -1,34 +1,9 @@
-/** Starts the child processes of a benchmark and exchanges messages with them. */
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
-import { once } from "node:events";
+/** Clients of a server in their own process, and what they send. */
+import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-export interface StartChildOptions {
-  /** Command-line flags of Node. */
-  readonly flags?: readonly string[];
-  /** Processor core to pin the process to. Needs `taskset`. */
-  readonly core?: number;
-}
-
-export function startChild(file: string, { flags = [], core }: StartChildOptions = {}): ChildProcess {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), process.argv.slice(2), {
-    execArgv: [...flags],
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  if (core !== undefined) pin(child, core);
-  return child;
-}
-
-/** Threads that the process starts later inherit the setting. */
-function pin({ pid }: ChildProcess, core: number): void {
-  const { status } = spawnSync("taskset", ["-a", "-c", "-p", String(core), String(pid)], { stdio: "ignore" });
-  if (status !== 0) process.stdout.write("      (taskset is not available: the server is not pinned to one core)\n");
-}
-
-export async function sendAndWait<T>(child: ChildProcess, message: object | string): Promise<T> {
-  child.send(message);
-  const [answer] = (await once(child, "message")) as [T];
-  return answer;
+export function startChild(file: string): ChildProcess {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: [] });
 }
 
 /** A masked WebSocket text frame, in base64. The mask is zero. */

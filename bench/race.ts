@@ -41,8 +41,8 @@ export interface Entrant {
   readonly folder: string;
 }
 
-/** Rounds of work that hardly uses the processor. */
-const MAX_WARM_UP = 30;
+/** Work that hardly uses the processor is warmed up for this multiple of the time. */
+const MAX_WARM_UP = 6;
 /** A round that takes longer is a fault of the contestant. */
 const MAX_ROUND_MS = 180_000;
 
@@ -66,9 +66,11 @@ export async function race(
   const running = entrants.map((entrant) => ({ ...entrant, process: start(benchmark, what, entrant), peakMb: 0 }));
   const times = new Map(running.map(({ label }) => [label, new Map(sizes.map((size) => [size, [] as number[]]))]));
   try {
-    for (const { process: child } of running)
-      for (let ms = 0, round = 0; ms < warmUpMs && round < MAX_WARM_UP; round++)
+    for (const { process: child } of running) {
+      const end = performance.now() + MAX_WARM_UP * warmUpMs;
+      for (let ms = 0; ms < warmUpMs && performance.now() < end;)
         for (const size of sizes) ms += (await ask(child, size)).us / 1000;
+    }
     for (let round = 0; round < rounds; round++) {
       const first = round % running.length;
       for (const entrant of [...running.slice(first), ...running.slice(0, first)])

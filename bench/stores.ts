@@ -97,15 +97,15 @@ export function createTexts(): (session: number, events: number) => { readonly i
   };
 }
 
-/** Many writers of one store, each of which waits for its event before the next one. */
+/** Many writers of one store, each of which waits for its append before the next one. */
 export const appendEach =
-  (writers: number, open: () => Promise<Store>): Prepare =>
+  (writers: number, open: () => Promise<Store>, perAppend = 1): Prepare =>
   async (size) => {
     const store = await open();
     return () =>
       Promise.all(
         Array.from({ length: writers }, async (_, session) => {
-          for (let event = 0; event < size / writers; event++) await store.append(session, 1);
+          for (let event = 0; event < size / writers; event += perAppend) await store.append(session, perAppend);
         }),
       );
   };

@@ -1,13 +1,15 @@
 /**
- * Durable appends of events of 200 bytes to PostgreSQL: CPU time of the process of the program, not of the server. Each contestant has its own server, which syncs. Ours checks lease, order and
- * contents; the peers insert rows, and DBOS writes to streams of its workflows. The limit is a COPY per group of events
- * that arrive during the one before.
+ * Durable appends of events of 200 bytes to PostgreSQL, and sessions that are followed: CPU time of the process of the
+ * program, not of the server. Each contestant has its own server, which syncs. Ours checks lease, order and contents; the
+ * peers insert rows, and DBOS writes to streams of its workflows. The limit is a COPY per group of events that arrive
+ * during the one before.
  */
 import { finished } from "node:stream/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { startPostgres } from "../../test/postgres-server.ts";
-import type { Benchmark } from "../benchmark.ts";
+import type { Benchmark, Prepare, Row } from "../benchmark.ts";
 import { createGroups } from "../create-groups.ts";
-import { appendEach, createTexts, nameOf, openLogStore, type Store } from "../stores.ts";
+import { appendEach, createTexts, nameOf, openLogStore, openWriter, type Store } from "../stores.ts";
 
 const WRITERS = 100;
 
@@ -110,20 +112,59 @@ async function openDbos(): Promise<Store> {
   };
 }
 
+const appendRow = (perAppend: number): Row => {
+  const prepare = (open: () => Promise<Store>): Prepare => appendEach(WRITERS, open, perAppend);
+  return {
+    what: `${WRITERS} writers, ${perAppend} event${perAppend === 1 ? "" : "s"} per append, each waits for it`,
+    unit: "event",
+    sizes: [1000 * perAppend],
+    ours: prepare(openLoom),
+    peers: {
+      "pg 8, INSERT per event": prepare(openInserts),
+      "pg 8, INSERT of rows per group": prepare(openRows),
+      "DBOS 5.3 streams": prepare(openDbos),
+    },
+    limits: { "pg 8, COPY per group": prepare(openCopies) },
+    isSlow: perAppend > 1,
+  };
+};
+
+const FOLLOW_MS = 2000;
+
+/** Readers of sessions that do not change, all of which have caught up. */
+const followIdle: Prepare = async (count) => {
+  const { followRecords, openPostgresLog } = await import("../../src/log/index.ts");
+  const log = await openPostgresLog(await startServer());
+  const caughtUp = Array.from({ length: count }, async (_, session) => {
+    await openWriter(log, nameOf(session)).then((write) => write(1));
+    const records = followRecords(log, nameOf(session), { after: 0, follow: true })[Symbol.asyncIterator]();
+    await records.next();
+    void records.next();
+  });
+  await Promise.all(caughtUp);
+  return () => pause(FOLLOW_MS);
+};
+
+/** A connection that waits for notifications. */
+const listen: Prepare = async () => {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client(await startServer());
+  await client.connect();
+  await client.query("LISTEN changes");
+  return () => pause(FOLLOW_MS);
+};
+
 export const benchmark: Benchmark = {
-  about: "CPU time of a program that stores events in PostgreSQL, without that of the server",
+  about: "CPU time of a program that stores and follows events in PostgreSQL, without that of the server",
   rows: [
+    appendRow(1),
+    appendRow(10),
     {
-      what: `${WRITERS} writers, each waits for its event`,
-      unit: "event",
+      what: `idle sessions that are followed for ${FOLLOW_MS / 1000} s`,
+      unit: "session",
       sizes: [1000],
-      ours: appendEach(WRITERS, openLoom),
-      peers: {
-        "pg 8, INSERT per event": appendEach(WRITERS, openInserts),
-        "pg 8, INSERT of rows per group": appendEach(WRITERS, openRows),
-        "DBOS 5.3 streams": appendEach(WRITERS, openDbos),
-      },
-      limits: { "pg 8, COPY per group": appendEach(WRITERS, openCopies) },
+      ours: followIdle,
+      limits: { "pg 8, LISTEN": listen },
     },
   ],
 };
