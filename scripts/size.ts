@@ -72,7 +72,7 @@ function run(program: string, args: readonly string[]): { readonly stdout: strin
 /** Lines and files by folder of `src`, and of the page. Tests, generated code and data are apart. */
 function measureCode(files: readonly string[], figures: Figures): void {
   const isCode = (path: string): boolean => /^(?:src|web)\//.test(path) && /\.(?:tsx?|css)$/.test(path);
-  const isTest = (path: string): boolean => /\.(?:test|contract)\.tsx?$/.test(path);
+  const isTest = (path: string): boolean => /\.test\.tsx?$/.test(path);
   const isGenerated = (path: string): boolean => path.includes(".generated.");
   const code = files.filter(isCode);
   const own = code.filter((path) => !isTest(path) && !isGenerated(path));

@@ -25,7 +25,7 @@ function copySource(): void {
   const config = {
     extends: join(packageRoot, "tsconfig.json"),
     include: ["src"],
-    exclude: ["**/*.test.ts", "**/*.contract.ts"],
+    exclude: ["**/*.test.ts"],
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   mkdirSync(join(folder, "src", "dialects", "text"));

@@ -5,7 +5,7 @@ import { agent, type AgentOptions, type StreamEvent } from "../src/agents/index.
 import type { Retriever } from "../src/context/retriever.ts";
 import { createStamper } from "../src/dialects/index.ts";
 import { openSession, recoverOrphans } from "../src/engine/index.ts";
-import { createLog } from "../src/engine/sender.contract.ts";
+import { createLog } from "./contracts/sender.ts";
 import type { Script } from "../src/models/scripted-model.ts";
 import { ScriptedModel } from "../src/models/testing.ts";
 import {

@@ -49,7 +49,7 @@ function findProofFault(proof: string): string | undefined {
   if (reject !== undefined) return rejected.has(reject) ? undefined : `no case ${reject} in the reject corpus`;
   if (/^(samples|runs)\//.test(path))
     return existsSync(join(VECTORS, `${path}.json`)) ? undefined : `no vector ${path}`;
-  if (!/\.(test|contract)\.tsx?$/.test(path) || name === undefined) return `not a proof: "${proof}"`;
+  if (!/\.test\.tsx?$|^test\/contracts\//.test(path) || name === undefined) return `not a proof: "${proof}"`;
   if (!existsSync(join(packageRoot, path))) return `no file ${path}`;
   const text = readFileSync(join(packageRoot, path), "utf8");
   return hasTest(text, name) ? undefined : `no test "${name}" in ${path}`;

@@ -301,7 +301,7 @@ describe("layering", () => {
     ["arrow", "src/models/cache.ts", `import { openDatabase } from "../sqlite/database.ts";`],
     ["internal-folder", "src/context/base/open.ts", `import { migrate } from "../../log/sqlite/schema.ts";`],
     ["internal-folder", "src/server/auth/file.ts", `import type { Log } from "../../log/sqlite/sqlite-log.ts";`],
-    ["internal-folder", "src/engine/a.contract.ts", `import { open } from "../log/sqlite/sqlite-log.ts";`],
+    ["internal-folder", "src/engine/a.ts", `import { open } from "../log/sqlite/sqlite-log.ts";`],
     ["internal-folder", "src/index.ts", `export { open } from "./log/sqlite/sqlite-log.ts";`],
     ["server-arrow", "src/server/streams/chunk.ts", `import { createSockets } from "../sockets/create-sockets.ts";`],
     ["server-arrow", "src/server/api/operation.ts", `import type { getBlob } from "../endpoints/blobs.ts";`],
@@ -349,11 +349,6 @@ describe("layering", () => {
       "packages and Node in tests",
       "src/protocol/a.test.ts",
       `import "fast-check"; import "node:fs"; import "../../spec/a.ts";`,
-    ],
-    [
-      "packages and Node in contract suites",
-      "src/dialects/dialect.contract.ts",
-      `import { it } from "vitest"; process.cwd();`,
     ],
     [
       "re-exports of src/index.ts",

@@ -8,7 +8,7 @@ import { isGeneratedFile, isTestFile, packageRoot, parseSource, readSourceFiles 
 import type { SourceFile, Violation } from "./source-files.ts";
 
 const LONGEST_FILE = 500;
-const fileName = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|generated|d))?\.tsx?$/;
+const fileName = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|generated|d))?\.tsx?$/;
 const folderName = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const dumpingGround = /^((.*-)?(utils?|helpers?)|types?|misc|common)$/;
 
@@ -144,7 +144,7 @@ describe("files", () => {
   it.each([
     ["src/protocol/event-types.ts", `/** x */\n${line}`],
     ["src/protocol/event.test.ts", line],
-    ["src/dialects/dialect.contract.ts", line],
+    ["test/contracts/dialect.ts", line],
     ["src/protocol/validate.generated.ts", `// x\n${"\n".repeat(LONGEST_FILE)}`],
     ["src/protocol/longest-event.ts", `// x${"\n".repeat(LONGEST_FILE)}`],
     ["src/protocol/event.ts", `// export * from "./a.ts"; export default 1;\n${line}`],

@@ -45,9 +45,9 @@ export function readSourceFiles(...folders: string[]): SourceFile[] {
   });
 }
 
-/** Tests and the contract suites they share. They are not part of the package. */
+/** They are not part of the package. */
 export function isTestFile(path: string): boolean {
-  return /\.(test|contract)\.tsx?$/.test(path);
+  return /\.test\.tsx?$/.test(path);
 }
 
 export function isGeneratedFile(path: string): boolean {

@@ -13,9 +13,9 @@ import {
 } from "../src/dialects/index.ts";
 import { ForeignSession } from "../src/engine/foreign-session.ts";
 import { openSession } from "../src/engine/index.ts";
-import { SESSION, expectValid, readRecords } from "../src/engine/sender.contract.ts";
+import { SESSION, expectValid, readRecords } from "./contracts/sender.ts";
 import { sendCommand } from "../src/engine/send-command.ts";
-import { perform } from "../src/graph/graph-fixture.contract.ts";
+import { perform } from "./contracts/graph-fixture.ts";
 import { append, defineGraph, END } from "../src/graph/index.ts";
 import { MemoryLog } from "../src/log/memory-log.ts";
 import type { AnyEvent, EventRecord, JsonObject, StampedRecord } from "../src/protocol/index.ts";

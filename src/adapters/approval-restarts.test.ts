@@ -16,8 +16,8 @@ import { type CreateSource, foreignAgent } from "./foreign-agent.ts";
 import { fromAISDK } from "./from-ai-sdk.ts";
 import { fromLangGraph } from "./from-langgraph.ts";
 import { fromOpenAIAgents } from "./from-openai-agents.ts";
-import { createScriptedAgent } from "./langgraph/play-script.contract.ts";
-import type { EventFields } from "./langgraph/play-source.contract.ts";
+import { createScriptedAgent } from "../../test/contracts/play-script.ts";
+import type { EventFields } from "../../test/contracts/play-source.ts";
 
 setTracingDisabled(true);
 

@@ -4,7 +4,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { ReadableStream as NodeReadableStream } from "node:stream/web";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { expectValid } from "../engine/sender.contract.ts";
+import { expectValid } from "../../test/contracts/sender.ts";
 import { sendCommand } from "../engine/send-command.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import type { EventOf, EventType, Json } from "../protocol/index.ts";

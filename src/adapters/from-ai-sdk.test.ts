@@ -16,7 +16,7 @@ import type { RunEnd } from "../engine/index.ts";
 import { sendCommand } from "../engine/send-command.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import type { AnyEvent, JsonObject } from "../protocol/index.ts";
-import { type AdapterScript, describeAdapter, type ScriptedTurn } from "./adapter.contract.ts";
+import { type AdapterScript, describeAdapter, type ScriptedTurn } from "../../test/contracts/adapter.ts";
 import { conversation } from "./conversation.ts";
 import { foreignAgent } from "./foreign-agent.ts";
 import { fromAISDK } from "./from-ai-sdk.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryLog } from "../log/index.ts";
-import { type AdapterScript, describeAdapter } from "./adapter.contract.ts";
+import { type AdapterScript, describeAdapter } from "../../test/contracts/adapter.ts";
 import { fromAsyncIterable } from "./from-async-iterable.ts";
 import { record } from "./record.ts";
 import type { SourceContext, SourceItem } from "./source.ts";

@@ -8,11 +8,11 @@ import { z } from "zod";
 import { MemoryLog } from "../log/index.ts";
 import type { AnyEvent, JsonObject } from "../protocol/index.ts";
 import { StateFold } from "../protocol/state-fold.ts";
-import { describeAdapter } from "./adapter.contract.ts";
+import { describeAdapter } from "../../test/contracts/adapter.ts";
 import { fromLangGraph, type LangGraph } from "./from-langgraph.ts";
 import { GraphStates } from "./langgraph/graph-states.ts";
-import { listNodes, playSource, readState } from "./langgraph/play-source.contract.ts";
-import { createScriptedAgent, ScriptedChatModel } from "./langgraph/play-script.contract.ts";
+import { listNodes, playSource, readState } from "../../test/contracts/play-source.ts";
+import { createScriptedAgent, ScriptedChatModel } from "../../test/contracts/play-script.ts";
 import { record } from "./record.ts";
 
 const INPUT = { messages: [{ role: "user", content: "How cold is it?" }] };

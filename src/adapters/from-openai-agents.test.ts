@@ -16,7 +16,13 @@ import { sendCommand } from "../engine/send-command.ts";
 import { MemoryLog } from "../log/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { type ProviderServer, type ServerTurn, startProviderServer } from "../../test/models/provider-server.ts";
-import { type AdapterScript, describeAdapter, readEvents, type ScriptedTurn, waitFor } from "./adapter.contract.ts";
+import {
+  type AdapterScript,
+  describeAdapter,
+  readEvents,
+  type ScriptedTurn,
+  waitFor,
+} from "../../test/contracts/adapter.ts";
 import { foreignAgent } from "./foreign-agent.ts";
 import { fromOpenAIAgents, type OpenAIAgentsContext, type OpenAIAgentsInput } from "./from-openai-agents.ts";
 import { record } from "./record.ts";

@@ -8,7 +8,7 @@ import { chatWire } from "../../test/models/chat-wire.ts";
 import { type ProviderServer, startProviderServer } from "../../test/models/provider-server.ts";
 import { responsesWire } from "../../test/models/responses-wire.ts";
 import type { ServerTurn, Wire } from "../../test/models/wire.ts";
-import { type AdapterScript, describeAdapter, readEvents } from "./adapter.contract.ts";
+import { type AdapterScript, describeAdapter, readEvents } from "../../test/contracts/adapter.ts";
 import { fromOpenAI, type OpenAIInput, type OpenAIStreamItem } from "./from-openai.ts";
 import { record } from "./record.ts";
 

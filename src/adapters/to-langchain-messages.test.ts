@@ -4,7 +4,7 @@ import { MemoryLog } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import { conversation, ConversationHistory } from "./conversation.ts";
 import { fromLangGraph } from "./from-langgraph.ts";
-import { createScriptedAgent } from "./langgraph/play-script.contract.ts";
+import { createScriptedAgent } from "../../test/contracts/play-script.ts";
 import { record } from "./record.ts";
 import type { LangChainMessage } from "./to-langchain-messages.ts";
 

@@ -11,7 +11,7 @@ import {
   createFacadeFixture,
 } from "../../test/agents/facade-fixture.ts";
 import { SAMPLES } from "../../test/sampling.ts";
-import { createLog, waitUntil, wrapLog } from "../engine/sender.contract.ts";
+import { createLog, waitUntil, wrapLog } from "../../test/contracts/sender.ts";
 import { openSession } from "../engine/index.ts";
 import type { Script } from "../models/scripted-model.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";

@@ -7,7 +7,7 @@ import { ScriptedModel } from "../models/testing.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { agent } from "./agent.ts";
-import { listNodes, playGot } from "./got/got-script.contract.ts";
+import { listNodes, playGot } from "../../test/contracts/got-script.ts";
 import type { AgentEvent, ApprovalRequestEvent } from "./agent-event.ts";
 
 const erase = defineTool({

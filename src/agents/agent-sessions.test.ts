@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { expectNothingLeft, failureOf, createFacadeFixture } from "../../test/agents/facade-fixture.ts";
-import { createLog } from "../engine/sender.contract.ts";
+import { createLog } from "../../test/contracts/sender.ts";
 import { ScriptedModel } from "../models/testing.ts";
 import type { ScriptedRequest } from "../models/scripted-model.ts";
 import { agent } from "./agent.ts";

@@ -4,7 +4,7 @@ import { collect, expectNothingLeft, failureOf, createFacadeFixture } from "../.
 import { findRuleViolation } from "../../test/agents/find-rule-violation.ts";
 import { eventsOf, SESSION, createAgentFixture } from "../../test/agents/agent-fixture.ts";
 import { openSession, sendCommand } from "../engine/index.ts";
-import { createLog } from "../engine/sender.contract.ts";
+import { createLog } from "../../test/contracts/sender.ts";
 import type { Log } from "../log/index.ts";
 import type { Script, ScriptedRequest } from "../models/scripted-model.ts";
 import { type CallbackPayload, MetricsCollector, Observation } from "../observe/index.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { collect, expectNothingLeft, failureOf, createFacadeFixture } from "../../test/agents/facade-fixture.ts";
 import { openSession, sendCommand } from "../engine/index.ts";
-import { createLog, waitUntil } from "../engine/sender.contract.ts";
+import { createLog, waitUntil } from "../../test/contracts/sender.ts";
 import type { Log } from "../log/index.ts";
 import type { Script } from "../models/scripted-model.ts";
 import { ScriptedModel } from "../models/testing.ts";

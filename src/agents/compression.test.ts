@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { cutLog } from "../../test/agents/cut-log.ts";
 import { findRuleViolation } from "../../test/agents/find-rule-violation.ts";
 import { answerOf, eventsOf, SESSION, createAgentFixture, type AgentFixture } from "../../test/agents/agent-fixture.ts";
-import { readRecords } from "../engine/sender.contract.ts";
+import { readRecords } from "../../test/contracts/sender.ts";
 import { MemoryLog } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../models/scripted-model.ts";
@@ -13,7 +13,7 @@ import { z } from "zod";
 import { defineTool } from "../tools/define-tool.ts";
 import { agent } from "./agent.ts";
 import { Conversation } from "./conversation.ts";
-import { readPrompt } from "./tot/tree-script.contract.ts";
+import { readPrompt } from "../../test/contracts/tree-script.ts";
 
 const WINDOW = { contextWindow: 3000, keepTurns: 1 };
 const LONG = "the warp and the weft are woven on the loom ";

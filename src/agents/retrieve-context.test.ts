@@ -7,9 +7,9 @@ import { MemoryLog } from "../log/index.ts";
 import type { Script } from "../models/scripted-model.ts";
 import { type EventOf, LoomError, type StampedRecord } from "../protocol/index.ts";
 import { agent, type AgentOptions } from "./agent.ts";
-import { cutLog, describeWork, listNodes, playGot } from "./got/got-script.contract.ts";
+import { cutLog, describeWork, listNodes, playGot } from "../../test/contracts/got-script.ts";
 import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
-import { playTree } from "./tot/tree-script.contract.ts";
+import { playTree } from "../../test/contracts/tree-script.ts";
 import { sampleCases } from "../../test/sampling.ts";
 
 const PASSAGES: readonly Passage[] = [

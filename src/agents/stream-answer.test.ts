@@ -9,7 +9,7 @@ import {
   createFacadeFixture,
   textOf,
 } from "../../test/agents/facade-fixture.ts";
-import { createLog, waitUntil } from "../engine/sender.contract.ts";
+import { createLog, waitUntil } from "../../test/contracts/sender.ts";
 import type { Script } from "../models/scripted-model.ts";
 import type { Observer } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";

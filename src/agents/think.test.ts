@@ -2,7 +2,7 @@
 // not requested again.
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createFaultyLog, readRecords } from "../engine/sender.contract.ts";
+import { createFaultyLog, readRecords } from "../../test/contracts/sender.ts";
 import { eventsOf, SESSION, createAgentFixture } from "../../test/agents/agent-fixture.ts";
 import type { ScriptedTurn } from "../models/scripted-model.ts";
 import { createBuiltinTools } from "../tools/builtin-tools.ts";

@@ -1,7 +1,7 @@
 /**
  * The transport interface: a transport delivers the frames of one session's stream, starting at a given position, and
  * sends commands to the server. It knows nothing about events or views. Every transport passes the shared contract
- * suite in `transport.contract.ts`.
+ * suite in `test/contracts/transport.ts`.
  *
  * Invariants:
  * - Frames arrive whole and in the order the server sent them. A frame cut off by a lost connection is not delivered.

@@ -7,7 +7,7 @@ import { FRAME_RULES } from "../protocol/rules.ts";
 import { LIFECYCLE_RULES } from "../protocol/verify/lifecycle-rules.ts";
 import { packageRoot } from "../../test/source-files.ts";
 import { frameText, listVectorFiles, readVector } from "../../test/vectors.ts";
-import { describeDialect } from "./dialect.contract.ts";
+import { describeDialect } from "../../test/contracts/dialect.ts";
 import { DECODERS, detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
 import { detectDecoder } from "./decoders.ts";
 import { loadDialect } from "./load-dialect.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Command } from "../log/log.ts";
 import type { Json, JsonObject } from "../protocol/index.ts";
-import { createFaultyLog, createLog, expectValid, SESSION, typesOf } from "./sender.contract.ts";
+import { createFaultyLog, createLog, expectValid, SESSION, typesOf } from "../../test/contracts/sender.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";

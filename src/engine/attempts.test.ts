@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { forkSession } from "../log/fork-session.ts";
 import type { Log } from "../log/log.ts";
 import type { EventOf } from "../protocol/index.ts";
-import { ask, checkpoint, die } from "./dead-run.contract.ts";
+import { ask, checkpoint, die } from "../../test/contracts/dead-run.ts";
 import type { Run } from "./run.ts";
-import { createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
+import { createLog, expectValid, readRecords, SESSION, typesOf } from "../../test/contracts/sender.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 

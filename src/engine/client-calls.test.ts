@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Command, Log } from "../log/log.ts";
 import type { Json, JsonObject } from "../protocol/index.ts";
-import { checkpoint, die } from "./dead-run.contract.ts";
+import { checkpoint, die } from "../../test/contracts/dead-run.ts";
 import type { Run } from "./run.ts";
-import { createLog, expectValid, readRecords, SESSION } from "./sender.contract.ts";
+import { createLog, expectValid, readRecords, SESSION } from "../../test/contracts/sender.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 import type { RunRequest, SessionOptions } from "./session-options.ts";

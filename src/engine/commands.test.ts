@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Command, CommandKind } from "../log/log.ts";
 import type { JsonObject } from "../protocol/index.ts";
-import { createFaultyLog, createLog, expectValid, SESSION, typesOf, waitUntil, wrapLog } from "./sender.contract.ts";
+import {
+  createFaultyLog,
+  createLog,
+  expectValid,
+  SESSION,
+  typesOf,
+  waitUntil,
+  wrapLog,
+} from "../../test/contracts/sender.ts";
 import { openStream } from "../log/stream.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";

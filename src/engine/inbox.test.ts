@@ -3,7 +3,7 @@ import type { CommandKind } from "../log/log.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import type { Run } from "./run.ts";
 import { sendCommand } from "./send-command.ts";
-import { createLog, expectValid, SESSION } from "./sender.contract.ts";
+import { createLog, expectValid, SESSION } from "../../test/contracts/sender.ts";
 import { openSession } from "./session.ts";
 
 const HALF = "a\ud83d";

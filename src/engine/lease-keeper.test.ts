@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLog } from "./sender.contract.ts";
+import { createLog } from "../../test/contracts/sender.ts";
 import { openSession } from "./session.ts";
 
 test("held sessions without work only renew their leases, together, and check once per lease for commands", async () => {

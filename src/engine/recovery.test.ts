@@ -5,10 +5,10 @@ import type { AnyEvent, EventOf } from "../protocol/index.ts";
 import type { DeadRun } from "./recovery.ts";
 import { recoverOrphans } from "./recover-orphans.ts";
 import type { Run } from "./run.ts";
-import { createLog, expectValid, readRecords, SESSION, typesOf, waitUntil } from "./sender.contract.ts";
+import { createLog, expectValid, readRecords, SESSION, typesOf, waitUntil } from "../../test/contracts/sender.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
-import { ask, checkpoint, die, request } from "./dead-run.contract.ts";
+import { ask, checkpoint, die, request } from "../../test/contracts/dead-run.ts";
 
 const approve = (decision = "approved") => ({
   commandId: `a-${decision}-${Math.random()}`,

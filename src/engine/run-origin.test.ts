@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../protocol/index.ts";
 import type { Run } from "./run.ts";
 import { createRunStart, readQueuedMessage, readRunStart, type RunOrigin, writeQueuedMessage } from "./run-origin.ts";
-import { createLog, expectValid, SESSION } from "./sender.contract.ts";
+import { createLog, expectValid, SESSION } from "../../test/contracts/sender.ts";
 import { openSession } from "./session.ts";
 
 const FILE = { blob_id: "b", name: "a.txt", media_type: "text/plain", bytes: 3 };

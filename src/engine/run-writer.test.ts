@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LogLimits } from "../log/log-limits.ts";
-import { createLog, expectValid, SESSION, typesOf, wrapLog } from "./sender.contract.ts";
+import { createLog, expectValid, SESSION, typesOf, wrapLog } from "../../test/contracts/sender.ts";
 import { openSession } from "./session.ts";
 
 async function setUp(limits: Partial<LogLimits> = {}) {

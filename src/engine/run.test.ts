@@ -9,7 +9,7 @@ import {
   Verifier,
 } from "../protocol/index.ts";
 import type { RunFailure } from "./run-contract.ts";
-import { createLog, expectValid, readRecords, SESSION, typesOf, wrapLog } from "./sender.contract.ts";
+import { createLog, expectValid, readRecords, SESSION, typesOf, wrapLog } from "../../test/contracts/sender.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 

@@ -6,7 +6,7 @@ import type { CommandKind } from "../log/log.ts";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
 import type { NodeRun } from "./node-run.ts";
 import type { Run } from "./run.ts";
-import { createLog, expectValid, type FaultyLog, SESSION, wrapLog } from "./sender.contract.ts";
+import { createLog, expectValid, type FaultyLog, SESSION, wrapLog } from "../../test/contracts/sender.ts";
 import { openSession, type Session } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { LONG } from "../../test/sampling.ts";

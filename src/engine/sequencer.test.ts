@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import type { LogLimits } from "../log/log-limits.ts";
 import { LoomError } from "../protocol/index.ts";
-import { createLog, readRecords, SESSION, type FaultyLog, wrapLog } from "./sender.contract.ts";
+import { createLog, readRecords, SESSION, type FaultyLog, wrapLog } from "../../test/contracts/sender.ts";
 import { type EventDraft, Sequencer, type SequencerOptions } from "./sequencer.ts";
 
 const chunk = (content: string): EventDraft => ({ runId: "r", event: { type: "message_chunk", content, id: "n" } });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { LoomError } from "../protocol/index.ts";
-import { createFaultyLog, createLog, expectValid, SESSION, typesOf, waitUntil } from "./sender.contract.ts";
+import { createFaultyLog, createLog, expectValid, SESSION, typesOf, waitUntil } from "../../test/contracts/sender.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createStreamCheck, DIALECTS } from "../dialects/index.ts";
 import type { Log } from "../log/log.ts";
 import type { JsonObject } from "../protocol/index.ts";
-import { createFaultyLog, createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
+import { createFaultyLog, createLog, expectValid, readRecords, SESSION, typesOf } from "../../test/contracts/sender.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 import { StreamingEngine, type StreamingEngineOptions } from "./streaming-engine.ts";

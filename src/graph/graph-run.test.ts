@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openSession } from "../engine/index.ts";
-import { createLog, SESSION } from "../engine/sender.contract.ts";
+import { createLog, SESSION } from "../../test/contracts/sender.ts";
 import { defineGraph, subgraph } from "./define-graph.ts";
 import { append, replace, type StateOf } from "./graph.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { ignore, perform, tick, trail } from "./graph-fixture.contract.ts";
+import { ignore, perform, tick, trail } from "../../test/contracts/graph-fixture.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { EventOf } from "../protocol/index.ts";
 import { defineGraph } from "./define-graph.ts";
 import { type NodeContext, replace } from "./graph.ts";
-import { ofType, perform, tick } from "./graph-fixture.contract.ts";
+import { ofType, perform, tick } from "../../test/contracts/graph-fixture.ts";
 import { invokeGraph } from "./run-graph.ts";
 
 const channels = { out: replace<unknown>(null) };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openSession, sendCommand, type SessionOptions } from "../engine/index.ts";
-import { createLog, expectValid, readRecords, SESSION, waitUntil } from "../engine/sender.contract.ts";
+import { createLog, expectValid, readRecords, SESSION, waitUntil } from "../../test/contracts/sender.ts";
 import type { Log } from "../log/log.ts";
 import type { EventOf } from "../protocol/index.ts";
 import { defineGraph } from "./define-graph.ts";

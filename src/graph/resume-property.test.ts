@@ -1,14 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { openSession, type Run } from "../engine/index.ts";
-import { createFaultyLog, createLog, expectValid, readRecords, SESSION } from "../engine/sender.contract.ts";
+import { createFaultyLog, createLog, expectValid, readRecords, SESSION } from "../../test/contracts/sender.ts";
 import { Sequencer } from "../engine/sequencer.ts";
 import { createEntry } from "../log/entry.ts";
 import type { Log } from "../log/log.ts";
 import type { StampedRecord } from "../protocol/index.ts";
 import type { CheckpointEvent, NodeEnterEvent, UpdatesEvent } from "../protocol/events.generated.ts";
 import { LoomError, StateFold } from "../protocol/index.ts";
-import { buildGraph, createProbe, type GraphSpec, graphSpecs, type GraphProbe } from "./random-graph.contract.ts";
+import {
+  buildGraph,
+  createProbe,
+  type GraphSpec,
+  graphSpecs,
+  type GraphProbe,
+} from "../../test/contracts/random-graph.ts";
 import { resumeGraph } from "./resume-graph.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 import { LONG } from "../../test/sampling.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { openSession } from "../engine/index.ts";
-import { createLog, SESSION, wrapLog } from "../engine/sender.contract.ts";
+import { createLog, SESSION, wrapLog } from "../../test/contracts/sender.ts";
 import type { AnyEvent } from "../protocol/index.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
 import { append, custom, END, merge, replace } from "./graph.ts";
-import { ignore, ofType, perform, tick, trail } from "./graph-fixture.contract.ts";
+import { ignore, ofType, perform, tick, trail } from "../../test/contracts/graph-fixture.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
 describe("runGraph", () => {

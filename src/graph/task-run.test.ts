@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { openSession } from "../engine/index.ts";
-import { createLog, expectValid, SESSION, wrapLog } from "../engine/sender.contract.ts";
+import { createLog, expectValid, SESSION, wrapLog } from "../../test/contracts/sender.ts";
 import { LoomError } from "../protocol/index.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
 import { END, type GraphDefinition, replace } from "./graph.ts";
-import { ignore, ofType, perform, tick, trail } from "./graph-fixture.contract.ts";
+import { ignore, ofType, perform, tick, trail } from "../../test/contracts/graph-fixture.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
 describe("a node that fails or is stopped", () => {

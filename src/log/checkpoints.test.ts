@@ -1,5 +1,5 @@
 // The cost of listing checkpoints: few reads for adjacent ones, and yields to the event loop. What is listed is tested
-// on every log by `log-fork.contract.ts`.
+// on every log by `test/contracts/log/log-fork.ts`.
 import { expect, test } from "vitest";
 import { LOGS, makeChunks, makeGraphRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
 import type { StampedRecord } from "../protocol/index.ts";

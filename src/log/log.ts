@@ -1,6 +1,6 @@
 /**
  * The interface of a log: sessions, each an append-only list of records with contiguous IDs. One holder at a time
- * writes a session; any process may read it. The tests in `log.contract.ts` check every implementation.
+ * writes a session; any process may read it. The tests in `test/contracts/log` check every implementation.
  *
  * Invariants:
  * - Durable before visible: `read`, `peek` and hints only show committed records.

@@ -1,5 +1,5 @@
 // Runs the log contract for the log in memory.
-import { describeLog } from "./log.contract.ts";
+import { describeLog } from "../../test/contracts/log/log.ts";
 import { MemoryLog } from "./memory-log.ts";
 
 describeLog("memory", {

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { LoomError } from "../protocol/index.ts";
 import { callModel } from "./call-model.ts";
 import type { LanguageModel } from "./model.ts";
-import { FINISH, modelOf, request, streamOf } from "./play-parts.contract.ts";
-import { recordListener } from "./record-listener.contract.ts";
+import { FINISH, modelOf, request, streamOf } from "../../test/contracts/play-parts.ts";
+import { recordListener } from "../../test/contracts/record-listener.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { LoomError } from "../protocol/index.ts";
 import { callModel } from "./call-model.ts";
 import type { LanguageModel } from "./model.ts";
-import { FINISH, modelOf, read, request } from "./play-parts.contract.ts";
-import { recordListener } from "./record-listener.contract.ts";
+import { FINISH, modelOf, read, request } from "../../test/contracts/play-parts.ts";
+import { recordListener } from "../../test/contracts/record-listener.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 import type { StreamPart } from "./stream-part.ts";
 

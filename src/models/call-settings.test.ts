@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callModel } from "./call-model.ts";
-import { request } from "./play-parts.contract.ts";
-import { recordListener } from "./record-listener.contract.ts";
+import { request } from "../../test/contracts/play-parts.ts";
+import { recordListener } from "../../test/contracts/record-listener.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 
 describe("model call options", () => {

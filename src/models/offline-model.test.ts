@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { callModel } from "./call-model.ts";
 import type { ModelMessage, ModelTool } from "./model.ts";
 import { OfflineModel } from "./offline-model.ts";
-import { recordListener } from "./record-listener.contract.ts";
+import { recordListener } from "../../test/contracts/record-listener.ts";
 
 const tool = (name: string, properties = {}): ModelTool => ({
   name,

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { callModel } from "./call-model.ts";
-import { FINISH, modelOf, read, request } from "./play-parts.contract.ts";
-import { recordListener } from "./record-listener.contract.ts";
+import { FINISH, modelOf, read, request } from "../../test/contracts/play-parts.ts";
+import { recordListener } from "../../test/contracts/record-listener.ts";
 
 describe("ProviderMetadata", () => {
   it.each<[unknown, object | undefined]>([

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { callModel } from "./call-model.ts";
 import type { ModelRequest } from "./model.ts";
-import { recordListener } from "./record-listener.contract.ts";
+import { recordListener } from "../../test/contracts/record-listener.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 
 const request: ModelRequest = { messages: [{ role: "user", content: [{ type: "text", text: "Hello" }] }] };

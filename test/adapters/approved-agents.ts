@@ -7,7 +7,7 @@ import { deserialize, serialize } from "node:v8";
 import { z } from "zod";
 import { fromLangGraph, fromOpenAIAgents, type ForeignSource } from "../../src/adapters/index.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
-import { createScriptedAgent } from "../../src/adapters/langgraph/play-script.contract.ts";
+import { createScriptedAgent } from "../contracts/play-script.ts";
 
 /** Writes everything to its file after each change. */
 class FileSaver extends MemorySaver {

@@ -3,7 +3,7 @@
 import { onTestFinished } from "vitest";
 import { agent, type Agent, type AgentOptions } from "../../src/agents/index.ts";
 import type { Run, Session, SessionOptions } from "../../src/engine/index.ts";
-import { createLog, expectValid } from "../../src/engine/sender.contract.ts";
+import { createLog, expectValid } from "../contracts/sender.ts";
 import type { Log } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";

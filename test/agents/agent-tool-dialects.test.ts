@@ -3,7 +3,7 @@
 import { readUIMessageStream, type UIMessageChunk } from "ai";
 import { expect, it } from "vitest";
 import { agent } from "../../src/agents/index.ts";
-import { listNodes, playGot } from "../../src/agents/got/got-script.contract.ts";
+import { listNodes, playGot } from "../contracts/got-script.ts";
 import { RECEIVER_LIMITS } from "../../src/client/limits.ts";
 import { SessionFold } from "../../src/client/view/session-fold.ts";
 import { createStreamCheck, DIALECT_NAMES, DIALECTS, type DialectName } from "../../src/dialects/index.ts";

@@ -12,8 +12,8 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import type { EventType, StampedRecord } from "../../src/protocol/index.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { agent, type Agent, type AgentOptions } from "../../src/agents/agent.ts";
-import { listNodes, playGot } from "../../src/agents/got/got-script.contract.ts";
-import { playTree } from "../../src/agents/tot/tree-script.contract.ts";
+import { listNodes, playGot } from "../contracts/got-script.ts";
+import { playTree } from "../contracts/tree-script.ts";
 
 const DESCRIPTION = "Adds and removes things.";
 

@@ -2,7 +2,7 @@
 import { getEventListeners } from "node:events";
 import { expect, onTestFinished } from "vitest";
 import { agent, type Agent, type AgentOptions, type StreamEvent } from "../../src/agents/index.ts";
-import { createLog, expectValid } from "../../src/engine/sender.contract.ts";
+import { createLog, expectValid } from "../contracts/sender.ts";
 import type { Log } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";

@@ -6,7 +6,7 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import type { ClientCallReply, RunRequest } from "../../src/engine/index.ts";
 import type { ClientTool, EventOf } from "../../src/protocol/index.ts";
 import type { VectorInput } from "../vectors.ts";
-import { readRecords } from "../../src/engine/sender.contract.ts";
+import { readRecords } from "../contracts/sender.ts";
 import { createTools } from "./counted-tools.ts";
 import { cutLog } from "./cut-log.ts";
 import { playMeals, playMove, playTrip } from "./thought-scripts.ts";

@@ -1,7 +1,7 @@
 /** Metrics of real agents: live, replayed from the log, and across a process that took over. */
 import { expect, it, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
-import { createLog } from "../../src/engine/sender.contract.ts";
+import { createLog } from "../contracts/sender.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createPrometheusObserver, MetricsCollector, Observation, replayObservers } from "../../src/observe/index.ts";

@@ -2,7 +2,7 @@
 // conversation continues after any failure.
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
-import { expectValid } from "../../src/engine/sender.contract.ts";
+import { expectValid } from "../contracts/sender.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { openProviderFixture, PROVIDER_WIRES, type ProviderWire } from "../models/provider-fixtures.ts";
 import type { ServerTurn } from "../models/wire.ts";

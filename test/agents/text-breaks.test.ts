@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { DIALECTS, type DialectName } from "../../src/dialects/index.ts";
 import { openSession } from "../../src/engine/index.ts";
-import { expectValid } from "../../src/engine/sender.contract.ts";
+import { expectValid } from "../contracts/sender.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { JsonObject, StampedRecord } from "../../src/protocol/index.ts";
 import { createAgentFixture, eventsOf } from "./agent-fixture.ts";

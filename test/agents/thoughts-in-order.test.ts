@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { agent, type AgentOptions } from "../../src/agents/index.ts";
 import { DIALECTS, type DialectName } from "../../src/dialects/index.ts";
-import { createLog, expectValid } from "../../src/engine/sender.contract.ts";
+import { createLog, expectValid } from "../contracts/sender.ts";
 import type { EventOf, JsonObject, StampedRecord } from "../../src/protocol/index.ts";
 
 type Read = (frame: JsonObject) => string | undefined;

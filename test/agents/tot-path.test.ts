@@ -13,7 +13,7 @@ import {
   rebuildTree,
   type ScriptedThought,
   type ScriptedTree,
-} from "../../src/agents/tot/tree-script.contract.ts";
+} from "../contracts/tree-script.ts";
 
 async function search(world: ScriptedTree, options: TotOptions) {
   const fixture = await createAgentFixture((request) => playTree(world, request), {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { isToolUIPart, lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 import { afterAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
-import { expectValid } from "../../src/engine/sender.contract.ts";
+import { expectValid } from "../contracts/sender.ts";
 import { openSqliteLog } from "../../src/log/index.ts";
 import type { ScriptedRequest } from "../../src/models/scripted-model.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";

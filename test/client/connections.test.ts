@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { connect, type Connection } from "../../src/client/connection.ts";
 import { createReceiver } from "../../src/client/index.ts";
-import type { TransportFixture } from "../../src/client/transport/transport.contract.ts";
+import type { TransportFixture } from "../contracts/transport.ts";
 import type { Transport } from "../../src/client/transport.ts";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
 import { sampleCases } from "../sampling.ts";

@@ -4,7 +4,7 @@
  */
 import { createFetchTransport } from "../../src/client/transport/fetch-transport.ts";
 import { createPairTransport } from "../../src/client/transport/pair-transport.ts";
-import type { TransportFixture, TransportTraits } from "../../src/client/transport/transport.contract.ts";
+import type { TransportFixture, TransportTraits } from "../contracts/transport.ts";
 import { createWebSocketTransport } from "../../src/client/transport/web-socket-transport.ts";
 import type { Transport } from "../../src/client/transport.ts";
 import type { Framing } from "../../src/framing/index.ts";

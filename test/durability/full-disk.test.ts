@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { agent } from "../../src/agents/index.ts";
-import { expectValid, waitUntil } from "../../src/engine/sender.contract.ts";
+import { expectValid, waitUntil } from "../contracts/sender.ts";
 import { openSession } from "../../src/engine/session.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { Log } from "../../src/log/log.ts";

@@ -1,5 +1,5 @@
 // Runs the model contract for every model.
-import { describeModel, CONTRACT_TOOLS } from "../../src/models/model.contract.ts";
+import { describeModel, CONTRACT_TOOLS } from "../contracts/model.ts";
 import { OfflineModel } from "../../src/models/index.ts";
 import { ScriptedModel, type ScriptedTurn } from "../../src/models/testing.ts";
 import { openProviderFixture, PROVIDER_WIRES } from "./provider-fixtures.ts";

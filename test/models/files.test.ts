@@ -1,7 +1,7 @@
 // Files as the provider packages send them.
 import { expect, onTestFinished, test } from "vitest";
 import { callModel } from "../../src/models/index.ts";
-import { recordListener } from "../../src/models/record-listener.contract.ts";
+import { recordListener } from "../contracts/record-listener.ts";
 import { openProviderFixture, PROVIDER_WIRES } from "./provider-fixtures.ts";
 
 const data = Uint8Array.from(Buffer.from("89504e470d0a1a0a00ff", "hex"));

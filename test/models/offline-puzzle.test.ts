@@ -10,7 +10,7 @@ import {
 import { callModel } from "../../src/models/call-model.ts";
 import type { ModelMessage } from "../../src/models/model.ts";
 import { OfflineModel } from "../../src/models/offline-model.ts";
-import { recordListener } from "../../src/models/record-listener.contract.ts";
+import { recordListener } from "../contracts/record-listener.ts";
 import { answerThought } from "../../src/models/offline/thoughts/answer-thought.ts";
 
 const asked = (question: string) => ({ system: "Be brief.", history: [], question });

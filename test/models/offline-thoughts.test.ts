@@ -9,7 +9,7 @@ import type { ModelMessage, ModelTool } from "../../src/models/model.ts";
 import { OfflineModel } from "../../src/models/offline-model.ts";
 import { answerThought } from "../../src/models/offline/thoughts/answer-thought.ts";
 import { readThought } from "../../src/models/offline/thoughts/read-thought.ts";
-import { recordListener } from "../../src/models/record-listener.contract.ts";
+import { recordListener } from "../contracts/record-listener.ts";
 import { LONG } from "../sampling.ts";
 
 const CALCULATOR: ModelTool = {

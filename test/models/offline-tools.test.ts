@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callModel, type ModelMessage, OfflineModel } from "../../src/models/index.ts";
 import type { LoomEvent } from "../../src/protocol/index.ts";
 import { findEventFault } from "../../src/protocol/validate.ts";
-import { recordListener } from "../../src/models/record-listener.contract.ts";
+import { recordListener } from "../contracts/record-listener.ts";
 import { createBuiltinTools } from "../../src/tools/builtin-tools.ts";
 import { runToolCall } from "../../src/tools/run-tool-call.ts";
 import type { ToolApprovalAnswer, ToolApprovalRequest, ToolHost } from "../../src/tools/tool-host.ts";

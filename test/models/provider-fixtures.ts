@@ -1,5 +1,5 @@
 /** Fixtures for the real provider packages, connected to the test server: one per API. */
-import { CONTRACT_TOOLS, type ModelFixture } from "../../src/models/model.contract.ts";
+import { CONTRACT_TOOLS, type ModelFixture } from "../contracts/model.ts";
 import type { LanguageModel, ModelRequest } from "../../src/models/index.ts";
 import { resolveModel } from "../../src/models/index.ts";
 import { type ProviderServer, type ServerTurn, startProviderServer } from "./provider-server.ts";

@@ -1,7 +1,7 @@
 // Reasoning with the real provider packages: what is requested, what is shown, and that the next turn is valid.
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { agent, type AgentOptions } from "../../src/agents/index.ts";
-import { expectValid } from "../../src/engine/sender.contract.ts";
+import { expectValid } from "../contracts/sender.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { LanguageModel, ModelName } from "../../src/models/index.ts";
 import { resolveModel } from "../../src/models/index.ts";

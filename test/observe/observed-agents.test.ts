@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Agent, agent, type AgentOptions } from "../../src/agents/index.ts";
 import { openSession, type Session } from "../../src/engine/index.ts";
-import { createLog } from "../../src/engine/sender.contract.ts";
+import { createLog } from "../contracts/sender.ts";
 import type { Log } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { type Callback, MetricsCollector, Observation, type Observer } from "../../src/observe/index.ts";

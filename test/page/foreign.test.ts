@@ -4,7 +4,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { foreignAgent, fromAISDK, fromLangGraph } from "../../src/adapters/index.ts";
-import { createScriptedAgent } from "../../src/adapters/langgraph/play-script.contract.ts";
+import { createScriptedAgent } from "../contracts/play-script.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { LONG, sampleCases } from "../sampling.ts";
 import { findAnswer, openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";

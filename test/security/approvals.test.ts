@@ -1,6 +1,6 @@
 // Approval answers that are unsolicited, repeated, late, or about another call do not run a tool.
 import { describe, expect, onTestFinished } from "vitest";
-import { cutLog } from "../../src/agents/got/got-script.contract.ts";
+import { cutLog } from "../contracts/got-script.ts";
 import { agent } from "../../src/agents/index.ts";
 import { type Run, sendCommand, type Session, type SessionOptions } from "../../src/engine/index.ts";
 import { forkSession, type Log, MemoryLog } from "../../src/log/index.ts";

@@ -21,7 +21,7 @@ import { type LoomServer, type LoomServerOptions, startLoomServer } from "../../
 import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { defineTool } from "../../src/tools/index.ts";
-import { call as callMcp, closeAll, open, serve } from "../../src/tools/mcp/mcp-fixture.contract.ts";
+import { call as callMcp, closeAll, open, serve } from "../contracts/mcp-fixture.ts";
 import { overrideLog } from "../log-sessions.ts";
 import { LONG } from "../sampling.ts";
 import { packageRoot } from "../source-files.ts";

@@ -2,8 +2,8 @@
 // tools, other agents and other kinds of agents.
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { AgentOptions } from "../../src/agents/index.ts";
-import { listNodes, playGot } from "../../src/agents/got/got-script.contract.ts";
-import { playTree } from "../../src/agents/tot/tree-script.contract.ts";
+import { listNodes, playGot } from "../contracts/got-script.ts";
+import { playTree } from "../contracts/tree-script.ts";
 import type { Script, ScriptedCall, ScriptedTurn } from "../../src/models/scripted-model.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openSqliteLog } from "../../src/log/index.ts";
-import { expectValid } from "../../src/engine/sender.contract.ts";
+import { expectValid } from "../contracts/sender.ts";
 import { eventsOf } from "../agents/agent-fixture.ts";
 import { type Child, startChild } from "../durability/child.ts";
 import { LONG } from "../sampling.ts";

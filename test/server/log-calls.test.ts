@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { agent } from "../../src/agents/index.ts";
-import { createLog } from "../../src/engine/sender.contract.ts";
+import { createLog } from "../contracts/sender.ts";
 import type { Log } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";

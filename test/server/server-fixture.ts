@@ -3,7 +3,7 @@
 import { expect, onTestFinished } from "vitest";
 import { createGates } from "../../src/server/api/gates.ts";
 import { agent } from "../../src/agents/index.ts";
-import { createLog } from "../../src/engine/sender.contract.ts";
+import { createLog } from "../contracts/sender.ts";
 import { createSseDecoder } from "../../src/framing/index.ts";
 import type { Log } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";

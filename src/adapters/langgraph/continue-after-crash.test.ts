@@ -5,11 +5,11 @@ import { sendCommand } from "../../engine/send-command.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import type { AnyEvent, JsonObject } from "../../protocol/index.ts";
 import { Verifier } from "../../protocol/verify/verifier.ts";
-import type { AdapterScript } from "../adapter.contract.ts";
+import type { AdapterScript } from "../../../test/contracts/adapter.ts";
 import { foreignAgent } from "../foreign-agent.ts";
 import { fromLangGraph } from "../from-langgraph.ts";
-import { createScriptedAgent } from "./play-script.contract.ts";
-import type { EventFields } from "./play-source.contract.ts";
+import { createScriptedAgent } from "../../../test/contracts/play-script.ts";
+import type { EventFields } from "../../../test/contracts/play-source.ts";
 
 const WEATHER = { text: ["I look."], cities: ["Oslo"] };
 const INPUT = { messages: [{ role: "user", content: "How cold is it?" }] };

@@ -15,8 +15,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonObject } from "../../protocol/index.ts";
 import { fromLangGraph } from "../from-langgraph.ts";
-import { type AnswerApproval, listNodes, playSource, readState } from "./play-source.contract.ts";
-import { createScriptedAgent, ScriptedChatModel } from "./play-script.contract.ts";
+import { type AnswerApproval, listNodes, playSource, readState } from "../../../test/contracts/play-source.ts";
+import { createScriptedAgent, ScriptedChatModel } from "../../../test/contracts/play-script.ts";
 
 const INPUT = { messages: [{ role: "user", content: "How cold is it?" }] };
 const WEATHER = { text: ["I look."], cities: ["Oslo"] };

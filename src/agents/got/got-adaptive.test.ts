@@ -9,7 +9,7 @@ import {
   readGotPrompt,
   rebuildGraph,
   type GotScript,
-} from "./got-script.contract.ts";
+} from "../../../test/contracts/got-script.ts";
 
 const PLAN = listNodes([
   { id: "base" },

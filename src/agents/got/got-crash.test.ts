@@ -21,7 +21,7 @@ import {
   playGot,
   readGotPrompt,
   rebuildGraph,
-} from "./got-script.contract.ts";
+} from "../../../test/contracts/got-script.ts";
 
 /** Tools in two thoughts, one with approval; a failure and a dependant; an expansion with another inside. */
 const play = playGot({

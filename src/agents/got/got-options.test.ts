@@ -4,7 +4,14 @@ import { describe, expect, it } from "vitest";
 import { createAgentFixture, eventsOf, SESSION } from "../../../test/agents/agent-fixture.ts";
 import { OfflineModel } from "../../models/offline-model.ts";
 import type { GotOptions } from "./got.ts";
-import { cutLog, type GotScript, listNodes, playGot, readGotPrompt, rebuildGraph } from "./got-script.contract.ts";
+import {
+  cutLog,
+  type GotScript,
+  listNodes,
+  playGot,
+  readGotPrompt,
+  rebuildGraph,
+} from "../../../test/contracts/got-script.ts";
 
 const ONE = listNodes([{ id: "text" }]);
 

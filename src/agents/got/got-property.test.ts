@@ -12,7 +12,7 @@ import {
   playGot,
   readGotPrompt,
   rebuildGraph,
-} from "./got-script.contract.ts";
+} from "../../../test/contracts/got-script.ts";
 
 interface Drawn {
   readonly picks: readonly number[];

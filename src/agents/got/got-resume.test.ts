@@ -5,7 +5,14 @@ import { LONG, sampleCases } from "../../../test/sampling.ts";
 import { forkSession, MemoryLog } from "../../log/index.ts";
 import type { EventOf, Json, StampedRecord } from "../../protocol/index.ts";
 import type { GotOptions } from "./got.ts";
-import { cutLog, describeWork, listNodes, playGot, readGotPrompt, rebuildGraph } from "./got-script.contract.ts";
+import {
+  cutLog,
+  describeWork,
+  listNodes,
+  playGot,
+  readGotPrompt,
+  rebuildGraph,
+} from "../../../test/contracts/got-script.ts";
 
 const PAIR = listNodes([{ id: "x" }, { id: "y", needs: ["x"] }]);
 

@@ -12,7 +12,7 @@ import {
   readGotPrompt,
   rebuildGraph,
   type GotScript,
-} from "./got-script.contract.ts";
+} from "../../../test/contracts/got-script.ts";
 
 const PAIR = listNodes([{ id: "a" }, { id: "b" }, { id: "end", needs: ["a", "b"], operation: "aggregate" }]);
 const never = new Promise<void>(() => undefined);

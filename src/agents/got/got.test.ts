@@ -13,7 +13,7 @@ import {
   readGotPrompt,
   rebuildGraph,
   type GotScript,
-} from "./got-script.contract.ts";
+} from "../../../test/contracts/got-script.ts";
 import { createRetryPolicy } from "./run-thoughts.ts";
 
 const quick = { retryMs: 0, callOptions: { maxRetries: 0 } };

@@ -5,7 +5,7 @@ import { cutLog, isJoined } from "../../../test/agents/cut-log.ts";
 import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
 import { answerOf, eventsOf, SESSION, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Session } from "../../engine/index.ts";
-import { readRecords } from "../../engine/sender.contract.ts";
+import { readRecords } from "../../../test/contracts/sender.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import { type Json, StateFold, type StampedRecord } from "../../protocol/index.ts";

@@ -4,7 +4,7 @@ import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
 import { answerOf, eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { startProviderServer } from "../../../test/models/provider-server.ts";
 import { createStreamCheck, DIALECT_NAMES, DIALECTS } from "../../dialects/index.ts";
-import { createLog } from "../../engine/sender.contract.ts";
+import { createLog } from "../../../test/contracts/sender.ts";
 import { openStream } from "../../log/index.ts";
 import type { ScriptedCall } from "../../models/scripted-model.ts";
 import { ScriptedModel } from "../../models/testing.ts";

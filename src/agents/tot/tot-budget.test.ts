@@ -4,7 +4,7 @@ import { eventsOf, createAgentFixture, type AgentFixture } from "../../../test/a
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import { forkSession, listCheckpoints, MemoryLog } from "../../log/index.ts";
 import type { AgentOptions } from "../index.ts";
-import { readPrompt, rebuildTree } from "./tree-script.contract.ts";
+import { readPrompt, rebuildTree } from "../../../test/contracts/tree-script.ts";
 import { LONG } from "../../../test/sampling.ts";
 import { isAnswerChannel } from "../../protocol/record.ts";
 

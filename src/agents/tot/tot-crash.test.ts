@@ -9,7 +9,7 @@ import { MemoryLog } from "../../log/index.ts";
 import { isJsonObject, type StampedRecord } from "../../protocol/index.ts";
 import type { UpdatesEvent } from "../../protocol/events.generated.ts";
 import type { TotOptions } from "./tot-settings.ts";
-import { playTree, readPrompt, rebuildTree, type ScriptedTree } from "./tree-script.contract.ts";
+import { playTree, readPrompt, rebuildTree, type ScriptedTree } from "../../../test/contracts/tree-script.ts";
 
 const world: ScriptedTree = {
   first: {

@@ -4,7 +4,7 @@ import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import type { CommonOptions } from "../index.ts";
 import type { TotOptions } from "./tot-settings.ts";
-import { type QuestionKind, readPrompt, rebuildTree } from "./tree-script.contract.ts";
+import { type QuestionKind, readPrompt, rebuildTree } from "../../../test/contracts/tree-script.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 type Say = (request: ScriptedRequest) => ScriptedTurn | string;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createAgentFixture, eventsOf } from "../../../test/agents/agent-fixture.ts";
 import type { ThoughtToRate, TotOptions } from "./tot-settings.ts";
-import { playTree, readPrompt, type ScriptedTree } from "./tree-script.contract.ts";
+import { playTree, readPrompt, type ScriptedTree } from "../../../test/contracts/tree-script.ts";
 
 /** The model prefers `a`, and takes `b` for a solution. */
 const world: ScriptedTree = {

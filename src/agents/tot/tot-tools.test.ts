@@ -1,7 +1,7 @@
 // Tools inside thoughts: only continued thoughts use them, and their results become part of the steps.
 import { describe, expect, it } from "vitest";
 import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
-import { playTree, readPrompt, type ScriptedTree } from "./tree-script.contract.ts";
+import { playTree, readPrompt, type ScriptedTree } from "../../../test/contracts/tree-script.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const world: ScriptedTree = {

@@ -3,7 +3,13 @@ import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture
 import type { AnyEvent, StampedRecord } from "../../protocol/index.ts";
 import { agent } from "../index.ts";
 import type { TotOptions } from "./tot-settings.ts";
-import { findThought, playTree, readPrompt, rebuildTree, type ScriptedTree } from "./tree-script.contract.ts";
+import {
+  findThought,
+  playTree,
+  readPrompt,
+  rebuildTree,
+  type ScriptedTree,
+} from "../../../test/contracts/tree-script.ts";
 
 const tree: ScriptedTree = {
   a: { score: 0.9, next: { a1: { score: 0.02 }, a2: { score: 0.01 } } },

@@ -9,7 +9,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { PromptTokens } from "./prompt-tokens.ts";
-import { conversations } from "./random-conversation.contract.ts";
+import { conversations } from "../../../test/contracts/random-conversation.ts";
 import { splitTurns } from "./split-turns.ts";
 import { loadTokenCounter } from "./token-counter.ts";
 import { LONG } from "../../../test/sampling.ts";

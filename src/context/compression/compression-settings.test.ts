@@ -5,7 +5,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import { checkCompressionOptions, computeBudget } from "./compression-settings.ts";
 import { createCompressor } from "./create-compressor.ts";
-import { reply, say } from "./random-conversation.contract.ts";
+import { reply, say } from "../../../test/contracts/random-conversation.ts";
 
 const LONG = "the warp and the weft are woven on the loom ";
 const budgetOf = (modelId: string, options: CompressionOptions = {}, settings: ModelSettings = {}) =>

@@ -6,7 +6,7 @@ import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts
 import type { CompressionOptions } from "./compression-options.ts";
 import type { FittedPrompt } from "./compressor.ts";
 import { createCompressor } from "./create-compressor.ts";
-import { reply, say } from "./random-conversation.contract.ts";
+import { reply, say } from "../../../test/contracts/random-conversation.ts";
 
 const SYSTEM = { role: "system", content: "You are helpful." } as const;
 const SIGNAL = new AbortController().signal;

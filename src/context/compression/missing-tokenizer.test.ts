@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 import { ScriptedModel } from "../../models/testing.ts";
 import { createCompressor } from "./create-compressor.ts";
-import { say } from "./random-conversation.contract.ts";
+import { say } from "../../../test/contracts/random-conversation.ts";
 
 vi.mock("gpt-tokenizer/encoding/cl100k_base", () => {
   throw new Error("Cannot find package");

@@ -7,7 +7,7 @@ import { ScriptedModel } from "../../models/testing.ts";
 import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts";
 import type { FitOptions, FittedPrompt } from "./compressor.ts";
 import { createCompressor } from "./create-compressor.ts";
-import { callAndResult, reply, say } from "./random-conversation.contract.ts";
+import { callAndResult, reply, say } from "../../../test/contracts/random-conversation.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;

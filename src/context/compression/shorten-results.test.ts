@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import { createCompressor } from "./create-compressor.ts";
-import { callAndResult, conversations, reply, say } from "./random-conversation.contract.ts";
+import { callAndResult, conversations, reply, say } from "../../../test/contracts/random-conversation.ts";
 import { splitTurns } from "./split-turns.ts";
 import { LONG } from "../../../test/sampling.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { packageRoot } from "../../../test/source-files.ts";
 import { DEFAULT_CONTEXT_WINDOW, findModelFamily } from "./model-family.ts";
 import { PromptTokens } from "./prompt-tokens.ts";
-import { reply, say } from "./random-conversation.contract.ts";
+import { reply, say } from "../../../test/contracts/random-conversation.ts";
 import { countAll, countPieces, loadEncoding, loadTokenCounter } from "./token-counter.ts";
 
 const read = (name: string): string => readFileSync(join(packageRoot, name), "utf8").slice(0, 40_000);

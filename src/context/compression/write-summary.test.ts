@@ -4,7 +4,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel, type ScriptedTurn } from "../../models/testing.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import { createCompressor } from "./create-compressor.ts";
-import { reply, say } from "./random-conversation.contract.ts";
+import { reply, say } from "../../../test/contracts/random-conversation.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;

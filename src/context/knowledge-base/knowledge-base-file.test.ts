@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../log/index.ts";
 import { openKnowledgeBase } from "./knowledge-base.ts";
-import { testSharedKnowledgeBase } from "./shared-knowledge-base.contract.ts";
+import { testSharedKnowledgeBase } from "../../../test/contracts/shared-knowledge-base.ts";
 import { KnowledgeRows } from "./sqlite/knowledge-rows.ts";
 import { LONG } from "../../../test/sampling.ts";
 

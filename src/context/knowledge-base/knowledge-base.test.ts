@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { testKnowledgeBase } from "./knowledge-base.contract.ts";
+import { testKnowledgeBase } from "../../../test/contracts/knowledge-base.ts";
 import { openKnowledgeBase } from "./knowledge-base.ts";
 
 describe("a knowledge base in memory", () => {

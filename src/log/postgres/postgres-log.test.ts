@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
 import { sampleTests } from "../../../test/sample-tests.ts";
 import { LONG } from "../../../test/sampling.ts";
-import { describeLog } from "../log.contract.ts";
+import { describeLog } from "../../../test/contracts/log/log.ts";
 import type { Log } from "../log.ts";
 import { openPostgres } from "../../postgres/postgres-database.ts";
 import { openPostgresLog } from "./postgres-log.ts";

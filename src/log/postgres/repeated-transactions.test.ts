@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
-import { drafts, makeEntries } from "../log-fixture.contract.ts";
+import { drafts, makeEntries } from "../../../test/contracts/log/log-fixture.ts";
 import type { Command, Lease, Log } from "../log.ts";
 import { openPostgresLog } from "./postgres-log.ts";
 

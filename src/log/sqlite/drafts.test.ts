@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { draftRun, expectRefusal, makeEntries } from "../log-fixture.contract.ts";
+import { draftRun, expectRefusal, makeEntries } from "../../../test/contracts/log/log-fixture.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import { LONG } from "../../../test/sampling.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { makeRun, writeRecords } from "../../../test/log-sessions.ts";
-import { expectRefusal } from "../log-fixture.contract.ts";
+import { expectRefusal } from "../../../test/contracts/log/log-fixture.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 
 const createPath = (): string => join(mkdtempSync(join(tmpdir(), "usage-")), "loom.db");

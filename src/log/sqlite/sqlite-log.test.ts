@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { LONG } from "../../../test/sampling.ts";
 import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
-import { describeLog } from "../log.contract.ts";
+import { describeLog } from "../../../test/contracts/log/log.ts";
 import type { Log } from "../log.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import type { SqliteLogOptions } from "./sqlite-log-options.ts";

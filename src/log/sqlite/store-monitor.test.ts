@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { drafts, makeEntries } from "../log-fixture.contract.ts";
+import { drafts, makeEntries } from "../../../test/contracts/log/log-fixture.ts";
 import type { LogEntry } from "../log.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
 import type { SqliteLogOptions } from "./sqlite-log-options.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "../model.ts";
 import { answerPrompt, type OfflineAnswer } from "./answer-prompt.ts";
-import { ask, callsOf, TOOLS, user } from "./ask-offline.contract.ts";
+import { ask, callsOf, TOOLS, user } from "../../../test/contracts/ask-offline.ts";
 import { findTasks } from "./find-tasks.ts";
 
 describe("the offline model asks for approval", () => {

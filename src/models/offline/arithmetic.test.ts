@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { arithmetic } from "./arithmetic.ts";
-import { callsOf } from "./ask-offline.contract.ts";
+import { callsOf } from "../../../test/contracts/ask-offline.ts";
 import { writeDigits } from "./number-words.ts";
 
 describe("an expression", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { answerPrompt } from "./answer-prompt.ts";
-import { ask, callsOf, TOOLS, user } from "./ask-offline.contract.ts";
+import { ask, callsOf, TOOLS, user } from "../../../test/contracts/ask-offline.ts";
 import { findTasks } from "./find-tasks.ts";
 
 const PLAN = "List what you need | Set priorities | Take the first step | Check what is left | Finish";

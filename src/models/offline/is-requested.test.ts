@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ask } from "./ask-offline.contract.ts";
+import { ask } from "../../../test/contracts/ask-offline.ts";
 import { findTasks } from "./find-tasks.ts";
 
 /** The file tasks of a message. */

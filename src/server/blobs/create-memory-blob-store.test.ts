@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { testBlobStore } from "./blob-store.contract.ts";
+import { testBlobStore } from "../../../test/contracts/blob-store.ts";
 import { createMemoryBlobStore } from "./create-memory-blob-store.ts";
 
 describe("memory blob store", () => {

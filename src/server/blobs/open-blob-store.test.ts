@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { testBlobStore } from "./blob-store.contract.ts";
+import { testBlobStore } from "../../../test/contracts/blob-store.ts";
 import { openBlobStore } from "./open-blob-store.ts";
 import { LONG } from "../../../test/sampling.ts";
 

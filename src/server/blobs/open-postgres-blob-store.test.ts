@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
-import { testBlobStore } from "./blob-store.contract.ts";
+import { testBlobStore } from "../../../test/contracts/blob-store.ts";
 import { openPostgresBlobStore } from "./open-postgres-blob-store.ts";
 import { LONG } from "../../../test/sampling.ts";
 

@@ -4,7 +4,7 @@ import { type Log, MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { HeldSessions, type HeldSessionsOptions } from "./held-sessions.ts";
 import { OrphanWatch } from "./orphan-watch.ts";
-import { until } from "./run-dispatcher-fixture.contract.ts";
+import { until } from "../../../test/contracts/run-dispatcher-fixture.ts";
 
 function hold(log: Log, options: Partial<HeldSessionsOptions> = {}) {
   const ran: string[] = [];

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { openSession } from "../../engine/index.ts";
-import { expectValid } from "../../engine/sender.contract.ts";
+import { expectValid } from "../../../test/contracts/sender.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { Observer } from "../../observe/index.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
@@ -14,7 +14,7 @@ import {
   STORES,
   until,
   untilEnded,
-} from "./run-dispatcher-fixture.contract.ts";
+} from "../../../test/contracts/run-dispatcher-fixture.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 function textOf({ prompt }: ScriptedRequest): string {

@@ -5,7 +5,7 @@ import { OfflineModel } from "../../models/index.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import { executeCommand } from "../commands/execute-command.ts";
 import { createRunDispatcher } from "./create-run-dispatcher.ts";
-import { until, untilEnded } from "./run-dispatcher-fixture.contract.ts";
+import { until, untilEnded } from "../../../test/contracts/run-dispatcher-fixture.ts";
 
 function start(writeTitle: WriteTitle, answers: readonly string[] = []) {
   const counted: (readonly [actor: string, tokens: number])[] = [];

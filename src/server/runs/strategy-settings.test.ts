@@ -1,6 +1,6 @@
 // Strategy settings of a message: stored in its run, used by the process that takes the run over, refused above a cap.
 import { describe, expect, it, onTestFinished } from "vitest";
-import { playTree, readPrompt, type ScriptedTree } from "../../agents/tot/tree-script.contract.ts";
+import { playTree, readPrompt, type ScriptedTree } from "../../../test/contracts/tree-script.ts";
 import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { agent } from "../../agents/index.ts";
 import { startLoomServer } from "../index.ts";
@@ -8,7 +8,13 @@ import type { JsonObject } from "../../protocol/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { OfflineModel } from "../../models/index.ts";
 import { ScriptedModel } from "../../models/testing.ts";
-import { createStore, runIdOf, startProcess, until, untilEnded } from "./run-dispatcher-fixture.contract.ts";
+import {
+  createStore,
+  runIdOf,
+  startProcess,
+  until,
+  untilEnded,
+} from "../../../test/contracts/run-dispatcher-fixture.ts";
 
 const world: ScriptedTree = {
   a: { score: 0.9, next: { a1: { score: 0.3 } } },

@@ -12,7 +12,7 @@ import {
   type RecordedOutput,
   open,
   until,
-} from "./mcp-fixture.contract.ts";
+} from "../../../test/contracts/mcp-fixture.ts";
 import type { McpServerConfig } from "./read-mcp-config.ts";
 
 afterEach(closeAll);

@@ -11,7 +11,7 @@ import {
   runProgram,
   serve,
   until,
-} from "./mcp-fixture.contract.ts";
+} from "../../../test/contracts/mcp-fixture.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 afterEach(closeAll);

@@ -14,7 +14,7 @@ import {
   runProgram,
   serve,
   until,
-} from "./mcp-fixture.contract.ts";
+} from "../../../test/contracts/mcp-fixture.ts";
 import type { McpOptions } from "./open-mcp-servers.ts";
 import { LONG } from "../../../test/sampling.ts";
 

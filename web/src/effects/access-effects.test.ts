@@ -6,7 +6,7 @@ import { UNKNOWN_ACCESS } from "../store/access.ts";
 import { createStore } from "../store/create-store.ts";
 import { createPageState, reducePage } from "../store/page-state.ts";
 import { createAccessEffects } from "./access-effects.ts";
-import { createFakeContext } from "./fake-context.contract.ts";
+import { createFakeContext } from "../../../test/contracts/fake-context.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

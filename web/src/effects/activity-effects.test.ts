@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../api/api-error.ts";
 import { type ActiveRun, countWaiting, findActiveSessions } from "../store/activity.ts";
 import { createActivityEffects } from "./activity-effects.ts";
-import { createFakeContext } from "./fake-context.contract.ts";
+import { createFakeContext } from "../../../test/contracts/fake-context.ts";
 
 function createRun(given: Partial<ActiveRun>): ActiveRun {
   return { run_id: "r", session_id: "s", state: "running", since: 0, approvals: [], ...given };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createAlertEffects } from "./alert-effects.ts";
-import { createFakeContext } from "./fake-context.contract.ts";
+import { createFakeContext } from "../../../test/contracts/fake-context.ts";
 
 interface ShownNotification extends EventTarget {
   readonly title: string;

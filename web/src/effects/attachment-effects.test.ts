@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ApiError } from "../api/api-error.ts";
 import { findDraft } from "../store/composing.ts";
 import { createAttachmentEffects } from "./attachment-effects.ts";
-import { createFakeContext, createTurn } from "./fake-context.contract.ts";
+import { createFakeContext, createTurn } from "../../../test/contracts/fake-context.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { CommandResult, MessageView } from "loom-agent/client";
 import type { JsonObject } from "loom-agent/protocol";
-import { createFakeContext, createTurn } from "./fake-context.contract.ts";
+import { createFakeContext, createTurn } from "../../../test/contracts/fake-context.ts";
 import { createMessageEffects } from "./message-effects.ts";
 
 const REFUSED: CommandResult = { kind: "refused", code: "forbidden", message: "not allowed" };

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../api/api-error.ts";
 import { findRow } from "../store/sessions.ts";
-import { createFakeContext } from "./fake-context.contract.ts";
+import { createFakeContext } from "../../../test/contracts/fake-context.ts";
 import { createSessionEffects } from "./session-effects.ts";
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,7 +1,7 @@
 // Loading the versions of a conversation, and opening one.
 import { describe, expect, it } from "vitest";
 import { findOpenedRun, selectVersions } from "../store/versions.ts";
-import { createFakeContext } from "./fake-context.contract.ts";
+import { createFakeContext } from "../../../test/contracts/fake-context.ts";
 import { createVersionEffects } from "./version-effects.ts";
 
 const REST = { created_at: 0, updated_at: 0, first_event_id: 1, last_event_id: 8, bytes: 0, cursor: "", root_id: "s" };

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Connection } from "loom-agent/client";
 import { Connections } from "./connections.ts";
-import { createFakeContext, createTurn } from "./fake-context.contract.ts";
+import { createFakeContext, createTurn } from "../../../test/contracts/fake-context.ts";
 import { watchSession } from "./watch-session.ts";
 
 function setUp() {

@@ -6,10 +6,10 @@ import { sampleTests } from "../../../../test/sample-tests.ts";
 import { KNOWLEDGE_SAMPLES, LONG } from "../../../../test/sampling.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import type { KnowledgeBaseOptions } from "../knowledge-base-options.ts";
-import { testKnowledgeBase } from "../knowledge-base.contract.ts";
+import { testKnowledgeBase } from "../../../../test/contracts/knowledge-base.ts";
 import type { KnowledgeBase } from "../knowledge-base.ts";
 import { openPostgresKnowledgeBase, openSharedKnowledgeBase } from "../open-postgres-knowledge-base.ts";
-import { testSharedKnowledgeBase } from "../shared-knowledge-base.contract.ts";
+import { testSharedKnowledgeBase } from "../../../../test/contracts/shared-knowledge-base.ts";
 
 const TIMEOUT = 60_000;
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe } from "vitest";
-import { testCredentials } from "./credentials.contract.ts";
+import { testCredentials } from "../../../../test/contracts/credentials.ts";
 import { openCredentials } from "./open-credentials.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-credentials-"));

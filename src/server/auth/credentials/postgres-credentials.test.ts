@@ -5,7 +5,7 @@ import { sampleTests } from "../../../../test/sample-tests.ts";
 import { startTcpProxy } from "../../../../test/tcp-proxy.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import { ANONYMOUS } from "../principal.ts";
-import { testCredentials } from "./credentials.contract.ts";
+import { testCredentials } from "../../../../test/contracts/credentials.ts";
 import { openPostgresCredentials, type PostgresCredentialsOptions } from "./postgres-credentials.ts";
 
 describe.skipIf(NO_POSTGRES !== undefined)("credentials in PostgreSQL", () => {

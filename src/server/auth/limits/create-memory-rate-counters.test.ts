@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryRateCounters } from "./create-memory-rate-counters.ts";
-import { testRateCounters } from "./rate-counters.contract.ts";
+import { testRateCounters } from "../../../../test/contracts/rate-counters.ts";
 
 describe("rate counters in memory", () => {
   testRateCounters(async (clock) => createMemoryRateCounters({ now: () => clock.now }), 100);

@@ -4,7 +4,7 @@ import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../tes
 import { startTcpProxy } from "../../../../test/tcp-proxy.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import { createPostgresRateCounters } from "./create-postgres-rate-counters.ts";
-import { testRateCounters } from "./rate-counters.contract.ts";
+import { testRateCounters } from "../../../../test/contracts/rate-counters.ts";
 import type { RateCounters } from "./rate-counters.ts";
 
 describe.skipIf(NO_POSTGRES !== undefined)("rate counters in PostgreSQL", () => {
