@@ -25,7 +25,7 @@ export function findConversationText(event: AnyEvent): ConversationText | undefi
 }
 
 /** Returns the text of a stored record; undefined if it is not a message or reply, or cannot be parsed. */
-export function readConversationText(
+function readConversationText(
   text: string,
 ): (ConversationText & { readonly eventId: number; readonly runId?: string }) | undefined {
   // Most records are neither, and need not be parsed.

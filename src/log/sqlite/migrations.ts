@@ -83,7 +83,10 @@ export function moveLineages(db: DatabaseSync): void {
         ...pick(row, "key", "incarnation", "created_at", "owner"),
         ...pickChangeable(row),
         ...pick(row, "is_pinned", "is_archived"),
-        ...[root_id ?? session_id, parent_id, run_id, event_id],
+        root_id ?? session_id,
+        parent_id,
+        run_id,
+        event_id,
       ];
       // A damaged row keeps its seal, which does not match the new columns either.
       insert.run(...values, row["unswept"] ?? 0, isIntact(row) ? sealOf(values) : row.seal);
