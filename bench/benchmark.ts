@@ -64,4 +64,5 @@ export const BENCHMARKS: { readonly [name: string]: () => Promise<{ readonly ben
   observe: () => import("./suites/observe.ts"),
   search: () => import("./suites/search.ts"),
   knowledge: () => import("./suites/knowledge.ts"),
+  page: () => import("./suites/page.ts"),
 };

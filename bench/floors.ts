@@ -62,11 +62,11 @@ export function setFloors({ rows }: Report): void {
   const { claims, measured } = readFloors();
   const byBenchmark = { ...measured };
   for (const row of rows) {
-    const figures = Object.entries(readFigures(row)).map(([name, { low, median }]) => [
+    const figures = Object.entries(readFigures(row)).map(([name, { low, median }]): [string, number] => [
       name,
       name === GROWTH ? roundUp(median + MARGIN) : roundDown(low * (1 - MARGIN)),
     ]);
-    byBenchmark[row.benchmark] = { ...byBenchmark[row.benchmark], [row.what]: Object.fromEntries(figures) };
+    byBenchmark[row.benchmark] = { ...byBenchmark[row.benchmark], [row.what]: Object.fromEntries<number>(figures) };
   }
   writeFileSync(FILE, `${JSON.stringify({ claims, measured: byBenchmark }, undefined, 2)}\n`);
 }

@@ -70,3 +70,36 @@ declare module "resumable-stream/redis" {
 declare module "redis" {
   export function createClient(options: { readonly url: string }): { connect(): Promise<unknown> };
 }
+
+declare module "@assistant-ui/react" {
+  import type { ComponentType, CSSProperties, ReactNode } from "react";
+  interface ThreadMessageLike {
+    readonly id: string;
+    readonly role: "user" | "assistant";
+    readonly content: string;
+  }
+  interface Runtime {
+    readonly thread: object;
+  }
+  type Part<P = unknown> = ComponentType<P & { readonly children?: ReactNode }>;
+  export function useExternalStoreRuntime(options: {
+    readonly messages: readonly ThreadMessageLike[];
+    readonly isRunning: boolean;
+    readonly convertMessage: (message: ThreadMessageLike) => ThreadMessageLike;
+    readonly onNew: () => Promise<void>;
+  }): Runtime;
+  export const AssistantRuntimeProvider: Part<{ readonly runtime: Runtime }>;
+  export const ThreadPrimitive: {
+    readonly Root: Part;
+    readonly Viewport: Part<{ readonly style: CSSProperties }>;
+    readonly Messages: ComponentType<{ readonly components: { readonly Message: ComponentType } }>;
+  };
+  export const MessagePrimitive: {
+    readonly Root: Part<{ readonly className: string }>;
+    readonly Parts: ComponentType<{ readonly components: { readonly Text: ComponentType } }>;
+  };
+}
+
+declare module "@assistant-ui/react-markdown" {
+  export const MarkdownTextPrimitive: import("react").ComponentType<{ readonly smooth: boolean }>;
+}

@@ -1,0 +1,75 @@
+/**
+ * A page of assistant-ui with Markdown. The hash of its URL is the number of messages; `events` streams the answers. Text
+ * is drawn as it arrives (`smooth` would draw each character).
+ */
+import {
+  AssistantRuntimeProvider,
+  MessagePrimitive,
+  ThreadPrimitive,
+  type ThreadMessageLike,
+  useExternalStoreRuntime,
+} from "@assistant-ui/react";
+import { MarkdownTextPrimitive } from "@assistant-ui/react-markdown";
+import { type ReactNode, useEffect, useState } from "react";
+import { createRoot } from "react-dom/client";
+import { writeAnswer, writeQuestion } from "./texts.ts";
+
+const first = Array.from({ length: Number(location.hash.slice(1)) }, (_, index): ThreadMessageLike => {
+  const turn = Math.floor(index / 2) + 1;
+  return index % 2 === 0
+    ? { id: `u${turn}`, role: "user", content: writeQuestion(turn) }
+    : { id: `a${turn}`, role: "assistant", content: writeAnswer(turn) };
+});
+
+function addText(messages: readonly ThreadMessageLike[], text: string): readonly ThreadMessageLike[] {
+  const last = messages.at(-1);
+  return last === undefined ? messages : [...messages.slice(0, -1), { ...last, content: String(last.content) + text }];
+}
+
+function addTurn(messages: readonly ThreadMessageLike[]): readonly ThreadMessageLike[] {
+  const turn = messages.length / 2 + 1;
+  return [
+    ...messages,
+    { id: `u${turn}`, role: "user", content: writeQuestion(turn) },
+    { id: `a${turn}`, role: "assistant", content: "" },
+  ];
+}
+
+const MarkdownText = (): ReactNode => <MarkdownTextPrimitive smooth={false} />;
+const Message = (): ReactNode => (
+  <MessagePrimitive.Root className="message">
+    <MessagePrimitive.Parts components={{ Text: MarkdownText }} />
+  </MessagePrimitive.Root>
+);
+
+const convertMessage = (message: ThreadMessageLike): ThreadMessageLike => message;
+
+function Conversation(): ReactNode {
+  const [messages, setMessages] = useState<readonly ThreadMessageLike[]>(first);
+  useEffect(() => {
+    const source = new EventSource("events");
+    source.addEventListener("message", ({ data }: MessageEvent<string>) => {
+      const text = JSON.parse(data) as string | null;
+      setMessages((now) => (text === null ? addTurn(now) : addText(now, text)));
+    });
+    return () => source.close();
+  }, []);
+  const runtime = useExternalStoreRuntime({
+    messages,
+    isRunning: true,
+    convertMessage,
+    onNew: () => Promise.resolve(),
+  });
+  return (
+    <AssistantRuntimeProvider runtime={runtime}>
+      <ThreadPrimitive.Root>
+        <ThreadPrimitive.Viewport style={{ height: "100vh", overflowY: "auto" }}>
+          <ThreadPrimitive.Messages components={{ Message }} />
+        </ThreadPrimitive.Viewport>
+      </ThreadPrimitive.Root>
+    </AssistantRuntimeProvider>
+  );
+}
+
+const root = document.querySelector("main");
+if (root !== null) createRoot(root).render(<Conversation />);
