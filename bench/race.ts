@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { listContestants, type Row } from "./benchmark.ts";
@@ -98,7 +98,17 @@ export async function race(
 
 /** Temporary folders of contestants. They are deleted here, because a process that is killed leaves its own. */
 const folders = new Set<string>();
-const deleteFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+
+/** A PostgreSQL server that ends with its contestant may change the folder at the same time. */
+function deleteFolder(folder: string): void {
+  for (let attempt = 0; attempt < 100 && existsSync(folder); attempt++)
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+}
+
 process.on("exit", () => folders.forEach(deleteFolder));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
