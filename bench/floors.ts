@@ -10,10 +10,12 @@ import type { Report, ReportedRow } from "./report.ts";
 interface Claim {
   readonly benchmark: string;
   readonly row: string;
-  /** The other contestant. */
+  /** The other contestant, or `growth` for the exponent of ours. */
   readonly against: string;
-  /** Its cost as a multiple of ours is at least this. */
-  readonly least: number;
+  /** The figure is at least this: the cost of the other one as a multiple of ours. */
+  readonly least?: number;
+  /** The figure is at most this: the exponent. */
+  readonly most?: number;
   /** The files that claim it, and their words. */
   readonly says: { readonly [file: string]: string };
 }
@@ -36,14 +38,14 @@ const readFloors = (): Floors => JSON.parse(readFileSync(FILE, "utf8")) as Floor
 export function findMisses({ rows }: Report): readonly string[] {
   const { claims, measured } = readFloors();
   const misses: string[] = [];
-  for (const { benchmark, row: what, against, least, says } of claims) {
+  for (const { benchmark, row: what, against, least = 0, most = Infinity, says } of claims) {
     if (!rows.some((row) => row.benchmark === benchmark)) continue;
     const row = rows.find((found) => found.benchmark === benchmark && found.what === what);
-    const ratio = row?.contestants.find(({ name }) => name === against)?.ratio?.median;
+    const figure = row === undefined ? undefined : readFigures(row)[against]?.median;
     const name = `MISS  ${benchmark}, ${what}, ${against}`;
-    if (ratio === undefined) misses.push(`${name}: not measured`);
-    else if (ratio < least)
-      misses.push(`${name}: ${ratio.toFixed(2)}, but ${Object.keys(says).join(", ")} claims ${least}`);
+    if (figure === undefined) misses.push(`${name}: not measured`);
+    else if (figure < least || figure > most)
+      misses.push(`${name}: ${figure.toFixed(2)}, but ${Object.keys(says).join(", ")} claims ${least || most}`);
     for (const [file, text] of Object.entries(says))
       if (!readFileSync(join(ROOT, file), "utf8").includes(text)) misses.push(`MISS  ${file} does not say "${text}"`);
   }

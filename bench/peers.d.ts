@@ -73,7 +73,7 @@ declare module "redis" {
 
 declare module "@assistant-ui/react" {
   import type { ComponentType, CSSProperties, ReactNode } from "react";
-  interface ThreadMessageLike {
+  interface ThreadMessage {
     readonly id: string;
     readonly role: "user" | "assistant";
     readonly content: string;
@@ -83,9 +83,9 @@ declare module "@assistant-ui/react" {
   }
   type Part<P = unknown> = ComponentType<P & { readonly children?: ReactNode }>;
   export function useExternalStoreRuntime(options: {
-    readonly messages: readonly ThreadMessageLike[];
+    readonly messages: readonly ThreadMessage[];
     readonly isRunning: boolean;
-    readonly convertMessage: (message: ThreadMessageLike) => ThreadMessageLike;
+    readonly convertMessage: (message: ThreadMessage) => ThreadMessage;
     readonly onNew: () => Promise<void>;
   }): Runtime;
   export const AssistantRuntimeProvider: Part<{ readonly runtime: Runtime }>;
@@ -101,5 +101,6 @@ declare module "@assistant-ui/react" {
 }
 
 declare module "@assistant-ui/react-markdown" {
-  export const MarkdownTextPrimitive: import("react").ComponentType<{ readonly smooth: boolean }>;
+  import type { ComponentType } from "react";
+  export const MarkdownTextPrimitive: ComponentType<{ readonly smooth: boolean }>;
 }

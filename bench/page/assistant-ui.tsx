@@ -6,7 +6,6 @@ import {
   AssistantRuntimeProvider,
   MessagePrimitive,
   ThreadPrimitive,
-  type ThreadMessageLike,
   useExternalStoreRuntime,
 } from "@assistant-ui/react";
 import { MarkdownTextPrimitive } from "@assistant-ui/react-markdown";
@@ -14,19 +13,26 @@ import { type ReactNode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { writeAnswer, writeQuestion } from "./texts.ts";
 
-const first = Array.from({ length: Number(location.hash.slice(1)) }, (_, index): ThreadMessageLike => {
+/** A `ThreadMessageLike` that is only text. */
+interface ThreadMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
+const first = Array.from({ length: Number(location.hash.slice(1)) }, (_, index): ThreadMessage => {
   const turn = Math.floor(index / 2) + 1;
   return index % 2 === 0
     ? { id: `u${turn}`, role: "user", content: writeQuestion(turn) }
     : { id: `a${turn}`, role: "assistant", content: writeAnswer(turn) };
 });
 
-function addText(messages: readonly ThreadMessageLike[], text: string): readonly ThreadMessageLike[] {
+function addText(messages: readonly ThreadMessage[], text: string): readonly ThreadMessage[] {
   const last = messages.at(-1);
-  return last === undefined ? messages : [...messages.slice(0, -1), { ...last, content: String(last.content) + text }];
+  return last === undefined ? messages : [...messages.slice(0, -1), { ...last, content: last.content + text }];
 }
 
-function addTurn(messages: readonly ThreadMessageLike[]): readonly ThreadMessageLike[] {
+function addTurn(messages: readonly ThreadMessage[]): readonly ThreadMessage[] {
   const turn = messages.length / 2 + 1;
   return [
     ...messages,
@@ -42,10 +48,10 @@ const Message = (): ReactNode => (
   </MessagePrimitive.Root>
 );
 
-const convertMessage = (message: ThreadMessageLike): ThreadMessageLike => message;
+const convertMessage = (message: ThreadMessage): ThreadMessage => message;
 
 function Conversation(): ReactNode {
-  const [messages, setMessages] = useState<readonly ThreadMessageLike[]>(first);
+  const [messages, setMessages] = useState<readonly ThreadMessage[]>(first);
   useEffect(() => {
     const source = new EventSource("events");
     source.addEventListener("message", ({ data }: MessageEvent<string>) => {

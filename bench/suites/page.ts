@@ -27,8 +27,8 @@ interface Conversation {
   /** Selector of messages or turns. The last one has the answer. */
   readonly selector: string;
   /** Begins a new answer. */
-  begin(): void;
-  write(text: string): Promise<unknown> | void;
+  readonly begin: () => void;
+  readonly write: (text: string) => Promise<unknown> | void;
 }
 
 type OpenConversation = (browser: Browser, messages: number) => Promise<Conversation>;
@@ -52,10 +52,10 @@ const openLoom: OpenConversation = async (browser, messages) => {
     writer.put({ type: "message_chunk", id: "think", content });
     return writer.flush();
   };
-  while (turn < messages / 2) {
+  for (let earlier = 1; earlier <= messages / 2; earlier++) {
     begin();
-    await write(writeAnswer(turn + 1));
-    end(writeAnswer(turn + 1));
+    await write(writeAnswer(earlier));
+    end(writeAnswer(earlier));
   }
   await writer.flush();
   let answer = "";
