@@ -2,7 +2,6 @@
  * How each dialect reads back an event that it has sent: what the ledger states as lost is absent, and a few events change.
  * Effects of several events on each other are in `dialect-pairs.test.ts`.
  */
-import { readArguments as readAgUiArguments } from "../src/dialects/ag-ui/read-arguments.ts";
 import { AI_SDK, ANY_IMAGE, DENIED } from "../src/dialects/ai-sdk/chunk-reader.ts";
 import type { DialectName } from "../src/dialects/dialect.ts";
 import { dropUndefined } from "../src/protocol/drop-undefined.ts";
@@ -11,9 +10,10 @@ import { DIALECTS } from "../src/dialects/index.ts";
 import { titleOf } from "../src/dialects/lumine/error-texts.ts";
 import { imageOf } from "../src/dialects/lumine/image-of.ts";
 import { writeMarkdownTable } from "../src/dialects/lumine/write-markdown-table.ts";
-import { readArguments, readErrorCode } from "../src/dialects/openai-responses/output-items.ts";
+import { readErrorCode } from "../src/dialects/openai-responses/output-items.ts";
 import {
   DEFAULT_NODE_NAME,
+  readArguments,
   resultObject,
   resultValue,
   splitResult,
@@ -70,7 +70,7 @@ const READERS: { readonly [D in DialectName]?: Readers } = {
       type,
       call_id,
       name,
-      ...readAgUiArguments(raw_arguments ?? JSON.stringify(args)),
+      ...readArguments(raw_arguments ?? JSON.stringify(args)),
       description,
     }),
     values: (event) =>
@@ -161,7 +161,7 @@ export function readBack(dialect: DialectName, event: LoomEvent): LoomEvent | un
   if (row.support === "omitted" || row.isLost?.(event) === true) return undefined;
   const read = READERS[dialect]?.[event.type] as ((event: LoomEvent) => object | undefined) | undefined;
   const back = read === undefined ? withoutFields(event, row.lostFields) : read(event);
-  return back === undefined ? undefined : (dropUndefined(back as never) as unknown as LoomEvent);
+  return back === undefined ? undefined : (dropUndefined(back) as LoomEvent);
 }
 
 function withoutFields(event: LoomEvent, fields: readonly string[]): object {

@@ -1,12 +1,19 @@
 /**
- * Converts tool results. An event has text (`result`) and optional data (`output`); other dialects have one field for
- * both.
+ * Converts arguments and results of tools. An event has text (`result`) and optional data (`output`); other dialects have
+ * one field for both.
  */
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
-import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseObject } from "../protocol/json.ts";
 
 /** Value of `message_chunk.id` for text from dialects without node names. */
 export const DEFAULT_NODE_NAME = "agent";
+
+/** Reads the arguments of a call. Text that is not a JSON object is kept as it is. */
+export function readArguments(text: string): { readonly arguments: JsonObject; readonly raw_arguments?: string } {
+  const args = parseObject(text);
+  if (args !== undefined) return { arguments: args };
+  return text === "" ? { arguments: {} } : { arguments: {}, raw_arguments: text };
+}
 
 /** Returns the data of a tool result if there is any, otherwise its text. */
 export function resultValue({ result, output }: ToolEndEvent): Json {

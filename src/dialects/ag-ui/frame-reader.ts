@@ -3,23 +3,21 @@
  * ends them.
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { findLoomEventFault } from "../../protocol/events.generated.ts";
+import { findLoomEventFault, type ToolApprovalResultEvent } from "../../protocol/events.generated.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import { CallStarts } from "../call-starts.ts";
 import { MAX_REPLY_CHARACTERS, ReplyText } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME, readArguments } from "../tool-values.ts";
 import { AG_UI, findActivityEvent, findCustomEvent, NOTICE, SUPERSEDED } from "./carried-events.ts";
 import type { DeltaReader } from "./delta-reader.ts";
-import { readArguments } from "./read-arguments.ts";
 import { AG_UI_RULES } from "./rules.ts";
 
 const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_CALLS = 10_000;
 const MAX_MESSAGES = 10_000;
 const NO_EVENTS: readonly AnyEvent[] = [];
-/** Events of a call that has started. */
-const STARTED: ReadonlySet<unknown> = new Set(["tool_output", "tool_progress", "tool_end"]);
 
 interface ReadCall {
   readonly name: string;
@@ -33,7 +31,7 @@ interface ReadCall {
 export class FrameReader {
   readonly #deltas: DeltaReader;
   readonly #calls = new BoundedMap<ReadCall>(MAX_CALLS);
-  readonly #started = new BoundedMap<true>(MAX_CALLS);
+  readonly #starts = new CallStarts();
   /** Calls that wait for approval. */
   readonly #asked = new BoundedMap<true>(MAX_CALLS);
   /** Messages of a role other than `assistant`. */
@@ -153,7 +151,7 @@ export class FrameReader {
         return loom["incomplete"] === true ? NO_EVENTS : [this.#call(call_id, known, loom)];
       default:
         if (loom["superseded"] === true) return NO_EVENTS;
-        return [...this.#ensureCall(call_id, known?.name), ...this.#addStart(this.#end(call_id, frame, loom))];
+        return [...this.#ensureCall(call_id, known?.name), ...this.#starts.add(this.#end(call_id, frame, loom))];
     }
   }
 
@@ -215,24 +213,6 @@ export class FrameReader {
     return findLoomEventFault(whole) === undefined ? whole : event;
   }
 
-  /** Adds the `tool_start` of a call that has its first output or result. Only Loom reports it. */
-  #addStart(event: AnyEvent): readonly AnyEvent[] {
-    const {
-      type,
-      call_id = "",
-      name,
-      error_code,
-      decision,
-    } = event as { readonly [field: string]: string | undefined };
-    if (type === "tool_approval_result") this.#asked.delete(call_id);
-    // A call that was not approved or has invalid arguments never starts.
-    if (type === "tool_start" || (decision ?? "approved") !== "approved") this.#started.set(call_id, true);
-    if (error_code === "tool_rejected" || error_code === "invalid_arguments") return [event];
-    if (!STARTED.has(type) || this.#started.has(call_id)) return [event];
-    this.#started.set(call_id, true);
-    return [{ type: "tool_start", call_id, name: name ?? "unknown" }, event];
-  }
-
   #readApproval(interrupt: JsonObject): readonly AnyEvent[] {
     const { toolCallId, expiresAt, metadata } = interrupt;
     if (typeof toolCallId !== "string" || this.#asked.has(toolCallId)) return NO_EVENTS;
@@ -260,7 +240,10 @@ export class FrameReader {
     }
     if (frame["name"] === NOTICE && frame["type"] === "CUSTOM") return NO_EVENTS;
     const event = { ...toJsonObject(fields), type } as AnyEvent;
-    if (type !== undefined && findLoomEventFault(event) === undefined) return this.#addStart(event);
+    if (type !== undefined && findLoomEventFault(event) === undefined) {
+      if (type === "tool_approval_result") this.#asked.delete(textOf((event as ToolApprovalResultEvent).call_id));
+      return this.#starts.add(event);
+    }
     return frame["type"] === "CUSTOM" ? [{ type: "custom", value: frame }] : [keep(frame)];
   }
 }

@@ -11,9 +11,9 @@ import type { StampedEnvelope } from "../../protocol/record.ts";
 import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
+import { readArguments } from "../tool-values.ts";
 import { SUPERSEDED, THOUGHT_PREFIX } from "./carried-events.ts";
 import type { AgUiFrameType } from "./frames.ts";
-import { readArguments } from "./read-arguments.ts";
 import type { SentState } from "./sent-state.ts";
 
 /** Maximum open text messages, and open reasoning. Beyond it, the oldest is closed. */

@@ -13,7 +13,7 @@ import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { parseOpenaiId } from "../openai-id.ts";
 import { MAX_REPLY_CHARACTERS } from "../reply-text.ts";
 import { findOpenaiResponsesFrameForm } from "./frames.generated.ts";
-import { ItemReader, OPENAI_RESPONSES } from "./item-reader.ts";
+import { ItemReader, keep, OPENAI_RESPONSES } from "./item-reader.ts";
 import { FAILED, isRepeatedEvent, readErrorCode } from "./output-items.ts";
 import { OPENAI_RESPONSES_RULES } from "./rules.ts";
 
@@ -208,8 +208,4 @@ function createOpenaiResponsesDecoder(): Decoder {
   }
 
   return createDoneDecoder(frames, readDone, () => state === "waiting");
-}
-
-function keep(frame: JsonObject): AnyEvent {
-  return { type: "foreign", dialect: OPENAI_RESPONSES, frame };
 }

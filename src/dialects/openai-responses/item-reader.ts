@@ -6,8 +6,8 @@ import { CallStarts } from "../call-starts.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { readText } from "../frame-traits.ts";
 import { ReplyText } from "../reply-text.ts";
-import { DEFAULT_NODE_NAME } from "../tool-values.ts";
-import { describeOutput, listTexts, readArguments, readCallName, readHostedCall, toText } from "./output-items.ts";
+import { DEFAULT_NODE_NAME, readArguments } from "../tool-values.ts";
+import { describeOutput, listTexts, readCallName, readHostedCall, toText } from "./output-items.ts";
 
 /** Dialect of events that are kept unchanged. */
 export const OPENAI_RESPONSES = "openai-responses";
@@ -202,7 +202,7 @@ export class ItemReader {
       case "reasoning": {
         const texts = known.hasText ? [] : listTexts(item["summary"]);
         // Only the provider can read it. Without it, the answer is complete all the same.
-        const kept = typeof item["encrypted_content"] === "string" ? [keepItem(frame)] : [];
+        const kept = typeof item["encrypted_content"] === "string" ? [keep(frame)] : [];
         return [...texts.map((content) => ({ type: "reasoning_chunk", content })), { type: "reasoning_end" }, ...kept];
       }
       case "function_call":
@@ -225,7 +225,7 @@ export class ItemReader {
         return [...this.#call(known, toText(item["arguments"]), undefined), request];
       }
       default:
-        return type.endsWith("_call") ? this.#endHosted(known, item, frame) : [keepItem(frame)];
+        return type.endsWith("_call") ? this.#endHosted(known, item, frame) : [keep(frame)];
     }
   }
 
@@ -268,7 +268,7 @@ export class ItemReader {
     const { input, end } = readHostedCall(item);
     const { callId: call_id, name } = known;
     const call = this.#call(known, input, undefined);
-    const kept = typeof item["result"] === "string" ? [keepItem(frame)] : [];
+    const kept = typeof item["result"] === "string" ? [keep(frame)] : [];
     if (end === undefined) return [...call, ...kept];
     this.#calls.delete(call_id);
     const { result, isError: is_error } = end;
@@ -276,6 +276,6 @@ export class ItemReader {
   }
 }
 
-function keepItem(frame: JsonObject): AnyEvent {
+export function keep(frame: JsonObject): AnyEvent {
   return { type: "foreign", dialect: OPENAI_RESPONSES, frame };
 }

@@ -1,8 +1,8 @@
 /**
- * Reads output items of the Responses API: texts, arguments and results. It knows no stream: the decoder of the dialect
+ * Reads output items of the Responses API: texts, calls and results. It knows no stream: the decoder of the dialect
  * and the adapter for OpenAI streams both use it.
  */
-import { type Json, type JsonObject, parseObject, toJsonObject } from "../../protocol/json.ts";
+import { type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import { fromOpenaiErrorCode } from "../openai-error.ts";
 
 /** Reason of a failed response that has none. */
@@ -60,13 +60,6 @@ export function readHostedCall(item: JsonObject): HostedCall {
 export function readCallName({ name, type }: JsonObject): string {
   if (typeof name === "string" && name !== "") return name;
   return toText(type).replace(/_call$/, "");
-}
-
-/** Reads the arguments of a call. Text that is not a JSON object is kept as it is. */
-export function readArguments(text: string): { readonly arguments: JsonObject; readonly raw_arguments?: string } {
-  const args = parseObject(text);
-  if (args !== undefined) return { arguments: args };
-  return text === "" ? { arguments: {} } : { arguments: {}, raw_arguments: text };
 }
 
 /** A tool result as text. */
