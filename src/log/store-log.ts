@@ -323,7 +323,7 @@ export class StoreLog implements Log {
     try {
       return await run();
     } catch (error) {
-      // It may have been stored, and a store does not report the changes of its own process.
+      // It may have been stored, and a store does not report the changes of this process.
       if (changed !== undefined && isLoomError(error, "store_failed")) this.#feed.hint(changed);
       throw error;
     } finally {
