@@ -128,14 +128,11 @@ export function createStreams(options: StreamsOptions): Streams {
     const slotHolder: SlotHolder = { revoke: () => reader?.revoke() };
     const runRange = run === undefined ? undefined : new RunRange({ log, sessionId, runId: run, commandId: command });
     try {
-      const start =
-        runRange === undefined
-          ? (follow &&
-              findFault() === undefined &&
-              (await canShare(sessionId, format, request)) &&
-              findShared(sessionId, format, selection.cursor, skip)) ||
-            (await openWithSlot(slotHolder, sessionId, { ...rest, ...selection, skip, signal }))
-          : await openRun(slotHolder, sessionId, runRange, { ...rest, ...selection, skip, signal });
+      const selected: StreamOptions = { ...rest, ...selection, skip, signal };
+      const isShared = runRange === undefined && follow && findFault() === undefined;
+      let start = isShared ? await findShared(sessionId, format, request, selected) : undefined;
+      if (runRange !== undefined) start = await openRun(slotHolder, sessionId, runRange, selected);
+      else start ??= await openWithSlot(slotHolder, sessionId, selected);
       if (start === undefined || signal?.aborted === true) {
         void start?.opened?.close();
         request.onLeave?.();
@@ -200,24 +197,21 @@ export function createStreams(options: StreamsOptions): Streams {
   }
 
   /**
-   * Whether a channel may serve this request. A lease authorizes the session that is in the log now; a channel may not
-   * know yet that its session was deleted and recreated by another process.
+   * Returns the start when a channel still retains that position. A lease authorizes the session that is in the log now; a
+   * channel may not know yet that its session was deleted and recreated by another process.
    */
-  async function canShare(sessionId: string, format: StreamFormat, { lease }: ReadRequest): Promise<boolean> {
-    if (lease === undefined) return true;
-    const channel = channels.find(channelKey(sessionId, format));
-    return channel !== undefined && (await log.getSession(sessionId))?.incarnation === channel.incarnation;
-  }
-
-  /** Returns the start when a channel still retains that position. */
-  function findShared(
+  async function findShared(
     sessionId: string,
     format: StreamFormat,
-    cursor: string | undefined,
-    skip: number,
-  ): StreamStart | undefined {
-    const channel = channels.find(channelKey(sessionId, format));
-    if (cursor === undefined || channel === undefined || channel.isEnded) return undefined;
+    { lease }: ReadRequest,
+    { cursor, skip = 0 }: StreamOptions,
+  ): Promise<StreamStart | undefined> {
+    const key = channelKey(sessionId, format);
+    if (cursor === undefined || channels.find(key) === undefined) return undefined;
+    const session = lease === undefined ? undefined : await log.getSession(sessionId);
+    const channel = channels.find(key);
+    if (channel === undefined || channel.isEnded) return undefined;
+    if (lease !== undefined && session?.incarnation !== channel.incarnation) return undefined;
     const requested = readPosition(cursor);
     if (writePosition(channel.incarnation, requested, format) !== cursor) return undefined;
     const position: Position | undefined = channel.skip(requested, skip);
