@@ -109,7 +109,7 @@ export interface LogTables {
 
   /** Called with each session that was changed, after its readers in this process were notified. */
   onChange?(sessionId: string): void;
-  /** Called when a reader starts to watch a session. */
+  /** Called when a reader starts to watch a session, also after `close`. */
   startWatching?(): void;
   /** Called when no session is watched any longer. */
   stopWatching?(): void;

@@ -244,7 +244,7 @@ export class StoreLog implements Log {
 
   watch(sessionId: string, listener: () => void, options?: WatchSessionOptions): () => void {
     const unwatch = this.#feed.watch(sessionId, listener, options);
-    if (!this.#isClosed) this.#tables.startWatching?.();
+    this.#tables.startWatching?.();
     return () => {
       unwatch();
       if (this.#feed.size === 0) this.#tables.stopWatching?.();

@@ -1,5 +1,6 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { EncoderSnapshot, InheritedValues, Settlement } from "../log.ts";
+import type { GivenMarks } from "../change-rules.ts";
+import type { AcquireOptions, EncoderSnapshot, InheritedValues, Settlement } from "../log.ts";
 import type { CommandSubmission } from "../log-tables.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
@@ -22,20 +23,17 @@ export type StoreOperation =
       readonly settle: readonly Settlement[] | undefined;
       readonly now: number;
     }
-  | {
+  | ({
       readonly do: "create";
       readonly sessionId: string;
-      readonly title: string | undefined;
       /** Undefined if the session may have any owner. */
       readonly owner: string | undefined;
       readonly firstId: number;
-      readonly isPinned: boolean | undefined;
-      readonly isArchived: boolean | undefined;
       readonly graceMs: number;
       readonly lineage: Lineage;
       readonly carried: readonly CarriedRow[];
       readonly now: number;
-    }
+    } & GivenMarks)
   /** Creates a draft: a session without an ID, which only its writer knows. Returns its key. */
   | {
       readonly do: "create-draft";
@@ -54,40 +52,26 @@ export type StoreOperation =
       readonly now: number;
     }
   /** Gives the draft its ID, which makes it a session. */
-  | {
+  | ({
       readonly do: "publish-draft";
       readonly key: number;
       readonly sessionId: string;
-      readonly title: string | undefined;
-      readonly isPinned: boolean | undefined;
-      readonly isArchived: boolean | undefined;
       readonly inherits: InheritedValues | undefined;
       readonly graceMs: number;
       readonly lineage: Lineage;
       readonly now: number;
-    }
+    } & GivenMarks)
   | { readonly do: "discard-draft"; readonly key: number }
-  | {
+  | ({
       readonly do: "update";
       readonly sessionId: string;
-      readonly title: string | undefined;
-      readonly isPinned: boolean | undefined;
-      readonly isArchived: boolean | undefined;
       /** Changes nothing if the session has another title. */
       readonly ifTitle: string | undefined;
-    }
+    } & GivenMarks)
   /** Writes a page and a scratch file, to check that changes can be stored. */
   | { readonly do: "probe" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
-  | {
-      readonly do: "acquire";
-      readonly sessionId: string;
-      readonly holder: string;
-      readonly ttlMs: number;
-      readonly takeover: boolean;
-      readonly create: boolean;
-      readonly now: number;
-    }
+  | ({ readonly do: "acquire"; readonly sessionId: string; readonly now: number } & Required<AcquireOptions>)
   | {
       readonly do: "renew";
       readonly sessionId: string;
