@@ -306,19 +306,19 @@ export class StoreLog implements Log {
     await this.#closing;
   }
 
-  async #read<T>(read: (reader: TableReader) => Awaitable<T>): Promise<T> {
+  #read<T>(read: (reader: TableReader) => Awaitable<T>): Promise<T> {
     return this.#call("read", () => read(this.#tables.reader));
   }
 
   /** Runs a change of a session. */
-  async #change<T>(sessionId: string, change: () => Awaitable<T>): Promise<T> {
+  #change<T>(sessionId: string, change: () => Awaitable<T>): Promise<T> {
     return this.#call("write", change, sessionId);
   }
 
   /** Runs a call that `close` can wait for. */
   async #call<T>(kind: "append" | "write" | "read", run: () => Awaitable<T>, changed?: string): Promise<T> {
     if (this.#isClosed) throw new LoomError("store_closed", "The log is closed");
-    const began = performance.now();
+    const began = this.#meter === undefined ? 0 : performance.now();
     this.#running++;
     try {
       return await run();
