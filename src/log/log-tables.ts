@@ -61,6 +61,14 @@ export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create
   readonly room: SessionRoom;
 }
 
+/** The result of an append. */
+export interface StoredBatch {
+  /** Whether the owner has reached its quota; it may be read after the batch is stored. */
+  readonly isOverQuota: Awaitable<boolean>;
+  /** The texts of the batch joined by line feeds, if the store has joined them. */
+  readonly text?: string;
+}
+
 export interface LogTables {
   readonly reader: TableReader;
   /** What retention lists, measures and cuts. */
@@ -94,10 +102,10 @@ export interface LogTables {
   release(lease: Lease, handsOver: boolean): Awaitable<boolean>;
 
   /**
-   * Appends a batch; see `Log.append`. `changes` is undefined if no index changes. The owner's quota may be read after the
-   * batch is stored. Calls for one session are stored in call order.
+   * Appends a batch; see `Log.append`. `changes` is undefined if no index changes. Calls for one session are stored in call
+   * order.
    */
-  append(batch: Append, changes: IndexChanges | undefined): Awaitable<{ readonly isOverQuota: Awaitable<boolean> }>;
+  append(batch: Append, changes: IndexChanges | undefined): Awaitable<StoredBatch>;
   /** See `Log.submit`. */
   submit(submission: CommandSubmission): Awaitable<CommandRow>;
   /** Throws `unknown_session` and `quota_exceeded`. */

@@ -23,7 +23,7 @@ import type {
   SearchSessionsOptions,
   SessionChanges,
 } from "./log.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions } from "./log-tables.ts";
+import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "./log-tables.ts";
 import { MemoryPruner } from "./memory-prune.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import {
@@ -172,7 +172,7 @@ export class MemoryTables implements LogTables {
     return needsHolder(session);
   }
 
-  append(batch: Append, changes: IndexChanges | undefined): { readonly isOverQuota: boolean } {
+  append(batch: Append, changes: IndexChanges | undefined): StoredBatch {
     const { sessionId, expectedLastId, entries, settle = [] } = batch;
     const session = this.#get(sessionId);
     assertEpoch(sessionId, session, batch.epoch);

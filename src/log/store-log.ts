@@ -219,19 +219,18 @@ export class StoreLog implements Log {
     const changes = this.#runs.omitKnown(batch, findIndexChanges(entries));
     const stored = await this.#call("append", () => this.#tables.append(batch, changes), sessionId);
     this.#runs.note(batch, changes);
-    this.#publish(batch);
+    const { isOverQuota, text } = stored;
+    this.#publish(batch, text);
     const lastId = expectedLastId + entries.length;
-    const { isOverQuota } = stored;
     const isOver = typeof isOverQuota === "boolean" ? isOverQuota : await this.#hold(isOverQuota);
     return isOver ? { lastId, isOverQuota: true } : { lastId };
   }
 
-  #publish({ sessionId, epoch, expectedLastId, entries }: Append): void {
+  #publish({ sessionId, epoch, expectedLastId, entries }: Append, text: string | undefined): void {
     const lease = this.#leases.get(sessionId);
     // Without a lease the incarnation is unknown, so followers read the store.
     if (entries.length > 0 && lease?.epoch === epoch && this.#feed.isWatched(sessionId)) {
-      const [first] = entries;
-      const texts = first !== undefined && entries.length === 1 ? first.text : entries.map(({ text }) => text);
+      const texts = text ?? entries.map((entry) => entry.text);
       const lastId = expectedLastId + entries.length;
       this.#feed.publish(new Page(sessionId, expectedLastId, lastId, texts, lease.incarnation));
     } else this.#feed.hint(sessionId);

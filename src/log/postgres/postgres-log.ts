@@ -26,7 +26,7 @@ import type {
   SessionChanges,
 } from "../log.ts";
 import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions } from "../log-tables.ts";
+import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import type { PrunableStore } from "../prune-runs.ts";
 import { StoreLog } from "../store-log.ts";
@@ -221,10 +221,7 @@ class PostgresTables implements LogTables {
     return isOrphan;
   }
 
-  async append(
-    batch: Append,
-    changes: IndexChanges | undefined,
-  ): Promise<{ readonly isOverQuota: boolean | Promise<boolean> }> {
+  async append(batch: Append, changes: IndexChanges | undefined): Promise<StoredBatch> {
     const stored = await this.#committer.append(batch, changes);
     this.#watcher.noteOwn(batch.sessionId, stored);
     if (this.#options.limits.maxOwnerBytes === Infinity) return { isOverQuota: false };

@@ -27,7 +27,7 @@ import type {
   SessionChanges,
 } from "../log.ts";
 import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions } from "../log-tables.ts";
+import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import type { PrunableStore } from "../prune-runs.ts";
 import { releaseLease } from "../release-lease.ts";
@@ -208,20 +208,21 @@ class SqliteTables implements LogTables {
     return false;
   }
 
-  async append(batch: Append, changes: IndexChanges | undefined): Promise<{ readonly isOverQuota: boolean }> {
+  async append(batch: Append, changes: IndexChanges | undefined): Promise<StoredBatch> {
     const { sessionId, epoch, expectedLastId, entries, settle } = batch;
+    const text = joinTexts(entries);
     const isOverQuota = await this.#write<true | undefined>({
       do: "append",
       sessionId,
       epoch,
       expectedLastId,
       count: entries.length,
-      text: joinTexts(entries),
+      text,
       changes,
       settle,
       now: settle === undefined ? 0 : this.#now(),
     });
-    return { isOverQuota: isOverQuota === true };
+    return { isOverQuota: isOverQuota === true, text };
   }
 
   async submit(submission: CommandSubmission): Promise<CommandRow> {
