@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BENCHMARKS } from "./benchmark.ts";
 import { drawPlot } from "./plot.ts";
-import { formatRatio, formatTime, type Report, type ReportedRow } from "./report.ts";
+import { describeRow, formatRatio, formatTime, type Report, type ReportedRow } from "./report.ts";
 
 const DOCS = join(import.meta.dirname, "..", "docs");
 const FOLDER = join(DOCS, "benchmarks");
@@ -14,7 +14,8 @@ const INTRODUCTION = `# Benchmarks
 \`npm run bench\` compares Loom with other packages that do the same work. Each contestant runs in its own process, and the
 processes take turns. The figures are CPU times; "× Loom" is a multiple of ours, so a value below 1 means that the other one
 needs less. A limit is the least that any implementation must do, such as a plain loop over the same input. Growth is the
-exponent of the cost with the size of the input: 1 is linear.
+exponent of the cost with the size of the input: 1 is linear. Peak memory is that of the process; all of them have loaded
+Loom, also those of the others.
 
 Machines differ, so compare ratios, not times. \`npm run bench -- --docs\` measures again and writes this page.`;
 
@@ -46,10 +47,10 @@ export function writeDocs(report: Report): void {
 }
 
 function formatTable(rows: readonly ReportedRow[]): string {
-  const cells = rows.flatMap(({ what, unit, contestants }) =>
-    contestants.map(({ name, isLimit, cost, ratio, exponent, peakMb }, index) =>
+  const cells = rows.flatMap((row) =>
+    row.contestants.map(({ name, isLimit, cost, ratio, exponent, peakMb }, index) =>
       [
-        index === 0 ? `${what}, per ${unit}` : "",
+        index === 0 ? describeRow(row) : "",
         isLimit ? `${name} (limit)` : name,
         formatTime(cost.median),
         ratio === undefined ? "" : formatRatio(ratio),

@@ -1,5 +1,5 @@
 /** A bar chart of one benchmark: the processor time of each contestant as a multiple of ours, on a logarithmic axis. */
-import type { ReportedRow } from "./report.ts";
+import { describeRow, type ReportedRow } from "./report.ts";
 
 const WIDTH = 760;
 const LABELS = 300;
@@ -15,10 +15,10 @@ export function drawPlot(rows: readonly ReportedRow[]): string {
     LABELS + ((Math.log(ratio) - Math.log(least)) / (Math.log(most) - Math.log(least))) * (WIDTH - LABELS - 70);
   const parts: string[] = [];
   let y = 0;
-  for (const { what, unit, contestants } of rows) {
+  for (const row of rows) {
     y += HEAD;
-    parts.push(`<text x="0" y="${y - 8}" class="head">${escape(`${what}, per ${unit}`)}</text>`);
-    for (const { name, isLimit, ratio } of contestants) {
+    parts.push(`<text x="0" y="${y - 8}" class="head">${escape(describeRow(row))}</text>`);
+    for (const { name, isLimit, ratio } of row.contestants) {
       const value = ratio?.median ?? 1;
       const [from, to] = [x(1), x(value)].toSorted((a, b) => a - b) as [number, number];
       const kind = ratio === undefined ? "ours" : isLimit ? "limit" : value < 1 ? "better" : "peer";

@@ -70,10 +70,16 @@ export const formatTime = (us: number): string =>
 export const formatRatio = ({ median, quartiles: [low, high] }: Spread): string =>
   `${median.toFixed(2)} × (${low.toFixed(2)}–${high.toFixed(2)})`;
 
+/** The work, the unit, and the number of units of a round. */
+export function describeRow({ what, unit, sizes }: ReportedRow): string {
+  const largest = Math.max(...sizes);
+  return `${what}, per ${unit}${largest === 1 ? "" : ` of ${largest.toLocaleString("en")}`}`;
+}
+
 /** One line per contestant. */
 export function formatRow(result: RowResult): string {
-  const { what, unit, contestants } = reportRow(result);
-  const lines = contestants.map(({ name, isLimit, cost, ratio, exponent, peakMb }) =>
+  const row = reportRow(result);
+  const lines = row.contestants.map(({ name, isLimit, cost, ratio, exponent, peakMb }) =>
     [
       `    ${name}${isLimit ? " (limit)" : ""}`.padEnd(44),
       formatTime(cost.median).padStart(10),
@@ -82,5 +88,5 @@ export function formatRow(result: RowResult): string {
       `${peakMb} MB`.padStart(9),
     ].join(""),
   );
-  return [`  ${what}, per ${unit}`, ...lines].join("\n");
+  return [`  ${describeRow(row)}`, ...lines].join("\n");
 }
