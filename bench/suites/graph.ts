@@ -193,6 +193,7 @@ export const benchmark: Benchmark = {
     },
     {
       what: "a tree of thoughts",
+      isSlow: true,
       unit: "thought",
       sizes: [910, 2730, 9100],
       ours: thinkInTree,

@@ -74,7 +74,7 @@ export const benchmark: Benchmark = {
   about: "CPU time that observers add to a run of an agent, in memory",
   rows: [
     createRow("metrics", observeMetrics),
-    createRow("three callbacks", createCallbacks(false)),
+    { ...createRow("three callbacks", createCallbacks(false)), isSlow: true },
     createRow("three callbacks that receive text deltas", createCallbacks(true)),
     createRow("traces", observeTraces),
   ],

@@ -172,6 +172,6 @@ export const benchmark: Benchmark = {
   rows: [
     ...PLACES.map((place) => createRow("loom", place)),
     ...PLACES.map((place) => createRow("ai-sdk", place)),
-    ...(["lumine", "openai-responses"] as const).map((dialect) => createRow(dialect, PLACES[0])),
+    ...(["lumine", "openai-responses"] as const).map((dialect) => ({ ...createRow(dialect, PLACES[0]), isSlow: true })),
   ],
 };
