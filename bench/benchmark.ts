@@ -13,6 +13,8 @@ export type Round = () => unknown;
 /** Replaces the processor time of the process: the work was in another process, or not all of the round is measured. */
 export interface Spent {
   readonly cpuMs: number;
+  /** Replaces the peak memory of the process, if the work was in another one. */
+  readonly peakMb?: number;
 }
 
 export interface Row {

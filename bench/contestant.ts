@@ -16,13 +16,15 @@ async function prepare(size: number): Promise<Round> {
   return create(size);
 }
 
-async function measure(size: number): Promise<number> {
+async function measure(size: number): Promise<{ readonly us: number; readonly peakMb: number }> {
   const round = rounds.get(size) ?? (await prepare(size));
   rounds.set(size, round);
   const before = process.cpuUsage();
   const result = await round();
   const { user, system } = process.cpuUsage(before);
-  return isSpent(result) ? result.cpuMs * 1000 : user + system;
+  const own = { us: user + system, peakMb: process.resourceUsage().maxRSS / 1024 };
+  if (!isSpent(result)) return own;
+  return { us: result.cpuMs * 1000, peakMb: result.peakMb ?? own.peakMb };
 }
 
 const isSpent = (result: unknown): result is Spent =>
@@ -30,7 +32,7 @@ const isSpent = (result: unknown): result is Spent =>
 
 process.on("message", (size: number) => {
   measure(size).then(
-    (us) => process.send?.({ us, peakMb: process.resourceUsage().maxRSS / 1024 }),
+    (spent) => process.send?.(spent),
     (error: unknown) => process.send?.({ error: error instanceof Error ? error.stack : String(error) }),
   );
 });

@@ -76,7 +76,7 @@ export async function race(
       for (const entrant of [...running.slice(first), ...running.slice(0, first)])
         for (const size of sizes) {
           const { us, peakMb } = await ask(entrant.process, size);
-          entrant.peakMb = peakMb;
+          entrant.peakMb = Math.max(entrant.peakMb, peakMb);
           times
             .get(entrant.label)
             ?.get(size)

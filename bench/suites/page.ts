@@ -1,6 +1,6 @@
 /**
  * A page that shows a conversation while an answer streams at 50 tokens/s. The time is that of the page's main thread in
- * Chromium. Ours is the complete page with its server; the peer shows only the messages. The limit appends text to a node.
+ * Chromium, and the memory its heap. Ours is the complete page with its server; the peer shows only the messages. The limit appends text to a node.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -113,9 +113,9 @@ const stream =
     const { page, selector, begin, write } = await open(await launchChromium(), messages);
     const cdp = await page.context().newCDPSession(page);
     await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
-    const readMainThreadMs = async (): Promise<number> => {
+    const readMetric = async (metric: string): Promise<number> => {
       const { metrics } = await cdp.send("Performance.getMetrics");
-      return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
+      return metrics.find(({ name }) => name === metric)?.value ?? Number.NaN;
     };
     let words = 0;
     const writeWord = async (end: string): Promise<string> => {
@@ -134,14 +134,15 @@ const stream =
       await waitFor(await writeWord(" "));
       // What the new answer changed elsewhere on the page is drawn.
       await pause(500);
-      const before = await readMainThreadMs();
+      const before = await readMetric("TaskDuration");
       let last = "";
       for (let token = 1; token <= tokens; token++) {
         last = await writeWord(token % TOKENS_PER_PARAGRAPH === 0 ? ".\n\n" : " ");
         await pause(TOKEN_MS);
       }
       await waitFor(last);
-      return { cpuMs: (await readMainThreadMs()) - before };
+      const cpuMs = ((await readMetric("TaskDuration")) - before) * 1000;
+      return { cpuMs, peakMb: (await readMetric("JSHeapUsedSize")) / 2 ** 20 };
     };
   };
 

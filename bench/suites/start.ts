@@ -22,14 +22,14 @@ const { name, exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "u
   readonly exports: { readonly [path: string]: string | object };
 };
 
-/** Writes the processor time to a pipe when the program ends. The signal ends the server. */
+/** Writes the processor time and peak memory to a pipe when the program ends. The signal ends the server. */
 const PROBE = `
   import { writeSync } from "node:fs";
   import { isMainThread } from "node:worker_threads";
   if (isMainThread) {
     process.on("exit", () => {
       const { user, system } = process.cpuUsage();
-      writeSync(3, String((user + system) / 1000));
+      writeSync(3, JSON.stringify({ cpuMs: (user + system) / 1000, peakMb: process.resourceUsage().maxRSS / 1024 }));
     });
     process.on("SIGUSR2", () => process.exit());
   }`;
@@ -66,7 +66,7 @@ const runEach =
     const env = { ...process.env, XDG_CACHE_HOME: join(folder, "cache"), LOOM_STORE: join(folder, "chats.db") };
     if (before.length > 0) spawnSync(process.execPath, before, { cwd: folder, env, stdio: "ignore" });
     return async (): Promise<Spent> => {
-      let cpuMs = 0;
+      let [cpuMs, peakMb] = [0, 0];
       for (let run = 0; run < count; run++) {
         const child = spawn(process.execPath, ["--import", join(folder, "probe.mjs"), ...args], {
           cwd: folder,
@@ -75,7 +75,7 @@ const runEach =
         });
         const ended = once(child, "exit");
         const [, output, , probe] = child.stdio as unknown as readonly [null, Readable, null, Readable];
-        const cpu = text(probe);
+        const spent = text(probe);
         if (until === undefined) output.resume();
         else {
           await until(output);
@@ -83,9 +83,11 @@ const runEach =
         }
         const [code] = (await ended) as [number | null];
         if (code !== 0) throw new Error(`\`${args.join(" ")}\` ended with code ${code}.`);
-        cpuMs += Number(await cpu);
+        const one = JSON.parse(await spent) as Required<Spent>;
+        cpuMs += one.cpuMs;
+        peakMb = Math.max(peakMb, one.peakMb);
       }
-      return { cpuMs };
+      return { cpuMs, peakMb };
     };
   };
 
