@@ -142,7 +142,7 @@ export const benchmark: Benchmark = {
     ...entryPoints.map((path) => {
       const specifier = posix.join(name, path);
       const peers = Object.fromEntries((PEERS[path] ?? []).map((peer) => [peer, importPackage(peer)]));
-      return rowOf(`import ${specifier}`, importPackage(specifier), peers);
+      return { ...rowOf(`import ${specifier}`, importPackage(specifier), peers), isSlow: PEERS[path] === undefined };
     }),
     ...[["--version"], ["--help"], ["sessions", "list"], ["run", "6*7"]].map((args) =>
       rowOf(`loom ${args.join(" ")}`, loom(args)),
