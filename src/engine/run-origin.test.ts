@@ -88,6 +88,21 @@ describe("a request", () => {
     });
   });
 
+  it("is refused if a list is another value", () => {
+    const invalid = { runId: "r", clientTools: 7 } as unknown as RunOrigin;
+    const refusal = { code: "invalid_command", message: "`client_tools` must be a list of tools, not 7" };
+    for (const write of [createRunStart, writeQueuedMessage])
+      expect(() => write(invalid)).toThrow(expect.objectContaining(refusal));
+  });
+
+  it.each([7, "approval"])("keeps capabilities that are not a list, so that %j is refused", (capabilities) => {
+    const invalid = { runId: "r", capabilities } as unknown as RunOrigin;
+    const body = writeQueuedMessage(invalid);
+    expect(body).toEqual({ run_id: "r", capabilities });
+    expect(() => readQueuedMessage(body)).toThrow("`capabilities` must be a list of strings");
+    expect(createRunStart(invalid)).toMatchObject([{ capabilities }]);
+  });
+
   it("uses no tool and no choice that its record does not have", () => {
     const start = {
       type: "run_start",

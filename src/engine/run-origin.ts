@@ -103,7 +103,7 @@ const FIELDS: StoredFields = {
   // Processes of earlier versions read queued messages too, and must find the rules.
   toolRules: { name: "tool_rules", queuedAs: "tools", write: copyJson, check: readCallerRules, read: readToolRules },
   onInterruption: { name: "on_interruption", check: checkInterruption, read: readInterruption },
-  capabilities: { name: "capabilities", write: (names) => [...names], check: checkCapabilities },
+  capabilities: { name: "capabilities", write: copyJson, check: checkCapabilities },
   clientTools: { name: "client_tools", write: writeClientTools, check: checkClientTools, read: recallClientTools },
   instructions: { name: "instructions", write: readInstructions, read: readInstructions },
   outputSchema: { name: "output_schema", write: readOutputSchema, read: readOutputSchema },
@@ -217,7 +217,7 @@ function checkClientTools({ client_tools }: JsonObject): void {
 }
 
 function writeClientTools(tools: readonly ClientTool[]): unknown {
-  const written = tools.map(writeClientTool);
+  const written = Array.isArray(tools) ? tools.map(writeClientTool) : tools;
   readClientTools(written);
   return written;
 }

@@ -119,9 +119,10 @@ export class StoreLog implements Log {
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
     const { entries, ...fresh } = options;
-    assertDuration(fresh.graceMs ?? 0);
+    const { firstId = 1, graceMs = 0 } = fresh;
+    assertDuration(graceMs);
     assertSessionId(sessionId);
-    assertFirstId(fresh.firstId ?? 1);
+    assertFirstId(firstId);
     assertChanges(fresh);
     assertOwner(fresh.owner);
     assertLineage(fresh);

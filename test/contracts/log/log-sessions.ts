@@ -43,6 +43,17 @@ const ODD_NAMES: readonly string[] = [
 
 export function describeSessions(store: LogStore): void {
   describe("a session", () => {
+    test("is not created with a first record or a grace period of null", () =>
+      withLog(store, async ({ log }) => {
+        const [firstId, graceMs] = [null, null] as unknown as [number, number];
+        for (const entries of [undefined, []]) {
+          const records = entries === undefined ? {} : { entries };
+          await expectRefusal(log.createSession("s", { ...records, firstId }), "conflict");
+          await expect(log.createSession("s", { ...records, graceMs })).rejects.toThrow("not null");
+        }
+        expect(await log.listSessions()).toEqual([]);
+      }));
+
     test("is created once", () =>
       withLog(store, async ({ log, other, clock }) => {
         const made = await log.createSession("s", { title: "first" });
