@@ -215,6 +215,7 @@ export class StoreLog implements Log {
   }
 
   async append(batch: Append): Promise<AppendResult> {
+    assertText("session", batch.sessionId);
     assertBatch(batch, this.limits);
     const { sessionId, expectedLastId, entries } = batch;
     const changes = this.#runs.omitKnown(batch, findIndexChanges(entries));

@@ -96,6 +96,17 @@ export function describeAppending(store: LogStore): void {
         expect(refusal.details).toEqual({ last_event_id: 4 });
       }));
 
+    test.each([null, undefined, 7])("rejects the session ID %j, and accepts the next batch", (id) =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        const sessionId = id as unknown as string;
+        const batch = { sessionId, epoch: writer.lease.epoch, expectedLastId: 0, entries: [] };
+        const refused = expectRefusal(log.append(batch), "invalid_name");
+        await writer.write([drafts.note("next")]);
+        await refused;
+      }),
+    );
+
     test("rejects invalid run IDs", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
