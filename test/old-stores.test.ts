@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { agent } from "../src/agents/index.ts";
 import { type KnowledgeBase, openKnowledgeBase, openPostgresKnowledgeBase } from "../src/context/index.ts";
 import { exportSession, openSqliteLog } from "../src/log/index.ts";
@@ -115,9 +115,11 @@ function omitUse({ usedAt: _use, ...info }: { readonly usedAt?: unknown }): obje
 async function finishRun({ log }: Parts): Promise<void> {
   const { tools, ran } = createTools();
   const model = new ScriptedModel([{ text: "They are gone." }]);
+  const [waiting] = await log.listLandmarks("asked", "tool_approval");
+  // The approval expires an hour after the message.
+  vi.useFakeTimers({ toFake: ["Date"], now: (await log.getSession("asked"))!.updatedAt + 60_000 });
   const server = await startLoomServer({ log, agents: { main: agent({ model, tools }) }, port: 0 });
   try {
-    const [waiting] = await log.listLandmarks("asked", "tool_approval");
     const answer = await fetch(`${server.url}/v1/sessions/asked/approvals/${waiting!.key}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -131,6 +133,7 @@ async function finishRun({ log }: Parts): Promise<void> {
     expect((await gather(exportSession(log, "asked"))).join("")).toContain("They are gone.");
   } finally {
     await server.close({ graceMs: 0 });
+    vi.useRealTimers();
   }
 }
 

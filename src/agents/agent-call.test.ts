@@ -353,9 +353,14 @@ describe("a call whose log fails", () => {
     const onError = vi.fn();
     const { agent: actor, log } = await createFacadeFixture([], { onError, sessionWaitMs: 30_000 });
     await using _held = await openSession(log, SESSION);
+    // A second in each 10 ms of the event loop: no step of the call misses ten of them.
     let ms = 0;
-    const now = vi.spyOn(performance, "now").mockImplementation(() => (ms += 6000));
-    onTestFinished(() => now.mockRestore());
+    const now = vi.spyOn(performance, "now").mockImplementation(() => ms);
+    const clock = setInterval(() => (ms += 1000), 10);
+    onTestFinished(() => {
+      clearInterval(clock);
+      now.mockRestore();
+    });
     expect(await failureOf(actor.run("x", { sessionId: SESSION }))).toMatchObject({ code: "lease_held" });
     expect(onError.mock.calls.map(([error]) => error as unknown)).toMatchObject([{ code: "lease_held" }]);
   });

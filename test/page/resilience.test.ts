@@ -269,6 +269,11 @@ describe.skipIf(!hasChromium)(
     });
 
     it("does not treat a cut stream as complete", async () => {
+      if (finished.path === "") {
+        const [{ page: first, context: closed }, path] = await start(PLAN);
+        finished = { path, text: await settle(first, 1) };
+        await closed.close();
+      }
       let isCut = true;
       const { page, context, complaints } = await open(finished.path, server.url, (given) =>
         interceptFrames(given, ({ frames, cut }) => {
