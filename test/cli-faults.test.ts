@@ -368,7 +368,7 @@ describe.concurrent("output streams", () => {
     expect({ code, err }).toEqual({ code: 141, err: "" });
   });
 
-  test("continues when standard error is closed", async () => {
+  test.runIf(LONG)("continues when standard error is closed", async () => {
     const child = spawn(process.execPath, [...nodeArgs(), COMMAND, "convert", "--to", "engine"], {
       env: environment(),
     });

@@ -331,7 +331,7 @@ describe("loom run", () => {
     expect(next.out.split("\n")).toHaveLength(2);
   });
 
-  test("runs a graph of thoughts with the offline model", async () => {
+  test.runIf(LONG)("runs a graph of thoughts with the offline model", async () => {
     const { code, out } = await run(newContext(), "--agent", "got", "--json", "Write a report on solar power");
     expect([code, findIssues(out)]).toEqual([0, []]);
     const frames = parseLines(out);

@@ -85,7 +85,7 @@ describe("sessions of a store", () => {
     ]);
   });
 
-  test("take the output of other agents, and name the frame that is wrong", async () => {
+  test.runIf(LONG)("take the output of other agents, and name the frame that is wrong", async () => {
     const stream = [
       { type: "session_start", data: { session_id: "x", request_id: "q" } },
       { type: "content", data: { content: "Hello.", is_complete: true } },
@@ -343,7 +343,7 @@ describe("sessions of a server", () => {
     modelId,
   });
 
-  test("run, list, read, record and delete as in a store", async () => {
+  test.runIf(LONG)("run, list, read, record and delete as in a store", async () => {
     expect(await onServer("run", "--session", "s", "Hello")).toMatchObject({ code: 0, out: "Done, 完成.\n" });
     const frames = await onServer("run", "--session", "s", "--json", "--strict", "Hello again");
     expect(parseLines(frames.out).at(-1)).toMatchObject({ reply: "Done, 完成." });

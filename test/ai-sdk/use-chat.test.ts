@@ -8,6 +8,7 @@ import {
 } from "ai";
 import { beforeEach, describe, expect, it, type Mock, onTestFinished, vi } from "vitest";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
+import { sampleCases } from "../sampling.ts";
 import {
   createDefaultTransport,
   renderChat,
@@ -35,7 +36,7 @@ function noticesOf(onData: Mock<OnData>): readonly unknown[] {
 
 beforeEach(useDom);
 
-describe.each(Object.entries(TRANSPORTS))("useChat with %s", (_name, createTransport) => {
+describe.each(sampleCases(Object.entries(TRANSPORTS)))("useChat with %s", (_name, createTransport) => {
   it("shows reasoning, tools and the answer, and the next turn, as the server lists them", async () => {
     const script = [
       { reasoning: "They add.", text: "Adding. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "t1" }] },
@@ -183,7 +184,7 @@ describe("a stopped answer", () => {
   });
 });
 
-describe.each(Object.entries(TRANSPORTS))("a stale tab with %s", (_name, createTransport) => {
+describe.each(sampleCases(Object.entries(TRANSPORTS)))("a stale tab with %s", (_name, createTransport) => {
   it("adds its message to what another tab has added, and gets a notice", async () => {
     const { api, log, loadMessages } = await startChatServer([{ text: "One." }, { text: "Two." }, { text: "Three." }]);
     const tab = await renderChat({ id: "c", transport: createTransport(api) });

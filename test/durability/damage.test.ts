@@ -34,7 +34,7 @@ import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords } from "./known-records.ts";
 import { LONG } from "../sampling.ts";
 
-const ROUNDS = LONG ? 2000 : 15;
+const ROUNDS = LONG ? 2000 : 9;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-damage-"));
 const sample = join(folder, "sample.db");

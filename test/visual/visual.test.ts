@@ -15,7 +15,7 @@ import { comparePictures } from "./compare-pictures.ts";
 import { namePicture, PICTURE_FOLDER, PICTURES } from "./pictures.ts";
 
 /** Pictures that `npm test` checks. */
-const SAMPLE = 3;
+const SAMPLE = 2;
 const MAX_BYTES = 1_500_000;
 const CATALOGUE = join(packageRoot, "web", "catalogue");
 /** Modules that show nothing themselves, and the whole chat, which needs a server (`test/page/loom-chat.test.ts`). */
