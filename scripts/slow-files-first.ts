@@ -1,6 +1,7 @@
 /**
  * The order of test files. Vitest sorts by the durations of the last run, or by size if there was none. Short files that
- * take long, above all in the long run, would then run last and alone, so they come first.
+ * take long, above all in the long run, would then run last and alone, so they come first in their project. The files of
+ * a project stay together, because each change of the project starts new threads.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -24,6 +25,9 @@ export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isSlow = ({ moduleId }: TestSpecification): boolean => SLOW.some((path) => moduleId.endsWith(`/${path}`));
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+    const projects = Map.groupBy([...sorted.filter(isSlow), ...sorted], ({ project }) => project.name);
+    // The largest project has the slow files, and comes last: its threads stay busy to the end.
+    const groups = [...projects.values()].toSorted((a, b) => a.length - b.length);
+    return [...new Set(groups.flat())];
   }
 }
