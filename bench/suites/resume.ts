@@ -163,7 +163,7 @@ const createRow = (dialect: DialectName, { place, left, times }: (typeof PLACES)
   unit: "resume",
   sizes: [times],
   ours: fromStore(dialect, left),
-  peers: hasRedis ? { "resumable-stream 2.2, Redis": fromRedis(dialect, left) } : {},
+  peers: hasRedis ? { "resumable-stream 2.2, without the time of Redis": fromRedis(dialect, left) } : {},
   limits: { "SELECT + SSE": fromRows(dialect, left) },
 });
 

@@ -90,7 +90,7 @@ export const benchmark: Benchmark = {
       const path = join(createFolder(), "loom.db");
       return () => openSqliteLog(path);
     }),
-    rowOf("PostgreSQL", async () => {
+    rowOf("PostgreSQL, whose own time is not counted", async () => {
       const { url } = await startPostgres({ isDurable: true });
       return () => openPostgresLog(url);
     }),

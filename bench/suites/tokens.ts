@@ -91,10 +91,14 @@ async function readBody(response: Response): Promise<number> {
   return bytes;
 }
 
+/** Encodes the texts itself: a response would pass them through one more stream. */
 async function runAiSdk(model: WordyModel): Promise<number> {
-  const { createUIMessageStreamResponse, streamText, toUIMessageStream } = await import("ai");
+  const { JsonToSseTransformStream, streamText, toUIMessageStream } = await import("ai");
   const result = streamText({ model: model as never, prompt: "Talk" });
-  return readBody(createUIMessageStreamResponse({ stream: toUIMessageStream({ stream: result.stream }) }));
+  const stream = toUIMessageStream({ stream: result.stream }).pipeThrough(new JsonToSseTransformStream());
+  let bytes = 0;
+  for await (const text of stream as AsyncIterable<string>) bytes += utf8.encode(text).length;
+  return bytes;
 }
 
 /** The same run of the AI SDK, recorded, and sent as its own UI message stream. */
@@ -149,7 +153,13 @@ export const benchmark: Benchmark = {
     { what: "loom, in memory", unit: "token", sizes: SIZES, ours: inMemory(LOOM), limits },
     { what: "ai-sdk, in memory", unit: "token", sizes: SIZES, ours: inMemory(AI_SDK), peers, limits },
     { what: "loom, in SQLite", unit: "token", sizes: SIZES, ours: inSqlite, limits },
-    { what: "loom, in PostgreSQL", unit: "token", sizes: [10_000], ours: inPostgres, limits },
+    {
+      what: "loom, in PostgreSQL, whose own time is not counted",
+      unit: "token",
+      sizes: [10_000],
+      ours: inPostgres,
+      limits,
+    },
     { what: "a run of the AI SDK, recorded and sent", unit: "token", sizes: SIZES, ours: inFull(runRecorded), peers },
     pacedRow(50, [1000]),
     pacedRow(500, [10_000]),
