@@ -17,6 +17,9 @@ needs less. A limit is the least that any implementation must do, such as a plai
 exponent of the cost with the size of the input: 1 is linear. Peak memory is that of the process; all of them have loaded
 Loom, also those of the others.
 
+In the plots, gold bars are packages that need less than Loom, and light grey bars are limits. Exact versions of the
+packages are in \`package.json\` and \`bench/package.json\`.
+
 Machines differ, so compare ratios, not times. \`npm run bench -- --docs\` measures again and writes this page.`;
 
 /** Replaces the results of the benchmarks that ran; those of the others stay. */
@@ -32,12 +35,12 @@ export function writeDocs(report: Report): void {
   const sorted = all.toSorted(([a], [b]) => names.indexOf(a) - names.indexOf(b));
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(RESULTS, `${JSON.stringify(Object.fromEntries(sorted), undefined, 1)}\n`);
-  const sections = sorted.map(([name, { rows, machine, date }]) => {
+  const sections = sorted.map(([name, { rows, machine, date, isQuick }]) => {
     writeFileSync(join(FOLDER, `${name}.svg`), drawPlot(rows));
     const { cpu, cores, memoryGb, node } = machine;
     return [
       `## ${name}`,
-      `Measured on ${date} with Node ${node.slice(1)} on ${cores} cores (${cpu}) and ${memoryGb} GB.`,
+      `Measured on ${date}, ${isQuick ? "5 rounds" : "11 rounds"}, with Node ${node.slice(1)} on ${cores} cores (${cpu}) and ${memoryGb} GB.`,
       `![CPU time of each contestant as a multiple of that of Loom](benchmarks/${name}.svg)`,
       formatTable(rows),
     ].join("\n\n");

@@ -1,5 +1,5 @@
 /** A bar chart of one benchmark: the processor time of each contestant as a multiple of ours, on a logarithmic axis. */
-import { describeRow, type ReportedRow } from "./report.ts";
+import type { ReportedRow } from "./report.ts";
 
 const WIDTH = 760;
 const LABELS = 300;
@@ -17,7 +17,7 @@ export function drawPlot(rows: readonly ReportedRow[]): string {
   let y = 0;
   for (const row of rows) {
     y += HEAD;
-    parts.push(`<text x="0" y="${y - 8}" class="head">${escape(describeRow(row))}</text>`);
+    parts.push(`<text x="0" y="${y - 8}" class="head">${escape(row.what)}</text>`);
     for (const { name, isLimit, ratio } of row.contestants) {
       const value = ratio?.median ?? 1;
       const [from, to] = [x(1), x(value)].toSorted((a, b) => a - b) as [number, number];
@@ -32,7 +32,7 @@ export function drawPlot(rows: readonly ReportedRow[]): string {
   }
   const height = y + 8;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" font-family="system-ui, sans-serif" font-size="12">
-<title>Processor time as a multiple of Loom's; shorter is better</title>
+<title>Processor time as a multiple of Loom's; left of the line is less</title>
 <style>text{fill:#57606a}.head{font-weight:600;fill:#24292f}.ours{fill:#0969da}.peer{fill:#8c959f}.better{fill:#bf8700}.limit{fill:#afb8c1}.axis{stroke:#afb8c1}@media(prefers-color-scheme:dark){text{fill:#9198a1}.head{fill:#e6edf3}}</style>
 <line class="axis" x1="${x(1).toFixed(1)}" x2="${x(1).toFixed(1)}" y1="0" y2="${height}"/>
 ${parts.join("\n")}

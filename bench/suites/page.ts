@@ -147,7 +147,7 @@ const stream =
   };
 
 const createRow = (messages: number): Row => ({
-  what: `an answer in a conversation of ${messages.toLocaleString("en")} messages; ours is the whole page, the peer only the messages`,
+  what: `an answer in a conversation of ${messages.toLocaleString("en")} messages; ours is the whole page`,
   unit: "token",
   sizes: [100],
   ours: stream(messages, openLoom),
