@@ -29,7 +29,7 @@ export interface Row {
   readonly ours: Prepare;
   /** Others by name and version. Each gets the documented setting that serves it best. */
   readonly peers?: Contestants;
-  /** The least that any implementation must do, such as a plain loop over the same input. */
+  /** Plain programs with the same result and without checks, such as a loop over the same input. */
   readonly limits?: Contestants;
 }
 

@@ -11,11 +11,11 @@ const RESULTS = join(FOLDER, "results.json");
 
 const INTRODUCTION = `# Benchmarks
 
-\`npm run bench\` compares Loom with other packages that do the same work. Each contestant runs in its own process, and the
+\`npm run bench\` compares Loom with other packages. Each section says where their work differs. Each contestant runs in its own process, and the
 processes take turns. The figures are CPU times; "× Loom" is a multiple of ours, so a value below 1 means that the other one
-needs less. A limit is the least that any implementation must do, such as a plain loop over the same input. Growth is the
-exponent of the cost with the size of the input: 1 is linear. Peak memory is that of the process; all of them have loaded
-Loom, also those of the others.
+needs less. A limit is a plain program with the same result and without checks, such as a loop over the same input. Growth is the
+exponent of the cost with the size of the input: 1 is linear. Peak memory is that of the process. Most of them
+have loaded Loom, also those of the others; for \`page\`, it is the heap of the page.
 
 In the plots, gold bars are packages that need less than Loom, and light grey bars are limits. Exact versions of the
 packages are in \`package.json\` and \`bench/package.json\`.
@@ -40,6 +40,7 @@ export function writeDocs(report: Report): void {
     const { cpu, cores, memoryGb, node } = machine;
     return [
       `## ${name}`,
+      describeSuite(name),
       `Measured on ${date}, ${isQuick ? "5 rounds" : "11 rounds"}, with Node ${node.slice(1)} on ${cores} cores (${cpu}) and ${memoryGb} GB.`,
       `![CPU time of each contestant as a multiple of that of Loom](benchmarks/${name}.svg)`,
       formatTable(rows),
@@ -47,6 +48,13 @@ export function writeDocs(report: Report): void {
   });
   const page = ["<!-- generated:benchmarks -->", INTRODUCTION, ...sections, "<!-- /generated -->"];
   writeFileSync(join(DOCS, "benchmarks.md"), `${page.join("\n\n")}\n`);
+}
+
+/** The comment at the start of the suite. */
+function describeSuite(name: string): string {
+  const [, comment = ""] =
+    /^\/\*\*(.*?)\*\//su.exec(readFileSync(join(import.meta.dirname, "suites", `${name}.ts`), "utf8")) ?? [];
+  return comment.replaceAll(/^ \*? ?/gmu, "").trim();
 }
 
 function formatTable(rows: readonly ReportedRow[]): string {
