@@ -11,11 +11,11 @@ const RESULTS = join(FOLDER, "results.json");
 
 const INTRODUCTION = `# Benchmarks
 
-\`npm run bench\` compares Loom with other packages. Each section says where their work differs. Each contestant runs in its own process, and the
-processes take turns. The figures are CPU times; "× Loom" is a multiple of ours, so a value below 1 means that the other one
-needs less. A limit is a plain program with the same result and without checks, such as a loop over the same input. Growth is the
-exponent of the cost with the size of the input: 1 is linear. Peak memory is that of the process. Most of them
-have loaded Loom, also those of the others; for \`page\`, it is the heap of the page.
+\`npm run bench\` compares Loom with other packages. Each section says where their work differs. Each contestant runs in its
+own process, and the processes take turns. The figures are CPU times; "× Loom" is a multiple of ours, so a value below 1
+means that the other one needs less. A limit is a plain program with the same result and without checks, such as a loop
+over the same input. Growth is the exponent of the cost with the size of the input: 1 is linear. Peak memory is that of
+the process. Most of them have loaded Loom, also those of the others; for \`page\`, it is the heap of the page.
 
 In the plots, gold bars are packages that need less than Loom, and light grey bars are limits. Exact versions of the
 packages are in \`package.json\` and \`bench/package.json\`.
@@ -35,13 +35,13 @@ export function writeDocs(report: Report): void {
   const sorted = all.toSorted(([a], [b]) => names.indexOf(a) - names.indexOf(b));
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(RESULTS, `${JSON.stringify(Object.fromEntries(sorted), undefined, 1)}\n`);
-  const sections = sorted.map(([name, { rows, machine, date, isQuick }]) => {
+  const sections = sorted.map(([name, { rows, machine, date, rounds }]) => {
     writeFileSync(join(FOLDER, `${name}.svg`), drawPlot(rows));
     const { cpu, cores, memoryGb, node } = machine;
     return [
       `## ${name}`,
       describeSuite(name),
-      `Measured on ${date}, ${isQuick ? "5 rounds" : "11 rounds"}, with Node ${node.slice(1)} on ${cores} cores (${cpu}) and ${memoryGb} GB.`,
+      `Measured on ${date}, ${rounds} rounds, with Node ${node.slice(1)} on ${cores} cores (${cpu}) and ${memoryGb} GB.`,
       `![CPU time of each contestant as a multiple of that of Loom](benchmarks/${name}.svg)`,
       formatTable(rows),
     ].join("\n\n");

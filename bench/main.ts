@@ -64,6 +64,7 @@ async function load(name: string) {
 }
 
 async function runAll(): Promise<void> {
+  const options = values.quick ? QUICK : FULL;
   const results: RowResult[] = [];
   for (const name of names) {
     const { about, rows } = await load(name);
@@ -71,7 +72,7 @@ async function runAll(): Promise<void> {
     const start = performance.now();
     for (const row of rows.filter(({ isSlow = false }) => !isSlow || !values.quick))
       try {
-        const result = { benchmark: name, row, results: await runRow(name, row, values.quick ? QUICK : FULL) };
+        const result = { benchmark: name, row, results: await runRow(name, row, options) };
         results.push(result);
         print(formatRow(result));
       } catch (error) {
@@ -83,7 +84,7 @@ async function runAll(): Promise<void> {
       }
     print(`  ${Math.round((performance.now() - start) / 1000)} s`);
   }
-  const report = createReport(results, values.quick);
+  const report = createReport(results, options.rounds);
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, undefined, 2)}\n`);
   if (values["set-floors"]) setFloors(report);
   if (values.docs) writeDocs(report);

@@ -14,7 +14,8 @@ export interface RowResult {
 export interface Report {
   readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryGb: number; readonly node: string };
   readonly date: string;
-  readonly isQuick: boolean;
+  /** Rounds of each contestant. */
+  readonly rounds: number;
   readonly rows: readonly ReportedRow[];
 }
 
@@ -38,7 +39,7 @@ export interface ReportedContestant {
   readonly peakMb: number;
 }
 
-export function createReport(results: readonly RowResult[], isQuick: boolean): Report {
+export function createReport(results: readonly RowResult[], rounds: number): Report {
   return {
     machine: {
       cpu: cpus()[0]?.model.trim() ?? "unknown",
@@ -47,7 +48,7 @@ export function createReport(results: readonly RowResult[], isQuick: boolean): R
       node: process.version,
     },
     date: new Date().toISOString().slice(0, 10),
-    isQuick,
+    rounds,
     rows: results.map(reportRow),
   };
 }

@@ -25,9 +25,9 @@ export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isSlow = ({ moduleId }: TestSpecification): boolean => SLOW.some((path) => moduleId.endsWith(`/${path}`));
-    const projects = Map.groupBy([...sorted.filter(isSlow), ...sorted], ({ project }) => project.name);
+    const slowFirst = sorted.toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)));
+    const projects = Map.groupBy(slowFirst, ({ project }) => project.name);
     // The largest project has the slow files, and comes last: its threads stay busy to the end.
-    const groups = [...projects.values()].toSorted((a, b) => a.length - b.length);
-    return [...new Set(groups.flat())];
+    return [...projects.values()].toSorted((a, b) => a.length - b.length).flat();
   }
 }

@@ -20,6 +20,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { beforeAll, expect, it } from "vitest";
 import { findBlobFault, listBlobs } from "../src/cli/backup/copy-blobs.ts";
+import { MANIFEST, writeManifest } from "../src/cli/backup/manifest.ts";
 import { openKnowledgeBase } from "../src/context/index.ts";
 import { exportSession, openSqliteLog } from "../src/log/index.ts";
 import { openBlobStore, openCredentials, SERVER_LIMITS } from "../src/server/index.ts";
@@ -112,6 +113,21 @@ it("restores sessions, files, tokens and documents byte by byte", async () => {
   const [before, after] = [await openSqliteLog(data.store), await openSqliteLog(target.store)];
   expect((await after.getSession("a"))?.incarnation).not.toBe((await before.getSession("a"))?.incarnation);
   await Promise.all([before.close(), after.close()]);
+});
+
+it("restores nothing if the store is too old", async () => {
+  const backup = nameBackup();
+  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
+  const store = new DatabaseSync(join(backup, "store.db"));
+  store.exec("PRAGMA user_version = 1");
+  store.close();
+  rmSync(join(backup, MANIFEST));
+  await writeManifest(backup);
+  const target = nameData();
+  const refused = await loom(["restore", backup, ...target.options]);
+  expect(refused.code).not.toBe(0);
+  expect(refused.err).toContain("8bf344a2");
+  expect(readdirSync(dirname(target.store)).toSorted()).toEqual(["loom.db-restoring", "loom.db.unfinished"]);
 });
 
 it("backs up a consistent state while another process writes", async () => {

@@ -212,6 +212,13 @@ export function assertText(what: string, name: unknown): asserts name is string 
   if (typeof name !== "string") throw new LoomError("invalid_name", `The ID of a ${what} must be a string`);
 }
 
+export function assertQuery(query: unknown): asserts query is string {
+  if (typeof query === "string") return;
+  throw new LoomError("invalid_arguments", `\`query\` must be a string, not ${describeValue(query)}`, {
+    option: "query",
+  });
+}
+
 /** Throws unless `after` is a position in a session that stores records `firstId` to `lastId`. */
 export function assertPosition(sessionId: string, after: number, firstId: number, lastId: number): void {
   if (!Number.isSafeInteger(after) || after < 0)

@@ -43,6 +43,7 @@ import {
   assertLineage,
   assertName,
   assertOwner,
+  assertQuery,
   assertSessionId,
   assertText,
   assertTitle,
@@ -113,6 +114,7 @@ export class StoreLog implements Log {
   };
 
   searchSessions: Log["searchSessions"] = async (options) => {
+    assertQuery(options?.query);
     assertOwner(options.owner);
     return this.#call("read", () => this.#tables.searchSessions(options));
   };

@@ -118,9 +118,11 @@ async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
   }
   await mkdir(dirname(store.path), PRIVATE);
   await writeFile(marker, mark);
-  for (const part of [...others, store].filter((one) => !exists(one))) {
+  // The store first: it may be refused because of its version.
+  const missing = [store, ...others].filter((part) => !exists(part));
+  for (const part of missing) {
     terminal.progress(`restoring ${part.name}`);
-    const unfinished = `${part.path}.unfinished`;
+    const unfinished = nameUnfinished(part);
     await rm(unfinished, { recursive: true, force: true });
     await mkdir(dirname(part.path), PRIVATE);
     await cp(join(folder, part.copy), unfinished, { recursive: true });
@@ -131,7 +133,9 @@ async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
     }
     if (part.name !== "blobs") await chmod(unfinished, 0o600);
     await syncTree(unfinished);
-    await rename(unfinished, part.path);
+  }
+  for (const part of missing.toReversed()) {
+    await rename(nameUnfinished(part), part.path);
     await syncFolder(dirname(part.path));
   }
   await rm(marker, { force: true });
@@ -182,6 +186,8 @@ async function report(parsed: ParsedCommand, terminal: Terminal, result: Result)
   }
   return damaged.length === 0 ? 0 : 1;
 }
+
+const nameUnfinished = ({ path }: StoredPart): string => `${path}.unfinished`;
 
 function readFolder({ argument = "" }: ParsedCommand): string {
   return resolve(argument);

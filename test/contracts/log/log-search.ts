@@ -130,6 +130,12 @@ export function describeSearch(store: LogStore): void {
         expect(titled?.match).toEqual({ where: "title", snippet: "Apples!" });
       }));
 
+    test("rejects a query that is not a string", () =>
+      withLog(store, async ({ log }) => {
+        for (const options of [undefined, {}, { query: 5 }])
+          await expectRefusal(log.searchSessions(options as never), "invalid_arguments");
+      }));
+
     test("treats a query as plain words", () =>
       withLog(store, async ({ log }) => {
         await writeTurns(log, "s", ["Deploy the server 部署服务器 👍 with the Résumé and x-ray 42", "-"]);
