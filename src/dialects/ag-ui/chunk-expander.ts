@@ -82,7 +82,7 @@ export class ChunkExpander {
     }
     if (typeof delta === "string") {
       const { timestamp } = frame;
-      frames.push(dropMissing({ type: kind.content, [kind.id]: id, delta, subagentRunId, timestamp }));
+      frames.push({ type: kind.content, [kind.id]: id, delta, ...dropMissing({ subagentRunId, timestamp }) });
     }
     return frames;
   }
