@@ -266,7 +266,7 @@ describe("in plain mode", () => {
   const chat = (input: string, ...args: readonly string[]) =>
     loom(["chat", "--no-kb", "--workspace", workspace, ...args], { env, input });
 
-  test("writes only lines, executes commands, and continues a run that waits", async () => {
+  test.runIf(LONG)("writes only lines, executes commands, and continues a run that waits", async () => {
     const file = join(folder, "chat-export.ndjson");
     const attached = join(folder, "attached.txt");
     writeFileSync(attached, "some text");

@@ -126,7 +126,7 @@ describe("sessions of a store", () => {
     expect(last.out).toBe("Hello.\n");
   });
 
-  test("a run without a process can be decided on and cancelled", async () => {
+  test.runIf(LONG)("a run without a process can be decided on and cancelled", async () => {
     const log = await openSqliteLog(store);
     const session = await openSession(log, "waiting");
     const run = await session.startRun({ message: "Send" });
@@ -432,50 +432,53 @@ describe("sessions of a server", () => {
 const hasPty = process.platform !== "win32" && spawnSync("script", ["--version"]).status === 0;
 
 describe("on a terminal of 80 columns", () => {
-  test.skipIf(!hasPty)("shows tables with a head, steps, asks before it deletes, and obeys NO_COLOR", async () => {
-    const own = join(folder, "terminal.db");
-    const log = await openSqliteLog(own);
-    const session = await openSession(log, "first");
-    const run = await session.startRun({ message: "What is 6*7?" });
-    await run.finish({ reply: "It is 42." });
-    await session.close();
-    await log.close();
-    const quoted = [process.execPath, ...nodeArgs(), COMMAND].map((word) => `'${word}'`).join(" ");
-    const commands = [
-      "stty cols 80 rows 24",
-      `${quoted} sessions list`,
-      "echo plain",
-      `NO_COLOR=1 ${quoted} sessions list`,
-      `${quoted} replay first --step`,
-      "echo code $?",
-      `${quoted} sessions delete first`,
-      "echo code $?",
-    ];
-    const child = spawn("script", ["-qec", commands.join("; "), "/dev/null"], {
-      cwd: folder,
-      env: environment({ LOOM_STORE: own, TERM: "xterm-256color", SHELL: "/bin/sh" }),
-    });
-    let shown = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
-    const ended = new Promise((resolve) => child.on("close", resolve));
-    await vi.waitFor(() => expect(shown.split("plain")[1]).toContain("first"), { timeout: 25_000 });
-    // Each key shows one event, and q ends.
-    await vi.waitFor(() => expect(shown).toContain("press q to end"), { timeout: 25_000 });
-    expect(shown).not.toContain("›");
-    child.stdin.write(" ");
-    await vi.waitFor(() => expect(shown).toContain("› What is 6*7?"));
-    child.stdin.write("q");
-    await vi.waitFor(() => expect(shown).toContain("code 130"), { timeout: 25_000 });
-    await vi.waitFor(() => expect(shown).toContain("cannot be undone. [y]es, [n]o:"), { timeout: 25_000 });
-    child.stdin.write("n\r");
-    await ended;
-    expect(shown).toContain("nothing was deleted");
-    expect(shown).not.toContain("It is 42.");
-    expect(shown).toContain("code 2");
-    const [coloured = "", plain = ""] = shown.split("plain");
-    expect(coloured).toContain("\u001B[2mSESSION");
-    expect(plain.slice(0, plain.indexOf("first"))).not.toContain("\u001B[2m");
-    for (const line of stripVTControlCharacters(coloured).split("\n"))
-      expect(line.trimEnd().length).toBeLessThanOrEqual(80);
-  });
+  test.runIf(LONG && hasPty)(
+    "shows tables with a head, steps, asks before it deletes, and obeys NO_COLOR",
+    async () => {
+      const own = join(folder, "terminal.db");
+      const log = await openSqliteLog(own);
+      const session = await openSession(log, "first");
+      const run = await session.startRun({ message: "What is 6*7?" });
+      await run.finish({ reply: "It is 42." });
+      await session.close();
+      await log.close();
+      const quoted = [process.execPath, ...nodeArgs(), COMMAND].map((word) => `'${word}'`).join(" ");
+      const commands = [
+        "stty cols 80 rows 24",
+        `${quoted} sessions list`,
+        "echo plain",
+        `NO_COLOR=1 ${quoted} sessions list`,
+        `${quoted} replay first --step`,
+        "echo code $?",
+        `${quoted} sessions delete first`,
+        "echo code $?",
+      ];
+      const child = spawn("script", ["-qec", commands.join("; "), "/dev/null"], {
+        cwd: folder,
+        env: environment({ LOOM_STORE: own, TERM: "xterm-256color", SHELL: "/bin/sh" }),
+      });
+      let shown = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
+      const ended = new Promise((resolve) => child.on("close", resolve));
+      await vi.waitFor(() => expect(shown.split("plain")[1]).toContain("first"), { timeout: 25_000 });
+      // Each key shows one event, and q ends.
+      await vi.waitFor(() => expect(shown).toContain("press q to end"), { timeout: 25_000 });
+      expect(shown).not.toContain("›");
+      child.stdin.write(" ");
+      await vi.waitFor(() => expect(shown).toContain("› What is 6*7?"));
+      child.stdin.write("q");
+      await vi.waitFor(() => expect(shown).toContain("code 130"), { timeout: 25_000 });
+      await vi.waitFor(() => expect(shown).toContain("cannot be undone. [y]es, [n]o:"), { timeout: 25_000 });
+      child.stdin.write("n\r");
+      await ended;
+      expect(shown).toContain("nothing was deleted");
+      expect(shown).not.toContain("It is 42.");
+      expect(shown).toContain("code 2");
+      const [coloured = "", plain = ""] = shown.split("plain");
+      expect(coloured).toContain("\u001B[2mSESSION");
+      expect(plain.slice(0, plain.indexOf("first"))).not.toContain("\u001B[2m");
+      for (const line of stripVTControlCharacters(coloured).split("\n"))
+        expect(line.trimEnd().length).toBeLessThanOrEqual(80);
+    },
+  );
 });

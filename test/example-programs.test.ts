@@ -104,7 +104,7 @@ describe("examples", { timeout: 120_000 }, () => {
     expect(await run("mcp.ts")).toContain("everything ready \nEcho: Hello, MCP\nThe server answered.\n");
   });
 
-  it("local-model.ts uses a server with the API of OpenAI", async () => {
+  it.runIf(LONG)("local-model.ts uses a server with the API of OpenAI", async () => {
     const provider = await startProviderServer();
     provider.script = [{ calls: [{ name: "calculator", input: { expression: "17*23" } }] }, { text: "It is 391." }];
     try {

@@ -137,43 +137,46 @@ describe("examples", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("durable-sender.ts streams a run to follow.ts, which prints it once and rejects invalid arguments", async () => {
-    const store = newStore();
-    // The follower starts first and waits for the session.
-    const follower = follow(store, "engine");
-    const sender = send(store, 0);
-    expect(await sender.ended, sender.errors()).toBe(0);
-    expect(sender.lines).toEqual([`writing session "demo" to ${store}`, "done"]);
-    expect(await follower.ended, follower.errors()).toBe(0);
-    expect(follower.lines).toEqual(await readTexts(store, "engine"));
-    expect(findIssues("engine", follower.lines)).toEqual([]);
-    expect([...new Set(follower.lines.map((line) => (parse(line) as { type: string }).type))]).toEqual([
-      "session_start",
-      "thinking",
-      "tool_call_start",
-      "tool_call_progress",
-      "tool_call_end",
-      "data",
-      "content",
-      "session_end",
-    ]);
-    // After a restart, no frame is left to print.
-    const again = follow(store, "engine");
-    expect(await again.ended).toBe(0);
-    expect(again.lines).toEqual([]);
+  it.runIf(LONG)(
+    "durable-sender.ts streams a run to follow.ts, which prints it once and rejects invalid arguments",
+    async () => {
+      const store = newStore();
+      // The follower starts first and waits for the session.
+      const follower = follow(store, "engine");
+      const sender = send(store, 0);
+      expect(await sender.ended, sender.errors()).toBe(0);
+      expect(sender.lines).toEqual([`writing session "demo" to ${store}`, "done"]);
+      expect(await follower.ended, follower.errors()).toBe(0);
+      expect(follower.lines).toEqual(await readTexts(store, "engine"));
+      expect(findIssues("engine", follower.lines)).toEqual([]);
+      expect([...new Set(follower.lines.map((line) => (parse(line) as { type: string }).type))]).toEqual([
+        "session_start",
+        "thinking",
+        "tool_call_start",
+        "tool_call_progress",
+        "tool_call_end",
+        "data",
+        "content",
+        "session_end",
+      ]);
+      // After a restart, no frame is left to print.
+      const again = follow(store, "engine");
+      expect(await again.ended).toBe(0);
+      expect(again.lines).toEqual([]);
 
-    const unknown = follow(store, "nope" as DialectName);
-    expect([await unknown.ended, unknown.lines, unknown.errors()]).toMatchObject([
-      2,
-      [],
-      /unknown dialect .*; choose one of loom, /,
-    ]);
-    writeFileSync(`${store}.loom.cursor`, "1.abcdefgh.3");
-    const stale = follow(store, "loom");
-    expect([await stale.ended, stale.lines]).toEqual([2, []]);
-    expect(stale.errors()).toContain("cursor_stale: ");
-    expect(stale.errors()).toContain(`remove ${store}.loom.cursor`);
-  });
+      const unknown = follow(store, "nope" as DialectName);
+      expect([await unknown.ended, unknown.lines, unknown.errors()]).toMatchObject([
+        2,
+        [],
+        /unknown dialect .*; choose one of loom, /,
+      ]);
+      writeFileSync(`${store}.loom.cursor`, "1.abcdefgh.3");
+      const stale = follow(store, "loom");
+      expect([await stale.ended, stale.lines]).toEqual([2, []]);
+      expect(stale.errors()).toContain("cursor_stale: ");
+      expect(stale.errors()).toContain(`remove ${store}.loom.cursor`);
+    },
+  );
 
   it.runIf(LONG).concurrent.each<DialectName>(["engine", "loom", "lumine"])(
     "follow.ts prints exactly the rest after a kill, in %s",

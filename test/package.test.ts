@@ -316,7 +316,7 @@ describe("a user's project", () => {
     }
   });
 
-  it.each(["bundler", "nodenext"])("compiles with the module resolution `%s`", (moduleResolution) => {
+  it.each(sampleCases(["bundler", "nodenext"]))("compiles with the module resolution `%s`", (moduleResolution) => {
     // Those of the others need the types of optional packages.
     const typed = ["", "/client", "/dialects", "/tools", "/server"].map((path) => manifest.name + path);
     const text = typed.map((name, index) => `import * as entry${index} from "${name}";\nconsole.log(entry${index});\n`);

@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await context.close();
   });
 
-  it("opens a running search, follows it, and leaves a picture when it ends", async () => {
+  it.runIf(LONG)("opens a running search, follows it, and leaves a picture when it ends", async () => {
     const { page, context, complaints } = await openPage(fixture, { theme: "dark", width: 1440, height: 900 });
     await page.getByRole("button", { name: "Agent: ReAct" }).click();
     await page.getByRole("menuitemradio", { name: /^Tree of thoughts/ }).click();

@@ -16,7 +16,7 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
   });
   afterAll(() => fixture.close());
 
-  it("shows times, frames, tokens and any position of a run, and links to the conversation", async () => {
+  it.runIf(LONG)("shows times, frames, tokens and any position of a run, and links to the conversation", async () => {
     const { page, context, complaints } = await openPage(fixture, { width: 1440, height: 900 });
     await sendMessage(page, SUGGESTED_PROMPTS.plan.en);
     await waitForEnd(page);

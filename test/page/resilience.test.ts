@@ -270,7 +270,7 @@ describe.skipIf(!hasChromium)(
 
     it("does not treat a cut stream as complete", async () => {
       if (finished.path === "") {
-        const [{ page: first, context: closed }, path] = await start(PLAN);
+        const [{ page: first, context: closed }, path] = await start(TALK);
         finished = { path, text: await settle(first, 1) };
         await closed.close();
       }
