@@ -8,10 +8,10 @@ type Present<T, Missing> = {
 
 /** Removes fields that are undefined; the others keep their order. */
 export function dropUndefined<const T extends object>(fields: T): Present<T, undefined> {
-  return keepFields(
-    fields as { readonly [name: string]: unknown },
-    (_name, value) => value !== undefined,
-  ) as Present<T, undefined>;
+  return keepFields(fields as { readonly [name: string]: unknown }, (_name, value) => value !== undefined) as Present<
+    T,
+    undefined
+  >;
 }
 
 /** Removes fields that are undefined or null; the others keep their order. */
