@@ -47,8 +47,8 @@ describe("a killed writer", () => {
       const log = await openSqliteLog(path);
       for (const session of SESSIONS) expect(await verifyKnownRecords(log, session)).toBe(proven.get(session));
       await log.close();
-      // Makes sure that the writers wrote something.
-      expect(acknowledged).toBeGreaterThan(ROUNDS);
+      // Each writer that was not killed during startup has acknowledged something, at least in one session.
+      expect(acknowledged).toBeGreaterThanOrEqual(ROUNDS - Math.floor(ROUNDS / 8));
     },
   );
 });
