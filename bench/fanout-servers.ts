@@ -77,30 +77,37 @@ async function serve(
   return { port: await listen(server), pathOf: (session) => `/${session}`, send };
 }
 
-export const startStreamSse: StartServer = async () => {
-  const { Hono } = await import("hono");
-  const { streamSSE } = await import("hono/streaming");
-  const { getRequestListener } = await import("@hono/node-server");
-  type Reader = Parameters<Parameters<typeof streamSSE>[1]>[0];
-  const readers = new Rooms<Reader>();
-  const app = new Hono();
-  app.get("*", (c) =>
-    streamSSE(c, async (stream) => {
-      const remove = readers.add(c.req.path, stream);
-      await stream.writeSSE({ data: "hello" });
-      await new Promise<void>((resolve) => stream.onAbort(resolve));
-      remove();
-    }),
-  );
-  const listener = getRequestListener(app.fetch);
-  return serve(
-    (request, response) => void listener(request, response),
-    (session, events) => {
-      const texts = takeFrames(session, events).map(({ id, frame }) => ({ id, data: JSON.stringify(frame) }));
-      return Promise.all([...readers.of(session)].flatMap((reader) => texts.map((text) => reader.writeSSE(text))));
-    },
-  );
-};
+/** Without `joins`, with the method for one event. */
+export const startStreamSse =
+  (joins: boolean): StartServer =>
+  async () => {
+    const { Hono } = await import("hono");
+    const { streamSSE } = await import("hono/streaming");
+    const { getRequestListener } = await import("@hono/node-server");
+    type Reader = Parameters<Parameters<typeof streamSSE>[1]>[0];
+    const readers = new Rooms<Reader>();
+    const app = new Hono();
+    app.get("*", (c) =>
+      streamSSE(c, async (stream) => {
+        const remove = readers.add(c.req.path, stream);
+        await stream.writeSSE({ data: "hello" });
+        await new Promise<void>((resolve) => stream.onAbort(resolve));
+        remove();
+      }),
+    );
+    const listener = getRequestListener(app.fetch);
+    return serve(
+      (request, response) => void listener(request, response),
+      (session, events) => {
+        if (joins) {
+          const bytes = Buffer.from(takeSse(session, events).join(""));
+          return Promise.all([...readers.of(session)].map((reader) => reader.write(bytes)));
+        }
+        const texts = takeFrames(session, events).map(({ id, frame }) => ({ id, data: JSON.stringify(frame) }));
+        return Promise.all([...readers.of(session)].flatMap((reader) => texts.map((text) => reader.writeSSE(text))));
+      },
+    );
+  };
 
 /** One buffer with the events of a tick for all readers. */
 export const startBetterSse: StartServer = async () => {
@@ -123,7 +130,7 @@ export const startBetterSse: StartServer = async () => {
 export const startResponses =
   (joins: boolean): StartServer =>
   async () => {
-    const readers = new Rooms<{ write(text: string): unknown }>();
+    const readers = new Rooms<{ write(bytes: Buffer): unknown }>();
     return serve(
       (request, response) => {
         response.writeHead(200, SSE_HEADERS).write("data: hello\n\n");
@@ -131,7 +138,8 @@ export const startResponses =
       },
       (session, events) => {
         const texts = takeSse(session, events);
-        const parts = joins ? [texts.join("")] : texts;
+        // Encoded once for all readers.
+        const parts = (joins ? [texts.join("")] : texts).map((text) => Buffer.from(text));
         for (const reader of readers.of(session)) for (const part of parts) reader.write(part);
       },
     );

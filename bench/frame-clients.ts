@@ -42,15 +42,15 @@ export const receiveLoom =
   async (chunks) => {
     const { createReceiver } = await import("../src/client/index.ts");
     const { createSseDecoder, readFrames } = await import("../src/framing/index.ts");
-    const receiver = createReceiver();
+    const receiver = createReceiver({ notify: "sync" });
     const source = receiver.open({ dialect });
     let states = 0;
+    receiver.subscribe(() => {
+      receiver.getSnapshot();
+      states++;
+    });
     for await (const frames of readFrames(respond(chunks).body ?? new ReadableStream(), createSseDecoder()))
-      for (const frame of frames) {
-        if (!frame.ok || frame.text === "[DONE]") continue;
-        source.push(frame.text);
-        if (receiver.getSnapshot().sessions.length > 0) states++;
-      }
+      for (const frame of frames) if (frame.ok && frame.text !== "[DONE]") source.push(frame.text);
     const [turn] = receiver.getSnapshot().sessions[0]?.turns ?? [];
     return { states, text: JSON.stringify(turn) };
   };

@@ -49,6 +49,7 @@ declare module "@dbos-inc/dbos-sdk" {
       workflow: (input: T) => Promise<void>,
       options: { readonly workflowID: string },
     ): (input: T) => Promise<unknown>;
+    runStep(step: () => Promise<void>, options: { readonly name: string }): Promise<void>;
     writeStream(key: string, value: string): Promise<void>;
     launch(): Promise<void>;
     shutdown(): Promise<void>;

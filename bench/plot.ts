@@ -21,7 +21,7 @@ export function drawPlot(rows: readonly ReportedRow[]): string {
     for (const { name, isLimit, ratio } of row.contestants) {
       const value = ratio?.median ?? 1;
       const [from, to] = [x(1), x(value)].toSorted((a, b) => a - b) as [number, number];
-      const kind = ratio === undefined ? "ours" : isLimit ? "limit" : value < 1 ? "better" : "peer";
+      const kind = ratio === undefined ? "ours" : isLimit ? "limit" : classOf(ratio.quartiles);
       parts.push(
         `<text x="${LABELS - 8}" y="${y + 12}" text-anchor="end">${escape(name)}</text>`,
         `<rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(2, to - from).toFixed(1)}" height="${BAR}" class="${kind}"/>`,
@@ -33,11 +33,14 @@ export function drawPlot(rows: readonly ReportedRow[]): string {
   const height = y + 8;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" font-family="system-ui, sans-serif" font-size="12">
 <title>Processor time as a multiple of Loom's; left of the line is less</title>
-<style>text{fill:#57606a}.head{font-weight:600;fill:#24292f}.ours{fill:#0969da}.peer{fill:#8c959f}.better{fill:#bf8700}.limit{fill:#afb8c1}.axis{stroke:#afb8c1}@media(prefers-color-scheme:dark){text{fill:#9198a1}.head{fill:#e6edf3}}</style>
+<style>text{fill:#57606a}.head{font-weight:600;fill:#24292f}.ours{fill:#0969da}.peer{fill:#8c959f}.better{fill:#bf8700}.equal{fill:#8c959f;fill-opacity:.55}.limit{fill:#afb8c1}.axis{stroke:#afb8c1}@media(prefers-color-scheme:dark){text{fill:#9198a1}.head{fill:#e6edf3}}</style>
 <line class="axis" x1="${x(1).toFixed(1)}" x2="${x(1).toFixed(1)}" y1="0" y2="${height}"/>
 ${parts.join("\n")}
 </svg>
 `;
 }
+
+/** Neither is better if the quartiles are on both sides of 1. */
+const classOf = ([low, high]: readonly [number, number]): string => (high < 1 ? "better" : low < 1 ? "equal" : "peer");
 
 const escape = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

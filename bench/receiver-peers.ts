@@ -3,6 +3,7 @@ import { Chat } from "@ai-sdk/react";
 import type { UIMessageChunk } from "ai";
 import type { PartialJson } from "../src/protocol/partial-json.ts";
 import type { AnyEvent, EventRecord } from "../src/protocol/index.ts";
+import { streamOf } from "./records.ts";
 
 interface PlainText {
   readonly type: "text";
@@ -116,13 +117,7 @@ export function runPlainly(records: readonly EventRecord[], reader?: PartialJson
 export async function runUseChat(chunks: readonly UIMessageChunk[]): Promise<void> {
   const conversation = new Chat({
     transport: {
-      sendMessages: async () =>
-        new ReadableStream<UIMessageChunk>({
-          start(controller) {
-            for (const chunk of chunks) controller.enqueue(chunk);
-            controller.close();
-          },
-        }),
+      sendMessages: async () => streamOf(chunks),
       reconnectToStream: async () => null,
     },
   });

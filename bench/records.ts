@@ -63,3 +63,12 @@ export function writeFileArguments(characters: number): string {
 export function cutText(text: string, size: number): string[] {
   return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
 }
+
+/** A stream that has all values from the start. */
+export const streamOf = <T>(values: readonly T[]): ReadableStream<T> =>
+  new ReadableStream({
+    start(controller) {
+      for (const value of values) controller.enqueue(value);
+      controller.close();
+    },
+  });

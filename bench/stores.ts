@@ -53,31 +53,14 @@ export async function openWriter(log: Log, sessionId: string): Promise<Write> {
 export interface Store {
   /** Appends as many events to a session at once. Resolves when they are on disk. */
   append(session: number, events: number): Promise<unknown>;
-  /** Reads a session, and returns the length of all contents. */
-  read?(session: number): Promise<number>;
   close(): Promise<unknown> | void;
 }
 
 export async function openLogStore(open: () => Promise<Log>, writers: number): Promise<Store> {
-  const { followRecords } = await import("../src/log/follow-records.ts");
-  let log = await open();
+  const log = await open();
   const writes = await Promise.all(Array.from({ length: writers }, (_, index) => openWriter(log, nameOf(index))));
-  let isReopened = false;
   return {
     append: (session, events) => writes[session]?.(events) ?? Promise.resolve(),
-    async read(session) {
-      if (!isReopened) {
-        // Records of the own process would come from memory.
-        await log.close();
-        log = await open();
-        isReopened = true;
-      }
-      let length = 0;
-      for await (const { records } of followRecords(log, nameOf(session), { after: 0 }))
-        for (const { event } of records)
-          if (event.type === "message_chunk" && typeof event.content === "string") length += event.content.length;
-      return length;
-    },
     close: () => log.close(),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A page of assistant-ui with Markdown. The hash of its URL is the number of messages; `events` streams the answers. Text
- * is drawn as it arrives (`smooth` would draw each character).
+ * A page of assistant-ui, as its documents show it: the provider has the state, and its children stay the same. The hash
+ * of its URL is the number of messages; `events` streams the answers.
  */
 import {
   AssistantRuntimeProvider,
@@ -8,8 +8,7 @@ import {
   ThreadPrimitive,
   useExternalStoreRuntime,
 } from "@assistant-ui/react";
-import { MarkdownTextPrimitive } from "@assistant-ui/react-markdown";
-import { type ReactNode, useEffect, useState } from "react";
+import { type PropsWithChildren, type ReactNode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { writeAnswer, writeQuestion } from "./texts.ts";
 
@@ -41,16 +40,9 @@ function addTurn(messages: readonly ThreadMessage[]): readonly ThreadMessage[] {
   ];
 }
 
-const MarkdownText = (): ReactNode => <MarkdownTextPrimitive smooth={false} />;
-const Message = (): ReactNode => (
-  <MessagePrimitive.Root className="message">
-    <MessagePrimitive.Parts components={{ Text: MarkdownText }} />
-  </MessagePrimitive.Root>
-);
-
 const convertMessage = (message: ThreadMessage): ThreadMessage => message;
 
-function Conversation(): ReactNode {
+function Provider({ children }: PropsWithChildren): ReactNode {
   const [messages, setMessages] = useState<readonly ThreadMessage[]>(first);
   useEffect(() => {
     const source = new EventSource("events");
@@ -66,16 +58,25 @@ function Conversation(): ReactNode {
     convertMessage,
     onNew: () => Promise.resolve(),
   });
-  return (
-    <AssistantRuntimeProvider runtime={runtime}>
+  return <AssistantRuntimeProvider runtime={runtime}>{children}</AssistantRuntimeProvider>;
+}
+
+/** Shows the conversation with a component for the text of messages. */
+export function showConversation(Text: () => ReactNode): void {
+  const Message = (): ReactNode => (
+    <MessagePrimitive.Root className="message">
+      <MessagePrimitive.Parts components={{ Text }} />
+    </MessagePrimitive.Root>
+  );
+  const root = document.querySelector("main");
+  if (root === null) return;
+  createRoot(root).render(
+    <Provider>
       <ThreadPrimitive.Root>
         <ThreadPrimitive.Viewport style={{ height: "100vh", overflowY: "auto" }}>
           <ThreadPrimitive.Messages components={{ Message }} />
         </ThreadPrimitive.Viewport>
       </ThreadPrimitive.Root>
-    </AssistantRuntimeProvider>
+    </Provider>,
   );
 }
-
-const root = document.querySelector("main");
-if (root !== null) createRoot(root).render(<Conversation />);

@@ -5,19 +5,22 @@
  */
 import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { createEntry } from "../../src/log/entry.ts";
+import type { StampedRecord } from "../../src/protocol/index.ts";
 import type { Benchmark, Prepare, Row, Spent } from "../benchmark.ts";
 import { createFolder } from "../create-folder.ts";
 import { createGroups } from "../create-groups.ts";
-import { appendEach, createTexts, EVENT_BYTES, openLogStore, type Store } from "../stores.ts";
+import { createRealisticRecords, storeRecords } from "../realistic-records.ts";
+import { appendEach, createTexts, nameOf, openLogStore, type Store } from "../stores.ts";
 
 type OpenStore = (folder: string, writers: number) => Promise<Store>;
 
 /** Events per append of a store that is filled. */
 const BATCH = 100;
 const FILL_WRITERS = 10;
-
-const lengthOf = (text: string): number => (JSON.parse(text) as { readonly content: string }).content.length;
+/** That are read. */
+const SESSIONS = 10;
 
 const openLoom: OpenStore = async (folder, writers) => {
   const { openSqliteLog } = await import("../../src/log/index.ts");
@@ -33,26 +36,30 @@ const openLmdb: OpenStore = async (folder) => {
       for (const { id, text } of take(session, events)) void db.put([session, id], text);
       return db.flushed;
     },
-    async read(session) {
-      let length = 0;
-      for (const { value } of db.getRange({ start: [session, 0], end: [session, Number.MAX_SAFE_INTEGER] }))
-        length += lengthOf(value);
-      return length;
-    },
     close: () => db.close(),
   };
 };
+
+/** With the settings of our store. */
+async function openDatabase(folder: string): Promise<DatabaseSync> {
+  const { DatabaseSync: Database } = await import("node:sqlite");
+  const db = new Database(join(folder, "events.sqlite"));
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384`);
+  db.exec(
+    "CREATE TABLE IF NOT EXISTS events (session INTEGER, id INTEGER, text TEXT, PRIMARY KEY (session, id)) WITHOUT ROWID",
+  );
+  return db;
+}
+
+const INSERT = "INSERT INTO events VALUES (?, ?, ?)";
 
 /** `groups`: appends of the same turn of the event loop share a transaction. Otherwise each has its own. */
 const openPlainSqlite =
   (groups: boolean): OpenStore =>
   async (folder) => {
-    const { DatabaseSync } = await import("node:sqlite");
-    const db = new DatabaseSync(join(folder, "events.sqlite"));
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-    db.exec("CREATE TABLE events (session INTEGER, id INTEGER, text TEXT, PRIMARY KEY (session, id)) WITHOUT ROWID");
-    const insert = db.prepare("INSERT INTO events VALUES (?, ?, ?)");
-    const select: StatementSync = db.prepare("SELECT text FROM events WHERE session = ? ORDER BY id");
+    const db = await openDatabase(folder);
+    const insert = db.prepare(INSERT);
     const take = createTexts();
     const store = (batches: readonly { readonly session: number; readonly events: number }[]): void => {
       db.exec("BEGIN");
@@ -63,11 +70,6 @@ const openPlainSqlite =
     const group = createGroups(async (batches: { session: number; events: number }[]) => store(batches));
     return {
       append: async (session, events) => (groups ? group({ session, events }) : store([{ session, events }])),
-      async read(session) {
-        let length = 0;
-        for (const { text } of select.iterate(session)) length += lengthOf(text as string);
-        return length;
-      },
       close: () => db.close(),
     };
   };
@@ -103,8 +105,8 @@ const fill =
       const store = await open(folder, FILL_WRITERS);
       const before = process.cpuUsage();
       await fillStore(store, size);
-      const { user, system } = process.cpuUsage(before);
       await store.close();
+      const { user, system } = process.cpuUsage(before);
       rmSync(folder, { recursive: true });
       return { cpuMs: (user + system) / 1000 };
     };
@@ -115,32 +117,78 @@ async function fillStore(store: Store, size: number): Promise<void> {
     await Promise.all(Array.from({ length: FILL_WRITERS }, (_, session) => store.append(session, BATCH)));
 }
 
-/** Reads all sessions of a store. */
+/** Returns a reader of a session of a store that has been closed and opened again, so that nothing is in its memory. */
+type StoreSessions = (
+  sessions: readonly (readonly StampedRecord[])[],
+) => Promise<(session: number) => Promise<number> | number>;
+
+/** Reads all sessions of a store as parsed records, and counts them. */
 const read =
-  (open: OpenStore): Prepare =>
+  (store: StoreSessions): Prepare =>
   async (size) => {
-    const store = await open(createFolder(), FILL_WRITERS);
-    await fillStore(store, size);
+    const records = createRealisticRecords(size / SESSIONS).slice(0, size / SESSIONS);
+    const sessions = Array.from({ length: SESSIONS }, (_, session) =>
+      records.map(({ envelope, event }) => ({ envelope: { ...envelope, session_id: nameOf(session) }, event })),
+    );
+    const readSession = await store(sessions);
     return async () => {
-      let length = 0;
-      for (let session = 0; session < FILL_WRITERS; session++) length += (await store.read?.(session)) ?? 0;
-      expectLength(length, size);
+      for (let session = 0; session < SESSIONS; session++) {
+        const found = await readSession(session);
+        if (found !== records.length) throw new Error(`${found} records instead of ${records.length}`);
+      }
     };
   };
 
-const parse: Prepare = (size) => {
-  const take = createTexts();
-  const texts = Array.from({ length: FILL_WRITERS }, (_, session) => take(session, size / FILL_WRITERS)).flat();
-  return () =>
-    expectLength(
-      texts.reduce((sum, { text }) => sum + lengthOf(text), 0),
-      size,
-    );
+const inLoom: StoreSessions = async (sessions) => {
+  const { followRecords, openSqliteLog } = await import("../../src/log/index.ts");
+  const path = join(createFolder(), "loom.db");
+  const before = await openSqliteLog(path);
+  for (const [session, records] of sessions.entries()) await storeRecords(before, nameOf(session), records);
+  await before.close();
+  const log = await openSqliteLog(path);
+  return async (session) => {
+    let events = 0;
+    for await (const { records } of followRecords(log, nameOf(session), { after: 0 }))
+      events += records.map(({ event }) => event).length;
+    return events;
+  };
 };
 
-function expectLength(length: number, events: number): void {
-  if (length < (events * EVENT_BYTES) / 5) throw new Error(`only ${length} characters in ${events} events`);
-}
+const parseAll = (texts: readonly string[]): number => texts.map((text) => JSON.parse(text) as object).length;
+
+const inLmdb: StoreSessions = async (sessions) => {
+  const { open } = await import("lmdb");
+  const options = { path: join(createFolder(), "events.lmdb"), encoding: "string" } as const;
+  const before = open(options);
+  for (const [session, records] of sessions.entries())
+    for (const [index, record] of records.entries()) void before.put([session, index], createEntry(record).text);
+  await before.flushed;
+  await before.close();
+  const db = open(options);
+  return (session) => {
+    const range = db.getRange({ start: [session, 0], end: [session, Number.MAX_SAFE_INTEGER] });
+    return parseAll(Array.from(range, ({ value }) => value));
+  };
+};
+
+const inSqlite: StoreSessions = async (sessions) => {
+  const folder = createFolder();
+  const before = await openDatabase(folder);
+  const insert = before.prepare(INSERT);
+  before.exec("BEGIN");
+  for (const [session, records] of sessions.entries())
+    for (const [index, record] of records.entries()) insert.run(session, index, createEntry(record).text);
+  before.exec("COMMIT");
+  before.close();
+  const db = await openDatabase(folder);
+  const select = db.prepare("SELECT text FROM events WHERE session = ? ORDER BY id");
+  return (session) => parseAll(select.all(session).map(({ text }) => text as string));
+};
+
+const inMemory: StoreSessions = async (sessions) => {
+  const texts = sessions.map((records) => records.map((record) => createEntry(record).text));
+  return (session) => parseAll(texts[session] ?? []);
+};
 
 const LMDB = "lmdb 3.5";
 const GROUPED = "node:sqlite, a transaction per tick";
@@ -178,12 +226,12 @@ export const benchmark: Benchmark = {
       limits: { [FILE]: fill(openFile) },
     },
     {
-      what: "whole sessions read as parsed events",
+      what: "whole sessions of runs read as parsed events",
       unit: "event",
       sizes: [5000, 20_000, 80_000],
-      ours: read(openLoom),
-      peers: { [LMDB]: read(openLmdb), "node:sqlite": read(openPlainSqlite(true)) },
-      limits: { "JSON.parse": parse },
+      ours: read(inLoom),
+      peers: { [LMDB]: read(inLmdb), "node:sqlite": read(inSqlite) },
+      limits: { "JSON.parse": read(inMemory) },
     },
   ],
 };

@@ -97,7 +97,8 @@ const send =
 
 const PEERS: { readonly [isSocket in "SSE" | "WebSocket"]: { readonly [name: string]: StartServer } } = {
   SSE: {
-    "hono 4 streamSSE": startStreamSse,
+    "hono 4 writeSSE per event": startStreamSse(false),
+    "hono 4 streamSSE, write per tick": startStreamSse(true),
     "better-sse 0.16, batches": startBetterSse,
     "res.write per event": startResponses(false),
     "res.write per tick": startResponses(true),
@@ -114,7 +115,6 @@ function rowOf(transport: "SSE" | "WebSocket", isStored: boolean, load: Load): R
     Object.entries(PEERS[transport])
       // One event has nothing to join. With many readers, peers that join nothing take seconds per round.
       .filter(([name]) => !name.endsWith("per event") || (events > 1 && readers < MANY))
-      .filter(([, start]) => start !== startStreamSse || readers < MANY)
       .map(([name, start]) => [name, prepare(start)]),
   );
   const many = (count: number, word: string): string =>

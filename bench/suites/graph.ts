@@ -1,13 +1,14 @@
 /**
  * The same graph in Loom and in LangGraph: steps in a loop that append to a list in the state, and a graph
- * of a thousand thoughts. The limit is the least that the same result needs.
+ * of a thousand thoughts in ten layers. LangGraph runs a layer as one step of a node per thought. With `DeltaChannel`, its
+ * checkpoints have only what was appended. The limit is the least that the same result needs.
  */
 import { join } from "node:path";
 import type { MemorySaver } from "@langchain/langgraph";
 import { agent, type AgentOptions } from "../../src/agents/index.ts";
 import { openSession } from "../../src/engine/index.ts";
 import { append, defineGraph, END, invokeGraph, replace, runGraph } from "../../src/graph/index.ts";
-import { type Log, MemoryLog, openSqliteLog } from "../../src/log/index.ts";
+import { followRecords, type Log, MemoryLog, openSqliteLog } from "../../src/log/index.ts";
 import type { Benchmark, Prepare } from "../benchmark.ts";
 import { createFolder } from "../create-folder.ts";
 import { createPlan, InstantModel, type PlannedNode } from "../instant-model.ts";
@@ -28,7 +29,7 @@ function createLoop(steps: number) {
     channels: { count: replace<number>(0), messages: append<Message>() },
     start: "step",
     maxSteps: steps + 1,
-    nodes: { step: ({ count }) => ({ count: count + 1, messages: [messageOf(count)] }) },
+    nodes: { step: async ({ count }) => ({ count: count + 1, messages: [messageOf(count)] }) },
     edges: { step: ({ count }) => (count < steps ? "step" : END) },
   });
 }
@@ -41,12 +42,26 @@ const invoke: Prepare = (steps) => async () => {
 
 let sessions = 0;
 
+/** Runs the graph, while a reader receives each update. */
 async function runInLog(log: Log, steps: number): Promise<void> {
-  const session = await openSession(log, `s${++sessions}`);
+  const id = `s${++sessions}`;
+  const session = await openSession(log, id);
   const run = await session.startRun();
+  const reading = readUpdates(log, id);
   await runGraph(createLoop(steps), { run });
   await run.finish({ reply: "done" });
+  expectSteps(await reading, steps);
   await session.close();
+}
+
+async function readUpdates(log: Log, sessionId: string): Promise<number> {
+  let updates = 0;
+  for await (const { records } of followRecords(log, sessionId, { after: 0, follow: true }))
+    for (const { event } of records) {
+      if (event.type === "updates") updates++;
+      if (event.type === "reply") return updates;
+    }
+  return updates;
 }
 
 const runInMemory: Prepare = (steps) => async () => {
@@ -62,17 +77,20 @@ const runInSqlite: Prepare = async (steps) => {
 };
 
 const runLangGraph =
-  (createSaver?: () => Promise<MemorySaver>): Prepare =>
+  (createSaver?: () => Promise<MemorySaver>, keepsDeltas = false): Prepare =>
   async (steps) => {
-    const { Annotation, END: LAST, START, StateGraph } = await import("@langchain/langgraph");
+    const { Annotation, DeltaChannel, END: LAST, START, StateGraph } = await import("@langchain/langgraph");
+    const join = (messages: Message[], more: Message[][]): Message[] => [...messages, ...more.flat()];
     const State = Annotation.Root({
       count: Annotation<number>(),
-      messages: Annotation<Message[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+      messages: keepsDeltas
+        ? () => new DeltaChannel<Message[], Message[]>(join, { initialValueFactory: () => [] })
+        : Annotation<Message[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
     });
     return async () => {
       const checkpointer = await createSaver?.();
       const graph = new StateGraph(State)
-        .addNode("step", ({ count }) => ({ count: count + 1, messages: [messageOf(count)] }))
+        .addNode("step", async ({ count }) => ({ count: count + 1, messages: [messageOf(count)] }))
         .addEdge(START, "step")
         .addConditionalEdges("step", ({ count }) => (count < steps ? "step" : LAST))
         .compile(checkpointer === undefined ? {} : { checkpointer });
@@ -122,23 +140,34 @@ const thinkInGraph: Prepare = (thoughts) => {
   return () => ask(new InstantModel(plan), got, thoughts);
 };
 
-/** The same graph, with nodes that read the same stream of the model. */
+type Results = { readonly [id: string]: string };
+
+/** The same thoughts, which read the same stream of the model. All of a layer run at the same time. */
 const thinkInLangGraph: Prepare = async (thoughts) => {
-  const { Annotation, START, StateGraph } = await import("@langchain/langgraph");
+  const { Annotation, DeltaChannel, END: LAST, Send, START, StateGraph } = await import("@langchain/langgraph");
   const plan = planOf(thoughts);
+  const width = thoughts / LAYERS;
   return async () => {
     const model = new InstantModel();
+    const merge = (results: Results, more: Results[]): Results =>
+      more.reduce((all, one) => Object.assign(all, one), { ...results });
     const State = Annotation.Root({
-      results: Annotation<{ [id: string]: string }>({ reducer: (a, b) => ({ ...a, ...b }), default: () => ({}) }),
+      next: Annotation<number>(),
+      results: () => new DeltaChannel<Results, Results>(merge, { initialValueFactory: () => ({}) }),
     });
-    const builder = new StateGraph(State);
-    for (const { id } of plan) builder.addNode(id, async () => ({ results: { [id]: await model.read() } }));
-    for (const { id, needs } of plan)
-      builder.addEdge((needs.length === 0 ? START : [...needs]) as typeof START, id as typeof START);
-    const options = { recursionLimit: LAYERS + 10, streamMode: "updates" as const };
-    let updates = 0;
-    for await (const _ of await builder.compile().stream({ results: {} }, options)) updates++;
-    if (updates === 0) throw new Error("LangGraph reported no step");
+    const graph = new StateGraph(State)
+      .addNode("layer", ({ next }) => ({ next: next + 1 }))
+      .addNode("think", async ({ id }: { id: string }) => ({ results: { [id]: await model.read() } }))
+      .addEdge(START, "layer")
+      .addConditionalEdges("layer", ({ next }) =>
+        next > LAYERS ? LAST : plan.slice((next - 1) * width, next * width).map(({ id }) => new Send("think", { id })),
+      )
+      .addEdge("think", "layer")
+      .compile();
+    const options = { recursionLimit: 2 * LAYERS + 10, streamMode: "updates" as const };
+    let found = 0;
+    for await (const update of await graph.stream({ next: 0, results: {} }, options)) if ("think" in update) found++;
+    expectSteps(found, thoughts);
   };
 };
 
@@ -173,7 +202,10 @@ export const benchmark: Benchmark = {
       unit: "step",
       sizes: STEPS,
       ours: runInMemory,
-      peers: { [`${LANGGRAPH} with MemorySaver`]: runLangGraph(createMemorySaver) },
+      peers: {
+        [`${LANGGRAPH} with MemorySaver`]: runLangGraph(createMemorySaver),
+        [`${LANGGRAPH} with MemorySaver and DeltaChannel (beta)`]: runLangGraph(createMemorySaver, true),
+      },
       limits: { "plain loop": loop },
     },
     {

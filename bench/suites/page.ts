@@ -1,6 +1,7 @@
 /**
  * A page that shows a conversation while an answer streams at 50 tokens/s. The time is that of the page's main thread in
- * Chromium, and the memory its heap. Ours is the complete page with its server; the peer shows only the messages. The limit appends text to a node.
+ * Chromium, and the memory its heap. Ours is the complete page with its server; the peers show only the messages. The
+ * limit appends text to a node.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -151,7 +152,10 @@ const createRow = (messages: number): Row => ({
   unit: "token",
   sizes: [100],
   ours: stream(messages, openLoom),
-  peers: { "assistant-ui 0.15 with Markdown": stream(messages, openBundle("assistant-ui.tsx")) },
+  peers: {
+    "assistant-ui 0.15 with react-markdown": stream(messages, openBundle("react-markdown.tsx")),
+    "assistant-ui 0.15 with Streamdown": stream(messages, openBundle("streamdown.tsx")),
+  },
   limits: { "text without Markdown": stream(0, openBundle("text.ts")) },
 });
 

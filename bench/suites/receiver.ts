@@ -22,6 +22,7 @@ import {
   createRecords,
   cutText,
   START,
+  streamOf,
   writeFileArguments,
   writeListArguments,
 } from "../records.ts";
@@ -41,6 +42,22 @@ const receive =
       for (const [index, record] of records.entries()) {
         source.pushRecord(record);
         if ((index + 1) % perView === 0) receiver.getSnapshot();
+      }
+      return receiver.getSnapshot();
+    };
+  };
+
+/** The same from a stream, as the peers of these rows read it. */
+const receiveStream =
+  (make: MakeRecords): Prepare =>
+  (size) => {
+    const records = make(size);
+    return async () => {
+      const receiver = createReceiver();
+      const source = receiver.open({ dialect: "loom" });
+      for await (const record of streamOf(records)) {
+        source.pushRecord(record);
+        receiver.getSnapshot();
       }
       return receiver.getSnapshot();
     };
@@ -171,7 +188,7 @@ const sessionRecords: MakeRecords = (size) => {
   ).flat();
 };
 
-/** `useChat` makes a state per delta, so ours has a row with as many. */
+/** `useChat` reads a stream and makes a state per delta, so ours has a row in which it does the same. */
 function rowsOf(
   what: string,
   unit: string,
@@ -182,9 +199,9 @@ function rowsOf(
 ): Row[] {
   // The reducers make a state per record, which is more work than fewer views.
   const reducers = Object.entries(limits).map(([name, prepare]) => [`${name}, a state per ${unit}`, prepare] as const);
-  const fewer = { ours: receive(make, PER_VIEW), peers: Object.fromEntries(reducers) };
+  const fewer = { ours: receive(make, PER_VIEW), limits: Object.fromEntries(reducers) };
   return [
-    { what: `${what}, a view per ${unit}`, unit, sizes, ours: receive(make, 1), peers, limits },
+    { what: `${what}, a view per ${unit}`, unit, sizes, ours: receiveStream(make), peers, limits },
     { what: `${what}, a view per ${PER_VIEW} ${unit}s`, unit, sizes, ...fewer },
   ];
 }

@@ -1,13 +1,15 @@
 /**
  * A complete server that answers requests: CPU time of its process until the first byte of each answer, or until all
- * answers have ended. The clients are another process. The peer is `streamText` of the AI SDK behind hono, which stores
- * nothing; the limit is `streamSSE` of hono, which writes ready frames.
+ * answers have ended. The clients are another process. The peers are `streamText` of the AI SDK behind hono, and
+ * `streamSSE` of hono, which writes each token as a frame; both have no sessions and store nothing. The limit is the same
+ * frames with `response.write`.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import type { UIMessage } from "ai";
@@ -100,15 +102,40 @@ async function inSqlite(): Promise<Log> {
   return openSqliteLog(join(createFolder(), "loom.db"));
 }
 
-const serveHono =
-  (work: Work, answer: (context: Context) => Promise<Response> | Response): Prepare =>
+const serveNode =
+  (work: Work, listener: RequestListener): Prepare =>
   async (count) => {
-    const app = new Hono().all("*", answer);
-    const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-    const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+    const server = createServer(listener);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 2000, resolve));
     return createRound(work, (server.address() as AddressInfo).port, count);
   };
+
+function serveHono(work: Work, answer: (context: Context) => Promise<Response> | Response): Prepare {
+  const listener = getRequestListener(new Hono().all("*", answer).fetch);
+  return serveNode(work, (incoming, outgoing) => void listener(incoming, outgoing));
+}
+
+/** A frame for the start of a run, and one for each of its tokens. */
+async function* createFrames({ kind, tokens }: Work): AsyncGenerator<string> {
+  yield '{"type":"start"}';
+  const { stream } = await new GatedModel(tokens, { perSecond: PACE }).doStream();
+  for await (const part of stream) {
+    const { type, delta } = part as { readonly type: string; readonly delta?: string };
+    if (type === "text-delta") yield `{"type":${MARKERS[kind]},"content":${JSON.stringify(delta)}}`;
+  }
+}
+
+const servePlainly = (work: Work): Prepare =>
+  serveNode(work, (request, response) => void answerPlainly(work, request, response));
+
+async function answerPlainly(work: Work, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.flushHeaders();
+  if (work.kind === "idle") return;
+  await json(request);
+  for await (const data of createFrames(work)) response.write(`data: ${data}\n\n`);
+  response.end();
+}
 
 const serveFrames = (work: Work): Prepare =>
   serveHono(work, (context) =>
@@ -119,20 +146,16 @@ const serveFrames = (work: Work): Prepare =>
         return promise;
       }
       await context.req.json();
-      await stream.writeSSE({ data: '{"type":"start"}' });
-      const { stream: parts } = await new GatedModel(work.tokens, { perSecond: PACE }).doStream();
-      for await (const part of parts) {
-        const { type, delta } = part as { readonly type: string; readonly delta?: string };
-        if (type !== "text-delta") continue;
-        await stream.writeSSE({ data: `{"type":${MARKERS[work.kind]},"content":${JSON.stringify(delta)}}` });
-      }
+      for await (const data of createFrames(work)) await stream.writeSSE({ data });
     }),
   );
 
 const serveAiSdk =
-  (work: Work): Prepare =>
+  (work: Work, isSmall: boolean): Prepare =>
   async (count) => {
-    const { convertToModelMessages, createUIMessageStreamResponse, streamText, toUIMessageStream } = await import("ai");
+    const ai = await import("ai");
+    const { convertToModelMessages, createUIMessageStreamResponse, toUIMessageStream } = ai;
+    const streamText = isSmall ? ai.experimental_streamTextLowMemory : ai.streamText;
     const model = new GatedModel(work.tokens, { perSecond: PACE });
     const create = serveHono(work, async (context) => {
       const { messages } = await context.req.json<{ messages: UIMessage[] }>();
@@ -143,9 +166,15 @@ const serveAiSdk =
   };
 
 function createRow(what: string, size: number, work: Work, openLog: () => Promise<Log>): Row {
-  const peers: Contestants = work.kind === "chat" ? { "AI SDK 7 streamText, nothing stored": serveAiSdk(work) } : {};
+  const peers: Contestants = {
+    ...(work.kind === "chat" && {
+      "AI SDK 7 streamText, nothing stored": serveAiSdk(work, false),
+      "AI SDK 7 streamTextLowMemory (experimental), nothing stored": serveAiSdk(work, true),
+    }),
+    "hono 4 streamSSE, no session or store": serveFrames(work),
+  };
   const unit = work.kind === "idle" ? "reader" : work.isFirst ? "request" : "run";
-  const limits = { "hono streamSSE": serveFrames(work) };
+  const limits = { "response.write": servePlainly(work) };
   return { what, unit, sizes: [size], ours: serveLoom(work, openLog), peers, limits };
 }
 

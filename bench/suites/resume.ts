@@ -18,21 +18,34 @@ import { createFolder } from "../create-folder.ts";
 import { createRecords, START } from "../records.ts";
 import { storeRecords } from "../realistic-records.ts";
 
-const RECORDS = 30_000;
+const LONG = 30_000;
+/** As many as an answer of 1,500 words has. */
+const SHORT = 2000;
 const utf8 = new TextEncoder();
 
-/** Where to resume, and how many resumes a round has. */
-const PLACES = [
-  { place: "3 records before the end", left: 3, times: 50 },
-  { place: "in the middle", left: RECORDS / 2, times: 3 },
-  { place: "after 100 records", left: RECORDS - 100, times: 2 },
-] as const;
+interface Place {
+  readonly place: string;
+  /** Of the run. */
+  readonly records: number;
+  /** Records after the cursor. */
+  readonly left: number;
+  /** Resumes per round. */
+  readonly times: number;
+}
 
-const createRun = (): StampedRecord[] =>
+const NEAR_END: Place = { place: "3 records before the end", records: LONG, left: 3, times: 50 };
+const PLACES: readonly Place[] = [
+  NEAR_END,
+  { place: "in the middle", records: LONG, left: LONG / 2, times: 3 },
+  { place: "after 100 records", records: LONG, left: LONG - 100, times: 2 },
+  { place: "in the middle", records: SHORT, left: SHORT / 2, times: 20 },
+];
+
+const createRun = (records: number): StampedRecord[] =>
   createRecords([
     ...START,
     ...Array.from(
-      { length: RECORDS - START.length },
+      { length: records - START.length },
       (_, n) => ({ type: "message_chunk", content: `word${n % 1000} `, id: "think" }) as const,
     ),
   ]) as StampedRecord[];
@@ -47,9 +60,9 @@ async function readAll(log: Log, dialect: DialectName): Promise<StreamFrame[]> {
 }
 
 /** Frames of the whole run, and the number of the frame to resume after. */
-async function createFrames(dialect: DialectName, left: number): Promise<readonly [StreamFrame[], number]> {
+async function createFrames(dialect: DialectName, { records, left }: Place): Promise<readonly [StreamFrame[], number]> {
   const log = new MemoryLog();
-  await storeRecords(log, "s", createRun());
+  await storeRecords(log, "s", createRun(records));
   const frames = await readAll(log, dialect);
   // Each of the last records has one frame.
   return [frames, frames.length - left];
@@ -64,10 +77,10 @@ async function repeat(times: number, resume: () => Promise<void> | void): Promis
 }
 
 const fromStore =
-  (dialect: DialectName, left: number): Prepare =>
+  (dialect: DialectName, { records, left }: Place): Prepare =>
   async (times) => {
     const log = await openSqliteLog(join(createFolder(), "loom.db"));
-    await storeRecords(log, "s", createRun());
+    await storeRecords(log, "s", createRun(records));
     const frames = await readAll(log, dialect);
     const after = frames.length - left;
     const [cursor, last] = [frames[after - 1]?.cursor, frames.at(-1)?.cursor];
@@ -85,7 +98,7 @@ const fromStore =
   };
 
 const fromRedis =
-  (dialect: DialectName, left: number): Prepare =>
+  (dialect: DialectName, place: Place): Prepare =>
   async (times) => {
     const { createResumableStreamContext } = await import("resumable-stream/redis");
     const { createClient } = await import("redis");
@@ -94,7 +107,7 @@ const fromRedis =
     await Promise.all(clients.map((client) => client.connect()));
     const [subscriber, publisher] = clients;
     const context = createResumableStreamContext({ waitUntil: null, subscriber, publisher });
-    const [frames, after] = await createFrames(dialect, left);
+    const [frames, after] = await createFrames(dialect, place);
     const texts = frames.map((frame) => writeSse([frame]));
     const skipped = texts.slice(0, after).join("").length;
     const expected = Buffer.byteLength(texts.slice(after).join(""));
@@ -139,12 +152,12 @@ async function startRedis(): Promise<number> {
 }
 
 const fromRows =
-  (dialect: DialectName, left: number): Prepare =>
+  (dialect: DialectName, place: Place): Prepare =>
   async (times) => {
     const db = new DatabaseSync(join(createFolder(), "rows.db"));
     db.exec("PRAGMA journal_mode = WAL; CREATE TABLE frames (id INTEGER PRIMARY KEY, cursor TEXT, text TEXT); BEGIN");
     const insert = db.prepare("INSERT INTO frames (cursor, text) VALUES (?, ?)");
-    const [frames, after] = await createFrames(dialect, left);
+    const [frames, after] = await createFrames(dialect, place);
     for (const { cursor, text } of frames) insert.run(cursor, text);
     db.exec("COMMIT");
     const select = db.prepare("SELECT cursor, text FROM frames WHERE id > ? ORDER BY id");
@@ -158,20 +171,22 @@ const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 if (!hasRedis)
   process.stdout.write("redis-server is missing (Debian: redis-server), so resumable-stream is left out\n");
 
-const createRow = (dialect: DialectName, { place, left, times }: (typeof PLACES)[number]): Row => ({
-  what: `${dialect}, ${place}`,
+const createRow = (dialect: DialectName, place: Place): Row => ({
+  what: `${dialect}, a run of ${place.records.toLocaleString("en")} records, ${place.place}`,
   unit: "resume",
-  sizes: [times],
-  ours: fromStore(dialect, left),
-  peers: hasRedis ? { "resumable-stream 2.2, without the time of Redis": fromRedis(dialect, left) } : {},
-  limits: { "SELECT + SSE": fromRows(dialect, left) },
+  sizes: [place.times],
+  ours: fromStore(dialect, place),
+  peers: hasRedis
+    ? { "resumable-stream 2.2, run in its memory, without the time of Redis": fromRedis(dialect, place) }
+    : {},
+  limits: { "SELECT + SSE": fromRows(dialect, place) },
 });
 
 export const benchmark: Benchmark = {
-  about: `CPU time of resuming a live run of ${RECORDS.toLocaleString("en")} records from SQLite`,
+  about: "CPU time of resuming a live run from SQLite",
   rows: [
     ...PLACES.map((place) => createRow("loom", place)),
     ...PLACES.map((place) => createRow("ai-sdk", place)),
-    ...(["lumine", "openai-responses"] as const).map((dialect) => ({ ...createRow(dialect, PLACES[0]), isSlow: true })),
+    ...(["lumine", "openai-responses"] as const).map((dialect) => ({ ...createRow(dialect, NEAR_END), isSlow: true })),
   ],
 };

@@ -116,10 +116,10 @@ async function waitForHealth(output: AsyncIterable<Buffer>): Promise<void> {
 
 const limits = { "an empty program": runEach((folder) => ({ args: [join(folder, "empty.mjs")] })) };
 
-/** What users import for the same purpose. */
+/** What users import for the same purpose. `@openai/agents` also loads its provider; ours are loaded by the first call. */
 const PEERS: { readonly [path: string]: readonly string[] } = {
-  ".": ["ai", "hono", "@langchain/langgraph", "@openai/agents"],
-  "./agents": ["ai", "@openai/agents"],
+  ".": ["ai", "hono", "@langchain/langgraph", "@openai/agents-core"],
+  "./agents": ["ai", "@openai/agents-core"],
   "./graph": ["@langchain/langgraph"],
   "./server": ["hono"],
   "./client": ["@ag-ui/client"],

@@ -1,6 +1,7 @@
 /**
  * From the stream of a model to bytes for a client: model call, validation, stamping, commit, reading, encoding, framing.
- * The peer is `streamText` of the AI SDK with its UI message stream, which stores nothing. The limit is a plain loop that
+ * The peers are `streamText` of the AI SDK, and its form for one reader, with the UI message stream. They store nothing.
+ * The limit is a plain loop that
  * writes each token as a frame.
  */
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import type { DialectName } from "../../src/dialects/index.ts";
 import { encodeSse } from "../../src/framing/index.ts";
 import { type Log, MemoryLog, openPostgresLog, openSqliteLog, openStream } from "../../src/log/index.ts";
 import { startPostgres } from "../../test/postgres-server.ts";
-import type { Benchmark, Prepare } from "../benchmark.ts";
+import type { Benchmark, Contestants, Prepare, Row } from "../benchmark.ts";
 import { createFolder } from "../create-folder.ts";
 import { WordyModel } from "../wordy-model.ts";
 
@@ -92,14 +93,18 @@ async function readBody(response: Response): Promise<number> {
 }
 
 /** Encodes the texts itself: a response would pass them through one more stream. */
-async function runAiSdk(model: WordyModel): Promise<number> {
-  const { JsonToSseTransformStream, streamText, toUIMessageStream } = await import("ai");
-  const result = streamText({ model: model as never, prompt: "Talk" });
-  const stream = toUIMessageStream({ stream: result.stream }).pipeThrough(new JsonToSseTransformStream());
-  let bytes = 0;
-  for await (const text of stream as AsyncIterable<string>) bytes += utf8.encode(text).length;
-  return bytes;
-}
+const runAiSdk =
+  (isSmall: boolean) =>
+  async (model: WordyModel): Promise<number> => {
+    const { experimental_streamTextLowMemory, JsonToSseTransformStream, streamText, toUIMessageStream } =
+      await import("ai");
+    const start = isSmall ? experimental_streamTextLowMemory : streamText;
+    const result = start({ model: model as never, prompt: "Talk" });
+    const stream = toUIMessageStream({ stream: result.stream }).pipeThrough(new JsonToSseTransformStream());
+    let bytes = 0;
+    for await (const text of stream as AsyncIterable<string>) bytes += utf8.encode(text).length;
+    return bytes;
+  };
 
 /** The same run of the AI SDK, recorded, and sent as its own UI message stream. */
 async function runRecorded(model: WordyModel): Promise<number> {
@@ -133,17 +138,19 @@ async function runPlainly(model: WordyModel): Promise<number> {
   return bytes;
 }
 
-const AI = "AI SDK 7 streamText, nothing stored";
 const SIZES = [5000, 10_000, 20_000];
-const peers = { [AI]: inFull(runAiSdk) };
+const sdk = (prepare: (run: (model: WordyModel) => Promise<number>) => Prepare): Contestants => ({
+  "AI SDK 7 streamText, nothing stored": prepare(runAiSdk(false)),
+  "AI SDK 7 streamTextLowMemory (experimental), nothing stored": prepare(runAiSdk(true)),
+});
+const peers = sdk(inFull);
 const limits = { "plain loop": inFull(runPlainly) };
-/** At these sizes, each stream has 50 or 100 tokens. */
-const pacedRow = (rate: number, sizes: readonly number[]) => ({
-  what: `${PACED_STREAMS} streams at ${rate} tokens/s, in memory`,
+const pacedRow = (rate: number, each: number): Row => ({
+  what: `${PACED_STREAMS} streams of ${each} tokens at ${rate} tokens/s, in memory`,
   unit: "token",
-  sizes,
+  sizes: [PACED_STREAMS * each],
   ours: paced(rate, (model) => runAgent(new MemoryLog(), model, AI_SDK)),
-  peers: { [AI]: paced(rate, runAiSdk) },
+  peers: sdk((run) => paced(rate, run)),
   limits: { "plain loop": paced(rate, runPlainly) },
 });
 
@@ -161,7 +168,7 @@ export const benchmark: Benchmark = {
       limits,
     },
     { what: "a run of the AI SDK, recorded and sent", unit: "token", sizes: SIZES, ours: inFull(runRecorded), peers },
-    pacedRow(50, [1000]),
-    pacedRow(500, [10_000]),
+    pacedRow(50, 50),
+    pacedRow(500, 500),
   ],
 };
