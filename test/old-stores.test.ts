@@ -209,6 +209,31 @@ describe.skipIf(NO_POSTGRES !== undefined)("a PostgreSQL database", () => {
     },
   );
 
+  it.each(OLD_COMMITS)("of commit %s has the principals of its live runs and pending messages", async (commit) => {
+    const schema = `actors_${commit}`;
+    await withDatabase(schema, async (db) => {
+      await writeOldTables(db, commit);
+      const body = JSON.stringify({ message: "\\ Hi", actor: "jwt:a\\b" });
+      const insert = `INSERT INTO @.commands (session, created_at, command_id, kind, body, outcome)
+        SELECT 1, 1, c.id, 'enqueue', c.body, c.outcome
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS c(id, body, outcome)`;
+      const unreadable = JSON.stringify({ message: "\0\ud800", actor: "token:c" });
+      await db.write(insert, [
+        ["pending", "done", "unreadable"],
+        [body, body, unreadable],
+        [null, "{}", null],
+      ]);
+      const name = `UPDATE @.records SET text =
+        replace(text, '"type":"run_start",', '"type":"run_start","actor":"token:潮",')`;
+      await db.write(name, []);
+      await migrateDatabase(server.url, SERVER_FORMATS, { schema });
+      const live = "SELECT DISTINCT actor FROM @.runs WHERE last_id IS NULL OR actor IS NOT NULL";
+      expect(await db.read(live)).toEqual([{ actor: "token:潮" }]);
+      const commands = "SELECT command_id AS id, actor FROM @.commands WHERE actor IS NOT NULL";
+      expect(await db.read(commands)).toEqual([{ id: "pending", actor: "jwt:a\\\\b" }]);
+    });
+  });
+
   it("is refused and left unchanged if a part is too old", async () => {
     await withDatabase("older", (db) => writeOldTables(db, "9f3b46d0"));
     await withDatabase("older", (db) => db.write("UPDATE @.migrations SET version = 1 WHERE name = 'log'", []));

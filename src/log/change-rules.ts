@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { copyJson } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import type { SessionChanges, Settlement } from "./log.ts";
+import type { RunLimit } from "./log-limits.ts";
 import type { CommandSubmission } from "./log-tables.ts";
 import type { OwnerUsage } from "./owner-quota.ts";
 import {
@@ -133,13 +134,15 @@ export interface AcceptedSubmission {
   readonly title: string | undefined;
   /** What the owner must have room for; undefined if the quota does not matter. */
   readonly needs: Partial<OwnerUsage> | undefined;
+  /** The limit for which the store must count runs; see `assertRunLimit`. */
+  readonly runLimit: RunLimit | undefined;
 }
 
 const NO_LOAD: SessionLoad = { pending: 0, messages: 0, liveRun: undefined };
 
 /** See `Log.submit`. `session` is undefined if it does not exist. */
 export function acceptCommand(
-  { sessionId, command, interrupt, room, owner, create }: CommandSubmission,
+  { sessionId, command, interrupt, room, owner, create, runLimit }: CommandSubmission,
   session: InboxState | undefined,
 ): AcceptedSubmission {
   if (session === undefined && create === undefined) throw unknownSession(sessionId);
@@ -148,7 +151,7 @@ export function acceptCommand(
   const title = session?.title === null ? create?.title : undefined;
   if (session?.known !== undefined) {
     assertSameCommand(session.known, command);
-    return { added: [], title, needs: undefined };
+    return { added: [], title, needs: undefined, runLimit: undefined };
   }
   if (interrupt !== undefined && session?.knownInterrupt !== undefined)
     assertSameCommand(session.knownInterrupt, interrupt);
@@ -156,7 +159,15 @@ export function acceptCommand(
   const added = isInterrupting ? [interrupt, command] : [command];
   assertRoom(sessionId, added, session?.load ?? NO_LOAD, room);
   // A message needs space for its run; other commands may end one.
-  return { added, title, needs: command.kind === "enqueue" ? { bytes: 1 } : undefined };
+  const isMessage = command.kind === "enqueue";
+  return { added, title, needs: isMessage ? { bytes: 1 } : undefined, runLimit: isMessage ? runLimit : undefined };
+}
+
+/** Throws `too_many_runs` if the principal may not have another run. `runs` counts its live runs and pending messages. */
+export function assertRunLimit(runs: number, { maxRuns: limit }: RunLimit): void {
+  if (runs < limit) return;
+  const message = `Run limit reached: ${limit} runs are live or queued; wait until one ends`;
+  throw new LoomError("too_many_runs", message, { limit });
 }
 
 /** Throws `command_conflict` if the ID was used for another command. */

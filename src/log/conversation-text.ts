@@ -1,7 +1,6 @@
 /** Finds the texts of a conversation in its records: the messages of users and the replies of agents. */
 import type { AnyEvent, EventOf } from "../protocol/index.ts";
-import type { SearchMatch } from "./log.ts";
-import { findSnippet, type SearchPhrase } from "./search-text.ts";
+import { findSnippet, type SearchMatch, type SearchPhrase } from "./search-text.ts";
 
 /** A message or reply. */
 export interface ConversationText {

@@ -16,6 +16,7 @@ import { copyCarried, copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
 import { findRoot, marksOf } from "./fork-before-run.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
+import type { RunLimit } from "./log-limits.ts";
 import { readPages } from "./read-pages.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 import { LiveRunFold, type TakeOverOptions } from "./take-over-runs.ts";
@@ -45,6 +46,8 @@ export interface ForkOptions extends TakeOverOptions {
   readonly title?: string;
   /** Owner of the new session. Default: the owner of the source. */
   readonly owner?: string;
+  /** Throws `too_many_runs` if the user who forks has no room for the run that continues. Default: no limit. */
+  readonly runLimit?: RunLimit | undefined;
   /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: (url: string) => string;
   /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
@@ -69,7 +72,7 @@ export interface ForkedSession extends SessionInfo {
  * `batch_too_large` if the records exceed `maxForkBytes` of the log.
  */
 export async function forkSession(log: Log, options: ForkOptions): Promise<ForkedSession> {
-  const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now } = options;
+  const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now, runLimit } = options;
   assertSessionId(to);
   const info = await log.getSession(from);
   if (info === undefined) throw unknownSession(from);
@@ -87,7 +90,7 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const forkedFrom = { sessionId: from, eventId: checkpoint.envelope.event_id };
   const rootId = findRoot(info, { to, owner });
   const inherits = { incarnation: info.incarnation, title: options.title === undefined, marks: rootId === info.rootId };
-  const fresh = { ...named, ...marksOf(info, rootId), inherits, forkedFrom, rootId };
+  const fresh = { ...named, ...marksOf(info, rootId), inherits, forkedFrom, rootId, runLimit };
   const copy = { to, lastId: last.envelope.event_id, hasOtherOwner: owner !== info.owner };
   const carried = await copyCarried(log, info, copy);
   const made = await log.createSession(to, { ...fresh, owner, firstId: info.firstId, carried, entries, graceMs });

@@ -9,7 +9,9 @@ import type { EventOf } from "../protocol/index.ts";
 import { endsRun, isBeforeReply } from "../protocol/record.ts";
 import type { Landmark, LogEntry, RunStatus } from "./log.ts";
 import { findConversationText, type IndexedText } from "./conversation-text.ts";
+import { isForeign } from "./foreign-mark.ts";
 import { MAX_SEARCHED_LENGTH } from "./search-text.ts";
+import { toActor } from "./stored-rows.ts";
 
 /** Index data from the first record of a run. */
 export interface IndexedRunStart {
@@ -18,6 +20,8 @@ export interface IndexedRunStart {
   readonly startedAt: number;
   readonly requestId: string | undefined;
   readonly agent: string | undefined;
+  /** Principal of the run, for its limit of runs; undefined for a run that another program executes. */
+  readonly actor: string | undefined;
 }
 
 /** Index data from the last record of a run. */
@@ -54,7 +58,9 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
       seen.add(runId);
       const start = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
       const requestId = start?.request_id?.toWellFormed();
-      starts.push({ runId, firstId: eventId, startedAt: ts, requestId, agent: start?.agent?.toWellFormed() });
+      const agent = start?.agent?.toWellFormed();
+      const actor = isForeign(envelope) ? undefined : toActor(start?.actor);
+      starts.push({ runId, firstId: eventId, startedAt: ts, requestId, agent, actor });
     }
     // The first of a run counts: `run_end` has the status, and its reply is the next record.
     if (runId !== undefined && endsRun(event)) {

@@ -16,13 +16,13 @@ export type {
   ReadOptions,
   RunInfo,
   RunStatus,
-  SearchMatch,
   SearchSessionsOptions,
   SessionChanges,
   SessionInfo,
   UpdateSessionOptions,
 } from "./log.ts";
 export { LOG_LIMITS, type LogLimits } from "./log-limits.ts";
+export type { SearchMatch } from "./search-text.ts";
 export type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 export type { LogMonitor, LogSizes, StoreMeter } from "./log-monitor.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";

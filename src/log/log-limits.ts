@@ -67,3 +67,11 @@ export const LOG_LIMITS: LogLimits = {
   maxOwnerBlobs: Infinity,
   maxOwnerBlobBytes: Infinity,
 };
+
+/** How many runs a principal may have at once. */
+export interface RunLimit {
+  /** The principal: `actor` in the body of a message, and in `run_start`. */
+  readonly actor: string;
+  /** Maximum number of its live runs and pending messages, in all sessions. */
+  readonly maxRuns: number;
+}

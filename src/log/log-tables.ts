@@ -53,7 +53,7 @@ export type TableReader = { readonly [K in ReadMethod]: LogMethod<K> };
 export type NewSessionOptions = Omit<CreateOptions, "entries">;
 
 /** A command to submit, with its checks. */
-export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create"> {
+export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create" | "runLimit"> {
   readonly sessionId: string;
   readonly command: NewCommand;
   /** Stored before the command. */
@@ -86,7 +86,7 @@ export interface LogTables {
   createDraft(options: NewSessionOptions): Awaitable<number>;
   /** Appends records to a draft that ends at record `after`. Throws `quota_exceeded`. */
   extendDraft(key: number, after: number, entries: readonly LogEntry[]): Awaitable<void>;
-  /** Gives a draft its ID, which makes it a session. Throws `session_exists` and `quota_exceeded`. */
+  /** Gives a draft its ID, which makes it a session. Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
   publishDraft(key: number, sessionId: string, options: NewSessionOptions): Awaitable<void>;
   discardDraft(key: number): Awaitable<void>;
   /** With `ifTitle`, changes nothing if the session has another title. Throws `unknown_session`. */

@@ -10,10 +10,11 @@
  * - Expected failures are LoomErrors; after one, nothing has changed.
  */
 import type { ErrorCode, JsonObject, StampedRecord } from "../protocol/index.ts";
-import type { LogLimits } from "./log-limits.ts";
+import type { LogLimits, RunLimit } from "./log-limits.ts";
 import type { LogMonitor } from "./log-monitor.ts";
 import type { Page } from "./page.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
+import type { SearchMatch } from "./search-text.ts";
 
 /** A record and its stored text: its frame in the `loom` dialect, extended form. */
 export interface LogEntry {
@@ -179,6 +180,8 @@ export interface SubmitOptions {
   readonly maxQueued?: number | undefined;
   /** Throws `run_live` for a new message if a run is live or another message is pending. Default: false. */
   readonly onlyIfIdle?: boolean | undefined;
+  /** Throws `too_many_runs` for a new message at the limit, over all processes. Default: no limit. */
+  readonly runLimit?: RunLimit | undefined;
   /** A command that is stored before this one, if this one is new. Both are stored, or neither. Default: none. */
   readonly interrupt?: Command | undefined;
 }
@@ -300,15 +303,6 @@ export interface SearchSessionsOptions extends PagingOptions, Pick<ListSessionsO
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where a session matches: in its title, otherwise in its latest matching text. */
-export interface SearchMatch {
-  readonly where: "title" | "message" | "answer";
-  /** The text around the match, on one line. */
-  readonly snippet: string;
-  /** Run of the matching text; absent for a title. */
-  readonly runId?: string;
-}
-
 /** A session found by a search. */
 export interface FoundSession extends SessionInfo {
   readonly match: SearchMatch;
@@ -356,6 +350,8 @@ export interface CreateOptions {
    * given count only if the origin no longer exists. Requires `entries`.
    */
   readonly inherits?: InheritedValues;
+  /** For records with a live run: throws `too_many_runs` at the limit. Requires `entries`. Default: no limit. */
+  readonly runLimit?: RunLimit | undefined;
 }
 
 /** Which values a fork takes from its origin. */

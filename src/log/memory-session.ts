@@ -19,7 +19,6 @@ import {
   type LogEntry,
   MAX_QUEUED_MESSAGES,
   type RunInfo,
-  type SearchMatch,
   type SessionInfo,
 } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
@@ -27,7 +26,7 @@ import type { SessionCut } from "./prune-runs.ts";
 import type { PruneReport } from "./retention-policy.ts";
 import { addUsage, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
 import { matchRecord } from "./conversation-text.ts";
-import { findSnippet, type SearchPhrase } from "./search-text.ts";
+import { findSnippet, type SearchMatch, type SearchPhrase } from "./search-text.ts";
 import { type CommandRow, describeCommand } from "./stored-rows.ts";
 
 /** How long a search may block the event loop, in milliseconds. */
@@ -72,6 +71,8 @@ export interface MemorySession {
   /** The last writer handed the session over. */
   isHandedOver: boolean;
   readonly runs: Map<string, RunInfo>;
+  /** Principals of live runs and pending messages, by `runKey` and `messageKey`. */
+  readonly actors: Map<string, string>;
   readonly landmarks: Map<string, Landmark>;
   /** IDs of messages and replies, oldest first. */
   textIds: number[];
@@ -113,6 +114,7 @@ export function createMemorySession(fresh: NewMemorySession): MemorySession {
     expiresAt: graceMs === 0 ? 0 : now + graceMs,
     isHandedOver: false,
     runs: new Map(),
+    actors: new Map(),
     landmarks: new Map(),
     textIds: [],
     snapshots: [],
@@ -136,6 +138,16 @@ export function selectSessions(
     if (isArchived === undefined || isArchived === session.isArchived) found.add(session);
   }
   return found;
+}
+
+const runKey = (runId: string): string => `run ${runId}`;
+export const messageKey = (commandId: string): string => `message ${commandId}`;
+
+/** The number of live runs and pending messages of a principal. */
+export function countRuns(sessions: Iterable<MemorySession>, actor: string): number {
+  let count = 0;
+  for (const { actors } of sessions) for (const one of actors.values()) if (one === actor) count++;
+  return count;
 }
 
 export function lastIdOf({ firstId, texts }: MemorySession): number {
@@ -169,16 +181,18 @@ export function addEntries(
   const { starts, ends, landmarks, answered, texts } = changes;
   for (const { eventId } of texts) session.textIds.push(eventId);
   let updatedAt = Number.NEGATIVE_INFINITY;
-  for (const { runId, firstId, startedAt, requestId, agent } of starts) {
+  for (const { runId, firstId, startedAt, requestId, agent, actor } of starts) {
     if (session.runs.has(runId)) continue;
     const open = { status: "live", lastId: undefined, endedAt: undefined, code: undefined } as const;
     session.runs.set(runId, { runId, firstId, startedAt, requestId, agent, ...open });
+    if (actor !== undefined) session.actors.set(runKey(runId), actor);
     updatedAt = Math.max(updatedAt, startedAt);
   }
   for (const { runId, ...end } of ends) {
     const run = session.runs.get(runId);
     if (run?.status !== "live") continue;
     session.runs.set(runId, { ...run, ...end });
+    session.actors.delete(runKey(runId));
     updatedAt = Math.max(updatedAt, end.endedAt);
   }
   if (updatedAt > Number.NEGATIVE_INFINITY) session.updatedAt = updatedAt;

@@ -6,6 +6,7 @@ import {
   assertEpoch,
   assertFree,
   assertOwnerOf,
+  assertRunLimit,
   changeMarks,
   mayBeStored,
 } from "./change-rules.ts";
@@ -23,17 +24,20 @@ import type {
   SearchSessionsOptions,
   SessionChanges,
 } from "./log.ts";
+import type { RunLimit } from "./log-limits.ts";
 import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "./log-tables.ts";
 import { MemoryPruner } from "./memory-prune.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import {
   addEntries,
+  countRuns,
   createMemorySession,
   describeSession,
   holderOf,
   lastIdOf,
   measureLoad,
   measureOwner,
+  messageKey,
   type MemorySession,
   type MemoryStore,
   needsHolder,
@@ -101,11 +105,12 @@ export class MemoryTables implements LogTables {
   }
 
   publishDraft(key: number, sessionId: string, options: NewSessionOptions): void {
-    const { rootId = sessionId, graceMs = 0, forkedFrom } = options;
+    const { rootId = sessionId, graceMs = 0, forkedFrom, runLimit } = options;
     const { sessions, now } = this.#store;
     if (sessions.has(sessionId)) throw sessionExists(sessionId);
     const draft = this.#getDraft(key);
     this.#assertRoom(draft.owner, { sessions: 1, bytes: draft.bytes });
+    this.#assertRunLimit(runLimit);
     const origin = sessions.get(forkedFrom?.sessionId ?? "");
     const { title = null, ...marks } = inheritValues(options, origin && describeSession(origin, now()));
     const expiresAt = graceMs === 0 ? 0 : now() + graceMs;
@@ -188,6 +193,7 @@ export class MemoryTables implements LogTables {
         const row = commands[index];
         const settled = { outcome: JSON.stringify(outcome), settledAt: this.#store.now() };
         if (row !== undefined) session.commands.set(commandId, { ...row, ...settled });
+        session.actors.delete(messageKey(commandId));
       }
     }
     return { isOverQuota: this.#measure(session.owner).bytes >= this.#store.limits.maxOwnerBytes };
@@ -196,7 +202,7 @@ export class MemoryTables implements LogTables {
   submit(submission: CommandSubmission): CommandRow {
     const { sessionId, command, interrupt, create } = submission;
     const found = this.#store.sessions.get(sessionId);
-    const { added, title, needs } = acceptCommand(
+    const { added, title, needs, runLimit } = acceptCommand(
       submission,
       found && {
         ...found,
@@ -206,10 +212,14 @@ export class MemoryTables implements LogTables {
       },
     );
     if (needs !== undefined) this.#assertRoom(found?.owner ?? create?.owner ?? LOCAL_OWNER, needs);
+    this.#assertRunLimit(runLimit);
     const session = found ?? this.#open(sessionId, create);
     session.title = title ?? session.title;
     const createdAt = this.#store.now();
-    for (const one of added) session.commands.set(one.commandId, { ...one, createdAt, outcome: null });
+    for (const { actor, ...one } of added) {
+      session.commands.set(one.commandId, { ...one, createdAt, outcome: null });
+      if (actor !== null) session.actors.set(messageKey(one.commandId), actor);
+    }
     return session.commands.get(command.commandId) as CommandRow;
   }
 
@@ -254,6 +264,10 @@ export class MemoryTables implements LogTables {
 
   #assertRoom(owner: string, more: Partial<OwnerUsage>): void {
     assertQuota(this.#measure(owner), more, this.#store.limits);
+  }
+
+  #assertRunLimit(limit: RunLimit | undefined): void {
+    if (limit !== undefined) assertRunLimit(countRuns(this.#store.sessions.values(), limit.actor), limit);
   }
 }
 

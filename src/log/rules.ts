@@ -17,7 +17,7 @@ import {
   type SessionInfo,
   type SubmitOptions,
 } from "./log.ts";
-import type { LogLimits } from "./log-limits.ts";
+import type { LogLimits, RunLimit } from "./log-limits.ts";
 
 /** Maximum number of items in a list. */
 const MAX_LIST = 1000;
@@ -205,6 +205,11 @@ export function assertOwner(owner: unknown): asserts owner is string | undefined
     "invalid_name",
     `The owner of a session must be a string of 1 to ${MAX_OWNER_LENGTH} characters without NUL or lone surrogates`,
   );
+}
+
+/** Throws `invalid_name` unless the limit is undefined or one of a principal. */
+export function assertActor(limit: RunLimit | undefined): void {
+  if (limit !== undefined) assertName("principal", limit.actor);
 }
 
 /** Throws `invalid_name` unless `name` is a string. Whether it exists is checked by the log. */

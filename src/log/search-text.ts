@@ -9,6 +9,15 @@
 import { isInsidePair } from "../protocol/cut-text.ts";
 import { stripMarkdown } from "../protocol/strip-markdown.ts";
 
+/** Where a session matches: in its title, otherwise in its latest matching text. */
+export interface SearchMatch {
+  readonly where: "title" | "message" | "answer";
+  /** The text around the match, on one line. */
+  readonly snippet: string;
+  /** Run of the matching text; absent for a title. */
+  readonly runId?: string;
+}
+
 /** Searched length of a text in characters and in words; the rest is not searched. */
 export const MAX_SEARCHED_LENGTH = 64 * 1024;
 const MAX_SEARCHED_WORDS = 16 * 1024;

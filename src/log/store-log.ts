@@ -35,6 +35,7 @@ import { Page } from "./page.ts";
 import { pruneRuns } from "./prune-runs.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 import {
+  assertActor,
   assertChanges,
   assertCommand,
   assertDuration,
@@ -129,6 +130,7 @@ export class StoreLog implements Log {
     assertOwner(fresh.owner);
     assertLineage(fresh);
     assertCarried(sessionId, fresh, this.limits);
+    assertActor(fresh.runLimit);
     const session = await this.#change(sessionId, async () => {
       if (entries === undefined) await this.#tables.createSession(sessionId, fresh);
       else await this.#writeDraft(sessionId, entries, fresh);
@@ -268,9 +270,10 @@ export class StoreLog implements Log {
   async submit(command: Command, options: SubmitOptions = {}): Promise<CommandState> {
     assertCommand(command, this.limits);
     assertInterrupt(command, options, this.limits);
-    const { owner, create, interrupt, maxQueued, onlyIfIdle } = options;
+    const { owner, create, interrupt, maxQueued, onlyIfIdle, runLimit } = options;
     assertTitle(create?.title);
     assertOwner(create?.owner);
+    assertActor(runLimit);
     const { sessionId } = command;
     if (create !== undefined) assertSessionId(sessionId);
     const submission = {
@@ -280,6 +283,7 @@ export class StoreLog implements Log {
       room: { maxPending: this.limits.maxPendingCommands, maxQueued, onlyIfIdle },
       owner,
       create,
+      runLimit,
     };
     const row = await this.#change(sessionId, () => this.#tables.submit(submission));
     this.#notify(sessionId);

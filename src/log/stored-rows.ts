@@ -1,13 +1,14 @@
 /** Runs, commands and lineages as stores keep them, and as the log describes them. */
-import type {
-  Command,
-  CommandKind,
-  CommandOutcome,
-  CommandState,
-  CreateOptions,
-  RunInfo,
-  RunStatus,
-  SessionInfo,
+import {
+  type Command,
+  type CommandKind,
+  type CommandOutcome,
+  type CommandState,
+  type CreateOptions,
+  MAX_NAME_LENGTH,
+  type RunInfo,
+  type RunStatus,
+  type SessionInfo,
 } from "./log.ts";
 
 /** A run as it is stored. */
@@ -38,21 +39,29 @@ export function describeRun({ runId, status, firstId, startedAt, ...row }: RunRo
   };
 }
 
-/** A command to store, with its body as JSON. */
-export interface NewCommand {
+/** A command as it is stored, with its body as JSON. */
+export interface CommandRow {
   readonly commandId: string;
   readonly kind: string;
   readonly body: string;
-}
-
-/** A command as it is stored. */
-export interface CommandRow extends NewCommand {
   readonly createdAt: number;
   readonly outcome: string | null;
 }
 
+/** A command to store. */
+export interface NewCommand extends Pick<CommandRow, "commandId" | "kind" | "body"> {
+  /** Principal of a message, for its limit of runs. */
+  readonly actor: string | null;
+}
+
 export function toNewCommand({ commandId, kind, body }: Command): NewCommand {
-  return { commandId, kind, body: JSON.stringify(body) };
+  const actor = kind === "enqueue" ? toActor(body["actor"]) : undefined;
+  return { commandId, kind, body: JSON.stringify(body), actor: actor ?? null };
+}
+
+/** Returns a principal for the index of runs. A longer string is not the ID of one, and would not fit in the index. */
+export function toActor(value: unknown): string | undefined {
+  return typeof value === "string" && value.length <= MAX_NAME_LENGTH ? value.toWellFormed() : undefined;
 }
 
 export function describeCommand(sessionId: string, row: CommandRow): CommandState {

@@ -1,9 +1,11 @@
 /** Reads and writes the rows of commands. */
-import type { Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import { assertRunLimit } from "../change-rules.ts";
 import type { Settlement } from "../log.ts";
+import type { RunLimit } from "../log-limits.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
 import { NOW } from "./session-rows.ts";
-import { fromColumn, toColumn } from "../../postgres/text-column.ts";
+import { fromColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Columns of `CommandRow`. */
 export const COMMAND = `c.command_id AS "commandId", c.kind, c.body, c.created_at AS "createdAt", c.outcome`;
@@ -13,12 +15,16 @@ const FIND = `SELECT ${COMMAND} FROM @.commands c WHERE c.session = $1 AND c.com
 const COUNT = `SELECT count(*)::integer AS pending, count(*) FILTER (WHERE kind = 'enqueue')::integer AS messages
   FROM @.commands WHERE session = $1 AND outcome IS NULL`;
 
-const INSERT = `INSERT INTO @.commands AS c (session, command_id, kind, body, created_at)
-  VALUES ($2, $3, $4, $5, ${NOW}) RETURNING ${COMMAND}`;
+const INSERT = `INSERT INTO @.commands AS c (session, command_id, kind, body, actor, created_at)
+  VALUES ($2, $3, $4, $5, $6, ${NOW}) RETURNING ${COMMAND}`;
 
 const SETTLE = `UPDATE @.commands c SET outcome = i.outcome, settled_at = ${NOW}
   FROM unnest($3::text[], $4::text[]) AS i(command_id, outcome)
   WHERE c.session = $2 AND c.command_id = i.command_id`;
+
+const COUNT_RUNS = "SELECT @.count_runs($1, $2) AS runs";
+
+const DROP_ACTORS = `DELETE FROM @.actors WHERE actor IN (SELECT actor FROM @.actors FOR UPDATE SKIP LOCKED)`;
 
 /** Finds commands by their IDs. */
 export async function findCommands(
@@ -43,13 +49,29 @@ export async function countPending(
   return row ?? { pending: 0, messages: 0 };
 }
 
+/**
+ * Throws `too_many_runs` if the principal may not have another run; the runs of `fork` do not count. Other transactions
+ * that check its limit wait until the end of this one, so this one must have locked or created its session before.
+ */
+export async function checkRunLimit({ query }: Transaction, limit: RunLimit | undefined, fork = 0): Promise<void> {
+  if (limit === undefined) return;
+  const [row] = await query<{ runs: number }>(COUNT_RUNS, [toColumn(limit.actor), fork]);
+  assertRunLimit(row?.runs ?? 0, limit);
+}
+
+/** Deletes the rows of principals that no transaction has locked: they are only locks. */
+export async function dropActors(db: PostgresDatabase): Promise<void> {
+  await db.write(DROP_ACTORS, []);
+}
+
 export async function insertCommand(
   { query }: Transaction,
   now: number | null,
   session: number,
-  { commandId, kind, body }: NewCommand,
+  { commandId, kind, body, actor }: NewCommand,
 ): Promise<CommandRow> {
-  const [row] = await query<CommandRow>(INSERT, [now, session, toColumn(commandId), kind, body]);
+  const values = [now, session, toColumn(commandId), kind, body, toOptionalColumn(actor ?? undefined)];
+  const [row] = await query<CommandRow>(INSERT, values);
   if (row === undefined) throw new TypeError("The database did not return the command");
   return readCommand(row);
 }

@@ -10,6 +10,7 @@ import { findIndexChanges } from "../index-changes.ts";
 import type { LogEntry } from "../log.ts";
 import type { NewSessionOptions } from "../log-tables.ts";
 import { inheritValues, sessionExists } from "../rules.ts";
+import { checkRunLimit } from "./command-rows.ts";
 import { deleteRows } from "./delete-rows.ts";
 import { writeIndexes, writeTexts } from "./index-rows.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
@@ -60,7 +61,7 @@ export async function extendDraft(
   await writeIndexes(transaction, [{ session: { key, owner }, changes: findIndexChanges(entries) }]);
 }
 
-/** Throws `session_exists`. */
+/** Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
 export async function publishDraft(
   transaction: Transaction,
   now: number | null,
@@ -79,6 +80,7 @@ export async function publishDraft(
   const names = [toColumn(sessionId), toOptionalColumn(title), toColumn(rootId)];
   const values = [now, key, ...names, graceMs, isPinned, isArchived];
   await transaction.query(PUBLISH, values);
+  await checkRunLimit(transaction, options.runLimit, key);
   if (title === undefined) return;
   await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);
 }

@@ -18,9 +18,9 @@ const MAX_TERM_LENGTH = 100;
 /** Bytes of the terms of one text; the index has a limit of 1 MiB. The rest of a longer text is not searched. */
 const MAX_TERMS_LENGTH = 400_000;
 
-const START = `INSERT INTO @.runs (session, run_id, first_id, started_at, request_id, agent, status)
+const START = `INSERT INTO @.runs (session, run_id, first_id, started_at, request_id, agent, actor, status)
   SELECT i.*, 'live'
-  FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::double precision[], $5::text[], $6::text[]) AS i
+  FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::double precision[], $5::text[], $6::text[], $7::text[]) AS i
   ON CONFLICT DO NOTHING RETURNING session, started_at AS at`;
 
 const END = `UPDATE @.runs r SET last_id = i.last_id, ended_at = i.ended_at, status = i.status, code = i.code
@@ -66,13 +66,14 @@ export async function writeIndexes(transaction: Transaction, list: readonly Sess
     for (const { eventId, text } of changes.texts) texts.push({ session, eventId, text });
   }
   const { query } = transaction;
-  const begun = [...starts.values()].map(([key, { runId, firstId, startedAt, requestId, agent }]) => [
+  const begun = [...starts.values()].map(([key, { runId, firstId, startedAt, requestId, agent, actor }]) => [
     key,
     toColumn(runId),
     firstId,
     startedAt,
     toOptionalColumn(requestId),
     toOptionalColumn(agent),
+    toOptionalColumn(actor),
   ]);
   const ended = [...ends.values()].map(([key, { runId, lastId, endedAt, status, code }]) => [
     key,

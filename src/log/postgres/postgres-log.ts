@@ -33,6 +33,7 @@ import { StoreLog } from "../store-log.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { ChangeNotifier } from "./change-notifier.ts";
 import { ChangeWatcher } from "./change-watcher.ts";
+import { dropActors } from "./command-rows.ts";
 import { DatabaseMonitor } from "./database-monitor.ts";
 import { deleteRows } from "./delete-rows.ts";
 import { createDraft, discardAbandoned, discardDraft, extendDraft, publishDraft } from "./draft-rows.ts";
@@ -250,6 +251,7 @@ class PostgresTables implements LogTables {
   async clean(settledBefore: number): Promise<void> {
     await discardAbandoned(this.#db, this.#now());
     await dropCommands(this.#db, settledBefore);
+    await dropActors(this.#db);
   }
 
   onChange(sessionId: string): void {

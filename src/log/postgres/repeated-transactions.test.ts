@@ -33,6 +33,13 @@ const CHANGES: readonly RepeatedChange[] = [
     about: "a command that creates its session",
     change: (log) => log.submit({ ...command, sessionId: "new" }, { create: { title: "title" }, onlyIfIdle: true }),
   },
+  {
+    about: "a message at the limit of its principal",
+    change: (log) => {
+      const body = { text: "hi", actor: "token:a" };
+      return log.submit({ ...command, body }, { runLimit: { actor: "token:a", maxRuns: 1 } });
+    },
+  },
   { about: "a new session", change: (log) => log.createSession("new", { title: "title", isPinned: true }) },
   { about: "a new session with records", change: (log) => log.createSession("copy", { entries: copyOf("copy") }) },
   { about: "a changed title", change: (log) => log.updateSession("s", { title: "title" }, {}) },

@@ -1,11 +1,28 @@
 /** The tables of a log in PostgreSQL. `@.` is the schema. */
 import type { PostgresFormat } from "../../postgres/migrate.ts";
 
+/** Part of a migration too: never edited. */
+const COUNT_RUNS = `
+-- Counts the live runs and pending messages of a principal in all sessions but one. Its row is locked until the end of
+-- the transaction, so that others count afterwards. Sessions are locked and created before it, never after it.
+CREATE TABLE @.actors (actor text COLLATE "C" PRIMARY KEY);
+CREATE FUNCTION @.count_runs(of_actor text, except_in bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO @.actors AS a VALUES (of_actor) ON CONFLICT (actor) DO UPDATE SET actor = excluded.actor;
+  -- One expression sees one state: a message that becomes a run meanwhile counts once.
+  RETURN (SELECT count(*) FROM @.runs r JOIN @.sessions s ON s.key = r.session
+      WHERE r.actor = of_actor AND r.last_id IS NULL AND s.session_id IS NOT NULL AND s.key <> except_in) +
+    (SELECT count(*) FROM @.commands c JOIN @.sessions s ON s.key = c.session
+      WHERE c.actor = of_actor AND c.outcome IS NULL AND s.session_id IS NOT NULL);
+END $$;
+`;
+
 /**
  * - A row of `records` has the records of one append, one per line, up to and including `last_id`. `pos` is the size of
  *   the session in bytes up to there. An append moves `last_id` and `pos` of its session in the same statement, which is
  *   also the check of its epoch: of two writers, one waits for the other and then finds another epoch.
  * - A session without an ID is a draft: it is being copied, and no reader finds it.
+ * - `actor` is the principal of a run or a message, for its limit of runs.
  * - `changes` counts the changes that watchers of a session are interested in.
  * - `lease` identifies one call of `acquire`, which may have to be repeated after a lost answer.
  * - Times are milliseconds since 1970, by the clock of the database.
@@ -75,12 +92,14 @@ CREATE TABLE @.runs (
   code text,
   request_id text,
   agent text,
+  actor text COLLATE "C",
   PRIMARY KEY (session, run_id)
 );
 CREATE INDEX runs_by_first ON @.runs (session, first_id);
 CREATE INDEX runs_by_last ON @.runs (session, last_id) WHERE last_id IS NOT NULL;
 CREATE INDEX runs_by_end ON @.runs (ended_at, session, run_id) WHERE last_id IS NOT NULL;
 CREATE INDEX runs_live ON @.runs (session, first_id) WHERE last_id IS NULL;
+CREATE INDEX runs_of_actor ON @.runs (actor) WHERE last_id IS NULL AND actor IS NOT NULL;
 
 -- The hash of the key, because an index cannot have long strings.
 CREATE TABLE @.landmarks (
@@ -103,9 +122,11 @@ CREATE TABLE @.commands (
   kind text NOT NULL,
   body text NOT NULL,
   outcome text,
+  actor text COLLATE "C",
   UNIQUE (session, command_id)
 );
 CREATE INDEX commands_pending ON @.commands (session, seq) WHERE outcome IS NULL;
+CREATE INDEX commands_of_actor ON @.commands (actor) WHERE outcome IS NULL AND actor IS NOT NULL;
 CREATE INDEX commands_settled ON @.commands (settled_at) WHERE outcome IS NOT NULL;
 CREATE INDEX commands_by_id ON @.commands (command_id, seq);
 
@@ -131,7 +152,7 @@ CREATE INDEX texts_by_term ON @.texts USING gin (terms);
 CREATE TABLE @.pruning (holder text NOT NULL, expires_at double precision NOT NULL);
 INSERT INTO @.pruning VALUES ('', 0);
 
--- Stores one append per session; see append-batch.ts. A function, because its plan is kept by the server, so that no
+${COUNT_RUNS}-- Stores one append per session; see append-batch.ts. A function, because its plan is kept by the server, so that no
 -- connection needs a prepared statement. The bodies are one string, because quotes in an array have to be escaped.
 CREATE FUNCTION @.append_batch(ids text[], epochs bigint[], ends bigint[], counts bigint[], sizes bigint[], bodies text)
 RETURNS TABLE (n bigint, session bigint, session_owner text, session_changes bigint) LANGUAGE plpgsql AS $$
@@ -164,9 +185,30 @@ CREATE TABLE @.pruning (holder text NOT NULL, expires_at double precision NOT NU
 INSERT INTO @.pruning VALUES ('', 0);
 `;
 
+/**
+ * Version 3 to 4: the principals of live runs and pending messages. JSON with an escaped character is skipped: PostgreSQL
+ * rejects some of them.
+ */
+const ADD_ACTORS = `
+ALTER TABLE @.runs ADD COLUMN actor text COLLATE "C";
+ALTER TABLE @.commands ADD COLUMN actor text COLLATE "C";
+UPDATE @.commands SET actor = left(replace(body::json ->> 'actor', '\\', '\\\\'), 500)
+  WHERE outcome IS NULL AND kind = 'enqueue' AND position('\\u' IN body) = 0;
+UPDATE @.runs r SET actor = (
+    SELECT left(replace(e.actor, '\\', '\\\\'), 500) FROM json_to_record(t.start::json) AS e(type text, actor text, ext json)
+    WHERE e.type = 'run_start' AND e.ext -> 'ingest' IS NULL)
+  FROM (SELECT l.session, l.run_id, (
+      SELECT split_part(c.text, E'\\n', (l.first_id - c.first_id + 1)::integer) FROM @.records c
+      WHERE c.session = l.session AND c.last_id >= l.first_id ORDER BY c.last_id LIMIT 1) AS start
+    FROM @.runs l WHERE l.last_id IS NULL) t
+  WHERE r.session = t.session AND r.run_id = t.run_id AND t.start LIKE '{%' AND position('\\u' IN t.start) = 0;
+CREATE INDEX runs_of_actor ON @.runs (actor) WHERE last_id IS NULL AND actor IS NOT NULL;
+CREATE INDEX commands_of_actor ON @.commands (actor) WHERE outcome IS NULL AND actor IS NOT NULL;
+${COUNT_RUNS}`;
+
 export const LOG_FORMAT: PostgresFormat = {
   name: "log",
   schema: SCHEMA,
   oldest: 2,
-  migrations: [ADD_CARRIED_CONTENT],
+  migrations: [ADD_CARRIED_CONTENT, ADD_ACTORS],
 };

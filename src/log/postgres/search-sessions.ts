@@ -6,10 +6,10 @@
 import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { matchRecord } from "../conversation-text.ts";
-import type { FoundSession, SearchMatch, SearchSessionsOptions } from "../log.ts";
+import type { FoundSession, SearchSessionsOptions } from "../log.ts";
 import { clampListLimit, unknownListCursor } from "../rules.ts";
 import { findPartStart, namePart } from "../search-terms.ts";
-import { findSnippet, readQuery, type SearchPhrase } from "../search-text.ts";
+import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import { cutTerm } from "./index-rows.ts";
 import { type RecordRow, takeTexts } from "./record-rows.ts";
 import { describeSession, findSession, HEAD, type StoredHead } from "./session-rows.ts";

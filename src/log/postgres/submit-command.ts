@@ -6,12 +6,12 @@ import type { SessionChanges } from "../log.ts";
 import type { CommandSubmission } from "../log-tables.ts";
 import { LOCAL_OWNER, type SessionLoad } from "../rules.ts";
 import type { CommandRow } from "../stored-rows.ts";
-import { countPending, findCommands, insertCommand } from "./command-rows.ts";
+import { checkRunLimit, countPending, findCommands, insertCommand } from "./command-rows.ts";
 import { writeTexts } from "./index-rows.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
 import { assertSession, lockSession, openSession, type StoredHead } from "./session-rows.ts";
 
-/** Throws the errors of `acceptCommand`, and `quota_exceeded`. */
+/** Throws the errors of `acceptCommand`, `quota_exceeded` and `too_many_runs`. */
 export async function submitCommand(
   transaction: Transaction,
   now: number | null,
@@ -29,7 +29,7 @@ export async function submitCommand(
     knownInterrupt: commands?.get(interrupt?.commandId ?? ""),
     load: await measureLoad(transaction, found),
   };
-  const { added, title, needs } = acceptCommand(submission, state);
+  const { added, title, needs, runLimit } = acceptCommand(submission, state);
   if (needs !== undefined) await quota.assertRoom(transaction, state?.owner ?? create?.owner ?? LOCAL_OWNER, needs);
   const { head, isNew } =
     found === undefined
@@ -39,6 +39,7 @@ export async function submitCommand(
       : { head: found, isNew: false };
   // Another process has created the session in between: check everything again.
   if (found === undefined && !isNew) return submitCommand(transaction, now, quota, submission);
+  await checkRunLimit(transaction, runLimit);
   const shown = isNew ? create?.title : title;
   if (shown !== undefined) await setTitle(transaction, head, shown);
   if (state?.known !== undefined) return state.known;

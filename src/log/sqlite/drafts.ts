@@ -14,6 +14,7 @@ import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { measureRows } from "./prune.ts";
 import type { Records } from "./records.ts";
+import type { CommandRows } from "./run-rows.ts";
 import type { SearchIndex } from "./search-index.ts";
 import { type SessionRows, toLineageColumns } from "./session-rows.ts";
 
@@ -29,6 +30,7 @@ interface DraftRows {
   readonly heads: Heads;
   readonly usage: OwnerUsageRows;
   readonly carried: CarriedRows;
+  readonly commands: CommandRows;
   /** Writes records and their index changes. */
   readonly write: (head: Head, text: string, count: number, changes: IndexChanges) => void;
 }
@@ -68,15 +70,16 @@ export class Drafts {
     this.#rows.write(head, text, count, changes);
   }
 
-  /** Throws `session_exists`. */
+  /** Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
   publish(draft: OperationOf<"publish-draft">): void {
-    const { key, sessionId, graceMs, lineage, now } = draft;
-    const { sessions, heads, searchIndex, usage } = this.#rows;
+    const { key, sessionId, graceMs, lineage, runLimit, now } = draft;
+    const { sessions, heads, searchIndex, usage, commands } = this.#rows;
     const head = this.#get(key);
     if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
     const { title, isPinned, isArchived } = inheritValues(draft, this.#findOrigin(lineage));
     const stored = { sessions: 1, bytes: head.pos - head.row.basePos };
     usage.assertRoom(head.row.owner, stored);
+    commands.assertRunLimit(runLimit);
     usage.add(head.row.owner, stored);
     heads.save(head, {
       sessionId,

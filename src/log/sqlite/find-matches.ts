@@ -1,8 +1,7 @@
 /** Searches the sessions of a store, newest first. */
-import type { SearchMatch } from "../log.ts";
 import { matchRecord } from "../conversation-text.ts";
 import { findPartStart } from "../search-terms.ts";
-import { findSnippet, type SearchPhrase } from "../search-text.ts";
+import { findSnippet, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import type { Records } from "./records.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { SessionRows, StoredSession } from "./session-rows.ts";

@@ -111,3 +111,43 @@ function isIntact(row: Row): boolean {
   const lineage = pick(row, "lineage", "lineage_owner", "root_id", "parent_id", "run_id", "event_id");
   return row["lineage_seal"] === sealOf(lineage) && row["lineage_owner"] === row["owner"];
 }
+
+const ADD_ACTORS = `
+ALTER TABLE runs ADD COLUMN actor TEXT;
+ALTER TABLE commands ADD COLUMN actor TEXT;
+UPDATE commands SET actor = body ->> '$.actor'
+  WHERE outcome IS NULL AND kind = 'enqueue' AND CASE WHEN json_valid(body) THEN json_type(body, '$.actor') = 'text' END;
+CREATE INDEX runs_of_actor ON runs (actor) WHERE last_id IS NULL AND actor IS NOT NULL;
+CREATE INDEX commands_of_actor ON commands (actor) WHERE outcome IS NULL AND actor IS NOT NULL;
+`;
+
+/** The row with a record of a session: in `chunks`, otherwise in `recent`. */
+const FIND_ROWS = [
+  "SELECT last_id, text FROM chunks WHERE session = ? AND last_id >= ? ORDER BY last_id LIMIT 1",
+  "SELECT id AS last_id, text FROM recent WHERE session = ? AND id >= ? ORDER BY id LIMIT 1",
+];
+
+/** Version 17 to 18: adds the principals of live runs and pending messages. */
+export function addActors(db: DatabaseSync): void {
+  db.exec(ADD_ACTORS);
+  const live = db.prepare("SELECT session, run_id, first_id FROM runs WHERE last_id IS NULL");
+  const find = FIND_ROWS.map((sql) => db.prepare(sql));
+  const save = db.prepare("UPDATE runs SET actor = ? WHERE session = ? AND run_id = ?");
+  for (const { session = null, run_id = null, first_id = null } of live.all()) {
+    const row = find.map((statement) => statement.get(session, first_id)).find((found) => found !== undefined);
+    const start = String(row?.["text"])
+      .split("\n")
+      .at(Number(first_id) - Number(row?.["last_id"]) - 1);
+    save.run(readActor(start), session, run_id);
+  }
+}
+
+/** Returns null unless the record starts a run of a principal that Loom executes. */
+function readActor(text = ""): string | null {
+  try {
+    const { type, actor, ext } = JSON.parse(text) as { type?: unknown; actor?: unknown; ext?: { ingest?: unknown } };
+    return type === "run_start" && typeof actor === "string" && ext?.ingest === undefined ? actor.toWellFormed() : null;
+  } catch {
+    return null;
+  }
+}

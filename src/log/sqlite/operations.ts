@@ -1,6 +1,7 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
 import type { GivenMarks } from "../change-rules.ts";
 import type { AcquireOptions, EncoderSnapshot, InheritedValues, Settlement } from "../log.ts";
+import type { RunLimit } from "../log-limits.ts";
 import type { CommandSubmission } from "../log-tables.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
@@ -57,6 +58,7 @@ export type StoreOperation =
       readonly key: number;
       readonly sessionId: string;
       readonly inherits: InheritedValues | undefined;
+      readonly runLimit: RunLimit | undefined;
       readonly graceMs: number;
       readonly lineage: Lineage;
       readonly now: number;

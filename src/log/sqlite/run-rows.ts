@@ -2,8 +2,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
+import { assertRunLimit } from "../change-rules.ts";
 import type { IndexedRunStart, IndexedRunEnd } from "../index-changes.ts";
 import { type CommandOutcome, MAX_QUEUED_MESSAGES, type RunInfo } from "../log.ts";
+import type { RunLimit } from "../log-limits.ts";
 import { type CommandRow, describeRun, type RunRow } from "../stored-rows.ts";
 
 type SealedRun = RunRow & { readonly seal: number };
@@ -25,7 +27,7 @@ const RUN_STATEMENTS = {
   endedBefore: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_by_last WHERE session = ? AND last_id < ? ORDER BY last_id DESC LIMIT 1`,
   endedUpTo: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND last_id <= ?`,
   save: `INSERT OR REPLACE INTO runs (session, run_id, status, first_id, last_id, started_at, ended_at, code, request_id,
-    agent, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    agent, seal, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 } as const;
 
 export class RunRows {
@@ -76,19 +78,11 @@ export class RunRows {
   }
 
   /** Returns false if the run has already started. */
-  begin(session: number, { runId, firstId, startedAt, requestId, agent }: IndexedRunStart): boolean {
+  begin(session: number, { runId, firstId, startedAt, requestId, agent, actor }: IndexedRunStart): boolean {
     if (this.#find(session, runId) !== undefined) return false;
-    this.#save(session, {
-      runId,
-      status: "live",
-      firstId,
-      lastId: null,
-      startedAt,
-      endedAt: null,
-      code: null,
-      requestId: requestId ?? null,
-      agent: agent ?? null,
-    });
+    const open = { status: "live", lastId: null, endedAt: null, code: null } as const;
+    const row = { runId, firstId, startedAt, requestId: requestId ?? null, agent: agent ?? null, ...open };
+    this.#save(session, row, actor ?? null);
     return true;
   }
 
@@ -96,7 +90,7 @@ export class RunRows {
   end(session: number, { runId, lastId, endedAt, status, code }: IndexedRunEnd): boolean {
     const row = this.#find(session, runId);
     if (row?.status !== "live") return false;
-    this.#save(session, { ...row, lastId, endedAt, status, code: code ?? null });
+    this.#save(session, { ...row, lastId, endedAt, status, code: code ?? null }, null);
     return true;
   }
 
@@ -105,9 +99,9 @@ export class RunRows {
     return row === undefined ? undefined : verifyRow(session, row);
   }
 
-  #save(session: number, row: RunRow): void {
+  #save(session: number, row: RunRow, actor: string | null): void {
     const values = valuesOf(session, row);
-    this.#sql.save.run(...values, sealOf(values));
+    this.#sql.save.run(...values, sealOf(values), actor);
   }
 }
 
@@ -132,8 +126,13 @@ const COMMAND_STATEMENTS = {
     WHERE command_id = ?1 AND session_id IS NOT NULL AND (?2 IS NULL OR owner = ?2) ORDER BY seq DESC LIMIT ?3`,
   queued: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE session = ? AND outcome IS NULL AND kind = 'enqueue'
     ORDER BY seq LIMIT ${MAX_QUEUED_MESSAGES}`,
-  insert: `INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  countRuns: `SELECT
+    (SELECT count(*) FROM runs r INDEXED BY runs_of_actor JOIN sessions s ON s.key = r.session
+      WHERE r.actor = ?1 AND r.last_id IS NULL AND s.session_id IS NOT NULL) +
+    (SELECT count(*) FROM commands c INDEXED BY commands_of_actor JOIN sessions s ON s.key = c.session
+      WHERE c.actor = ?1 AND c.outcome IS NULL AND s.session_id IS NOT NULL) AS runs`,
+  insert: `INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal, actor)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   settle: "UPDATE commands SET outcome = ?, settled_at = ?, seal = ? WHERE session = ? AND command_id = ?",
 } as const;
 
@@ -170,9 +169,16 @@ export class CommandRows {
     return this.#sql.count.get(session) as { pending: number; messages: number };
   }
 
-  insert(session: number, row: CommandRow): void {
+  /** Throws `too_many_runs` if the principal may not have another run. Drafts and deleted sessions do not count. */
+  assertRunLimit(limit: RunLimit | undefined): void {
+    if (limit === undefined) return;
+    const { runs } = this.#sql.countRuns.get(limit.actor) as { runs: number };
+    assertRunLimit(runs, limit);
+  }
+
+  insert(session: number, row: CommandRow, actor: string | null): void {
     const values = valuesOfCommand(session, row);
-    this.#sql.insert.run(...values, sealOf(values));
+    this.#sql.insert.run(...values, sealOf(values), actor);
   }
 
   settle(session: number, row: CommandRow, outcome: CommandOutcome, now: number): void {

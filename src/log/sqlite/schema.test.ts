@@ -95,6 +95,26 @@ describe.each([
     expect(withDatabase(path, readLast)).toEqual({ epoch: 7, seq: 1001 });
   });
 
+  it("finds the principals of its live runs and pending messages", () => {
+    withDatabase(writeOldStore(commit), (db) => {
+      const name = (table: string) => `UPDATE ${table} SET text =
+        replace(text, '"type":"run_start",', '"type":"run_start","actor":"token:潮",')`;
+      db.exec(`${name("recent")}; ${name("chunks")}`);
+      const add = db.prepare(`INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal)
+        VALUES (1, ?, ?, ?, 1, ?, 0)`);
+      const body = JSON.stringify({ message: "\0\ud800", actor: "token:b" });
+      add.run("pending", "enqueue", body, null);
+      add.run("approval", "approve", body, null);
+      add.run("done", "enqueue", body, "{}");
+      for (const damaged of ["{", "[]", '{"actor":{}}']) add.run(damaged, "enqueue", damaged, null);
+      migrate(db, STORE_FORMAT);
+      const live = db.prepare("SELECT actor, last_id AS lastId FROM runs WHERE actor IS NOT NULL OR last_id IS NULL");
+      expect(live.all()).toEqual([{ actor: "token:潮", lastId: null }]);
+      const commands = db.prepare("SELECT command_id AS id, actor FROM commands WHERE actor IS NOT NULL");
+      expect(commands.all()).toEqual([{ id: "pending", actor: "token:b" }]);
+    });
+  });
+
   it("takes no more sessions from a process of that version", async () => {
     const path = writeOldStore(commit);
     const columns =
@@ -108,11 +128,10 @@ describe.each([
   });
 });
 
-/** SQLite quotes the name of a renamed table. */
+/** SQLite quotes the name of a renamed table, and an added column is on the line of the one before it. */
 function describeTables(db: DatabaseSync): unknown {
-  const parts =
-    "SELECT name, replace(sql, '\"', '') AS definition FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
-  return db.prepare(parts).all();
+  const tables = db.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").all();
+  return tables.map(({ name, sql }) => [name, String(sql).replaceAll('"', "").replaceAll(/\s+/g, " ")]);
 }
 
 describe("migrate", () => {

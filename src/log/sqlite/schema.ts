@@ -1,11 +1,12 @@
 /** The tables of a store. */
 import type { DatabaseFormat } from "../../sqlite/migrate.ts";
 import { sealOf } from "../../sqlite/seal.ts";
-import { ADD_CARRIED_CONTENT, moveLineages } from "./migrations.ts";
+import { ADD_CARRIED_CONTENT, addActors, moveLineages } from "./migrations.ts";
 
 /**
  * - `crc` is a checksum of a text and its position, `seal` one of the other columns of a row: SQLite has no checksums, and
  *   damaged data must not be returned.
+ * - `actor` is the principal of a live run or a pending message. It is only counted, and not part of the seal.
  * - `pos` is the size of the session in bytes up to and including the row.
  * - Times are milliseconds since 1970.
  */
@@ -100,12 +101,14 @@ CREATE TABLE runs (
   request_id TEXT,
   agent TEXT,
   seal INTEGER NOT NULL,
+  actor TEXT,
   PRIMARY KEY (session, run_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX runs_by_first ON runs (session, first_id);
 CREATE INDEX runs_by_last ON runs (session, last_id) WHERE last_id IS NOT NULL;
 CREATE INDEX runs_by_end ON runs (ended_at) WHERE last_id IS NOT NULL;
 CREATE INDEX runs_live ON runs (session, first_id) WHERE last_id IS NULL;
+CREATE INDEX runs_of_actor ON runs (actor) WHERE last_id IS NULL AND actor IS NOT NULL;
 
 CREATE TABLE landmarks (
   session INTEGER NOT NULL,
@@ -128,10 +131,12 @@ CREATE TABLE commands (
   outcome TEXT,
   settled_at REAL,
   seal INTEGER NOT NULL,
+  actor TEXT,
   UNIQUE (session, command_id)
 ) STRICT;
 CREATE INDEX commands_by_id ON commands (command_id);
 CREATE INDEX commands_pending ON commands (session, seq) WHERE outcome IS NULL;
+CREATE INDEX commands_of_actor ON commands (actor) WHERE outcome IS NULL AND actor IS NOT NULL;
 CREATE INDEX commands_settled ON commands (settled_at) WHERE outcome IS NOT NULL;
 
 -- Snapshots of encoders. They are derived from the records and may be deleted at any time.
@@ -187,5 +192,5 @@ export const STORE_FORMAT: DatabaseFormat = {
   applicationId: 0x4c_4f_4f_4d,
   schema: SCHEMA,
   oldest: 15,
-  migrations: [ADD_CARRIED_CONTENT, moveLineages],
+  migrations: [ADD_CARRIED_CONTENT, moveLineages, addActors],
 };

@@ -164,9 +164,9 @@ class SqliteTables implements LogTables {
   }
 
   async publishDraft(key: number, sessionId: string, options: NewSessionOptions): Promise<void> {
-    const { title, isPinned, isArchived, inherits, graceMs = 0 } = options;
+    const { title, isPinned, isArchived, inherits, graceMs = 0, runLimit } = options;
     const lineage = lineageOf(sessionId, options);
-    const published = { key, sessionId, title, isPinned, isArchived, inherits, graceMs, lineage };
+    const published = { key, sessionId, title, isPinned, isArchived, inherits, graceMs, lineage, runLimit };
     await this.#write({ do: "publish-draft", ...published, now: this.#now() });
   }
 

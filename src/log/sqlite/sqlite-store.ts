@@ -137,6 +137,7 @@ export class SqliteStore {
       heads: this.#heads,
       usage: this.#usage,
       carried: this.#carried,
+      commands: this.#commands,
       write: (head, text, count, changes) => {
         this.#insertAll(head, text, count);
         this.#index(head, changes);
@@ -406,12 +407,13 @@ export class SqliteStore {
       knownInterrupt: interrupt && this.#commands.find(found.key, interrupt.commandId),
       load: { ...this.#commands.countPending(found.key), liveRun: this.#runs.listLive(found.key)[0]?.runId },
     };
-    const { added, title, needs } = acceptCommand(operation, state);
+    const { added, title, needs, runLimit } = acceptCommand(operation, state);
     if (needs !== undefined) this.#usage.assertRoom(found?.row.owner ?? create?.owner ?? LOCAL_OWNER, needs);
+    this.#commands.assertRunLimit(runLimit);
     const head = found ?? this.#open(sessionId, { ...create, now });
     if (title !== undefined) this.#setTitle(head, title);
     const rows = added.map((one) => ({ ...one, createdAt: now, outcome: null }));
-    for (const row of rows) this.#commands.insert(head.key, row);
+    for (const row of rows) this.#commands.insert(head.key, row, row.actor);
     return state?.known ?? (rows.at(-1) as CommandRow);
   }
 }

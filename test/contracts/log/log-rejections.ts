@@ -51,6 +51,15 @@ const CHANGES: readonly RejectedChange[] = [
     },
   },
   {
+    about: "a message beyond the limit of its principal, with an interrupt and a title",
+    code: "too_many_runs",
+    change: (log) => {
+      const runLimit = { actor: "token:a", maxRuns: 0 };
+      const options = { interrupt: command("interrupt"), create: { title: "rejected" }, runLimit };
+      return log.submit(command("message", "enqueue"), options);
+    },
+  },
+  {
     about: "a command whose ID was used for another one",
     code: "command_conflict",
     change: (log) => log.submit(command("pending", "toggle"), { create: { title: "rejected" } }),

@@ -13,6 +13,7 @@ import { describeLineage } from "./log-lineage.ts";
 import { describeQuotas } from "./log-quota.ts";
 import { describeReading } from "./log-read.ts";
 import { describeRetention } from "./log-retention.ts";
+import { describeRunLimit } from "./log-run-limit.ts";
 import { describeSearch } from "./log-search.ts";
 import { describeSessions } from "./log-sessions.ts";
 import { describeSnapshots } from "./log-snapshots.ts";
@@ -40,6 +41,7 @@ export function describeLog(
     describeActivity(store);
     describeSnapshots(store);
     describeCommands(store);
+    describeRunLimit(store);
     describeRetention(store);
     describeCheckpoints(store);
     describeForks(store);
