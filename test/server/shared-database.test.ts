@@ -184,6 +184,29 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
     expect(await find(a)).toMatchObject({ hits: [] });
   });
 
+  test("the live runs of a token are limited over both", async () => {
+    const secret = await createToken("few runs", "--max-runs", "2");
+    const gate = join(folder, "gate-limited");
+    const start = (server: ServerProcess, session: string): Promise<Response> =>
+      send(
+        server,
+        `/v1/sessions/${session}/runs`,
+        {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ message: `wait for ${gate} please` }),
+        },
+        secret,
+      );
+    const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => start([a, b][n % 2]!, `limited-${n}`)));
+    const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
+    expect(statuses).toEqual([202, 202, 429, 429, 429, 429]);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(await refused?.json()).toMatchObject({ code: "too_many_runs", details: { limit: 2 } });
+    writeFileSync(gate, "");
+    await until(async () => (await start(b, "limited-later")).status === 202, "a run has ended");
+  });
+
   test("starts that see no token agree that authentication is off, and later ones require it", async () => {
     const db = await openPostgres(database.url);
     await db.write("CREATE DATABASE empty", []);

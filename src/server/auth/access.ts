@@ -2,12 +2,12 @@
  * Authentication and authorization, as the rest of the server uses them. A request is identified once, when it arrives;
  * every action and every named session is authorized; long-lived streams and sockets are closed when access ends.
  */
+import type { RunLimit } from "../../log/log-limits.ts";
 import type { LoomError } from "../../protocol/index.ts";
 import type { Observer } from "../../observe/index.ts";
 import type { Caller, Authorize } from "./authorize.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { AuthService } from "./auth-service.ts";
-import type { PendingRun } from "./limits/live-runs.ts";
 import type { Principal } from "./principal.ts";
 
 export interface Access {
@@ -38,10 +38,12 @@ export interface Access {
   /** Runs a search when the caller has fewer than its maximum. Throws `too_many_searches` if too many wait. */
   runSearch<T>(caller: Caller, signal: AbortSignal, search: () => Promise<T>): Promise<T>;
   /**
-   * Checks that the caller may start a run. Throws `forbidden` for the agent, `rate_limited`, `too_many_runs`,
+   * Checks that the caller may start a run of the agent. Throws `forbidden` for the agent, `rate_limited`,
    * `spend_exceeded`, `spend_unrecorded`.
    */
-  admitRun(caller: Caller, run: RunAdmission): Promise<void>;
+  admitRun(caller: Caller, agent: string): Promise<void>;
+  /** Returns how many runs the caller may have at once, which the log checks. Undefined: any number. */
+  runLimitOf(caller: Caller): RunLimit | undefined;
   /**
    * Checks again when a queued run is about to start. Throws `unauthorized` if the token that requested it was revoked.
    * Waits while earlier usage cannot be recorded, and then throws `spend_unrecorded`.
@@ -59,11 +61,6 @@ export interface IdentifyOptions {
   readonly skipsLogin?: boolean | undefined;
   /** The request is for the page or for a sign-in, so it may come from another machine without a valid share link. */
   readonly isBeforeLink?: boolean | undefined;
-}
-
-/** A run that a caller asks to start. */
-export interface RunAdmission extends PendingRun {
-  readonly agent: string;
 }
 
 export interface Identity {

@@ -7,6 +7,7 @@ import type { AuthOptions } from "./auth-options.ts";
 import { createAccess } from "./create-access.ts";
 import { mayRead } from "./create-authorize.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
+import { LOCAL, type PrincipalLimits } from "./principal.ts";
 
 const ORIGIN = "http://127.0.0.1:10338";
 
@@ -101,13 +102,27 @@ describe("identification", () => {
     expect(codes).toEqual(["allowed", "allowed", unknown, unknown, unknown, refused, refused]);
   });
 
+  it("limits the runs of a credential, or of the server, but not of the local user", async () => {
+    const { access, credentials, identify, makeRequest } = await createFixture();
+    const limitOf = async (name: string, limits: PrincipalLimits) => {
+      const { secret } = await credentials.createToken({ name, limits });
+      const caller = await identify(makeRequest({ authorization: `Bearer ${secret}` }));
+      const { actor, maxRuns } = access.runLimitOf(caller) ?? {};
+      expect(actor).toBe(caller.principal.id);
+      return maxRuns;
+    };
+    expect([await limitOf("small", { maxRuns: 2 }), await limitOf("default", {})]).toEqual([2, 20]);
+    const local = { ...(await identify(makeRequest({}))), principal: LOCAL };
+    expect(access.runLimitOf(local)).toBeUndefined();
+  });
+
   it("enforces the request limit and the allowed agents", async () => {
     const { identify, makeRequest, codeOf, credentials, access } = await createFixture();
     const limits = { requestsPerMinute: 2 };
     const { secret } = await credentials.createToken({ name: "slow", limits, agents: ["react"] });
     const request = makeRequest({ authorization: `Bearer ${secret}` });
     const caller = await identify(request);
-    const run = (agent: string) => access.admitRun(caller, { agent, session: "s", run: agent, command: agent });
+    const run = (agent: string) => access.admitRun(caller, agent);
     expect([await codeOf(run("react")), await codeOf(run("tot"))]).toEqual(["allowed", "forbidden"]);
     expect([await codeOf(identify(request)), await codeOf(identify(request))]).toEqual(["allowed", "rate_limited"]);
   });

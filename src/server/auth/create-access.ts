@@ -18,10 +18,9 @@ import { createLogin, RECHECK_MS } from "./create-login.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { createFailures } from "./limits/failures.ts";
 import { createAccessGrants } from "./limits/access-grants.ts";
-import { createLiveRuns } from "./limits/live-runs.ts";
 import { parseKey } from "./credentials/key.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
-import { ANONYMOUS, assertAgentAllowed, type Principal } from "./principal.ts";
+import { ANONYMOUS, assertAgentAllowed, DEFAULT_PRINCIPAL_LIMITS, type Principal } from "./principal.ts";
 import { createMemoryRateCounters } from "./limits/create-memory-rate-counters.ts";
 import { createRates } from "./limits/rates.ts";
 import { createSearches } from "./limits/searches.ts";
@@ -68,7 +67,6 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
   const rates = createRates({ counters, limits });
   const { maxUnrecordedMs } = options;
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, maxUnrecordedMs, now, onError });
-  const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
   const searches = createSearches({ maxSearches: limits.maxSearches });
   const isValid = async (principal: Principal): Promise<boolean> =>
     principal.login === undefined ? credentials.isValid(principal, now()) : principal.login.check() === undefined;
@@ -195,11 +193,14 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     watch: (caller, session, onEnd) => grants.watch(caller, session, onEnd),
     countRequest,
     runSearch: ({ principal }, signal, search) => searches.run(principal, signal, search),
-    async admitRun({ principal }, { agent, ...run }) {
+    async admitRun({ principal }, agent) {
       assertAgentAllowed(principal, agent);
       await spend.admit(principal);
       await rates.takeRun(principal);
-      await liveRuns.admit(principal, run);
+    },
+    runLimitOf({ principal }) {
+      const { maxRuns = limits.maxRuns ?? DEFAULT_PRINCIPAL_LIMITS.maxRuns } = principal.limits;
+      return principal.kind === "local" ? undefined : { actor: principal.id, maxRuns };
     },
     async admitTurn({ actor, signal }) {
       if (actor === undefined) return;

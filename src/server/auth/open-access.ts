@@ -41,6 +41,7 @@ export const OPEN_ACCESS: Access = {
   watch: () => ignore,
   runSearch: (_caller, _signal, search) => search(),
   admitRun: () => Promise.resolve(),
+  runLimitOf: () => undefined,
   admitTurn: () => Promise.resolve(),
   countTokens: ignore,
   observers: [],

@@ -4,9 +4,9 @@
  */
 import type { Log, SessionInfo } from "../../log/index.ts";
 import type { CreateOptions } from "../../log/log.ts";
+import type { RunLimit } from "../../log/log-limits.ts";
 import { LOCAL_OWNER, sessionIdTaken, unknownSession } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import type { RunAdmission } from "../auth/access.ts";
 import type { ToolRules } from "../auth/principal.ts";
 
 export interface CommandAuthor {
@@ -20,8 +20,10 @@ export interface CommandAuthor {
   readonly agents?: readonly string[] | undefined;
   /** Tool permissions of the author's runs. */
   readonly tools?: ToolRules | undefined;
-  /** Called before a new run is accepted, not for a repeated message. Throws to reject the run. */
-  readonly admitRun?: ((run: RunAdmission) => Promise<void>) | undefined;
+  /** Called with the agent before a new run is accepted, not for a repeated message. Throws to reject the run. */
+  readonly admitRun?: ((agent: string) => Promise<void>) | undefined;
+  /** How many runs the author may have at once. Default: any number. */
+  readonly runLimit?: RunLimit | undefined;
 }
 
 /** The author when authentication is off: may access every session. */

@@ -103,6 +103,7 @@ export function authorOf({ access }: Pick<CallerServices, "access">, caller: Cal
     actor: id,
     agents,
     tools,
-    admitRun: (run) => access.admitRun(caller, run),
+    admitRun: (agent) => access.admitRun(caller, agent),
+    runLimit: access.runLimitOf(caller),
   };
 }

@@ -364,16 +364,13 @@ describe("a command with an author", () => {
 
   it("asks for admission of a new run only once", async () => {
     const log = new MemoryLog();
-    const admitted: (string | undefined)[] = [];
-    const admitRun = async ({ command }: { readonly command?: string | undefined }): Promise<void> => {
-      if (command === "no") throw new LoomError("too_many_runs", "too many");
-      admitted.push(command);
-    };
-    const host: CommandHost = { log, beginMs: 0, author: { ...ben, admitRun } };
-    await executeCommand(host, say("1", "x"));
-    await executeCommand(host, say("1", "x"));
-    expect(await executeCommand(host, say("no", "x", { session: "t" }))).toMatchObject({ code: "too_many_runs" });
-    expect(admitted).toEqual(["1"]);
+    const admitted: string[] = [];
+    const admitRun = async (agent: string): Promise<void> => void admitted.push(agent);
+    const author = { ...ben, actor: "token:ben", admitRun, runLimit: { actor: "token:ben", maxRuns: 1 } };
+    const host: CommandHost = { log, beginMs: 0, author };
+    for (let at = 0; at < 2; at++) expect(await executeCommand(host, say("1", "x"))).toMatchObject({ type: "ack" });
+    expect(admitted).toEqual([""]);
+    expect(await executeCommand(host, say("2", "x", { session: "t" }))).toMatchObject({ code: "too_many_runs" });
     expect(await log.getSession("t")).toBeUndefined();
   });
 });

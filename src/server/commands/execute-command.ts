@@ -142,18 +142,18 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     assertCommand(message, log.limits);
     const isNew = known === undefined;
     // A repeated command gets its first result, even if the agent is gone or another run is live by now.
-    const agent = isNew ? host.resolveAgent?.(command.agent, readDemands(command)) : undefined;
+    const agent = (isNew ? host.resolveAgent?.(command.agent, readDemands(command)) : undefined) ?? command.agent ?? "";
     const interrupt = isNew ? await createInterrupt(host, command) : undefined;
-    const newRun = { agent: agent ?? command.agent ?? "", session, run: readRunId(message), command: command.id };
-    if (isNew) await author.admitRun?.(newRun);
-    if (isNew) await host.beforeSubmit?.(newRun.agent);
+    if (isNew) await author.admitRun?.(agent);
+    if (isNew) await host.beforeSubmit?.(agent);
     const owner = requiredOwner(host);
     const title = deriveTitle(command.message, readFiles(message));
     // The first message creates the session and gives it a title.
     const create = { owner: author.owner, ...(title === undefined ? {} : { title }) };
     const { maxQueued } = host;
+    const { runLimit } = author;
     const onlyIfIdle = command.when_busy === "reject";
-    const submitted = await log.submit(message, { owner, create, maxQueued, onlyIfIdle, interrupt });
+    const submitted = await log.submit(message, { owner, create, maxQueued, onlyIfIdle, runLimit, interrupt });
     return { submitted, cancel: interrupt && (await findCommand(log, session, interrupt.commandId)) };
   });
   if (cancel !== undefined) await settle(host, cancel);

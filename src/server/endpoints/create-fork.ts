@@ -47,10 +47,11 @@ export async function createFork(
   if (resumesRun(options)) await authorizeResume(core, caller, from, to);
   const [oldUrl, newUrl] = [from, to].map((sessionId) => blobUrl(core, { sessionId, blobId: "" })) as [string, string];
   const moveImage = (url: string): string => (url.startsWith(oldUrl) ? newUrl + url.slice(oldUrl.length) : url);
-  const { owner, actor, tools } = author;
+  const { owner, actor, tools, runLimit } = author;
   const release = await enterGate(core, "forks", caller, signal);
   try {
-    const made = await forkOnce(core.log, { from, to, options, isKeyed, isVersion, moveImage, owner, actor, tools });
+    const fresh = { isVersion, moveImage, owner, actor, tools, runLimit };
+    const made = await forkOnce(core.log, { from, to, options, isKeyed, ...fresh });
     const { checkpointId } = made.fork;
     // Also for an existing fork: the earlier request may have been interrupted before the blobs were copied.
     await deleteForkOnError(core, made.fork, made.isNew, async () => {
@@ -100,7 +101,7 @@ async function authorizeResume(core: ServerCore, caller: Caller, from: string, t
 async function admitLatestRun({ log, runs }: ServerCore, { admitRun }: CommandAuthor, session: string): Promise<void> {
   if (admitRun === undefined) return;
   const [latest] = await log.listRuns(session, { limit: 1 });
-  if (latest !== undefined) await admitRun({ agent: runs.resolveAgent(latest.agent), session, run: latest.runId });
+  if (latest !== undefined) await admitRun(runs.resolveAgent(latest.agent));
 }
 
 type ForkStore = Pick<ServerCore, "log" | "blobs">;

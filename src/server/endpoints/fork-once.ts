@@ -6,6 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
+import type { RunLimit } from "../../log/log-limits.ts";
 import { wrongState } from "../../log/fork-session.ts";
 import { type EventOf, isLoomError, type JsonObject, LoomError, type ToolRules } from "../../protocol/index.ts";
 import type { CheckpointEvent } from "../../protocol/events.generated.ts";
@@ -30,6 +31,8 @@ export interface ForkRequest {
   /** Credential recorded in the new session. */
   readonly actor?: string | undefined;
   readonly tools?: ToolRules | undefined;
+  /** Limit of that credential, for a run that continues in the fork. */
+  readonly runLimit?: RunLimit | undefined;
   /** Converts the URL of an image of the original to that in the fork. */
   readonly moveImage: (url: string) => string;
 }
@@ -150,7 +153,7 @@ function assertMessages({ messages: stored = [] }: JsonObject, { messages }: Jso
 
 async function forkAt(
   log: Log,
-  { from, to, options, isVersion = false, moveImage, owner, actor, tools }: ForkRequest,
+  { from, to, options, isVersion = false, moveImage, owner, actor, tools, runLimit }: ForkRequest,
 ): Promise<ForkedSessionInfo> {
   const { after_event: eventId, before_run: runId, state } = options;
   const title = options.title ?? (await findGivenTitle(log, from, runId));
@@ -158,7 +161,7 @@ async function forkAt(
   if (runId !== undefined) return forkBeforeRun(log, { ...base, runId });
   if (!hasForkPoint(options)) return forkBeforeRun(log, { ...base, isVersion });
   const edit = state === undefined ? {} : { state, checkState: assertMessages };
-  const checkpointOptions = { ...base, actor, toolRules: tools, ...edit };
+  const checkpointOptions = { ...base, actor, toolRules: tools, runLimit, ...edit };
   const point = await findForkPoint(log, from, options);
   if (point !== undefined) return forkSession(log, { ...checkpointOptions, checkpointId: point });
   throw new LoomError("unknown_checkpoint", `Session "${from}" has no checkpoint up to record ${eventId}`, {
