@@ -56,9 +56,6 @@ export const KILL_SAMPLES = LONG
   ? { kills: 60, sessions: 24, lost: 150, chats: 24 }
   : { kills: 1, sessions: 2, lost: 3, chats: 1 };
 
-/** Killed servers of a database: whether tests wait until the lease of a session ends. */
-export const DATABASE_SAMPLES = { waitsForLeases: LONG };
-
 /** Stopped servers: how often a run is handed over, which is more often than it may be tried. */
 export const HAND_OVER_SAMPLES = LONG ? { restarts: 5, maxAttempts: 3 } : { restarts: 1, maxAttempts: 1 };
 /**

@@ -9,12 +9,19 @@ let machine: string | undefined;
 let ownStart: string | undefined;
 let count = 0;
 
-/**
- * Returns a new holder name for a writer in this process: machine, process ID, start time of the process, and a
- * counter.
- */
+/** Returns a new holder name for a writer in this process: the name of the process and a counter. */
 export function describeHolder(): string {
-  return `${describeMachine()}/${process.pid}/${readOwnStart()}/${++count}`;
+  return `${describeProcess()}/${++count}`;
+}
+
+/** The name of this process: machine, process ID and start time. */
+export function describeProcess(): string {
+  return `${describeMachine()}/${process.pid}/${readOwnStart()}`;
+}
+
+/** The name of the process of a holder. */
+export function processOf(holder: string): string {
+  return holder.replace(/\/\d+$/, "");
 }
 
 /** True if the holder was a process on this machine that has ended; false if it may be alive. */

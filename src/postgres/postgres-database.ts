@@ -73,6 +73,8 @@ export class PostgresDatabase {
   readonly settings: PostgresSettings;
   /** Duration of the leases of this process, in milliseconds. Other processes should have the same. */
   leaseMs = LEASE_MS;
+  /** Names of processes that have ended although their leases have not. */
+  endedProcesses: ReadonlySet<string> = new Set();
   readonly #url: string;
   readonly #driver: Driver;
   readonly #pool: Pool;

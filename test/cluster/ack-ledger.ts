@@ -3,6 +3,7 @@
  *
  * - `ack <session> <epoch> <first ID> <last ID> <checksum>`: the store acknowledged the append.
  * - `late <session> <epoch>`: the store refused it, because another process has taken the session over.
+ * - `lost <session> <epoch>`: the store refused to renew the lease for the same reason.
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -28,6 +29,15 @@ export function noteAppends(log: Log, folder: string): void {
       throw error;
     }
   };
+  const renew = log.renew.bind(log);
+  log.renew = async (lease, ttlMs) => {
+    try {
+      return await renew(lease, ttlMs);
+    } catch (error) {
+      if (isLoomError(error, "fenced")) writeSync(file, `lost ${lease.sessionId} ${lease.epoch}\n`);
+      throw error;
+    }
+  };
   process.on("exit", () => closeSync(file));
 }
 
@@ -49,9 +59,12 @@ export class AckLedger {
   readonly #acks = new Map<string, AcknowledgedAppend[]>();
   /** Acknowledged records and refused appends so far. */
   readonly counts = { records: 0, late: 0 };
+  readonly #onTaken: (pid: number) => void;
 
-  constructor(folder: string) {
+  /** `onTaken` is called with a process that finds out that another one has taken a session over. */
+  constructor(folder: string, onTaken: (pid: number) => void) {
     this.#folder = folder;
+    this.#onTaken = onTaken;
   }
 
   /** Reads what is new. */
@@ -91,6 +104,7 @@ export class AckLedger {
   #add(line: string, file: string): void {
     const [word, session = "", ...numbers] = line.split(" ");
     if (word === "late") this.counts.late++;
+    if (word === "late" || word === "lost") this.#onTaken(Number(file.split("-")[0]));
     if (word !== "ack") return;
     const [epoch = 0, firstId = 0, lastId = 0, sum = 0] = numbers.map(Number);
     const acks = this.#acks.get(session) ?? [];

@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { retry } from "../chaos/conversation.ts";
 import { until } from "../server/kill-fixture.ts";
-import type { Cluster, ClusterServer } from "./cluster.ts";
+import { type Cluster, type ClusterServer, disturb } from "./cluster.ts";
 import type { ClusterWorld } from "./run-cluster-chaos.ts";
 
 /** Rejects if something was observed that must not happen. */
@@ -27,6 +27,15 @@ export async function stopHolder({ cluster, count }: ClusterWorld): Promise<void
   const held = await listHeld(cluster);
   const [server, sessions] = [...held].toSorted(([, a], [, b]) => b.size - a.size)[0] ?? [];
   if (server === undefined || sessions === undefined) return;
+  await disturb([server], async () => stopUntilTaken(cluster, server, sessions, count));
+}
+
+async function stopUntilTaken(
+  cluster: Cluster,
+  server: ClusterServer,
+  sessions: ReadonlySet<string>,
+  count: ClusterWorld["count"],
+): Promise<void> {
   const { child } = server;
   child.process.kill("SIGSTOP");
   const isTaken = async (): Promise<boolean> => {
@@ -44,34 +53,39 @@ export async function stopHolder({ cluster, count }: ClusterWorld): Promise<void
 
 /** Cuts the connections between one process and the database, and refuses new ones. */
 export async function cutLink({ cluster, pick, random }: ClusterWorld): Promise<void> {
-  const { link } = pick(cluster.servers);
-  link.setUp(false);
-  // Sometimes longer than a lease.
-  await setTimeout(200 + random(cluster.ttlMs * 2));
-  link.setUp(true);
+  const server = pick(cluster.servers);
+  await disturb([server], async () => {
+    server.link.setUp(false);
+    // Sometimes longer than a lease.
+    await setTimeout(200 + random(cluster.ttlMs * 2));
+    server.link.setUp(true);
+  });
 }
 
 /** Delays everything between one process and the database. */
 export async function delayLink({ cluster, pick, random }: ClusterWorld): Promise<void> {
-  const { link } = pick(cluster.servers);
-  link.setDelay(20 + random(300));
-  await setTimeout(500 + random(cluster.ttlMs * 2));
-  link.setDelay(0);
+  const server = pick(cluster.servers);
+  await disturb([server], async () => {
+    server.link.setDelay(20 + random(300));
+    await setTimeout(500 + random(cluster.ttlMs * 2));
+    server.link.setDelay(0);
+  });
 }
 
 /** Kills the database and starts it again. */
-export async function killDatabase({ cluster: { database }, random }: ClusterWorld): Promise<void> {
-  await database.kill();
-  await setTimeout(random(1000));
-  for (let tries = 1; ; tries++)
-    try {
-      await database.restart();
-      return;
-    } catch (error) {
-      // A process of the killed server still finishes its statement.
-      if (tries > MAX_RESTARTS) throw error;
-      await setTimeout(50);
-    }
+export async function killDatabase({ cluster: { database, servers }, random }: ClusterWorld): Promise<void> {
+  await disturb(servers, async () => {
+    await database.kill();
+    await setTimeout(random(1000));
+    for (let tries = 1; ; tries++)
+      try {
+        return await database.restart();
+      } catch (error) {
+        // A process of the killed server still finishes its statement.
+        if (tries > MAX_RESTARTS) throw error;
+        await setTimeout(50);
+      }
+  });
 }
 
 /** The sessions that each server holds. */

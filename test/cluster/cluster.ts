@@ -21,6 +21,8 @@ import type { ClusterChildOptions } from "./cluster-child.ts";
 export interface ClusterServer extends RestartedServer {
   /** Between this server and the database. */
   readonly link: TcpProxy;
+  /** Faults that may cost it sessions now. */
+  faults: number;
 }
 
 export interface Cluster {
@@ -36,6 +38,8 @@ export interface Cluster {
   /** Servers that ended by themselves. */
   readonly crashes: string[];
   readonly ttlMs: number;
+  /** Sessions that were taken from a process without a fault. */
+  readonly falseTakeovers: { count: number };
   /** Keys noted by the tools, in order. */
   readNotes(): readonly string[];
   close(): Promise<void>;
@@ -46,6 +50,8 @@ export interface ClusterOptions extends Pick<ClusterChildOptions, "ttlMs" | "par
 }
 
 const SERVERS = 3;
+/** Time in which a process finds out what it has lost. */
+const NOTICE_MS = 5000;
 
 export async function openCluster({ random, ...options }: ClusterOptions): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "loom-cluster-"));
@@ -80,10 +86,11 @@ export async function openCluster({ random, ...options }: ClusterOptions): Promi
       const server = new RestartedServer("../cluster/cluster-child.ts", [JSON.stringify(child)], (error) =>
         crashes.push(String(error)),
       );
-      return Object.assign(server, { link });
+      return Object.assign(server, { link, faults: 0 });
     }),
   );
   await Promise.all(servers.map((server) => server.start()));
+  const falseTakeovers = { count: 0 };
   const log = await openPostgresLog(database.url, { readWaitMs: 60_000, maxConnections: 20 });
   return {
     database,
@@ -92,7 +99,11 @@ export async function openCluster({ random, ...options }: ClusterOptions): Promi
     log,
     token,
     crashes,
-    ledger: new AckLedger(acks),
+    ledger: new AckLedger(acks, (pid) => {
+      const server = servers.find(({ child }) => child.process.pid === pid);
+      if (server?.faults === 0) falseTakeovers.count++;
+    }),
+    falseTakeovers,
     ttlMs: options.ttlMs,
     readNotes: () => readFileSync(notes, "utf8").split("\n").filter(Boolean),
     async close() {
@@ -107,6 +118,16 @@ export async function openCluster({ random, ...options }: ClusterOptions): Promi
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Causes a fault that may cost these servers sessions. They may find that out later. */
+export async function disturb(servers: readonly ClusterServer[], cause: () => Promise<void>): Promise<void> {
+  for (const server of servers) server.faults++;
+  try {
+    await cause();
+  } finally {
+    for (const server of servers) setTimeout(() => server.faults--, NOTICE_MS).unref();
+  }
 }
 
 /** Keys that were noted more than once. */

@@ -39,6 +39,8 @@ export interface ClusterWorld extends ConversationWorld {
 const CLIENT_TIMEOUT_MS = 3000;
 const POLL_MS = 300;
 const PROGRESS_MS = 30_000;
+/** How often the processes are asked what they have lost. */
+const LEDGER_MS = 200;
 
 export async function runClusterChaos(options: ClusterChaosOptions): Promise<ChaosReport> {
   const { sessions, seed, messages, ttlMs, print = () => undefined } = options;
@@ -71,6 +73,7 @@ export async function runClusterChaos(options: ClusterChaosOptions): Promise<Cha
   };
   const over = new AbortController();
   const reporting = setInterval(() => print(describe(world)), PROGRESS_MS);
+  const watching = setInterval(() => ledger.update(), LEDGER_MS);
   try {
     const conversing = Array.from({ length: sessions }, async (_, index) => {
       const verify = async (session: string): Promise<void> => verifyRecords(world, session);
@@ -91,9 +94,11 @@ export async function runClusterChaos(options: ClusterChaosOptions): Promise<Cha
     count("tool calls", notes.length);
     count("acknowledged records", ledger.counts.records);
     count("late appends refused", ledger.counts.late);
+    count("false takeovers", cluster.falseTakeovers.count);
     return { violations, counts };
   } finally {
     clearInterval(reporting);
+    clearInterval(watching);
     for (const transport of Object.values(transports)) transport.close();
     await cluster.close();
   }

@@ -14,7 +14,7 @@ import { SERVE } from "../../src/cli/serve/serve-command.ts";
 import { openPostgres } from "../../src/postgres/postgres-database.ts";
 import { folder, loom } from "../cli-run.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
-import { LONG, DATABASE_SAMPLES } from "../sampling.ts";
+import { LONG } from "../sampling.ts";
 import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
 import { type Frame, readWithReconnect, until } from "./kill-fixture.ts";
 
@@ -239,12 +239,6 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
     a.process.kill("SIGKILL");
     await a.ended;
     writeFileSync(gate, "");
-    if (!DATABASE_SAMPLES.waitsForLeases) {
-      // As if the 10 seconds of the lease had passed.
-      const db = await openPostgres(database.url);
-      await db.write("UPDATE @.sessions SET expires_at = 1 WHERE session_id = $1", ["killed"]);
-      await db.close();
-    }
     expect(await end()).toMatchObject({ status: "completed" });
     const starts = frames.filter(({ text }) => text.includes('"type":"run_start"'));
     expect(starts).toHaveLength(1);

@@ -47,7 +47,7 @@ export async function listActiveSessions(
       const waiting = groupBySession(await query<OfSession<StoredLandmark>>(WAITING, [keys]));
       const queued = groupBySession(await query<OfSession<CommandRow>>(QUEUED, [keys]));
       return heads.map((head) => {
-        const info = describeSession(head, db.recoveryMs);
+        const info = describeSession(head, db);
         const commands = (queued.get(head.key) ?? []).slice(0, MAX_QUEUED_MESSAGES);
         return {
           ...info,

@@ -12,10 +12,16 @@ test("connects once per interval while each connection is lost as soon as it lis
   let connections = 0;
   const connectListener = async () => {
     connections++;
-    const client = Object.assign(new EventEmitter(), { query: async () => setTimeout(() => client.emit("end"), 1) });
+    const query = async () => {
+      setTimeout(() => client.emit("end"), 1);
+      return { rows: [] };
+    };
+    const client: EventEmitter = Object.assign(new EventEmitter(), { query });
     return Object.assign(client, { unref: () => undefined, end: async () => undefined });
   };
-  const db = { connectListener, escape: (name: string) => name, settings: { schema: "loom" } };
+  const same = (text: string): string => text;
+  const none = async (): Promise<readonly object[]> => [];
+  const db = { connectListener, escape: same, format: same, read: none, write: none, settings: { schema: "loom" } };
   const watcher = new ChangeWatcher({
     db: db as unknown as PostgresDatabase,
     feed: new Feed(1000, LOG_LIMITS),

@@ -8,6 +8,7 @@ import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import type { Feed } from "../feed.ts";
 import { ALL_SESSIONS, channelOf, ORPHANS } from "./change-notifier.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
+import { ProcessWatch } from "./process-watch.ts";
 
 const POLL = `SELECT session_id AS "sessionId", key, changes FROM @.sessions WHERE session_id = ANY($1::text[])`;
 
@@ -38,6 +39,7 @@ interface SeenChanges {
 export class ChangeWatcher {
   readonly #options: ChangeWatcherOptions;
   readonly #seen = new Map<string, SeenChanges | undefined>();
+  readonly #processes: ProcessWatch;
   #listener: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #poll: Promise<void> | undefined;
@@ -51,17 +53,20 @@ export class ChangeWatcher {
 
   constructor(options: ChangeWatcherOptions) {
     this.#options = options;
+    this.#processes = new ProcessWatch(options.db, () => options.feed.hintOrphans());
   }
 
   /** Starts, unless it is running. Every watched session is hinted once by the first poll that sees it. */
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    this.#processes.start();
     this.#tick();
   }
 
   stop(): void {
     this.#isRunning = false;
+    this.#processes.stop();
     clearTimeout(this.#timer);
     this.#seen.clear();
     void this.#listener?.end().catch(() => undefined);
@@ -167,12 +172,14 @@ export class ChangeWatcher {
     client.once("end", () => {
       if (this.#listener !== client) return;
       this.#listener = undefined;
+      void this.#processes.forget();
       // Polls more often from now on.
       clearTimeout(this.#timer);
       this.#tick();
     });
     try {
       await client.query(`LISTEN ${db.escape(channelOf(db))}`);
+      await this.#processes.note(client);
     } catch (error) {
       // Otherwise each attempt would leave a connection behind.
       void client.end().catch(() => undefined);

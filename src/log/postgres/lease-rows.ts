@@ -10,7 +10,7 @@ import { clampListLimit, fenced, unknownSession } from "../rules.ts";
 import { describeRun, type RunRow } from "../stored-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
 import { readTexts } from "./record-rows.ts";
-import { findSession, HEAD, isHeld, NOW, type StoredHead } from "./session-rows.ts";
+import { findSession, HEAD, isHeld, type KnownHolders, NOW, type StoredHead } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $3, lease = $4,
@@ -42,7 +42,7 @@ export interface LeaseRequest {
   readonly takeover: boolean;
   /** Identifies this request, also when it is repeated. */
   readonly token: string;
-  readonly recoveryMs: number;
+  readonly known: KnownHolders;
 }
 
 /** Whether the last writer of a session handed it over. Undefined if the session already has the lease `token`. */
@@ -56,10 +56,10 @@ export async function grantLease(
   now: number | null,
   sessionId: string,
   head: StoredHead,
-  { holder, ttlMs, takeover, token, recoveryMs }: LeaseRequest,
+  { holder, ttlMs, takeover, token, known }: LeaseRequest,
 ): Promise<Omit<AcquiredLease, "wasHandedOver">> {
   const isGranted = head.lease === token;
-  const isFree = isGranted || !isHeld(head, recoveryMs);
+  const isFree = isGranted || !isHeld(head, known);
   assertFree(sessionId, isFree ? undefined : fromColumn(head.holder ?? ""), takeover);
   const [row = head] = isGranted
     ? [head]

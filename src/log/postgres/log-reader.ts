@@ -44,7 +44,8 @@ const NEWEST = "ORDER BY s.key DESC LIMIT $3";
 const BRANCHES = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id IS NOT NULL AND s.root_id = $4 AND s.owner = $5`;
 
 const ORPHANS = `SELECT s.session_id AS "sessionId" FROM @.sessions s
-  WHERE s.session_id IS NOT NULL AND s.key > $2 AND s.expires_at + $4 <= ${NOW} AND s.key IN
+  WHERE s.session_id IS NOT NULL AND s.key > $2
+    AND (s.expires_at + $4 <= ${NOW} OR regexp_replace(s.holder, '/[0-9]+$', '') = ANY($5::text[])) AND s.key IN
     (SELECT session FROM @.runs WHERE last_id IS NULL UNION SELECT session FROM @.commands WHERE outcome IS NULL)
   ORDER BY s.key LIMIT $3`;
 
@@ -135,7 +136,8 @@ export class LogReader implements TableReader {
     return this.#db.transact(
       async (transaction) => {
         const from = after === undefined ? 0 : await findListKey(transaction, now, after, undefined);
-        const values = [now, from, clampListLimit(limit), this.#db.recoveryMs];
+        const { recoveryMs, endedProcesses } = this.#db;
+        const values = [now, from, clampListLimit(limit), recoveryMs, [...endedProcesses]];
         const rows = await transaction.query<{ sessionId: string }>(ORPHANS, values);
         return rows.map(({ sessionId }) => fromColumn(sessionId));
       },
@@ -253,7 +255,7 @@ export class LogReader implements TableReader {
   }
 
   #describe(head: StoredHead): SessionInfo {
-    return describeSession(head, this.#db.recoveryMs);
+    return describeSession(head, this.#db);
   }
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../test/postgres-server.ts";
-import { LONG, DATABASE_SAMPLES } from "../../../test/sampling.ts";
+import { LONG } from "../../../test/sampling.ts";
 import { startTcpProxy, type TcpProxy } from "../../../test/tcp-proxy.ts";
 import { migratePostgres } from "../../postgres/migrate.ts";
 import { openPostgres } from "../../postgres/postgres-database.ts";
@@ -410,22 +410,19 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     await stopped.close();
   });
 
-  test.runIf(DATABASE_SAMPLES.waitsForLeases)(
-    "a process that uses all its connections does not take the database for away",
-    async () => {
-      const db = await openPostgres(server.url, { maxConnections: 1 });
-      const faults: unknown[] = [];
-      db.onChange((fault) => faults.push(fault));
-      const busy = db.transact(async ({ query }) => {
-        // Longer than a connection may take to open.
-        for (let second = 0; second < 7; second++) await query("SELECT pg_sleep(1)");
-      });
-      expect(await db.read("SELECT 1 AS n")).toEqual([{ n: 1 }]);
-      await busy;
-      expect(faults).toEqual([]);
-      await db.close();
-    },
-  );
+  test.runIf(LONG)("a process that uses all its connections does not take the database for away", async () => {
+    const db = await openPostgres(server.url, { maxConnections: 1 });
+    const faults: unknown[] = [];
+    db.onChange((fault) => faults.push(fault));
+    const busy = db.transact(async ({ query }) => {
+      // Longer than a connection may take to open.
+      for (let second = 0; second < 7; second++) await query("SELECT pg_sleep(1)");
+    });
+    expect(await db.read("SELECT 1 AS n")).toEqual([{ n: 1 }]);
+    await busy;
+    expect(faults).toEqual([]);
+    await db.close();
+  });
 
   test("an error of the caller does not repeat the transaction, even if it is a timeout", async () => {
     const db = await openPostgres(server.url);

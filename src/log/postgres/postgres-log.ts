@@ -204,9 +204,8 @@ class PostgresTables implements LogTables {
             this.#quota.assertRoom(transaction, payer, { sessions: 1 }),
           )
         : { head: assertSession(await lockSession(transaction, now, sessionId), sessionId) };
-      const { recoveryMs } = this.#db;
       wasHandedOver = isHandedOver(head, token) ?? wasHandedOver;
-      return grantLease(transaction, now, sessionId, head, { ...request, token, recoveryMs });
+      return grantLease(transaction, now, sessionId, head, { ...request, token, known: this.#db });
     });
     return { ...lease, wasHandedOver };
   }

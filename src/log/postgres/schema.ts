@@ -1,7 +1,7 @@
 /** The tables of a log in PostgreSQL. `@.` is the schema. */
 import type { PostgresFormat } from "../../postgres/migrate.ts";
 
-/** Part of a migration too: never edited. */
+/** Also part of version 3 to 4: never edited. */
 const COUNT_RUNS = `
 -- Counts the live runs and pending messages of a principal in all sessions but one. Its row is locked until the end of
 -- the transaction, so that others count afterwards. Sessions are locked and created before it, never after it.
@@ -15,6 +15,17 @@ BEGIN
     (SELECT count(*) FROM @.commands c JOIN @.sessions s ON s.key = c.session
       WHERE c.actor = of_actor AND c.outcome IS NULL AND s.session_id IS NOT NULL);
 END $$;
+`;
+
+/** Processes and the connections with which they listen, see process-watch.ts. Also version 4 to 5: never edited. */
+const PROCESSES = `
+CREATE TABLE @.processes (
+  name text NOT NULL,
+  pid integer NOT NULL,
+  started_at timestamptz NOT NULL,
+  server_started_at timestamptz NOT NULL,
+  PRIMARY KEY (name, pid)
+);
 `;
 
 /**
@@ -152,7 +163,7 @@ CREATE INDEX texts_by_term ON @.texts USING gin (terms);
 CREATE TABLE @.pruning (holder text NOT NULL, expires_at double precision NOT NULL);
 INSERT INTO @.pruning VALUES ('', 0);
 
-${COUNT_RUNS}-- Stores one append per session; see append-batch.ts. A function, because its plan is kept by the server, so that no
+${COUNT_RUNS}${PROCESSES}-- Stores one append per session; see append-batch.ts. A function, because its plan is kept by the server, so that no
 -- connection needs a prepared statement. The bodies are one string, because quotes in an array have to be escaped.
 CREATE FUNCTION @.append_batch(ids text[], epochs bigint[], ends bigint[], counts bigint[], sizes bigint[], bodies text)
 RETURNS TABLE (n bigint, session bigint, session_owner text, session_changes bigint) LANGUAGE plpgsql AS $$
@@ -210,5 +221,5 @@ export const LOG_FORMAT: PostgresFormat = {
   name: "log",
   schema: SCHEMA,
   oldest: 2,
-  migrations: [ADD_CARRIED_CONTENT, ADD_ACTORS],
+  migrations: [ADD_CARRIED_CONTENT, ADD_ACTORS, PROCESSES],
 };

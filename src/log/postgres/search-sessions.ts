@@ -62,7 +62,7 @@ export async function searchSessions(
         if (phrases.length === 0) return found;
         const search = { transaction, now, phrases, owner, checkTime };
         for await (const { head, match } of findMatches(search, before)) {
-          found.push({ ...describeSession(head, db.recoveryMs), match });
+          found.push({ ...describeSession(head, db), match });
           if (found.length >= clampListLimit(limit)) break;
         }
         return found;

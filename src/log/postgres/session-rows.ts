@@ -1,8 +1,9 @@
 /** Reads and writes the rows of sessions. */
 import { randomUUID } from "node:crypto";
-import type { Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
 import type { CreateOptions, SessionInfo } from "../log.ts";
 import { measureEntries } from "../entry.ts";
+import { processOf } from "../holder.ts";
 import { insertCarried } from "./carried-rows.ts";
 import { assertOwnerOf } from "../change-rules.ts";
 import { LOCAL_OWNER, unknownSession } from "../rules.ts";
@@ -143,12 +144,14 @@ export function assertSession(head: StoredHead | undefined, sessionId: string): 
   return head;
 }
 
-/** `recoveryMs`: see `PostgresDatabase`. */
-export function isHeld({ holder, expiresAt, now }: StoredHead, recoveryMs: number): boolean {
-  return holder !== null && expiresAt + recoveryMs > now;
+/** What a process knows about others that hold leases. */
+export type KnownHolders = Pick<PostgresDatabase, "recoveryMs" | "endedProcesses">;
+
+export function isHeld({ holder, expiresAt, now }: StoredHead, { recoveryMs, endedProcesses }: KnownHolders): boolean {
+  return holder !== null && expiresAt + recoveryMs > now && !endedProcesses.has(processOf(fromColumn(holder)));
 }
 
-export function describeSession(head: StoredHead, recoveryMs: number): SessionInfo {
+export function describeSession(head: StoredHead, known: KnownHolders): SessionInfo {
   const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, lastId, pos, epoch } = head;
   const { holder, owner, rootId, originId, originRunId, originEventId, isPinned, isArchived } = head;
   const runId = fromOptionalColumn(originRunId);
@@ -165,7 +168,7 @@ export function describeSession(head: StoredHead, recoveryMs: number): SessionIn
     lastId,
     bytes: pos - basePos,
     epoch,
-    holder: isHeld(head, recoveryMs) && holder !== null ? fromColumn(holder) : undefined,
+    holder: isHeld(head, known) && holder !== null ? fromColumn(holder) : undefined,
     owner: fromColumn(owner),
     forkedFrom:
       originId === null

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { newestVersion, readVersion } from "../../sqlite/migrate.ts";
-import { isHolderGone } from "../holder.ts";
+import { isHolderGone, processOf } from "../holder.ts";
 import type { StoreCounts, StoredPartVersion, StoreStatus } from "../store-status.ts";
 import { MAINTENANCE_OPTIONS, openReader, prepareStore } from "./connection.ts";
 import { STORE_FORMAT } from "./schema.ts";
@@ -58,5 +58,5 @@ function readCounts(db: DatabaseSync): StoreCounts {
   const holders = db.prepare(HOLDERS).all(Date.now()) as { holder: string }[];
   const live = holders.filter(({ holder }) => !isHolderGone(holder));
   // The last part of the name of a holder is a counter of its process.
-  return { ...counts, workers: new Set(live.map(({ holder }) => holder.replace(/\/\d+$/, ""))).size };
+  return { ...counts, workers: new Set(live.map(({ holder }) => processOf(holder))).size };
 }
