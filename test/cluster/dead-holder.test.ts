@@ -5,6 +5,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openPostgresLog, type PostgresLog } from "../../src/log/postgres/postgres-log.ts";
+import { ProcessWatch } from "../../src/log/postgres/process-watch.ts";
+import { openPostgres } from "../../src/postgres/postgres-database.ts";
 import { startChild } from "../durability/child.ts";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../postgres-server.ts";
 import { startTcpProxy } from "../tcp-proxy.ts";
@@ -90,6 +92,30 @@ describe.skipIf(NO_POSTGRES !== undefined)("a process with a live run in Postgre
     link.setDelay(0);
     await pause(500);
     expect(child.lines).not.toContain("lost");
+  });
+
+  test("is not known by a connection of a pooler, which may close it at any time", async () => {
+    const db = await openPostgres(database.url);
+    const client = await db.connectListener();
+    onTestFinished(async () => {
+      await client.end();
+      await db.close();
+    });
+    const watch = new ProcessWatch(db, () => undefined);
+    const countNoted = async (): Promise<number> => {
+      const { rows } = await client.query<{ pid: number }>(
+        "SELECT pid FROM loom.processes WHERE pid = pg_backend_pid()",
+      );
+      return rows.length;
+    };
+    const { processID } = client as typeof client & { processID: number };
+    // A pooler invents this number.
+    Object.assign(client, { processID: processID + 1 });
+    await watch.note(client);
+    expect(await countNoted()).toBe(0);
+    Object.assign(client, { processID });
+    await watch.note(client);
+    expect(await countNoted()).toBe(1);
   });
 
   test("is known again after the database was killed", async () => {

@@ -233,7 +233,7 @@ export const SETTINGS = {
     STORE,
     timerFrom(1000),
     SESSION_DEFAULTS.ttlMs,
-    "time after which others take over the sessions of a process that died; at once if they share a file and a machine",
+    "time after which others take over the sessions of a process whose machine lost power or network; those of a killed process are free earlier",
   ),
   "max-sessions-per-owner": defineOptional(STORE, count, "sessions that each owner may have", "no limit"),
   "max-bytes-per-owner": defineOptional(STORE, bytes, "total size of the runs that each owner may have", "no limit"),

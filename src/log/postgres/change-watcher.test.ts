@@ -21,7 +21,9 @@ test("connects once per interval while each connection is lost as soon as it lis
   };
   const same = (text: string): string => text;
   const none = async (): Promise<readonly object[]> => [];
-  const db = { connectListener, escape: same, format: same, read: none, write: none, settings: { schema: "loom" } };
+  const settings = { schema: "loom" };
+  const onChange = () => () => undefined;
+  const db = { connectListener, escape: same, format: same, read: none, write: none, settings, onChange };
   const watcher = new ChangeWatcher({
     db: db as unknown as PostgresDatabase,
     feed: new Feed(1000, LOG_LIMITS),

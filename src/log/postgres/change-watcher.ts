@@ -50,6 +50,7 @@ export class ChangeWatcher {
   #failures = 0;
   #retryAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
+  #unwatchDatabase: (() => void) | undefined;
 
   constructor(options: ChangeWatcherOptions) {
     this.#options = options;
@@ -60,12 +61,14 @@ export class ChangeWatcher {
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    this.#unwatchDatabase = this.#options.db.onChange((fault) => fault === undefined && this.#listenNow());
     this.#processes.start();
     this.#tick();
   }
 
   stop(): void {
     this.#isRunning = false;
+    this.#unwatchDatabase?.();
     this.#processes.stop();
     clearTimeout(this.#timer);
     this.#seen.clear();
@@ -131,6 +134,12 @@ export class ChangeWatcher {
     this.#seen.set(sessionId, now === undefined ? undefined : { key: now.key, changes: now.changes });
     if (isNew) this.#options.feed.hint(sessionId);
     else this.#options.feed.forget(sessionId);
+  }
+
+  /** The database is back. Until this process listens, others cannot see whether it lives. */
+  #listenNow(): void {
+    this.#retryAt = Number.NEGATIVE_INFINITY;
+    this.#listen();
   }
 
   #listen(): void {

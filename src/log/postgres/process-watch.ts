@@ -28,7 +28,7 @@ const CLOSED = `SELECT p.name FROM @.processes p GROUP BY p.name
 const DELETE = `DELETE FROM @.processes p
   WHERE NOT ${IS_OPEN} AND (p.name = $1 OR p.started_at < clock_timestamp() - interval '10 minutes')`;
 const NOTE = `INSERT INTO @.processes (name, pid, started_at, server_started_at)
-  SELECT $1, a.pid, a.backend_start, pg_postmaster_start_time() FROM pg_stat_get_activity(pg_backend_pid()) a
+  SELECT $1, a.pid, a.backend_start, pg_postmaster_start_time() FROM pg_stat_get_activity(pg_backend_pid()) a WHERE a.pid = $2
   ON CONFLICT (name, pid) DO UPDATE
   SET started_at = excluded.started_at, server_started_at = excluded.server_started_at RETURNING pid`;
 const FORGET = "DELETE FROM @.processes WHERE name = $1 AND pid = $2";
@@ -62,7 +62,9 @@ export class ProcessWatch {
   async note(client: Client): Promise<void> {
     try {
       await client.query(this.#db.format(DELETE), [describeProcess()]);
-      const { rows } = await client.query<{ pid: number }>(this.#db.format(NOTE), [describeProcess()]);
+      // A pooler names another process than the one that answers, and may close that one's connection at any time.
+      const { processID } = client as Client & { readonly processID: number };
+      const { rows } = await client.query<{ pid: number }>(this.#db.format(NOTE), [describeProcess(), processID]);
       this.#pid = rows[0]?.pid ?? 0;
     } catch {
       this.#pid = 0;
