@@ -45,7 +45,7 @@ export default defineConfig(({ mode }) => ({
   resolve: { alias: [{ find: /^loom-agent\/([\w-]+)$/, replacement: `${source}/$1/index.ts` }] },
   test: {
     globalSetup: ["test/bundle-source.ts"],
-    setupFiles: ["test/seed.ts", "test/patience.ts"],
+    setupFiles: ["test/seed.ts", "test/patience.ts", "test/bundled-threads.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root), createTestBrowser()],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Threads start faster than processes. Some tests wait, so there are three threads for two cores.

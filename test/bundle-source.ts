@@ -1,31 +1,47 @@
 /**
- * Bundles the programs that tests start as child processes: the command, the entry points of the package, and the
- * `…-child.ts` files. Loading hundreds of source files takes most of the CPU time of a short process, and a bundle
+ * Bundles the programs that tests start as child processes or threads: the command, the entry points of the package, its
+ * threads, and the `…-child.ts` files. Loading hundreds of source files takes most of the CPU time of a short process, and a bundle
  * halves it. Watch mode starts the programs from source, which changes.
  */
 import { globSync, writeFileSync } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, isAbsolute, join, matchesGlob, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { TestProject } from "vitest/node";
 import { buildOnce } from "./build-once.ts";
 import { packageRoot } from "./source-files.ts";
 
-/** The variable with the path of the hook. The command reports unknown variables that start with `LOOM_`. */
-const VARIABLE = "TEST_PROGRAMS_HOOK";
+/** The variable with the folder of the bundles. The command reports unknown variables that start with `LOOM_`. */
+const VARIABLE = "TEST_PROGRAMS";
 
-const PROGRAMS = ["src/cli/main.ts", "src/index.ts", "src/*/index.ts", "src/models/testing.ts", "test/**/*-child.ts"];
+const THREADS = "src/**/{writer,search,digest,read-pdf}-thread.ts";
+const PROGRAMS = [
+  "src/cli/main.ts",
+  "src/index.ts",
+  "src/*/index.ts",
+  "src/models/testing.ts",
+  "test/**/*-child.ts",
+  THREADS,
+];
 
 /** Called by Vitest before the tests, in the main process. The threads inherit the variable. */
 export async function setup({ config }: TestProject): Promise<void> {
   if (config.watch) return;
   const sources = ["src", "test", "package-lock.json"];
-  process.env[VARIABLE] = join(await buildOnce({ name: "programs", sources, build }), "hook.mjs");
+  process.env[VARIABLE] = await buildOnce({ name: "programs", sources, build });
 }
 
 /** Arguments for Node before a program, so that it runs the bundle. */
 export function nodeArgs(): readonly string[] {
-  const hook = process.env[VARIABLE];
-  return hook === undefined ? [] : ["--import", pathToFileURL(hook).href];
+  const folder = process.env[VARIABLE];
+  return folder === undefined ? [] : ["--import", pathToFileURL(join(folder, "hook.mjs")).href];
+}
+
+/** The bundle of a thread of the package, or the module itself if it has none. */
+export function findBundle(module: URL): URL {
+  const folder = process.env[VARIABLE];
+  if (folder === undefined || module.protocol !== "file:") return module;
+  const path = relative(packageRoot, fileURLToPath(module));
+  return matchesGlob(path, THREADS) ? pathToFileURL(join(folder, `${withoutExtension(path)}.js`)) : module;
 }
 
 async function build(folder: string): Promise<void> {
