@@ -105,3 +105,8 @@ declare module "@assistant-ui/react-markdown" {
   import type { ComponentType } from "react";
   export const MarkdownTextPrimitive: ComponentType<{ readonly smooth: boolean }>;
 }
+
+declare module "@assistant-ui/react-streamdown" {
+  import type { ComponentType } from "react";
+  export const StreamdownTextPrimitive: ComponentType<{ readonly smooth: boolean }>;
+}
