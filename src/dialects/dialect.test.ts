@@ -52,6 +52,18 @@ const RUN_START: Required<EventOf<"run_start">> = {
 };
 
 describe("dialects", () => {
+  test("engine keeps the metadata of a payload that is next to the type", () => {
+    const frame = { type: "dataframe_data", name: "sales", metadata: { source: "shop" } };
+    const { records, issues } = DIALECTS.engine.createDecoder().decode(JSON.stringify(frame));
+    expect(issues.map(({ rule }) => rule)).toEqual(["engine-legacy"]);
+    expect(records.at(-1)?.event).toEqual({
+      type: "data",
+      data_type: "dataframe",
+      data: { name: "sales" },
+      metadata: { source: "shop" },
+    });
+  });
+
   test.each(DIALECT_NAMES)("%s states which fields of run_start it does not send", (name) => {
     const { createEncoder, createDecoder, ledger } = DIALECTS[name];
     const envelope = { session_id: "s", run_id: "r", event_id: 1, ts: 0 };

@@ -43,8 +43,8 @@ interface Request {
 interface EngineMessage extends LegacyPayload {
   readonly extra: JsonObject | undefined;
   readonly metadata: JsonObject;
-  /** True for the legacy form, which has no session_start. */
-  readonly legacy: boolean;
+  /** The legacy form has no session_start. */
+  readonly isLegacy: boolean;
 }
 
 export const ENGINE_DECODING: Decoding = {
@@ -93,43 +93,39 @@ function createEngineDecoder(): Decoder {
   const requests = new BoundedMap<Request>(MAX_REQUESTS, (request) => request.reply.clear());
   let current: Request | undefined;
 
-  /** Returns the request with this ID, or the current one if there is no ID. */
-  function requestOf(id: Json | undefined, begins: boolean, isOld: boolean): Request {
-    const named = typeof id === "string";
-    const known = named ? requests.get(id) : current;
-    // A request ID may be reused: session_start after the end starts a new request. The legacy form has neither.
-    const restarts = begins || (isOld && !named && known?.id === undefined);
-    if (known !== undefined && !(known.ended && restarts)) return known;
+  /** The request with this ID, or the current one if the frame has no ID. */
+  function findRequest(id: Json | undefined, type: string, isLegacy: boolean): Request {
+    const hasId = typeof id === "string";
+    const known = hasId ? requests.get(id) : current;
+    // After its end, a session_start reuses the ID. The legacy form has neither IDs nor a session_start.
+    const beginsAnother = type === "session_start" || (isLegacy && !hasId && known?.id === undefined);
+    if (known !== undefined && !(known.ended && beginsAnother)) return known;
     const request = {
-      id: named ? id : undefined,
+      id: hasId ? id : undefined,
       nextSequence: 0,
       toolNames: new BoundedMap<string>(MAX_TOOLS),
       refused: new BoundedMap<true>(MAX_TOOLS),
       reply: new ReplyText(budget),
       legacyCalls: new LegacyCalls(),
     };
-    if (named) requests.set(id, request);
+    if (hasId) requests.set(id, request);
     return request;
   }
 
   return createTypedDecoder("message", (frame, type, issues) => {
-    const { data, metadata: about } = frame;
-    const metadata =
-      isJsonObject(about) && (isJsonObject(data) || METADATA.some((name) => about[name] !== undefined)) ? about : {};
-    const begins = type === "session_start";
-    const named = begins ? (isJsonObject(data) ? data : frame)["request_id"] : undefined;
-    const isOld = isLegacyType(type) || !isJsonObject(data);
-    const request = requestOf(named ?? metadata["request_id"], begins, isOld);
+    const parts = splitFrame(frame, type);
+    const startId = type === "session_start" ? parts.payload["request_id"] : undefined;
+    const request = findRequest(startId ?? parts.metadata["request_id"], type, parts.isLegacy);
     if (isLegacyType(type) || findEngineFrameForm(type) !== undefined) {
-      const incoming = readFrame(type, frame, metadata, request, issues);
-      // A rejected frame must not change the current request.
-      if (incoming === undefined) return [];
+      const message = readMessage(type, frame, parts, request, issues);
+      // A rejected frame must not become the current request.
+      if (message === undefined) return [];
       current = request;
-      return toRecords(incoming, request, issues);
+      return toRecords(message, request, issues);
     }
     current = request;
-    const envelope = envelopeOf(request, metadata);
-    checkMetadata(type, metadata, request, issues);
+    const envelope = envelopeOf(request, parts.metadata);
+    checkMetadata(type, parts.metadata, request, issues);
     checkOrder(request, type, issues);
     const records = openRequest(request, envelope);
     records.push({ envelope, event: { type: "foreign", dialect: "engine", frame } });
@@ -137,7 +133,33 @@ function createEngineDecoder(): Decoder {
   });
 }
 
+interface FrameParts {
+  readonly payload: JsonObject;
+  /** Empty if the frame has none. */
+  readonly metadata: JsonObject;
+  readonly hasMetadata: boolean;
+  /** The payload is next to `type`, not in `data`. */
+  readonly isFlat: boolean;
+  /** It has the legacy form or a legacy type. */
+  readonly isLegacy: boolean;
+}
+
 const METADATA = ["request_id", "sequence", "timestamp"];
+
+function splitFrame({ type: _type, metadata, ...beside }: JsonObject, type: string): FrameParts {
+  const { data } = beside;
+  const isFlat = !isJsonObject(data);
+  // A flat payload may have a field `metadata` of its own.
+  const hasMetadata = isJsonObject(metadata) && (!isFlat || METADATA.some((name) => metadata[name] !== undefined));
+  const payload = !isFlat ? data : hasMetadata || metadata === undefined ? beside : { ...beside, metadata };
+  return {
+    payload,
+    metadata: hasMetadata ? metadata : {},
+    hasMetadata,
+    isFlat,
+    isLegacy: isFlat || isLegacyType(type),
+  };
+}
 
 function envelopeOf({ id, sessionId }: Request, { timestamp: ts }: JsonObject): Envelope {
   return dropMissing({ session_id: sessionId, run_id: id, ts: isTimestamp(ts) ? toMilliseconds(ts) : undefined });
@@ -152,37 +174,37 @@ function toMilliseconds(time: number): number {
 }
 
 /** Checks a frame of a known type. Returns undefined if it is rejected. */
-function readFrame(
+function readMessage(
   type: string,
   frame: JsonObject,
-  metadata: JsonObject,
+  { payload, metadata, hasMetadata, isFlat, isLegacy }: FrameParts,
   request: Request,
   issues: Issue[],
 ): EngineMessage | undefined {
-  const { type: _type, metadata: about, ...beside } = frame;
-  const flat = !isJsonObject(frame["data"]);
-  const payload = flat ? beside : (frame["data"] as JsonObject);
-  const legacy = flat || isLegacyType(type);
-  if (legacy) issues.push(createIssue("engine-legacy", `\`${type}\` is in the legacy form`));
-  if (isJsonObject(about)) checkMetadata(type, metadata, request, issues);
-  else if (about !== undefined || !legacy) issues.push(createIssue("engine-metadata", "`metadata` is missing"));
+  if (isLegacy) issues.push(createIssue("engine-legacy", `\`${type}\` is in the legacy form`));
+  if (hasMetadata) checkMetadata(type, metadata, request, issues);
+  else if (!isLegacy || (!isFlat && frame["metadata"] !== undefined))
+    issues.push(createIssue("engine-metadata", "`metadata` is missing"));
   const { request_id } = metadata;
   if (type === "session_start" && typeof request_id === "string" && payload["request_id"] !== request_id) {
     issues.push(createIssue("engine-request-id", "`metadata.request_id` differs from `data.request_id`"));
   }
-  const translated = translateLegacy(type, payload, flat, request.legacyCalls);
+  const translated = translateLegacy(type, payload, isFlat, request.legacyCalls);
   const { data } = translated;
-  const whole = {
-    data,
-    metadata: { request_id: "", timestamp: 0, sequence: 0, duration_ms: metadata["duration_ms"] ?? null },
-  };
   const form = findEngineFrameForm(translated.type) as Form;
-  if (!checkFrame(form, whole, issues)) {
+  // Of the metadata, the form checks the duration only: faults of the others are reported, but do not reject the frame.
+  const checkedMetadata = { request_id: "", timestamp: 0, sequence: 0, duration_ms: metadata["duration_ms"] ?? null };
+  if (!checkFrame(form, { data, metadata: checkedMetadata }, issues)) {
+    // Takes back the start by `translateLegacy`.
     if (type === "tool_call") request.legacyCalls.end(data["tool_id"]);
     return undefined;
   }
-  const extra = legacy ? undefined : collectExtra(frame, form.fields, "type");
-  return { ...translated, extra, metadata, legacy };
+  return {
+    ...translated,
+    extra: isLegacy ? undefined : collectExtra(frame, form.fields, "type"),
+    metadata,
+    isLegacy,
+  };
 }
 
 function checkMetadata(type: string, metadata: JsonObject, request: Request, issues: Issue[]): void {
@@ -206,14 +228,14 @@ function isTimestamp(value: unknown): value is number {
   return Number.isFinite(value);
 }
 
-function checkOrder(request: Request, type: string, issues: Issue[], legacy = false): void {
+function checkOrder(request: Request, type: string, issues: Issue[], isLegacy = false): void {
   if (request.ended) issues.push(createIssue("engine-after-end", `\`${type}\` follows the session_end of its request`));
-  else if (!request.started && !legacy) {
+  else if (!request.started && !isLegacy) {
     issues.push(createIssue("engine-start-first", `the request starts with \`${type}\` instead of session_start`));
   }
 }
 
-/** Starts the run of a request that has no session_start. */
+/** Starts the run of a request, unless it has started. */
 function openRequest(request: Request, envelope: Envelope): EventRecord[] {
   if (request.started) return [];
   request.started = true;
@@ -221,24 +243,26 @@ function openRequest(request: Request, envelope: Envelope): EventRecord[] {
   return [{ envelope, event: dropMissing({ type: "run_start", run_id: id, request_id: id }) }];
 }
 
-function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): EventRecord[] {
-  const { type, data } = incoming as unknown as EngineFrame;
+function toRecords(message: EngineMessage, request: Request, issues: Issue[]): EventRecord[] {
+  const { type, data } = message as unknown as EngineFrame;
   if (type === "session_start") {
     if (request.started) issues.push(createIssue("engine-start-once", "the request has a second session_start"));
     request.sessionId = data.session_id;
+    // Also a second session_start starts a run.
     request.started = false;
-  } else checkOrder(request, type, issues, incoming.legacy);
-  const plain = envelopeOf(request, incoming.metadata);
-  const envelope = withExtra(plain, "engine", incoming.extra);
+  } else checkOrder(request, type, issues, message.isLegacy);
+  const plain = envelopeOf(request, message.metadata);
+  // If a frame becomes several records, the last one has its extra fields: the encoder writes the frame from that one.
+  const envelope = withExtra(plain, "engine", message.extra);
   if (type === "session_start") return openRequest(request, envelope);
   const records = openRequest(request, plain);
   const add = (event: AnyEvent, at: Envelope = envelope) => records.push({ envelope: at, event });
   switch (type) {
     case "thinking":
-      add({ type: "reasoning_chunk", ...known(data, type) });
+      add({ type: "reasoning_chunk", ...keepDeclared(data, type) });
       break;
     case "content":
-      if (incoming.replaces) {
+      if (message.replaces) {
         // Show the new part if the answer extends the streamed text. If it differs, the reply replaces that text.
         const streamed = request.reply.toString();
         const more = data.content.startsWith(streamed) ? data.content.slice(streamed.length) : "";
@@ -246,7 +270,7 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
         request.reply.replace(data.content);
       } else {
         request.reply.add(data.content);
-        const { content, ...more } = known(data, type);
+        const { content, ...more } = keepDeclared(data, type);
         add({ type: "message_chunk", content, id: DEFAULT_NODE_NAME, ...more } as unknown as AnyEvent);
       }
       break;
@@ -269,7 +293,7 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
     }
     case "tool_call_end":
       request.reply.mark();
-      add(toolEnd(data, request, incoming.metadata, issues));
+      add(toolEnd(data, request, message.metadata, issues));
       break;
     case "data": {
       const event = dataEvent(data);
@@ -284,9 +308,9 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       break;
     }
     case "error": {
-      const attempt = findAttempt(data, incoming.metadata);
+      const attempt = findAttempt(data, message.metadata);
       if (attempt !== undefined) request.reply.rollBack();
-      add({ type, ...known(data, type), ...(attempt === undefined ? {} : { attempt }) });
+      add({ type, ...keepDeclared(data, type), ...(attempt === undefined ? {} : { attempt }) });
       break;
     }
     case "session_end": {
@@ -300,6 +324,7 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       // An ended request only has to be recognized.
       request.reply.clear();
       request.toolNames.clear();
+      request.refused.clear();
       break;
     }
   }
@@ -312,7 +337,7 @@ function findAttempt({ code }: ErrorFrame["data"], { attempt }: JsonObject): num
 }
 
 /** Returns the declared fields of a frame's data without nulls; other fields are kept as extra. */
-function known(data: object, type: EngineFrameType): JsonObject {
+function keepDeclared(data: object, type: EngineFrameType): JsonObject {
   const fields = findEngineFrameForm(type)?.fields.get("data")?.schema.fields;
   return keepFields(data as JsonObject, (name, value) => value !== null && fields?.has(name));
 }

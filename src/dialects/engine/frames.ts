@@ -16,7 +16,7 @@ import {
   string,
 } from "../../protocol/schema.ts";
 
-const timestamp = required(number, "Time of sending, in milliseconds since 1970, or in seconds if the sender says so");
+const timestamp = required(number, "Time of sending, in milliseconds since 1970. Small numbers are read as seconds");
 const sequence = required(count, "Position within the request, from 0");
 
 const attempt = additional(count, "Attempt of the run, from 2; absent unless the process of the run died");

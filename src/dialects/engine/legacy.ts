@@ -18,22 +18,25 @@ export interface LegacyPayload {
   readonly replaces?: true;
 }
 
+/** Further calls are not remembered; a result without an ID then gets a new one. */
+const MAX_OPEN_CALLS = 1000;
+
 /** Assigns IDs to calls without one. A result without an ID belongs to the oldest open call. */
 export class LegacyCalls {
   readonly #open: string[] = [];
   #made = 0;
 
   start(id: Json | undefined): string {
-    const known = (typeof id === "string" && id) || `legacy-${++this.#made}`;
-    if (this.#open.length < 1000) this.#open.push(known);
-    return known;
+    const callId = (typeof id === "string" && id) || `legacy-${++this.#made}`;
+    if (this.#open.length < MAX_OPEN_CALLS) this.#open.push(callId);
+    return callId;
   }
 
   end(id: Json | undefined): string {
-    const known = (typeof id === "string" && id) || (this.#open[0] ?? `legacy-${++this.#made}`);
-    const at = this.#open.indexOf(known);
+    const callId = (typeof id === "string" && id) || (this.#open[0] ?? `legacy-${++this.#made}`);
+    const at = this.#open.indexOf(callId);
     if (at >= 0) this.#open.splice(at, 1);
-    return known;
+    return callId;
   }
 }
 
@@ -103,10 +106,14 @@ const LEGACY: {
         : (objectOrNull(result) ?? { [typeof result === "string" ? "content" : "value"]: result });
     return { type: "tool_call_end", data: { tool_id, status: "success", result: wrapped } };
   },
-  dataframe_data: (payload) => {
-    const metadata = objectOrNull(payload["metadata"]);
-    return { type: "data", data: { data_type: "dataframe", data: objectOrNull(payload["data"]) ?? payload, metadata } };
-  },
+  dataframe_data: ({ metadata, ...payload }) => ({
+    type: "data",
+    data: {
+      data_type: "dataframe",
+      data: objectOrNull(payload["data"]) ?? payload,
+      metadata: objectOrNull(metadata),
+    },
+  }),
   done: (payload) => ({
     type: "session_end",
     data: { status: "completed", summary: objectOrNull(payload["summary"]) },
@@ -118,7 +125,8 @@ export function isLegacyType(type: string): type is LegacyEngineFrame["type"] {
 }
 
 /**
- * Converts the payload of a known type. `flat` is true if it was next to `type`. Current types are returned unchanged.
+ * Converts the payload of a known type. `flat` is true if it was next to `type`. Of current types, only a bare text and
+ * flat errors are changed.
  */
 export function translateLegacy(type: string, payload: JsonObject, flat: boolean, calls: LegacyCalls): LegacyPayload {
   const { data: bare } = payload;
