@@ -3,7 +3,7 @@
  * plain data: they are part of the saved state of an encoder.
  */
 import type { EventOf, JsonObject } from "../protocol/index.ts";
-import { type CallFrame, CallKeys, type CallKeysState } from "../protocol/call-keys.ts";
+import { type CallFrame, CallKeys, type CallKeysState, type CallPhase } from "../protocol/call-keys.ts";
 import type { StampedEnvelope } from "../protocol/record.ts";
 
 /** An unfinished tool call. */
@@ -12,7 +12,7 @@ export interface TrackedCall {
   readonly name: string;
   arguments: JsonObject;
   description: string | undefined;
-  /** True once a frame for the call was sent. */
+  /** True once the call was sent with all its arguments. */
   shown: boolean;
   /** True once the call was shown as waiting for approval. */
   wasAsked?: boolean;
@@ -32,12 +32,12 @@ export function createTrackedCalls(): TrackedCalls {
   return { byKey: new Map(), keys: { open: new Map(), made: 0 } };
 }
 
-/** Returns the call that a frame belongs to. `phase` is the kind of frame. */
+/** Returns the call that a frame belongs to. Beyond the limit, calls are not remembered, so each frame has a new one. */
 export function trackCall(
   { byKey, keys }: TrackedCalls,
   event: CallFrame,
   { event_id }: StampedEnvelope,
-  phase: Parameters<CallKeys["keyOf"]>[1],
+  phase: CallPhase,
 ): TrackedCall {
   const key = event.call_id ?? new CallKeys(keys).keyOf(event, phase);
   const known = byKey.get(key);
@@ -54,7 +54,10 @@ export function trackCall(
   return call;
 }
 
-/** Returns the call of a piece of arguments; undefined if it is not known, or was shown with all its arguments. */
+/**
+ * Returns the call of a piece of arguments; undefined if it was shown with all its arguments, or is unknown and has no
+ * name by which it could be shown.
+ */
 export function trackArguments(
   calls: TrackedCalls,
   event: EventOf<"tool_call_chunk">,

@@ -52,6 +52,13 @@ const RUN_START: Required<EventOf<"run_start">> = {
 };
 
 describe("dialects", () => {
+  test("ag-ui sends the frame of another program with a field that its type does not declare", () => {
+    const value = { type: "CUSTOM", name: "x", value: 1, delta: "abc" };
+    const envelope = { session_id: "s", run_id: "r", event_id: 1, ts: 0 };
+    const frames = DIALECTS["ag-ui"].createEncoder().encode({ envelope, event: { type: "custom", value } });
+    expect(frames.map((frame) => JSON.parse(frame) as unknown)).toContainEqual(value);
+  });
+
   test("engine keeps the metadata of a payload that is next to the type", () => {
     const frame = { type: "dataframe_data", name: "sales", metadata: { source: "shop" } };
     const { records, issues } = DIALECTS.engine.createDecoder().decode(JSON.stringify(frame));

@@ -3,24 +3,28 @@
  * and restored when the record is encoded in that dialect again.
  */
 import type { Envelope } from "../protocol/index.ts";
-import type { FormFields } from "../protocol/form.ts";
+import type { FormFields, FormSchema } from "../protocol/form.ts";
 import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
 
 /**
- * Returns the parts of `value` that `fields` and `tag` do not declare, including nested ones; undefined if there are
- * none.
+ * Returns the parts of `value` that `fields` do not declare, also in nested objects, but not in lists; undefined if there
+ * are none. `tagField` has the type of the frame.
  */
-export function collectExtra(value: JsonObject, fields: FormFields, tag?: string): JsonObject | undefined {
+export function collectExtra(value: JsonObject, fields: FormFields, tagField?: string): JsonObject | undefined {
   let extra: [string, Json][] | undefined;
   for (const [name, inner] of Object.entries(value)) {
-    if (name === tag) continue;
+    if (name === tagField) continue;
     const schema = fields.get(name)?.schema;
     let kept: Json | undefined;
     if (schema === undefined) kept = inner;
-    else if (schema.tag === "{" && isJsonObject(inner)) kept = collectExtra(inner, schema.fields);
+    else if (isObjectSchema(schema) && isJsonObject(inner)) kept = collectExtra(inner, schema.fields);
     if (kept !== undefined) (extra ??= []).push([name, kept]);
   }
   return extra === undefined ? undefined : Object.fromEntries(extra);
+}
+
+function isObjectSchema({ tag }: FormSchema): boolean {
+  return tag === "{";
 }
 
 /** Merges `extra` into `target`. Existing values are kept; objects are merged. */

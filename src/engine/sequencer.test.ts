@@ -122,7 +122,7 @@ describe("Sequencer", () => {
     const { log, sequencer } = await setUp({ maxBacklogBytes: 250 });
     const gate = hold(log);
     const first = sequencer.push([chunk("x".repeat(300))]);
-    expect(sequencer.congested).toBe(true);
+    expect(sequencer.isFull).toBe(true);
     expect(() => sequencer.push([chunk("y")])).toThrow(expect.objectContaining({ code: "backlog_full" }));
     const forced = sequencer.push([chunk("z")], { force: true });
     let isDrained = false;
@@ -203,7 +203,7 @@ describe("Sequencer", () => {
     const gate = hold(log);
     const size = sequencer.push([chunk("x".repeat(300))]);
     sequencer.push([chunk("y".repeat(300))]);
-    expect(sequencer.congested).toBe(false);
+    expect(sequencer.isFull).toBe(false);
     let isDrained = false;
     const drained = sequencer.drained().then(() => (isDrained = true));
     await Promise.resolve();

@@ -38,10 +38,11 @@ export interface PushOptions {
   /** Commands settled by this unit. */
   readonly settle?: readonly Settlement[];
   /**
-   * Accept the unit even if the backlog is full or the owner's quota is reached. For ends of runs and settled commands, which are limited elsewhere.
+   * Accept the unit even if the backlog is full or the owner's quota is reached. For ends of runs and settled commands: their
+   * number is limited by the runs and commands that were accepted.
    */
   readonly force?: boolean;
-  /** Time of all its records; see `tick`. */
+  /** Time of all its records. It must be a result of `tick`, because `ts` never decreases. */
   readonly ts?: number;
 }
 
@@ -128,19 +129,20 @@ export class Sequencer {
   readonly #onFailure: (error: LoomError) => void;
   #queue: Unit[] = [];
   #inFlight = false;
-  /** An append was started in this event loop turn; later units wait for its end. */
-  #isTurn = false;
+  /** The first unit of this event loop turn was scheduled; later ones wait for the end of the turn. */
+  #isStoredThisTurn = false;
   /** An append is scheduled as a microtask. */
-  #isDue = false;
+  #isScheduled = false;
   #waiters: Waiter[] = [];
   #durableId: number;
   #lastId: number;
   #lastTs: number;
-  #backlog = 0;
-  /** Bytes in the queue. */
-  #waiting = 0;
+  /** Not yet durable. */
+  #backlogBytes = 0;
+  /** Of the backlog: not yet in an append. */
+  #queuedBytes = 0;
   #failure: LoomError | undefined;
-  /** The owner had reached its quota at the last append; only ends of runs are accepted. */
+  /** The owner had reached its quota at the last append; only units with `force` are accepted. */
   #isOverQuota = false;
 
   constructor(options: SequencerOptions) {
@@ -162,16 +164,16 @@ export class Sequencer {
   }
 
   get backlogBytes(): number {
-    return this.#backlog;
+    return this.#backlogBytes;
   }
 
   /** True if more than half of the backlog is used. Await `drained` before pushing more. */
   get isBehind(): boolean {
-    return this.#backlog > this.#maxBacklogBytes / 2;
+    return this.#backlogBytes > this.#maxBacklogBytes / 2;
   }
 
-  get congested(): boolean {
-    return this.#backlog >= this.#maxBacklogBytes;
+  get isFull(): boolean {
+    return this.#backlogBytes >= this.#maxBacklogBytes;
   }
 
   /** Why nothing is accepted; undefined while the sequencer works. */
@@ -179,7 +181,7 @@ export class Sequencer {
     return this.#failure;
   }
 
-  /** The time for the next record: now, or the time of the last record if the clock went back. */
+  /** Returns the time for the next record: now, or the time of the last record if the clock went back. */
   tick(): number {
     this.#lastTs = Math.max(Math.round(this.#now()), this.#lastTs);
     return this.#lastTs;
@@ -190,12 +192,12 @@ export class Sequencer {
     const { settle = NO_COMMANDS, force = false, ts = this.tick() } = options;
     if (this.#failure !== undefined) throw this.#failure;
     if (!force && this.#isOverQuota) throw quotaExceeded("bytes", this.#log.limits.maxOwnerBytes);
-    if (!force && this.congested)
+    if (!force && this.isFull)
       throw new LoomError(
         "backlog_full",
-        `The write queue is full (${this.#backlog} bytes); await \`ready\` before writing more`,
+        `The write queue is full (${this.#backlogBytes} bytes); await \`ready\` before writing more`,
         {
-          bytes: this.#backlog,
+          bytes: this.#backlogBytes,
           limit: this.#maxBacklogBytes,
         },
       );
@@ -203,8 +205,8 @@ export class Sequencer {
     for (const draft of drafts) entries.push(this.#stamp(draft, this.nextId + entries.length, ts));
     const bytes = this.#measure(entries);
     this.#lastId += entries.length;
-    this.#backlog += bytes;
-    this.#waiting += bytes;
+    this.#backlogBytes += bytes;
+    this.#queuedBytes += bytes;
     const unit = new Unit(entries, settle, bytes, this.#lastId, ts);
     this.#queue.push(unit);
     this.#schedule();
@@ -213,7 +215,7 @@ export class Sequencer {
 
   /** Resolves when at least half of the backlog is free, so that many events fit before the next wait. */
   drained(): Promise<void> {
-    return this.#wait(() => this.#backlog <= this.#maxBacklogBytes / 2);
+    return this.#wait(() => !this.isBehind);
   }
 
   /** Resolves when everything pushed is durable. */
@@ -221,7 +223,7 @@ export class Sequencer {
     return this.#wait(() => this.#queue.length === 0 && !this.#inFlight);
   }
 
-  /** Continues after a failure. `lastId` is the last ID in the log. */
+  /** Continues after a failure, when no append is in flight. `lastId` is the last ID in the log. */
   resume(lastId: number): void {
     this.#failure = undefined;
     this.#durableId = lastId;
@@ -234,14 +236,14 @@ export class Sequencer {
     this.#lastId = this.#durableId;
     const units = this.#queue;
     this.#queue = [];
-    this.#waiting = 0;
+    this.#queuedBytes = 0;
     for (const unit of units) this.#drop(unit, error);
     this.#notifyWaiters();
   }
 
   #stamp({ runId, nodeId, event, extras }: EventDraft, id: number, ts: number): LogEntry {
     const session_id = this.#sessionId;
-    // Object literals are much faster here than spreading.
+    // Literals without a spread are much faster. Only records without a run, which are rare, have one.
     const envelope: StampedEnvelope =
       runId === undefined
         ? { session_id, ...(nodeId === undefined ? {} : { node_id: nodeId }), event_id: id, ts }
@@ -279,17 +281,17 @@ export class Sequencer {
    * queued.
    */
   #schedule(): void {
-    if (this.#inFlight || this.#isDue) return;
-    if (this.#isTurn && this.#waiting < EAGER_BYTES) return;
-    this.#isDue = true;
+    if (this.#inFlight || this.#isScheduled) return;
+    if (this.#isStoredThisTurn && this.#queuedBytes < EAGER_BYTES) return;
+    this.#isScheduled = true;
     queueMicrotask(() => {
-      this.#isDue = false;
+      this.#isScheduled = false;
       void this.#flush();
     });
-    if (this.#isTurn) return;
-    this.#isTurn = true;
+    if (this.#isStoredThisTurn) return;
+    this.#isStoredThisTurn = true;
     setImmediate(() => {
-      this.#isTurn = false;
+      this.#isStoredThisTurn = false;
       void this.#flush();
     });
   }
@@ -343,13 +345,13 @@ export class Sequencer {
       count++;
     }
     const units = this.#queue.splice(0, count);
-    for (const unit of units) this.#waiting -= unit.bytes;
+    for (const unit of units) this.#queuedBytes -= unit.bytes;
     return units;
   }
 
   #commit(units: readonly Unit[], entries: readonly LogEntry[]): void {
     this.#durableId += entries.length;
-    for (const { bytes } of units) this.#backlog -= bytes;
+    for (const { bytes } of units) this.#backlogBytes -= bytes;
     try {
       if (entries.length > 0) this.#onCommit(entries);
     } catch (error) {
@@ -361,7 +363,7 @@ export class Sequencer {
   }
 
   #drop(unit: Unit, error: LoomError): void {
-    this.#backlog -= unit.bytes;
+    this.#backlogBytes -= unit.bytes;
     unit.reject(error);
   }
 
@@ -369,9 +371,8 @@ export class Sequencer {
     if (this.#failure !== undefined) return rejectHandled(this.#failure);
     if (isMet()) return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => undefined);
     this.#waiters.push({ isMet, resolve, reject });
-    return promise;
+    return markHandled(promise);
   }
 
   #notifyWaiters(): void {

@@ -4,6 +4,9 @@
  */
 import { BoundedMap } from "./bounded-map.ts";
 
+/** What a frame does: makes a call, comes before its tool starts (such as a question), or starts, follows or ends the tool. */
+export type CallPhase = "call" | "before" | "start" | "running" | "end";
+
 /** The fields that identify a tool call. */
 export interface CallFrame {
   readonly call_id?: string;
@@ -40,8 +43,8 @@ export class CallKeys {
     this.#open = new BoundedMap(MAX_NAMES, undefined, state.open);
   }
 
-  /** Returns the key of the call. `phase` is the kind of frame. */
-  keyOf({ call_id, name = "" }: CallFrame, phase: "call" | "before" | "start" | "running" | "end"): string {
+  /** Returns the key of the call. */
+  keyOf({ call_id, name = "" }: CallFrame, phase: CallPhase): string {
     if (call_id !== undefined) return call_id;
     const { waiting, started } = this.#open.getOrCreate(name, () => ({ waiting: [], started: [] }));
     const count = waiting.length + started.length;

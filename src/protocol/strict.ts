@@ -50,8 +50,8 @@ export function dropEnvelopeNames(event: AnyEvent): AnyEvent {
 /** Like `unwrapEvent`, for the `loom` dialect: there the 23 types of 001 are never wrapped, except `custom` itself. */
 export function unwrapCustomValue(value: unknown): AnyEvent | undefined {
   const event = unwrapEvent(value);
-  const type = event?.type ?? "reply";
-  return type === "custom" || (type !== "reply" && !isSpecified(type)) ? event : undefined;
+  if (event === undefined || event.type === "reply") return undefined;
+  return event.type === "custom" || !isSpecified(event.type) ? event : undefined;
 }
 
 /** True if the value has a `$loom` key. */

@@ -65,6 +65,11 @@ const MAX_TIME = 8.64e15;
 /** To-do lists of a run whose items are known, and their items. */
 const MAX_LISTS = 100;
 const MAX_LIST_ITEMS = 1000;
+/** The fields that have a JSON Patch. Other frames may have fields of these names with any value. */
+const PATCH_FIELDS: ReadonlyMap<unknown, string> = new Map([
+  ["STATE_DELTA", "delta"],
+  ["ACTIVITY_DELTA", "patch"],
+]);
 /** Frames without an event that can be sent again as they came: they name no message, call or step. */
 const KEPT_FRAMES: ReadonlySet<unknown> = new Set(["ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "STATE_DELTA", "RAW"]);
 
@@ -410,7 +415,7 @@ function isValid(frame: JsonObject): boolean {
   const form = findAgUiFrameForm(frame["type"]);
   if (form === undefined || findFault(form.fields, frame) !== undefined) return false;
   const { event: _event, value: _value, ...others } = frame;
-  const patch = (frame["patch"] ?? frame["delta"] ?? []) as readonly JsonObject[];
+  const patch = (frame[PATCH_FIELDS.get(frame["type"]) ?? ""] ?? []) as readonly JsonObject[];
   return !Object.values(others).includes(null) && patch.every(isOperation);
 }
 

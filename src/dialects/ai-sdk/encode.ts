@@ -334,10 +334,11 @@ function encodeArguments(
   const call = trackArguments(fold.calls, event, envelope);
   if (call === undefined) return NO_FRAMES;
   const { arguments_delta } = event;
-  const frames = [...endParts(fold, envelope.node_id)];
   const toolCallId = call.id;
-  if (noteStreaming(fold, toolCallId, envelope.node_id))
-    frames.push(writeChunk("tool-input-start", { toolCallId, toolName: call.name }));
+  const piece = noteStreaming(fold, toolCallId, envelope.node_id);
+  if (piece === "none") return NO_FRAMES;
+  const frames = [...endParts(fold, envelope.node_id)];
+  if (piece === "first") frames.push(writeChunk("tool-input-start", { toolCallId, toolName: call.name }));
   if (arguments_delta !== "")
     frames.push(writeChunk("tool-input-delta", { toolCallId, inputTextDelta: arguments_delta }));
   return frames.length === 0 ? NO_FRAMES : addToStep(fold, frames, false);

@@ -185,11 +185,16 @@ function writeCall({ version }: SentMessage, { id, name, description }: TrackedC
   return writeChunk("tool-input-available", { toolCallId: id, toolName: name, input, title });
 }
 
-/** Remembers that the arguments of a call are streamed. Returns false if they are already. */
-export function noteStreaming({ streaming }: SentMessage, id: string, node: string | undefined): boolean {
-  if (streaming.has(id)) return false;
-  if (streaming.size < MAX_CALLS) streaming.set(id, node);
-  return true;
+/** Says whether a piece of arguments is the first of its call, or a later one. Of too many calls, no piece is sent. */
+export function noteStreaming(
+  { streaming }: SentMessage,
+  id: string,
+  node: string | undefined,
+): "first" | "later" | "none" {
+  if (streaming.has(id)) return "later";
+  if (streaming.size >= MAX_CALLS) return "none";
+  streaming.set(id, node);
+  return "first";
 }
 
 /**
