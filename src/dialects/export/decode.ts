@@ -6,7 +6,7 @@ import { type CustomEvent, findLoomEventForm, LOOM_EVENT_FORMS } from "../../pro
 import type { Form } from "../../protocol/form.ts";
 import type { SpecifiedType } from "../../protocol/events/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
-import { type AnyEvent, isKnownType, isSpecified } from "../../protocol/record.ts";
+import { type AnyEvent, isSpecified } from "../../protocol/record.ts";
 import { dropEnvelopeNames, unwrapCustomValue } from "../../protocol/strict.ts";
 import { ClosingReplyFilter } from "../closing-reply-filter.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
@@ -58,7 +58,7 @@ export const EXPORT_DECODING: Decoding = {
     const [key] = keys;
     if (keys.length !== 1 || key === undefined) return 0;
     if (key === "reply") return 1;
-    return typeOfKey(key) !== undefined && !isKnownType(key) ? 2 : 0;
+    return typeOfKey(key) === undefined ? 0 : 2;
   },
   traits: PLAIN_FRAMES,
 };

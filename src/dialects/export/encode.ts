@@ -70,7 +70,7 @@ export function createExportEncoder({ strict = false }: EncoderOptions = {}, sav
   };
 }
 
-function exportText(event: AnyEvent, extra: JsonObject | undefined, strict = false): string {
+function exportText(event: AnyEvent, extra: JsonObject | undefined, strict: boolean): string {
   const { type, ...payload } = event as JsonObject & { readonly type: string };
   if (type === "reply") return JSON.stringify(mergeExtra(payload, extra));
   if (!strict && type === "foreign" && payload["dialect"] === "export") return JSON.stringify(payload["frame"]);

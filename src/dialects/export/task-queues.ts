@@ -1,13 +1,12 @@
 /**
- * Orders the text of tasks that run in parallel and have the same name: frames of this dialect have only the name of
- * the task, so one of them is sent at a time (`thought-queue.ts`). Each record still has one frame.
+ * Orders the text of node runs (tasks) that run in parallel and have the same name: frames of this dialect have only the
+ * name, so one of them is sent at a time (`thought-queue.ts`). Each record still has one frame.
  */
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
-import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { addEvent, addPiece, createThoughtQueue, type ThoughtPiece, type ThoughtQueue } from "../thought-queue.ts";
 
+/** Texts of further runs, and of further names, are sent as they arrive. */
 const MAX_RUNS = 1000;
-/** Texts of further names are sent as they arrive. */
 const MAX_NAMES = 1000;
 
 /** The queues of the tasks by name, for each run. Plain data: it is part of the saved state of the encoder. */
@@ -19,10 +18,10 @@ export function addToTasks(runs: TaskQueues, record: StampedRecord, frame: strin
   const { session_id, run_id = "", node_id } = envelope;
   const run = `${session_id.length}:${session_id}${run_id}`;
   if (node_id !== undefined && (event.type === "message_chunk" || event.type === "reasoning_chunk")) {
-    const { content, id: node = "" } = event as EventOf<"message_chunk"> | EventOf<"reasoning_chunk">;
-    const queue = findQueue(runs, run, node);
+    const { content, id: name = "" } = event as EventOf<"message_chunk"> | EventOf<"reasoning_chunk">;
+    const queue = findQueue(runs, run, name);
     if (queue === undefined) return [frame];
-    return readFrames(addPiece(queue, node_id, { content, node, stage: undefined, frame }));
+    return readFrames(addPiece(queue, node_id, { content, node: name, stage: undefined, frame }));
   }
   const queues = runs.get(run);
   if (queues === undefined) return [frame];
@@ -36,7 +35,11 @@ export function addToTasks(runs: TaskQueues, record: StampedRecord, frame: strin
 }
 
 function findQueue(runs: TaskQueues, run: string, name: string): ThoughtQueue | undefined {
-  const queues = new BoundedMap(MAX_RUNS, undefined, runs).getOrCreate(run, () => new Map<string, ThoughtQueue>());
+  let queues = runs.get(run);
+  if (queues === undefined) {
+    if (runs.size >= MAX_RUNS) return undefined;
+    runs.set(run, (queues = new Map<string, ThoughtQueue>()));
+  }
   let queue = queues.get(name);
   if (queue === undefined && queues.size < MAX_NAMES) queues.set(name, (queue = createThoughtQueue()));
   return queue;
