@@ -78,8 +78,9 @@ for (const dialect of Object.values(DIALECTS)) {
 }
 files.writeSection("docs/control.md", "up", docs.frameSections(UP_FRAMES));
 files.writeSection("docs/control.md", "down", docs.frameSections(DOWN_FRAMES));
-const { clientSettingsTable, settingsTable } = await import("../src/cli/serve/serve-command.ts");
+const { clientSettingsTable, limitsTable, settingsTable } = await import("../src/cli/serve/serve-command.ts");
 files.writeSection("docs/configuration.md", "settings", settingsTable());
+files.writeSection("docs/configuration.md", "limits", limitsTable());
 files.writeSection("docs/configuration.md", "client-settings", clientSettingsTable());
 for (const [page, language] of [
   ["docs/protocol.md", "en"],

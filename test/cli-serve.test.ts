@@ -107,7 +107,7 @@ describe("loom serve", () => {
     const store = newStore();
     const [first, second] = await Promise.all([
       serve(store, "--log-level", "error"),
-      serve(store, "--base-path", "/agents", "--no-metrics", "--kb", `${store}-kb`, "--max-document", "1000"),
+      serve(store, "--base-path", "/agents", "--no-metrics", "--kb", `${store}-kb`, "--limits", "max-document=1000"),
     ]);
     const answer = await chat(first.url, "What is 6*7?");
     expect(answer).toContain('"type":"session_start"');

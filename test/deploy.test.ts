@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { LIMIT_KEYS } from "../src/cli/serve/limits.ts";
 import { SETTING_KEYS, SETTINGS, variableOf } from "../src/cli/serve/settings.ts";
 import { SERVER_LIMITS } from "../src/server/index.ts";
 import { packageRoot } from "./source-files.ts";
@@ -49,8 +50,8 @@ it("names only settings that exist", () => {
   expect(findUnknownVariables("LOOM_STORE LOOM_STORES=1")).toEqual(["LOOM_STORES"]);
   for (const name of files) expect([name, findUnknownVariables(readText(name))]).toEqual([name, []]);
   for (const name of files)
-    for (const [, key = ""] of readText(name).matchAll(/(?:settings?|and) `([a-z-]+)`/g))
-      expect(SETTING_KEYS).toContain(key);
+    for (const [, key = ""] of readText(name).matchAll(/(?:settings?|limits?|and) `([a-z-]+)`/g))
+      expect([...SETTING_KEYS, ...LIMIT_KEYS]).toContain(key);
   // Every value can be read.
   const given = { ...compose.services["server-1"]?.environment, ...readVariables(readText("loom.env")) };
   for (const [name, value] of Object.entries(given)) {

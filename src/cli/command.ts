@@ -37,6 +37,8 @@ export interface CliCommand {
   /** Subcommands, each named with its parent: `kb add`. */
   readonly subcommands?: readonly CliCommand[];
   readonly options: { readonly [name: string]: CliOption };
+  /** A hint for an option that the command does not have. */
+  readonly explainOption?: (name: string) => string | undefined;
   /** Paragraphs below the options. */
   readonly notes?: readonly string[];
   readonly examples?: readonly string[];
@@ -106,6 +108,8 @@ function parseStrictly(
     const name = /'(?:-\w, )?(?<name>--?[^' ]+)/.exec(message)?.groups?.["name"];
     if (name === undefined) throw error;
     if (message.startsWith("Unknown option")) {
+      const explained = command.explainOption?.(name);
+      if (explained !== undefined) throw new CliError(`unknown option \`${name}\``, explained);
       const nearest = name.startsWith("--") ? findNearest(name, Object.keys(options)) : undefined;
       if (nearest === undefined) throw usageError(command, `unknown option \`${name}\``);
       throw new CliError(`unknown option \`${name}\``, `did you mean \`--${nearest}\`?`);

@@ -21,7 +21,7 @@ const { restarts: RESTARTS, maxAttempts: MAX_ATTEMPTS } = HAND_OVER_SAMPLES;
 const MAX_HAND_OVER_MS = 4000;
 
 const start = (store: string): Promise<ServerProcess> =>
-  startServe(store, ["--agents", AGENTS, "--grace", "0", "--max-run-attempts", String(MAX_ATTEMPTS)]);
+  startServe(store, ["--agents", AGENTS, "--grace", "0", "--limits", `max-run-attempts=${MAX_ATTEMPTS}`]);
 
 /** Starts a run that waits until the gate opens, and a reader that reconnects to the current server. */
 async function startRun(session: string, current: () => ServerProcess) {

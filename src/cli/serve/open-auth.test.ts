@@ -164,7 +164,7 @@ describe("openAuth", () => {
   });
 
   it("passes on limits and JWT settings", async () => {
-    const argv = ["--runs-per-minute", "3", "--tokens-per-day", "1000", "--jwt-scopes", "read,run", ...JWT];
+    const argv = ["--limits", "runs-per-minute=3,tokens-per-day=1000", "--jwt-scopes", "read,run", ...JWT];
     const { values } = readSettings(parseCommand(SERVE, argv), {});
     await using parts = await openStore(await newStore("none"));
     const { options } = await openAuth(values, parts, {});

@@ -48,13 +48,13 @@ describe("readSettings", () => {
       port: 1,
       model: "ollama/x",
       host: "localhost",
-      "max-body": "1MB",
+      limits: { "max-body": "1MB" },
       origins: ["https://a.example"],
     });
     const { values, sources } = read(["--port", "3", "--config", file], { LOOM_PORT: "2", LOOM_MODEL: "openai/y" });
     expect(values).toMatchObject({ port: 3, model: "openai/y", host: "localhost", "max-body": 1024 ** 2 });
     expect(values.origins).toEqual(["https://a.example"]);
-    expect(sources).toMatchObject({ port: "flag", model: "environment", host: "file", ping: "default" });
+    expect(sources).toMatchObject({ port: "flag", model: "environment", host: "file", grace: "default" });
     expect(read([], { LOOM_CONFIG: file }).values.port).toBe(1);
     expect(read([], { LOOM_PORT: " " }).values.port).toBe(10_338);
   });
@@ -119,7 +119,7 @@ describe("readSettings", () => {
     ["2mb", 2 * 1024 ** 2],
     ["1000", 1000],
   ])("reads the size %s", (given, expected) => {
-    expect(read(["--max-body", given]).values["max-body"]).toBe(expected);
+    expect(read(["--limits", `max-body=${given}`]).values["max-body"]).toBe(expected);
   });
 
   it.each([
@@ -143,9 +143,12 @@ describe("readSettings", () => {
     ],
     [["--hosts", "a b"], {}, "--hosts: a b is not a comma-separated list of hosts"],
     [["--grace", "soon"], {}, "--grace: soon is not a duration such as 500ms, 15s or 10m, or 0"],
-    [["--max-body", "-1"], {}, "--max-body: -1 is not a size such as 64KB or 10MB"],
-    [["--max-body", "--port", "1"], {}, "`--max-body` needs a value | run `loom serve --help` for usage"],
-    [["--max-body", "0"], {}, "--max-body: 0 is not a size such as 64KB or 10MB"],
+    [["--limits", "max-body=-1"], {}, "--limits: `max-body`: -1 is not a size such as 64KB or 10MB"],
+    [["--limits", "--port", "1"], {}, "`--limits` needs a value | run `loom serve --help` for usage"],
+    [[], { LOOM_LIMITS: "max-body=0" }, "LOOM_LIMITS: `max-body`: 0 is not a size such as 64KB or 10MB"],
+    [["--limits", "max-bdy=1"], {}, "--limits: unknown limit `max-bdy`; did you mean `max-body`?"],
+    [["--limits", "max-body"], {}, "--limits: `max-body` has no value; write `max-body=…`"],
+    [["--max-body", "1MB"], {}, "unknown option `--max-body` | it is a limit: use `--limits max-body=…`"],
     [["--base-url", "ftp://x"], {}, "--base-url: ftp://x is not an http:// or https:// URL"],
     [[], { LOOM_ALLOW_FETCH: "maybe" }, "LOOM_ALLOW_FETCH: maybe is not true or false"],
     [[], { LOOM_DEBUG: "constructor" }, "LOOM_DEBUG: constructor is not true or false"],
@@ -183,7 +186,12 @@ describe("readSettings", () => {
       return rejection(["--config", file]).replaceAll(file, "FILE");
     };
     expect(reject({ prot: 1 })).toBe('FILE: unknown setting "prot" | did you mean "port"?');
-    expect(reject({ maxBody: 1 })).toBe('FILE: unknown setting "maxBody" | did you mean "max-body"?');
+    expect(reject({ basePath: 1 })).toBe('FILE: unknown setting "basePath" | did you mean "base-path"?');
+    expect(reject({ maxBody: 1 })).toBe('FILE: unknown setting "maxBody" | "max-body" belongs into "limits": {}');
+    expect(reject({ limits: { "max-body": [] } })).toBe(
+      '"limits" in FILE: `max-body`: an array is not a size such as 64KB or 10MB',
+    );
+    expect(reject({ limits: 5 })).toMatch(/^"limits" in FILE: 5 is not a list of limits/);
     expect(reject({ wholly_different_thing: 1 })).toContain("run `loom serve --help` for a list");
     expect(reject({ port: "x" })).toBe('"port" in FILE: x is not a port number from 0 to 65535');
     expect(reject({ port: [1] })).toMatch(/^"port" in FILE: .* is not a port/);
@@ -251,6 +259,7 @@ describe("readSettings", () => {
       LOOM_POTR: "1",
       LOOM_WHOLLY_DIFFERENT: "1",
       LOOM_HOTS: " ",
+      LOOM_MAX_BODY: "1MB",
       LOOM_LONG: "1",
       LOOM_PORT: "1",
       LOOM_KB: "none",
@@ -259,6 +268,7 @@ describe("readSettings", () => {
     expect(warnings).toEqual([
       "ignored the unknown setting LOOM_POTR: did you mean LOOM_PORT?",
       "ignored the unknown setting LOOM_WHOLLY_DIFFERENT: run `loom serve --help` for a list",
+      'ignored the unknown setting LOOM_MAX_BODY: use LOOM_LIMITS="max-body=…"',
     ]);
   });
 
@@ -288,6 +298,10 @@ describe("readSettings", () => {
     expect(printed).toMatch(/^ {2}images +false {2}\(--no-images\)$/m);
     expect(printed).toMatch(/^ {2}grace +10s {2}\(default\)$/m);
     for (const key of SETTING_KEYS) expect(printed).toContain(`  ${key}`);
+    const limited = describeSettings(read(["--limits", "max-body=1MB"]), 120);
+    expect(limited).toMatch(/^ {2}limits +max-body=1MB {2}\(--limits\)$/m);
+    expect(limited).toMatch(/^ {2}limits\.max-body +1MB {2}\(limits\)$/m);
+    expect(limited).toMatch(/^ {2}limits\.max-runs-per-token +20 {2}\(default\)$/m);
   });
 
   it("lists every setting in the help and in the docs", () => {

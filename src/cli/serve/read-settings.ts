@@ -12,6 +12,7 @@ import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { CLIENT_VARIABLES } from "../sessions/server-settings.ts";
+import { completeLimits, LIMIT_KEYS, LIMITS } from "./limits.ts";
 import { describeGivenValue, type Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
 
@@ -46,7 +47,7 @@ export function readSettings(parsed: ParsedCommand, env: Environment = process.e
     sources[key] = given?.source ?? "default";
   }
   return {
-    values: values as unknown as Settings,
+    values: { ...completeLimits((values as Pick<Settings, "limits">).limits), ...values } as unknown as Settings,
     sources: sources as ReadSettings["sources"],
     file,
     warnings: [...(file === undefined ? [] : findReadableSecrets(file, written)), ...findUnknownVariables(env)],
@@ -93,11 +94,21 @@ function readFile(file: string): { readonly [key: string]: unknown } {
   if (!isJsonObject(content)) throw new CliError(`${file}: settings must be one JSON object, such as {"port": 10338}`);
   for (const key of Object.keys(content)) {
     if (Object.hasOwn(SETTINGS, key)) continue;
-    const nearest = findNearest(key, SETTING_KEYS);
-    const hint = nearest === undefined ? "run `loom serve --help` for a list" : `did you mean "${nearest}"?`;
+    const hint = suggest(
+      key,
+      (setting) => `did you mean "${setting}"?`,
+      (limit) => `"${limit}" belongs into "limits": {}`,
+    );
     throw new CliError(`${file}: unknown setting "${key.slice(0, 60)}"`, hint);
   }
   return content;
+}
+
+/** Says which setting or limit an unknown name may mean. */
+function suggest(name: string, setting: (key: string) => string, limit: (key: string) => string): string {
+  const nearest = findNearest(name, [...SETTING_KEYS, ...LIMIT_KEYS]);
+  if (nearest === undefined) return "run `loom serve --help` for a list";
+  return Object.hasOwn(LIMITS, nearest) ? limit(nearest) : setting(nearest);
 }
 
 function parseFile(file: string): unknown {
@@ -147,9 +158,11 @@ function findUnknownVariables(env: Environment): readonly string[] {
     .filter((name) => !OTHER_VARIABLES.has(name))
     .slice(0, MAX_UNKNOWN)
     .map((name) => {
-      const nearest = findNearest(name.slice(5), SETTING_KEYS);
-      const hint =
-        nearest === undefined ? "run `loom serve --help` for a list" : `did you mean ${variableOf(nearest)}?`;
+      const hint = suggest(
+        name.slice(5),
+        (setting) => `did you mean ${variableOf(setting)}?`,
+        (limit) => `use LOOM_LIMITS="${limit}=…"`,
+      );
       return `ignored the unknown setting ${name.slice(0, 60)}: ${hint}`;
     });
 }

@@ -32,7 +32,8 @@ import { openAdditionalModels } from "./additional-models.ts";
 import { openAuth } from "./open-auth.ts";
 import { startRetention } from "./retention.ts";
 import { timer } from "./setting.ts";
-import { AGENT_NAMES, LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
+import { LIMITS, SERVER_OPTIONS } from "./limits.ts";
+import { AGENT_NAMES, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
 
 /** Throws a CliError for errors that the user can fix. */
@@ -227,7 +228,7 @@ function collectModels(values: Settings) {
 }
 
 function collectLimits(values: Settings): ServerLimits {
-  const given = Object.entries(LIMIT_SETTINGS).map(([key, name]) => [name, values[key as keyof typeof LIMIT_SETTINGS]]);
+  const given = Object.entries(SERVER_OPTIONS).map(([key, name]) => [name, values[key as keyof typeof SERVER_OPTIONS]]);
   return readLimits(Object.fromEntries(given) as Partial<ServerLimits>);
 }
 
@@ -262,8 +263,8 @@ async function openMetrics(): Promise<PrometheusObserver | undefined> {
 /** Replaces option names of the server API in an error message with setting names. */
 function toSettingNames(message: string): string {
   return message.replaceAll(/`(?:limits\.)?(\w+)`/g, (quoted, word: string) => {
-    const limit = Object.entries(LIMIT_SETTINGS).find(([, name]) => name === word)?.[0];
+    const limit = Object.entries(SERVER_OPTIONS).find(([, name]) => name === word)?.[0];
     const key = limit ?? word.replaceAll(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`);
-    return Object.hasOwn(SETTINGS, key) ? `\`${key satisfies string as SettingKey}\`` : quoted;
+    return Object.hasOwn(SETTINGS, key) || Object.hasOwn(LIMITS, key) ? `\`${key}\`` : quoted;
   });
 }

@@ -5,12 +5,13 @@ import { AGENTS_NOTE } from "../load-agents.ts";
 import type { Environment } from "../find-store.ts";
 import { CLIENT_SETTINGS } from "../sessions/server-settings.ts";
 import type { ReadSettings } from "./read-settings.ts";
+import { LIMIT_KEYS, LIMITS } from "./limits.ts";
 import type { Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
 
 function describeSetting(key: SettingKey): CliOption {
   const { kind, about } = SETTINGS[key] as Setting<unknown>;
-  const defaultValue = showDefault(key).replaceAll("`", "");
+  const defaultValue = showDefault(SETTINGS[key] as Setting<unknown>).replaceAll("`", "");
   const notes = [
     ...(kind.placeholder === "CHOICE" ? [kind.expected] : []),
     ...(defaultValue === "" || defaultValue === "on" || defaultValue === "off" ? [] : [`default: ${defaultValue}`]),
@@ -23,8 +24,7 @@ function describeSetting(key: SettingKey): CliOption {
 }
 
 /** Returns the default in Markdown, or an empty string if there is none. */
-function showDefault(key: SettingKey): string {
-  const { kind, defaultValue, defaultLabel } = SETTINGS[key] as Setting<unknown>;
+function showDefault({ kind, defaultValue, defaultLabel }: Setting<unknown>): string {
   if (defaultLabel !== undefined) return defaultLabel;
   if (typeof defaultValue === "boolean") return defaultValue ? "`on`" : "`off`";
   const shown = defaultValue === undefined ? "" : kind.show(defaultValue);
@@ -49,9 +49,14 @@ export const SERVE: CliCommand = {
     "print-config": { about: "print every setting with its source, then exit" },
     ...Object.fromEntries(FLAGS),
   },
+  explainOption(name) {
+    const limit = name.replace(/^--/, "");
+    return Object.hasOwn(LIMITS, limit) ? `it is a limit: use \`--limits ${limit}=…\`` : undefined;
+  },
   notes: [
     'A setting is read from its flag, its environment variable or its key in the file, such as "port"; the first of these wins. Paths in the file are relative to the file. No file is read unless --config or LOOM_CONFIG names it.',
     `Secrets have no flag, because other users of this machine can see flags: set ${SECRETS.map((key) => `${variableOf(key)}, or "${key}" in the file`).join("; ")}. Provider keys are also read from their own variables, such as OPENAI_API_KEY.`,
+    'Limits: `--limits max-body=1MB,max-sockets=100`, or `{"limits": {"max-body": "1MB"}}` in the file. docs/configuration.md and --print-config list all of them.',
     "Sizes: 64KB, 10MB. Durations: 500ms, 15s, 10m, 24h, 30d. Lists: comma-separated. Boolean settings are true or false in the environment and in the file, and have a second flag for the opposite, such as --no-debug or --metrics.",
     "Without --model, the offline model answers: it needs no key and is not a language model. Agents: react, tot, got, and agot (adaptive got).",
     AGENTS_NOTE,
@@ -81,7 +86,12 @@ export function describeSettings(
     const shown = value === undefined ? "-" : isSecret ? "(hidden)" : kind.show(value);
     return { name: key, about: `${shown === "" ? '""' : shown}  (${describeSource(key, sources[key], value, file)})` };
   });
-  return `${listRows(rows, width)}\n`;
+  const limits = LIMIT_KEYS.map((key) => {
+    const { kind } = LIMITS[key] as Setting<unknown>;
+    const about = values[key] === undefined ? "-" : kind.show(values[key]);
+    return { name: `limits.${key}`, about: `${about}  (${values.limits[key] === undefined ? "default" : "limits"})` };
+  });
+  return `${listRows([...rows, ...limits], width)}\n`;
 }
 
 function describeSource(key: SettingKey, source: string, value: unknown, file: string | undefined): string {
@@ -105,9 +115,18 @@ export function settingsTable(): string {
       group = setting.group;
       lines.push("", `### ${group}`, "", ...TABLE_HEAD);
     }
-    lines.push(formatRow(key, flagOf(key), setting, showDefault(key)));
+    lines.push(formatRow(key, flagOf(key), setting, showDefault(setting)));
   }
   return lines.join("\n").trim();
+}
+
+/** Returns the table of the limits in docs/configuration.md. */
+export function limitsTable(): string {
+  const rows = LIMIT_KEYS.map((key) => {
+    const limit = LIMITS[key] as Setting<unknown>;
+    return `| \`${key}\` | ${limit.kind.expected} | ${showDefault(limit)} | ${limit.about} |`;
+  });
+  return ["| limit | value | default | description |", "| --- | --- | --- | --- |", ...rows].join("\n");
 }
 
 /** Returns the table of the settings of commands that use a server. */

@@ -47,6 +47,10 @@ export interface OptionalSetting<T> extends Setting<T> {
   readonly defaultValue: undefined;
 }
 
+/** The type of the value of a setting. */
+export type ValueOf<S> =
+  S extends SettingWithDefault<infer T> ? T : S extends OptionalSetting<infer T> ? T | undefined : never;
+
 export function define<T>(
   group: string,
   kind: Setting<T>["kind"],

@@ -1,23 +1,22 @@
 /**
- * Declares every setting of `loom serve`. Flags, environment variables, file keys, the help text and the table in
- * docs/configuration.md are derived from it.
+ * Declares every setting of `loom serve`; `limits.ts` has those of the setting `limits`. Flags, environment variables,
+ * file keys, the help text and the table in docs/configuration.md are derived from it.
  *
- * The setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`. A boolean setting has two flags, `--debug`
+ * The setting `base-path` is `--base-path`, `LOOM_BASE_PATH` and `"base-path"`. A boolean setting has two flags, `--debug`
  * and `--no-debug`. A secret has no flag.
  */
 import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
 import { isJwksUrl } from "../../server/auth/jwt/is-jwks-url.ts";
-import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
 import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../../server/auth/scopes.ts";
-import { AUDIT_FILE_LIMITS } from "../../server/auth/audit/create-audit-file.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
+import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
-import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
 import { SESSION_DEFAULTS } from "../../engine/session-options.ts";
 import { DATABASE_SETTINGS, STORE } from "../database-settings.ts";
 import { findKnowledgeBase, findStore, hideCredentials } from "../find-store.ts";
 import { AUDIT_WORDS } from "../audit-command.ts";
 import { isAgentName } from "../load-agents.ts";
+import { limitItems, type LimitValues } from "./limits.ts";
 import { capItems, DEFAULT_CAPS, valueItems } from "./strategy-items.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
 import { listDefaultModels } from "./list-default-models.ts";
@@ -29,25 +28,24 @@ import {
   duration,
   durationOrNone,
   listOf,
-  type OptionalSetting,
   path,
   pathOr,
   pathOrNone,
   type Setting,
-  type SettingWithDefault,
   text,
   textOf,
   timer,
   timerFrom,
   toggle,
   url,
+  type ValueOf,
   wholeNumber,
 } from "./setting.ts";
 
 const ADDRESS = "Address";
 const AUTHENTICATION = "Authentication";
 const AGENTS = "Agents";
-const LIMITS = "Limits and timeouts";
+const RUNNING = "Runs, streams and limits";
 const OBSERVABILITY = "Observability";
 
 export const AGENT_NAMES = ["react", "tot", "got", "agot"] as const;
@@ -68,47 +66,6 @@ const isModel = (item: string): boolean => /^[^\s/]+(?:\/\S+)?$/.test(item);
 const isBasePath = (text: string): boolean => isAccepted(() => readBasePath(text));
 const isScope = (item: string): item is Scope => SCOPES.some((scope) => scope === item);
 const isProxy = (item: string): boolean => isAccepted(() => readProxies([item]));
-
-/** Settings that are server limits, with the name of the limit. */
-export const LIMIT_SETTINGS = {
-  heartbeat: "heartbeatMs",
-  ping: "pingMs",
-  drain: "drainMs",
-  grace: "graceMs",
-  "command-timeout": "commandTimeoutMs",
-  "max-body": "maxBodyBytes",
-  "max-inline": "maxInlineBytes",
-  "max-message": "maxInboundLength",
-  "max-frame": "maxFrameBytes",
-  "max-ingest": "maxIngestBytes",
-  "max-blob": "maxBlobBytes",
-  "max-session-blobs": "maxSessionBlobBytes",
-  "max-uploads": "maxUploads",
-  "max-uploads-per-token": "maxUploadsPerToken",
-  "upload-timeout": "uploadTimeoutMs",
-  "max-forks": "maxForks",
-  "max-forks-per-token": "maxForksPerToken",
-  "max-image": "maxImageBytes",
-  "max-document": "maxDocumentBytes",
-  "max-outbound": "maxOutboundBytes",
-  "max-lag": "maxLagBytes",
-  "max-stall": "maxStallMs",
-  "max-stream-memory": "maxTotalSharedBytes",
-  "max-readers": "maxReaders",
-  "max-sockets": "maxSockets",
-  "max-subscriptions": "maxSubscriptions",
-  "max-connections": "maxConnections",
-} as const satisfies { readonly [setting: string]: keyof ServerLimits };
-
-function limit(
-  name: keyof typeof LIMIT_SETTINGS,
-  kind: Setting<number>["kind"],
-  about: string,
-): SettingWithDefault<number> {
-  return define(LIMITS, kind, SERVER_LIMITS[LIMIT_SETTINGS[name]], about);
-}
-
-const count = wholeNumber("a number", 1);
 
 export const SETTINGS = {
   host: define(ADDRESS, text, "127.0.0.1", "address or host name to listen on"),
@@ -182,43 +139,6 @@ export const SETTINGS = {
     "prefix of Loom scopes in the claims of a JWT; with none, a plain `read` is a Loom scope",
     DEFAULT_SCOPE_PREFIX,
   ),
-  "requests-per-minute": define(
-    AUTHENTICATION,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.requestsPerMinute,
-    "requests per minute for each credential",
-  ),
-  "runs-per-minute": define(
-    AUTHENTICATION,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.runsPerMinute,
-    "run starts per minute for each credential",
-  ),
-  "max-runs-per-token": define(
-    AUTHENTICATION,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxRuns,
-    "concurrent runs of each credential, including queued runs",
-  ),
-  "max-streams-per-token": define(
-    AUTHENTICATION,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxStreams,
-    "concurrent streams and WebSockets of each credential",
-  ),
-  "max-searches-per-token": define(
-    AUTHENTICATION,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxSearches,
-    "concurrent searches of each credential; further ones wait",
-  ),
-  "tokens-per-day": defineOptional(
-    AUTHENTICATION,
-    count,
-    "model tokens that the runs of each credential may use per UTC day",
-    "no limit",
-  ),
-
   store: {
     ...defineOptional(
       STORE,
@@ -234,15 +154,6 @@ export const SETTINGS = {
     timerFrom(1000),
     SESSION_DEFAULTS.ttlMs,
     "time after which others take over the sessions of a process whose machine lost power or network; those of a killed process are free earlier",
-  ),
-  "max-sessions-per-owner": defineOptional(STORE, count, "sessions that each owner may have", "no limit"),
-  "max-bytes-per-owner": defineOptional(STORE, bytes, "total size of the runs that each owner may have", "no limit"),
-  "max-blobs-per-owner": defineOptional(STORE, count, "images and files that each owner may have", "no limit"),
-  "max-blob-bytes-per-owner": defineOptional(
-    STORE,
-    bytes,
-    "total size of the images and files that each owner may have",
-    "no limit",
   ),
   "retention-age": defineOptional(STORE, duration, "age at which finished runs are deleted", "keep all"),
   "retention-bytes": defineOptional(
@@ -358,68 +269,20 @@ export const SETTINGS = {
   ),
   images: define(AGENTS, toggle, true, "fetch https images on behalf of the page, which cannot load them itself"),
 
-  heartbeat: limit("heartbeat", durationOrNone, "interval between heartbeats on idle streams"),
-  ping: limit("ping", durationOrNone, "interval between WebSocket pings"),
   drain: define(
-    LIMITS,
+    RUNNING,
     durationOrNone,
     3000,
     "time in which /readyz answers 503 and all requests still work, before the server stops; Ctrl-C in a terminal skips it",
   ),
-  grace: limit("grace", durationOrNone, "time for live runs to finish when the server stops"),
-  "command-timeout": limit(
-    "command-timeout",
-    durationOrNone,
-    "time to wait for the outcome of a command before answering that it is pending",
-  ),
-  "search-timeout": define(LIMITS, timer, 2000, "maximum time of a search in sessions or the knowledge base"),
-  "max-run-attempts": define(
-    LIMITS,
-    count,
-    3,
-    "maximum attempts of a run whose process dies, the first included; then it ends with too_many_attempts",
-  ),
+  grace: define(RUNNING, durationOrNone, SERVER_LIMITS.graceMs, "time for live runs to finish when the server stops"),
   "on-interruption": define(
-    LIMITS,
+    RUNNING,
     chooseOf("resume", "fail"),
     "resume",
     "what to do with a run whose process died: run the interrupted nodes again, or end it; a message can choose",
   ),
-  "max-sessions": define(LIMITS, count, 4000, "maximum number of active sessions; further ones wait"),
-  "max-body": limit("max-body", bytes, "maximum size of a JSON request body"),
-  "max-inline": limit("max-inline", bytes, "maximum size of the JSON request body of a message with files in it"),
-  "max-message": limit("max-message", bytes, "maximum length of a WebSocket message in characters"),
-  "max-frame": limit("max-frame", bytes, "maximum size of an outgoing frame"),
-  "max-ingest": limit("max-ingest", bytes, "maximum size of an ingested run"),
-  "max-blob": limit("max-blob", bytes, "maximum size of an image or file"),
-  "max-session-blobs": limit("max-session-blobs", bytes, "maximum total size of the images and files of a session"),
-  "max-uploads": limit(
-    "max-uploads",
-    count,
-    "maximum number of concurrent uploads of images and files; further ones wait",
-  ),
-  "max-uploads-per-token": limit(
-    "max-uploads-per-token",
-    count,
-    "maximum number of concurrent uploads of each credential; further ones wait",
-  ),
-  "upload-timeout": limit("upload-timeout", timer, "maximum total time of an upload"),
-  "max-forks": limit("max-forks", count, "maximum number of concurrent forks; further ones wait"),
-  "max-forks-per-token": limit(
-    "max-forks-per-token",
-    count,
-    "maximum number of concurrent forks of each credential; further ones wait",
-  ),
-  "max-image": limit("max-image", bytes, "maximum size of an image fetched for the page"),
-  "max-document": limit("max-document", bytes, "maximum size of a document for the knowledge base"),
-  "max-outbound": limit("max-outbound", bytes, "maximum unsent data of one stream"),
-  "max-lag": limit("max-lag", bytes, "maximum data a client may lag behind before its stream is closed"),
-  "max-stall": limit("max-stall", timer, "maximum time a client may accept no data before its stream is closed"),
-  "max-stream-memory": limit("max-stream-memory", bytes, "memory for recent frames of all followed streams"),
-  "max-readers": limit("max-readers", count, "maximum number of open streams"),
-  "max-sockets": limit("max-sockets", count, "maximum number of open WebSockets"),
-  "max-subscriptions": limit("max-subscriptions", count, "maximum number of streams on one WebSocket"),
-  "max-connections": limit("max-connections", count, "maximum number of open connections"),
+  limits: define(RUNNING, limitItems, {}, "limits of requests, streams, credentials and owners, such as max-body=1MB"),
 
   metrics: define(OBSERVABILITY, toggle, true, "expose /metrics; requires prom-client"),
   "log-level": define(
@@ -430,29 +293,14 @@ export const SETTINGS = {
   ),
   "log-format": define(OBSERVABILITY, chooseOf("plain", "json"), "plain", "log format; json requires pino"),
   "audit-log": defineOptional(OBSERVABILITY, pathOr(...AUDIT_WORDS), "file of the audit log, stdout, or none", "none"),
-  "audit-log-bytes": define(
-    OBSERVABILITY,
-    bytes,
-    AUDIT_FILE_LIMITS.maxBytes,
-    "size at which the audit log is renamed to PATH.1",
-  ),
-  "audit-log-files": define(
-    OBSERVABILITY,
-    wholeNumber("a number", 0, 1000),
-    AUDIT_FILE_LIMITS.maxFiles,
-    "number of renamed audit logs to keep",
-  ),
   "audit-required": define(OBSERVABILITY, toggle, false, "refuse actions that the audit log cannot record"),
   debug: define(OBSERVABILITY, toggle, false, "log stack traces and include them in the engine dialect"),
 } as const;
 
 export type SettingKey = keyof typeof SETTINGS;
 
-type ValueOf<S> =
-  S extends SettingWithDefault<infer T> ? T : S extends OptionalSetting<infer T> ? T | undefined : never;
-
-/** Validated values of all settings. */
-export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof SETTINGS)[K]> };
+/** Validated values of all settings and limits. */
+export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof SETTINGS)[K]> } & LimitValues;
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
 

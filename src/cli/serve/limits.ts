@@ -1,0 +1,241 @@
+/**
+ * Declares the limits of `loom serve`: what clients and runs may use. They are rarely changed, so they share one setting,
+ * `limits`: `max-body=1MB,max-sockets=100` as text, an object in the file.
+ */
+import { AUDIT_FILE_LIMITS } from "../../server/auth/audit/create-audit-file.ts";
+import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
+import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
+import { findNearest } from "../../protocol/find-nearest.ts";
+import { isJsonObject } from "../../protocol/index.ts";
+import {
+  bytes,
+  define,
+  defineOptional,
+  describeGivenValue,
+  durationOrNone,
+  type Setting,
+  type SettingKind,
+  type SettingWithDefault,
+  timer,
+  type ValueOf,
+  wholeNumber,
+} from "./setting.ts";
+
+const GROUP = "Limits";
+
+/** Limits and settings that are options of the server, with their names there. */
+export const SERVER_OPTIONS = {
+  heartbeat: "heartbeatMs",
+  ping: "pingMs",
+  drain: "drainMs",
+  grace: "graceMs",
+  "command-timeout": "commandTimeoutMs",
+  "max-body": "maxBodyBytes",
+  "max-inline": "maxInlineBytes",
+  "max-message": "maxInboundLength",
+  "max-frame": "maxFrameBytes",
+  "max-ingest": "maxIngestBytes",
+  "max-blob": "maxBlobBytes",
+  "max-session-blobs": "maxSessionBlobBytes",
+  "max-uploads": "maxUploads",
+  "max-uploads-per-token": "maxUploadsPerToken",
+  "upload-timeout": "uploadTimeoutMs",
+  "max-forks": "maxForks",
+  "max-forks-per-token": "maxForksPerToken",
+  "max-image": "maxImageBytes",
+  "max-document": "maxDocumentBytes",
+  "max-outbound": "maxOutboundBytes",
+  "max-lag": "maxLagBytes",
+  "max-stall": "maxStallMs",
+  "max-stream-memory": "maxTotalSharedBytes",
+  "max-readers": "maxReaders",
+  "max-sockets": "maxSockets",
+  "max-subscriptions": "maxSubscriptions",
+  "max-connections": "maxConnections",
+} as const satisfies { readonly [key: string]: keyof ServerLimits };
+
+function limit(
+  name: keyof typeof SERVER_OPTIONS,
+  kind: SettingKind<number>,
+  about: string,
+): SettingWithDefault<number> {
+  return define(GROUP, kind, SERVER_LIMITS[SERVER_OPTIONS[name]], about);
+}
+
+const count = wholeNumber("a number", 1);
+
+export const LIMITS = {
+  heartbeat: limit("heartbeat", durationOrNone, "interval between heartbeats on idle streams"),
+  ping: limit("ping", durationOrNone, "interval between WebSocket pings"),
+  "command-timeout": limit(
+    "command-timeout",
+    durationOrNone,
+    "time to wait for the outcome of a command before answering that it is pending",
+  ),
+  "search-timeout": define(GROUP, timer, 2000, "maximum time of a search in sessions or the knowledge base"),
+  "max-run-attempts": define(
+    GROUP,
+    count,
+    3,
+    "maximum attempts of a run whose process dies, the first included; then it ends with too_many_attempts",
+  ),
+  "max-sessions": define(GROUP, count, 4000, "maximum number of active sessions; further ones wait"),
+  "max-body": limit("max-body", bytes, "maximum size of a JSON request body"),
+  "max-inline": limit("max-inline", bytes, "maximum size of the JSON request body of a message with files in it"),
+  "max-message": limit("max-message", bytes, "maximum length of a WebSocket message in characters"),
+  "max-frame": limit("max-frame", bytes, "maximum size of an outgoing frame"),
+  "max-ingest": limit("max-ingest", bytes, "maximum size of an ingested run"),
+  "max-blob": limit("max-blob", bytes, "maximum size of an image or file"),
+  "max-session-blobs": limit("max-session-blobs", bytes, "maximum total size of the images and files of a session"),
+  "max-uploads": limit(
+    "max-uploads",
+    count,
+    "maximum number of concurrent uploads of images and files; further ones wait",
+  ),
+  "max-uploads-per-token": limit(
+    "max-uploads-per-token",
+    count,
+    "maximum number of concurrent uploads of each credential; further ones wait",
+  ),
+  "upload-timeout": limit("upload-timeout", timer, "maximum total time of an upload"),
+  "max-forks": limit("max-forks", count, "maximum number of concurrent forks; further ones wait"),
+  "max-forks-per-token": limit(
+    "max-forks-per-token",
+    count,
+    "maximum number of concurrent forks of each credential; further ones wait",
+  ),
+  "max-image": limit("max-image", bytes, "maximum size of an image fetched for the page"),
+  "max-document": limit("max-document", bytes, "maximum size of a document for the knowledge base"),
+  "max-outbound": limit("max-outbound", bytes, "maximum unsent data of one stream"),
+  "max-lag": limit("max-lag", bytes, "maximum data a client may lag behind before its stream is closed"),
+  "max-stall": limit("max-stall", timer, "maximum time a client may accept no data before its stream is closed"),
+  "max-stream-memory": limit("max-stream-memory", bytes, "memory for recent frames of all followed streams"),
+  "max-readers": limit("max-readers", count, "maximum number of open streams"),
+  "max-sockets": limit("max-sockets", count, "maximum number of open WebSockets"),
+  "max-subscriptions": limit("max-subscriptions", count, "maximum number of streams on one WebSocket"),
+  "max-connections": limit("max-connections", count, "maximum number of open connections"),
+  "requests-per-minute": define(
+    GROUP,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.requestsPerMinute,
+    "requests per minute for each credential",
+  ),
+  "runs-per-minute": define(
+    GROUP,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.runsPerMinute,
+    "run starts per minute for each credential",
+  ),
+  "max-runs-per-token": define(
+    GROUP,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.maxRuns,
+    "concurrent runs of each credential, including queued runs",
+  ),
+  "max-streams-per-token": define(
+    GROUP,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.maxStreams,
+    "concurrent streams and WebSockets of each credential",
+  ),
+  "max-searches-per-token": define(
+    GROUP,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.maxSearches,
+    "concurrent searches of each credential; further ones wait",
+  ),
+  "tokens-per-day": defineOptional(
+    GROUP,
+    count,
+    "model tokens that the runs of each credential may use per UTC day",
+    "no limit",
+  ),
+  "max-sessions-per-owner": defineOptional(GROUP, count, "sessions that each owner may have", "no limit"),
+  "max-bytes-per-owner": defineOptional(GROUP, bytes, "total size of the runs that each owner may have", "no limit"),
+  "max-blobs-per-owner": defineOptional(GROUP, count, "images and files that each owner may have", "no limit"),
+  "max-blob-bytes-per-owner": defineOptional(
+    GROUP,
+    bytes,
+    "total size of the images and files that each owner may have",
+    "no limit",
+  ),
+  "audit-log-bytes": define(
+    GROUP,
+    bytes,
+    AUDIT_FILE_LIMITS.maxBytes,
+    "size at which the audit log is renamed to PATH.1",
+  ),
+  "audit-log-files": define(
+    GROUP,
+    wholeNumber("a number", 0, 1000),
+    AUDIT_FILE_LIMITS.maxFiles,
+    "number of renamed audit logs to keep",
+  ),
+} as const;
+
+export type LimitKey = keyof typeof LIMITS;
+export const LIMIT_KEYS = Object.keys(LIMITS) as readonly LimitKey[];
+
+/** The value of each limit. */
+export type LimitValues = { readonly [K in LimitKey]: ValueOf<(typeof LIMITS)[K]> };
+
+const DEFAULTS = Object.fromEntries(LIMIT_KEYS.map((key) => [key, LIMITS[key].defaultValue])) as LimitValues;
+
+/** The value of all limits, if these are changed. */
+export function completeLimits(changed: Partial<LimitValues>): LimitValues {
+  return { ...DEFAULTS, ...changed };
+}
+
+/** A fault in the value of `limits`. */
+interface LimitFault {
+  readonly fault: string;
+}
+
+/** Reads the changed limits, each with its text or JSON value. */
+function readItems(given: unknown): Partial<LimitValues> | LimitFault | undefined {
+  if (typeof given !== "string" && !isJsonObject(given)) return undefined;
+  const items = typeof given === "string" ? splitItems(given) : Object.entries(given);
+  const values: { [key: string]: unknown } = {};
+  for (const [key, value] of items) {
+    const shown = key.slice(0, 60);
+    if (!Object.hasOwn(LIMITS, key)) {
+      const nearest = findNearest(key, LIMIT_KEYS);
+      const hint = nearest === undefined ? "docs/configuration.md lists them" : `did you mean \`${nearest}\`?`;
+      return { fault: `unknown limit \`${shown}\`; ${hint}` };
+    }
+    if (value === undefined) return { fault: `\`${shown}\` has no value; write \`${shown}=…\`` };
+    const { kind } = LIMITS[key as LimitKey] as Setting<unknown>;
+    values[key] = kind.read(value);
+    if (values[key] === undefined)
+      return { fault: `\`${shown}\`: ${describeGivenValue(value, false)} is not ${kind.expected}` };
+  }
+  return values;
+}
+
+function splitItems(text: string): [key: string, value: string | undefined][] {
+  const items = text.trim() === "" ? [] : text.split(",");
+  return items.map((item) => {
+    const [key = "", value] = item.split("=");
+    return [key.trim(), value?.trim()];
+  });
+}
+
+const isFault = (read: ReturnType<typeof readItems>): read is LimitFault => read !== undefined && "fault" in read;
+
+/** The changed limits. */
+export const limitItems: SettingKind<Partial<LimitValues>> = {
+  placeholder: "LIST",
+  expected: "a list of limits such as max-body=1MB,max-sockets=100, or an object in the file",
+  read(given) {
+    const read = readItems(given);
+    return isFault(read) ? undefined : read;
+  },
+  explain(given) {
+    const read = readItems(given);
+    return isFault(read) ? read.fault : undefined;
+  },
+  show: (values) =>
+    Object.entries(values)
+      .map(([key, value]) => `${key}=${LIMITS[key as LimitKey].kind.show(value as number)}`)
+      .join(","),
+};
