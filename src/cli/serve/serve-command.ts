@@ -11,7 +11,7 @@ import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableO
 
 function describeSetting(key: SettingKey): CliOption {
   const { kind, about } = SETTINGS[key] as Setting<unknown>;
-  const defaultValue = showDefault(SETTINGS[key] as Setting<unknown>).replaceAll("`", "");
+  const defaultValue = showDefault(SETTINGS[key]).replaceAll("`", "");
   const notes = [
     ...(kind.placeholder === "CHOICE" ? [kind.expected] : []),
     ...(defaultValue === "" || defaultValue === "on" || defaultValue === "off" ? [] : [`default: ${defaultValue}`]),
