@@ -10,8 +10,7 @@
  * "1" move to the front, `1.0` becomes `1`, and a bare `[DONE]` is not JSON. Strings make a message about 20 % longer,
  * but reading them is 1.7 times as fast as re-encoding parsed values.
  */
-import { REASONING_LEVELS } from "../reasoning-level.ts";
-import { STRATEGY_FIELD } from "../strategy-fields.ts";
+import { MESSAGE_FIELDS } from "../message-fields.ts";
 import {
   boolean,
   count,
@@ -85,15 +84,7 @@ export const UP_FRAMES = {
       string,
       "ID of the run. By default it is derived from session and command ID and returned in the `ack`",
     ),
-    reasoning: optional(
-      oneOf(...REASONING_LEVELS),
-      "How much the model reasons before it answers; default: the setting of the agent",
-    ),
-    strategy: STRATEGY_FIELD,
-    on_interruption: optional(
-      oneOf("resume", "fail"),
-      "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server",
-    ),
+    ...MESSAGE_FIELDS,
     when_busy: optional(
       oneOf("enqueue", "reject", "interrupt"),
       "What to do while another run is active: `enqueue` (default) waits, `reject` fails with `run_live` (also if a message is already waiting), `interrupt` cancels the active run first",
@@ -111,28 +102,6 @@ export const UP_FRAMES = {
         }),
       ),
       "Files attached to the message, at most 20; fails with `unknown_blob` if one does not exist",
-    ),
-    capabilities: optional(
-      listOf(string),
-      "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once (default: they wait for an answer)",
-    ),
-    client_tools: optional(
-      listOf(
-        objectOf({
-          name: required(string, "1 to 64 letters, digits, `_` and `-`"),
-          description: optional(string, "Tells the model what the tool does"),
-          input_schema: optional(map, "JSON Schema of the arguments"),
-        }),
-      ),
-      "Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name",
-    ),
-    instructions: optional(
-      string,
-      "Instructions added to the system prompt of the agent for this run only, at most 32 KiB",
-    ),
-    output_schema: optional(
-      map,
-      "JSON Schema of the reply, at most 32 KiB: the reply is JSON that matches it. Needs an agent of the kind `react`; fails with `invalid_command` if the schema has a keyword that cannot be checked",
     ),
   }),
   cancel: frame("Cancels a run, even if it has not started yet", {

@@ -60,6 +60,14 @@ export interface RunControl {
   readonly reasoning?: "auto" | "off" | "low" | "medium" | "high";
   /** How the agent searches, for this message only; default: the settings of the agent. Each agent has its own settings, and the operator caps those that multiply the cost: see `GET /v1/agents`. `invalid_command` for a setting that the agent does not have and for a value above its cap */
   readonly strategy?: { readonly search?: "breadth" | "depth" | (string & {}); readonly generator?: "propose" | "sample" | (string & {}); readonly evaluator?: "value" | "vote" | (string & {}); readonly samples?: number; readonly threshold?: number; readonly beam?: number; readonly candidates?: number; readonly depth?: number; readonly backtracks?: number; readonly layers?: number };
+  /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once; default: they wait for an answer */
+  readonly capabilities?: readonly string[];
+  /** Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name */
+  readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
+  /** Instructions added to the system prompt of the agent for this run only, at most 32 KiB */
+  readonly instructions?: string;
+  /** JSON Schema of the reply, at most 32 KiB: the reply is JSON that matches it. Needs an agent of the kind `react`; fails with `invalid_command` if the schema has a keyword that cannot be checked */
+  readonly output_schema?: JsonObject;
   /** What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server */
   readonly on_interruption?: "resume" | "fail";
   /** What to do while another run is active: `enqueue` (default) waits, `reject` fails with `run_live` (also if a message is already waiting), `interrupt` cancels the active run first */
@@ -70,14 +78,6 @@ export interface RunControl {
   readonly context?: JsonObject;
   /** Files attached to the message, at most 20; fails with `unknown_blob` if one does not exist */
   readonly attachments?: readonly { readonly blob_id: string; readonly name?: string }[];
-  /** What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once (default: they wait for an answer) */
-  readonly capabilities?: readonly string[];
-  /** Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name */
-  readonly client_tools?: readonly { readonly name: string; readonly description?: string; readonly input_schema?: JsonObject }[];
-  /** Instructions added to the system prompt of the agent for this run only, at most 32 KiB */
-  readonly instructions?: string;
-  /** JSON Schema of the reply, at most 32 KiB: the reply is JSON that matches it. Needs an agent of the kind `react`; fails with `invalid_command` if the schema has a keyword that cannot be checked */
-  readonly output_schema?: JsonObject;
 }
 
 /** Cancels a run, even if it has not started yet (`WS /v1/ws`). */
@@ -214,7 +214,7 @@ export interface UpFrameMap {
 export const UP_FRAME_FORMS = {
   "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
-  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high strategy?{search?~breadth|depth generator?~propose|sample evaluator?~value|vote samples?i1,100 threshold?n beam?i1,2000 candidates?i1,2000 depth?i0,100 backtracks?i0,100000 layers?i1,50} on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m",
+  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high strategy?{search?~breadth|depth generator?~propose|sample evaluator?~value|vote samples?i1,100 threshold?n beam?i1,2000 candidates?i1,2000 depth?i0,100 backtracks?i0,100000 layers?i1,50} capabilities?[s client_tools?[{name:s description?s input_schema?m} instructions?s output_schema?m on_interruption?=resume|fail when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s}",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
   "tool_result": "`WS /v1/ws`#session:s call_id:s run_id?s output?j is_error?b",

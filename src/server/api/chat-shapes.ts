@@ -10,9 +10,9 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
+import { MESSAGE_FIELDS } from "../../protocol/message-fields.ts";
 import { declareShape } from "./common-shapes.ts";
 import { agent } from "./run-shapes.ts";
-import { STRATEGY_FIELD } from "../../protocol/strategy-fields.ts";
 
 /** Maximum index of a chunk, in either direction. */
 const MAX_INDEX = 2 ** 31;
@@ -52,7 +52,7 @@ export const CHAT_SHAPES = {
     ),
     system: optional(string, "AI SDK: instructions, added to the system prompt of the agent for this run only"),
     agent,
-    strategy: STRATEGY_FIELD,
+    strategy: MESSAGE_FIELDS.strategy,
     capabilities: optional(
       listOf(string),
       "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. Without them, calls that need one are refused at once",

@@ -1,5 +1,6 @@
 /** Shapes of runs, streams, commands, agents and models. */
 import { DIALECT_NAMES } from "../../dialects/dialect.ts";
+import { MESSAGE_FIELDS } from "../../protocol/message-fields.ts";
 import {
   boolean,
   count,
@@ -17,8 +18,6 @@ import {
   string,
   stringOrNumber,
 } from "../../protocol/schema.ts";
-import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
-import { STRATEGY_FIELD } from "../../protocol/strategy-fields.ts";
 import { declareShape } from "./common-shapes.ts";
 import { RUN_FIELDS } from "./session-shapes.ts";
 
@@ -66,7 +65,7 @@ const attachments = optional(
   "Attached files, at most 20. Each has one of `blob_id`, `data` and `url`",
 );
 
-const MESSAGE_FIELDS = {
+const START_FIELDS = {
   message: optional(
     either(string, objectOf({ text: optional(string, "Text of the message"), attachments })),
     "Text of the message, or text and files. Required unless `messages` is given",
@@ -88,37 +87,7 @@ const MESSAGE_FIELDS = {
   request_id: optional(string, "Id chosen by the caller; included in the stream"),
   context: optional(map, "Data of the caller, passed to observers of the run"),
   attachments,
-  reasoning: optional(
-    oneOf(...REASONING_LEVELS),
-    "How much the model reasons before it answers; default: the setting of the agent",
-  ),
-  strategy: STRATEGY_FIELD,
-  capabilities: optional(
-    listOf(string),
-    "What the client can do: `approval` if it can answer tool approvals, `tools` if it can carry out tools of the agent. If the list lacks one, calls that need it are refused at once; default: they wait for an answer",
-  ),
-  client_tools: optional(
-    listOf(
-      objectOf({
-        name: required(string, "1 to 64 letters, digits, `_` and `-`"),
-        description: optional(string, "Tells the model what the tool does"),
-        input_schema: optional(map, "JSON Schema of the arguments"),
-      }),
-    ),
-    "Tools that the client carries out, in addition to those of the agent: at most 128, and 32 KiB together. Fails with `invalid_command` if the agent has a tool of the same name",
-  ),
-  instructions: optional(
-    string,
-    "Instructions added to the system prompt of the agent for this run only, at most 32 KiB",
-  ),
-  output_schema: optional(
-    map,
-    "JSON Schema of the reply, at most 32 KiB: the reply is JSON that matches it. Needs an agent of the kind `react`; fails with `invalid_command` if the schema has a keyword that cannot be checked",
-  ),
-  on_interruption: optional(
-    oneOf("resume", "fail"),
-    "What happens when the process of the run dies: `resume` runs the interrupted nodes again, `fail` ends the run as `interrupted`; default: the setting of the server",
-  ),
+  ...MESSAGE_FIELDS,
   when_busy: optional(
     oneOf("enqueue", "reject", "interrupt"),
     "If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`)",
@@ -132,7 +101,7 @@ const TEXT_FIELDS = {
 
 export const RUN_SHAPES = {
   Run: declareShape("A run", RUN_FIELDS),
-  StartRun: declareShape("Message for an agent", MESSAGE_FIELDS),
+  StartRun: declareShape("Message for an agent", START_FIELDS),
   StartedRun: declareShape("Run started by a message", {
     session_id: required(string, "Id of the session"),
     run_id: required(string, "Id of the run"),
