@@ -17,7 +17,7 @@ import { isPlainJson } from "./plain-json.ts";
 import { repairEvent } from "../protocol/text-joiner.ts";
 
 /** Maximum characters of a name or ID in an event. Code `invalid_event`. */
-export const MAX_EVENT_NAME_LENGTH = 1024;
+export const MAX_NAME_LENGTH = 1024;
 
 const ENVELOPE_NAMES: ReadonlySet<string> = new Set([...Object.keys(ENVELOPE.fields), "span_node_id"]);
 
@@ -53,14 +53,10 @@ const CALL_EVENTS: ReadonlySet<string> = new Set([
  * Returns the event without null optional fields. Throws `invalid_event` with the path of the invalid field. `needsCallId`
  * says that a missing `call_id` will be refused too, so that an error names all missing fields.
  */
-export function checkEvent(
-  event: AnyEvent,
-  maxNameLength: number = MAX_EVENT_NAME_LENGTH,
-  needsCallId = false,
-): AnyEvent {
+export function checkEvent(event: AnyEvent, needsCallId = false): AnyEvent {
   assertDeclared(event, needsCallId);
   const own = isPlainJson(event) ? event : rewrite(event);
-  if (!isUnusual(own, maxNameLength)) return own;
+  if (!isUnusual(own)) return own;
   const clean = dropEnvelopeNames(own);
   const spoofed = own.type === "got_expand" && "span_node_id" in own ? "span_node_id" : findMissing(own, clean);
   if (spoofed !== undefined)
@@ -73,9 +69,9 @@ export function checkEvent(
 }
 
 /** Throws `invalid_event` unless `nodeId` can be used as the `node_id` of an envelope. */
-export function assertNodeId(nodeId: unknown, maxNameLength: number = MAX_EVENT_NAME_LENGTH): void {
+export function assertNodeId(nodeId: unknown): void {
   // A node run ID is its node's name with a prefix and a number.
-  if (nodeId === undefined || (typeof nodeId === "string" && nodeId.length <= maxNameLength + 32)) return;
+  if (nodeId === undefined || (typeof nodeId === "string" && nodeId.length <= MAX_NAME_LENGTH + 32)) return;
   throw new LoomError("invalid_event", "`node_id` must be the ID of a node run", { path: "node_id" });
 }
 
@@ -91,20 +87,17 @@ function assertDeclared(event: AnyEvent, needsCallId = false): void {
 }
 
 /** Returns true if a field is null or has the name of an envelope field. Throws if a name is too long. */
-function isUnusual(event: AnyEvent, limit: number): boolean {
+function isUnusual(event: AnyEvent): boolean {
   const values = event as { readonly [name: string]: unknown };
   let found = false;
   for (const name in values) {
     const value = values[name];
     if (value === null || ENVELOPE_NAMES.has(name)) found = true;
-    if (typeof value !== "string" || value.length <= limit || !NAMES.has(name)) continue;
+    if (typeof value !== "string" || value.length <= MAX_NAME_LENGTH || !NAMES.has(name)) continue;
     throw new LoomError(
       "invalid_event",
-      `\`${event.type}\`: \`${name}\` has at most ${limit} characters, not ${value.length}`,
-      {
-        path: name,
-        limit,
-      },
+      `\`${event.type}\`: \`${name}\` has at most ${MAX_NAME_LENGTH} characters, not ${value.length}`,
+      { path: name, limit: MAX_NAME_LENGTH },
     );
   }
   return found;

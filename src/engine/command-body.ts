@@ -1,7 +1,15 @@
-/** Reads fields of the bodies of commands. Each function throws `invalid_command` for a value of the wrong type. */
+/** Reads fields of the bodies of commands, and settles commands. */
 import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
+import type { Settle } from "./run-contract.ts";
 
+/** The run that a cancel names; all runs if it has no IDs. */
+export interface CommandTarget {
+  readonly runId?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** Reads a string. Throws `invalid_command` for another type, like the functions below. */
 export function readText(body: JsonObject, name: string): string | undefined {
   const value = body[name];
   if (value == null) return undefined;
@@ -25,4 +33,23 @@ export function readCallerRules({ tools }: JsonObject): ToolRules | undefined {
 
 export function invalidCommand(message: string): LoomError {
   return new LoomError("invalid_command", message);
+}
+
+/** Reads the target of a command that may be malformed. */
+export function readTargetOf({ run_id, request_id }: JsonObject): CommandTarget {
+  return {
+    runId: typeof run_id === "string" ? run_id : undefined,
+    requestId: typeof request_id === "string" ? request_id : undefined,
+  };
+}
+
+/** True if the run has the IDs of the target. */
+export function isTarget({ runId, requestId }: CommandTarget, run: CommandTarget): boolean {
+  if (runId !== undefined && run.runId !== runId) return false;
+  return requestId === undefined || run.requestId === requestId;
+}
+
+/** Settles a command as done, with the ID of its record. */
+export function settleDone(commandId: string, details?: JsonObject): Settle {
+  return (eventId) => ({ commandId, outcome: { code: "done", eventId, ...(details && { details }) } });
 }

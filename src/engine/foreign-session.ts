@@ -29,13 +29,15 @@ import {
   isLoomError,
   LoomError,
 } from "../protocol/index.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { repairJson } from "../protocol/json.ts";
 import { matchRun, runKey, type NamedRun } from "../protocol/match-run.ts";
 import { endsRun, isTerminal, mayLackRun } from "../protocol/record.ts";
 import { TextJoiner } from "../protocol/text-joiner.ts";
 import { AnswerText } from "./answer-text.ts";
-import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
-import { ForeignCancels } from "./foreign-cancels.ts";
+import { assertNodeId, checkEvent } from "./check-event.ts";
+import { type CommandTarget, isTarget } from "./command-body.ts";
+import { type CancelWatch, watchCancels } from "./foreign-cancels.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { MAX_OPEN_SPANS, OpenWork } from "./open-work.ts";
 import { listLiveRuns } from "./recovery.ts";
@@ -105,7 +107,7 @@ export class ForeignSession {
   readonly #options: ForeignSessionOptions;
   readonly #keeper: LeaseKeeper;
   readonly #sequencer: Sequencer;
-  readonly #cancels: ForeignCancels;
+  readonly #cancels: CancelWatch;
   readonly #host: RunHost;
   readonly #now: () => number;
   readonly #stop = new AbortController();
@@ -132,12 +134,10 @@ export class ForeignSession {
       lastId,
       lastTs,
       now: this.#now,
-      ...(options.maxBacklogBytes === undefined ? {} : { maxBacklogBytes: options.maxBacklogBytes }),
+      maxBacklogBytes: options.maxBacklogBytes,
       onFailure: giveUp,
     });
-    this.#cancels = new ForeignCancels(log, sessionId, (target, reason, settle) =>
-      this.#cancel(target, reason, settle),
-    );
+    this.#cancels = watchCancels(log, sessionId, (...cancel) => this.#cancel(...cancel));
     this.#keeper = new LeaseKeeper(log, lease, {
       ttlMs: options.ttlMs ?? SESSION_DEFAULTS.ttlMs,
       onLost: (error) => {
@@ -151,7 +151,6 @@ export class ForeignSession {
       sequencer: this.#sequencer,
       push: (drafts, pushOptions) => this.#sequencer.push(drafts, pushOptions),
       now: this.#now,
-      maxNameLength: MAX_EVENT_NAME_LENGTH,
       onRejected: () => undefined,
       report: options.report ?? (() => ""),
       onCommit: () => () => undefined,
@@ -200,11 +199,8 @@ export class ForeignSession {
     const ext = envelope.ext === undefined ? undefined : repairJson(envelope.ext);
     const extras = { ext, isFiltered: envelope.prev_event_id !== undefined };
     const isPlain = envelope.ext === undefined && !extras.isFiltered;
-    const draft: EventDraft = {
-      nodeId: envelope.node_id?.toWellFormed(),
-      event: checked,
-      ...(isPlain ? {} : { extras }),
-    };
+    const nodeId = envelope.node_id?.toWellFormed();
+    const draft: EventDraft = { nodeId, event: checked, extras: isPlain ? undefined : extras };
     let run = this.#find(envelope, checked);
     // Without run IDs, a second `run_start` begins another run.
     if (run !== undefined && name === undefined && checked.type === "run_start") {
@@ -232,7 +228,7 @@ export class ForeignSession {
     const { nodeId } = draft;
     for (const rest of run.texts.endedBy(draft.event, nodeId)) this.#writeToRun(run, rest, ts);
     const joined = run.texts.join(draft.event, nodeId);
-    const named = { ...draft, runId: run.runId, event: this.#setActor(renameRun(joined, run.runId)) };
+    const named = { ...draft, runId: run.runId, event: this.#nameRun(joined, run.runId) };
     const isFirst = run.work.frames === 0 && run.ending === undefined;
     const own = isFirst ? { ...named, extras: { ...named.extras, ext: markForeign(named.extras?.ext) } } : named;
     if (run.ending === undefined && own.event.type === "run_end" && !isTerminal(own.event)) {
@@ -262,9 +258,15 @@ export class ForeignSession {
     this.#open.delete(keyOf(run));
   }
 
-  #setActor(event: AnyEvent): AnyEvent {
-    const { actor } = this.#options;
-    return actor === undefined || event.type !== "run_start" ? event : { ...event, actor };
+  /** Sets the run ID and the actor of a `run_start`. */
+  #nameRun(event: AnyEvent, runId: string): AnyEvent {
+    if (event.type !== "run_start") return event;
+    const { run_id, actor } = event as EventOf<"run_start">;
+    const own = dropUndefined({
+      run_id: run_id === undefined ? undefined : runId,
+      actor: this.#options.actor ?? actor,
+    });
+    return { ...event, ...own };
   }
 
   /** Removes a run whose first record cannot be written. */
@@ -351,20 +353,12 @@ export class ForeignSession {
     this.#markEnded(run, this.#asRun(run).fail(failure), "error", failure.code);
   }
 
-  #cancel(
-    target: { readonly runId: string | undefined; readonly requestId: string | undefined },
-    reason: string,
-    settle: Settle,
-  ): boolean {
-    const run = [...this.#open.values()].find(
-      ({ runId, requestId }) =>
-        (target.runId ?? runId) === runId && (target.requestId === undefined || target.requestId === requestId),
-    );
-    if (run === undefined) return false;
+  #cancel(target: CommandTarget, reason: string, settle: Settle): void {
+    const run = [...this.#open.values()].find((open) => isTarget(target, open));
+    if (run === undefined) return;
     this.#openCount -= run.work.openCount;
     this.#markEnded(run, this.#asRun(run).cancel(reason, { settle }), "cancelled", "cancelled");
     this.#stop.abort(new LoomError("run_ended", `Run "${run.runId}" was cancelled`, { run_id: run.runId }));
-    return true;
   }
 
   #markEnded(run: OpenForeignRun, ending: Promise<unknown>, status: RunStatus, code: string | undefined): void {
@@ -475,10 +469,4 @@ function limitEvent(event: AnyEvent): AnyEvent {
   return event.type === "tool_permission"
     ? { ...(event as EventOf<"tool_permission">), rule: "ask" }
     : hideContent(event);
-}
-
-function renameRun(event: AnyEvent, runId: string): AnyEvent {
-  if (event.type !== "run_start") return event;
-  const { run_id } = event as EventOf<"run_start">;
-  return run_id === undefined || run_id === runId ? event : { ...event, run_id: runId };
 }

@@ -18,7 +18,16 @@ import {
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { findToolRule } from "../protocol/tool-rules.ts";
-import { invalidCommand, readCallerRules, readName, readText } from "./command-body.ts";
+import {
+  type CommandTarget,
+  invalidCommand,
+  isTarget,
+  readCallerRules,
+  readName,
+  readTargetOf,
+  readText,
+  settleDone,
+} from "./command-body.ts";
 import type { Run } from "./run.ts";
 import type { ApprovalReply, ClientCallReply, Settle } from "./run-contract.ts";
 import { readQueuedMessage, type RunOrigin } from "./run-origin.ts";
@@ -26,11 +35,6 @@ import type { RunQueue } from "./run-queue.ts";
 import type { PushResult } from "./sequencer.ts";
 import type { SESSION_DEFAULTS } from "./session-options.ts";
 import type { SessionRecords } from "./session-records.ts";
-
-interface CommandTarget {
-  readonly runId: string | undefined;
-  readonly requestId: string | undefined;
-}
 
 /** Errors that settle a command. After any other error, the command stays pending. */
 const COMMAND_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -173,10 +177,10 @@ export class Inbox {
     const reason = readText(body, "reason");
     const liveRun = this.#findLiveRun();
     if (liveRun !== undefined && isTarget(target, liveRun)) {
-      await liveRun.cancel(reason, { settle: (eventId) => ({ commandId, outcome: { code: "done", eventId } }) });
+      await liveRun.cancel(reason, { settle: settleDone(commandId) });
       return;
     }
-    const queued = this.#queue.filter((command) => isTarget(target, readTargetOf(command)));
+    const queued = this.#queue.filter((command) => isTarget(target, readTargetOf(command.body)));
     const isNamed = target.runId !== undefined || target.requestId !== undefined;
     const [first, ...others] = isNamed ? queued : [];
     if (first !== undefined) {
@@ -231,11 +235,11 @@ export class Inbox {
           kind === "approve" ? "approval_mismatch" : "unknown_call",
           `Call "${callId}" belongs to run "${liveRun.runId}", not to run "${runId}"`,
         );
-      const [status = "live"] = await this.#findStatuses({ runId, requestId: undefined });
+      const [status = "live"] = await this.#findStatuses({ runId });
       if (status !== "live") throw new LoomError("run_ended", `Run "${runId}" has ended`);
       throw new LoomError("unknown_call", `No call "${callId}" waits for an answer`);
     }
-    const { durable } = answer(liveRun, (eventId) => ({ commandId, outcome: { code: "done", eventId } }));
+    const { durable } = answer(liveRun, settleDone(commandId));
     this.#answered.set(key, true);
     await durable;
   }
@@ -281,7 +285,7 @@ export class Inbox {
     const comment = readText(body, "comment")?.toWellFormed();
     if (comment !== undefined && comment.length > MAX_COMMENT)
       throw invalidCommand(`\`comment\` has at most ${MAX_COMMENT} characters`);
-    if ((await this.#findStatuses({ runId, requestId: undefined })).length === 0)
+    if ((await this.#findStatuses({ runId })).length === 0)
       throw new LoomError("unknown_run", `The session has no run "${runId}"`);
     const said = comment === undefined || comment === "" ? {} : { comment };
     await this.#record(command, { type: "feedback", target_run_id: runId, rating, ...said, ...readActor(body) });
@@ -291,7 +295,7 @@ export class Inbox {
   #record({ commandId }: CommandState, event: LoomEvent): Promise<number> {
     const { durable } = this.#records.push([{ event }], {
       force: true,
-      settle: [{ commandId, outcome: { code: "done", eventId: this.#records.sequencer.nextId } }],
+      settle: [settleDone(commandId)(this.#records.sequencer.nextId)],
     });
     return durable;
   }
@@ -378,23 +382,6 @@ function readActor(body: JsonObject): { readonly actor?: string } {
 
 function readTarget(body: JsonObject): CommandTarget {
   return { runId: readName(body, "run_id"), requestId: readName(body, "request_id") };
-}
-
-/** Reads the target of a message that may be malformed. Its own command reports the error. */
-function readTargetOf({ body: { run_id, request_id } }: CommandState): CommandTarget {
-  return {
-    runId: typeof run_id === "string" ? run_id : undefined,
-    requestId: typeof request_id === "string" ? request_id : undefined,
-  };
-}
-
-/** True if the run has the IDs of the target. A target without IDs matches any run. */
-function isTarget(
-  { runId, requestId }: CommandTarget,
-  run: { runId?: string | undefined; requestId?: string | undefined },
-) {
-  if (runId !== undefined && run.runId !== runId) return false;
-  return requestId === undefined || run.requestId === requestId;
 }
 
 function done(details: JsonObject): CommandOutcome {

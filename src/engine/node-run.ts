@@ -49,8 +49,13 @@ export class NodeRun implements Disposable {
 
   /** Emits an event inside the node run. Resolves to the event's ID when it is durable. */
   emit(event: LoomEvent | AnyEvent): Promise<number> {
-    if (event.type === "message_chunk") this.#noteChunk(event as MessageChunkEvent);
-    else if (event.type === "tool_end") this.#noteEnd(event as ToolEndEvent);
+    if (event.type === "message_chunk") {
+      const { channel, content } = event as MessageChunkEvent;
+      if (isAnswerChannel(channel) && content !== "") this.#answered = true;
+    } else if (event.type === "tool_end") {
+      const end = event as ToolEndEvent;
+      if (end.call_id !== undefined) (this.#ended ??= new Map()).set(end.call_id, end);
+    }
     return this.#host.emit(event, { nodeId: this.nodeId });
   }
 
@@ -79,14 +84,6 @@ export class NodeRun implements Disposable {
   /** Tool calls that ended in this node run, by call ID. @internal */
   get endedCalls(): ReadonlyMap<string, ToolEndEvent> {
     return this.#ended ?? NONE;
-  }
-
-  #noteChunk({ channel, content }: MessageChunkEvent): void {
-    if (isAnswerChannel(channel) && content !== "") this.#answered = true;
-  }
-
-  #noteEnd(event: ToolEndEvent): void {
-    if (event.call_id !== undefined) (this.#ended ??= new Map()).set(event.call_id, event);
   }
 
   /** Ends the node run successfully. Has no effect if it has ended before. */

@@ -104,6 +104,23 @@ export interface ClosingOptions {
 export const MAX_OPEN_SPANS = 10_000;
 export const MAX_CALLS = 10_000;
 
+/** The states that a call may be in before an event, and whether the call may begin with it. */
+interface CallStep {
+  readonly from: readonly ToolCallState[];
+  readonly mayBegin: boolean;
+}
+
+const CHUNK_STEP: CallStep = { from: ["streaming"], mayBegin: true };
+const CALL_STEPS: { readonly [type: string]: CallStep | undefined } = {
+  tool_call: { from: ["streaming", "waiting", "approved", "rejected", "started", "delegated"], mayBegin: true },
+  tool_approval: { from: ["streaming", "called"], mayBegin: true },
+  tool_approval_result: { from: ["waiting"], mayBegin: false },
+  tool_start: { from: ["streaming", "called", "approved"], mayBegin: true },
+  tool_output: { from: ["started"], mayBegin: false },
+  tool_progress: { from: ["started"], mayBegin: false },
+  tool_end: { from: ["streaming", "called", "approved", "rejected", "started", "delegated"], mayBegin: false },
+};
+
 const NESTED = { isNested: true };
 
 type MutableFields<T> = { -readonly [K in keyof T]: T[K] };
@@ -223,34 +240,12 @@ export class OpenWork {
       case "tool_call_chunk": {
         const key = event.call_id ?? this.#streaming.get(slotOf(nodeId, event.index));
         if (key === undefined) throw invalid(event, "the first chunk of a call must have a call_id");
-        this.#assertCall(event, key, ["streaming"], true);
+        this.#assertCall(event, key, CHUNK_STEP);
         return;
       }
       case "tool_call":
         if (this.#calls.get(event.call_id ?? "")?.called === true) throw invalid(event, "the call was already made");
-        this.#assertCall(
-          event,
-          event.call_id,
-          ["streaming", "waiting", "approved", "rejected", "started", "delegated"],
-          true,
-        );
-        return;
-      case "tool_approval":
-        this.#assertCall(event, event.call_id, ["streaming", "called"], true);
-        return;
-      case "tool_approval_result":
-        this.#assertCall(event, event.call_id, ["waiting"]);
-        return;
-      case "tool_start":
-        this.#assertCall(event, event.call_id, ["streaming", "called", "approved"], true);
-        return;
-      case "tool_output":
-      case "tool_progress":
-        this.#assertCall(event, event.call_id, ["started"]);
-        return;
-      case "tool_end":
-        this.#assertCall(event, event.call_id, ["streaming", "called", "approved", "rejected", "started", "delegated"]);
-        return;
+        break;
       case "llm_start":
         if (this.#models.has(event.llm_call_id))
           throw invalid(event, `model call ${event.llm_call_id} is already running`);
@@ -262,13 +257,14 @@ export class OpenWork {
         return;
       default:
     }
+    const step = CALL_STEPS[event.type];
+    if (step !== undefined) this.#assertCall(event, (event as { readonly call_id?: string }).call_id, step);
   }
 
   #assertCall(
     event: LoomEvent & { readonly name?: string },
     callId: string | undefined,
-    states: readonly ToolCallState[],
-    mayBegin = false,
+    { from, mayBegin }: CallStep,
   ): void {
     if (callId === undefined) throw invalid(event, "it must have a call_id");
     if (this.#over.has(callId)) throw invalid(event, `call ${callId} has ended`);
@@ -278,7 +274,7 @@ export class OpenWork {
       if (this.#calls.size + this.#over.size >= MAX_CALLS) throw tooMany(`A run has at most ${MAX_CALLS} tool calls`);
       return;
     }
-    if (!states.includes(call.state)) throw invalid(event, `call ${callId} is in state "${call.state}"`);
+    if (!from.includes(call.state)) throw invalid(event, `call ${callId} is in state "${call.state}"`);
     if (event.name !== undefined && call.name !== undefined && event.name !== call.name)
       throw invalid(event, `call ${callId} is a call of ${call.name}, not of ${event.name}`);
   }

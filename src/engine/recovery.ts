@@ -118,16 +118,11 @@ export async function listLiveRuns(log: Log, sessionId: string): Promise<readonl
 }
 
 /** Restores a run from its records, which are read page by page. */
-export async function restoreRun(
-  host: RunHost,
-  log: Log,
-  { runId, firstId, requestId, agent }: RunInfo,
-  maxReplyCharacters: number,
-): Promise<Run> {
+export async function restoreRun(host: RunHost, log: Log, { runId, firstId, requestId, agent }: RunInfo): Promise<Run> {
   const { forkedFrom } = (await log.getSession(host.sessionId)) ?? {};
   const work = new OpenWork();
   let isReadable = true;
-  const answer = new AnswerText(maxReplyCharacters);
+  const answer = new AnswerText(log.limits.maxEventBytes);
   // Without a readable `run_start`, the run must not use any tool.
   let origin: Partial<RunOrigin> = { toolRules: DENY_ALL };
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {

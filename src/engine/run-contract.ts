@@ -10,8 +10,6 @@ export interface RunHost {
   readonly sequencer: Sequencer;
   push(drafts: readonly EventDraft[], options?: PushOptions): PushResult;
   readonly now: () => number;
-  /** Maximum characters of a name or ID in an event. */
-  readonly maxNameLength: number;
   /** An event was rejected and the run continues; its promise may be ignored. */
   onRejected(error: unknown): void;
   /** Reports an error that users must not see, and returns the ID of the report. */
@@ -41,14 +39,18 @@ export interface RunEnd {
   readonly lastEventId: number;
 }
 
+/** Options of the methods that end a run. */
+interface EndOptions {
+  /** Fields that replace or extend the counted totals. */
+  readonly summary?: RunEndEvent["summary"] | undefined;
+}
+
 /** Options of `Run.finish`. */
-export interface FinishOptions {
+export interface FinishOptions extends EndOptions {
   /** The full answer. Default: the text of the node run that answered last. */
   readonly reply?: string | undefined;
   /** ID of the node run that made the reply. Default: the one that answered last. */
   readonly nodeId?: string | undefined;
-  /** Fields that replace or extend the counted totals. */
-  readonly summary?: RunEndEvent["summary"] | undefined;
 }
 
 /** A request to the user to approve a tool call. */
@@ -110,17 +112,13 @@ export interface ClientCallReply {
 }
 
 /** Options of `Run.fail`. */
-export interface FailOptions {
+export interface FailOptions extends EndOptions {
   /** True if the error record was already written. Default: false. */
   readonly recorded?: boolean;
-  /** Fields that replace or extend the counted totals. */
-  readonly summary?: RunEndEvent["summary"] | undefined;
 }
 
 /** Options of `Run.cancel`. */
-export interface CancelOptions {
-  /** Fields that replace or extend the counted totals. */
-  readonly summary?: RunEndEvent["summary"] | undefined;
+export interface CancelOptions extends EndOptions {
   /** Settles the command that requested the cancel. @internal */
   readonly settle?: Settle | undefined;
 }

@@ -43,14 +43,18 @@ export class RunExecutor {
  * and users see only its ID; of an error of the store, which may name a host or a file, they see its code too.
  */
 export function describeFailure(error: unknown, reporter: Pick<ErrorReporter, "report">): RunFailure {
-  if (!isLoomError(error)) {
-    const error_id = reporter.report(error);
-    return { message: "The run failed unexpectedly", code: "run_failed", details: { error_id } };
-  }
-  if (error.code.startsWith("store_")) {
-    const error_id = reporter.report(error);
-    return { message: "The store of the server failed", code: error.code, details: { error_id } };
-  }
+  if (!isLoomError(error))
+    return {
+      message: "The run failed unexpectedly",
+      code: "run_failed",
+      details: { error_id: reporter.report(error) },
+    };
+  if (error.code.startsWith("store_"))
+    return {
+      message: "The store of the server failed",
+      code: error.code,
+      details: { error_id: reporter.report(error) },
+    };
   const { stage, ...details } = error.details;
   return {
     message: error.message,

@@ -80,7 +80,7 @@ export class RunWriter {
   }
 
   check(event: AnyEvent): AnyEvent {
-    return checkEvent(event, this.#host.maxNameLength, true);
+    return checkEvent(event, true);
   }
 
   /** Checks an event of an agent. Throws `invalid_event` if only the engine writes its type. */
@@ -110,7 +110,7 @@ export class RunWriter {
   write(parts: readonly UnitEvent[], options: WriteOptions = NO_OPTIONS): PushResult {
     const { runId } = this.#owner;
     this.#owner.assertLive();
-    for (const { nodeId } of parts) assertNodeId(nodeId, Number.POSITIVE_INFINITY);
+    for (const { nodeId } of parts) assertNodeId(nodeId);
     if (options.unchecked !== true) this.#assertNext(parts);
     const drafts: EventDraft[] = [];
     for (const { event, nodeId } of parts) {

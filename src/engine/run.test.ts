@@ -10,6 +10,7 @@ import {
 } from "../protocol/index.ts";
 import type { RunFailure } from "./run-contract.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf, wrapLog } from "../../test/contracts/sender.ts";
+import type { NodeRun } from "./node-run.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 
@@ -291,11 +292,14 @@ describe("a run", () => {
   });
 
   it("fails if the answer exceeds the limit, unless a reply is given", async () => {
-    const { log, session, run } = await setUp({ maxReplyCharacters: 10 });
-    await run.span("n", (node) => node.write("x".repeat(11)));
+    const { log, session, run } = await setUp({}, { maxEventBytes: 1000 });
+    const writeMuch = async (node: NodeRun): Promise<void> => {
+      for (let piece = 0; piece < 11; piece++) await node.write("x".repeat(100));
+    };
+    await run.span("n", writeMuch);
     await expect(run.finish()).rejects.toMatchObject({ code: "event_too_large" });
     const second = await session.startRun();
-    await second.span("n", (node) => node.write("x".repeat(11)));
+    await second.span("n", writeMuch);
     await second.finish({ reply: "x".repeat(11) });
     await expectValid(log);
   });

@@ -329,7 +329,7 @@ export class Run {
   async #finish({ reply, nodeId, summary }: FinishOptions): Promise<RunEnd> {
     if (this.#status === "completed") return this.#ended.promise;
     this.#assertLive();
-    assertNodeId(nodeId, this.#host.maxNameLength);
+    assertNodeId(nodeId);
     if (reply != null) checkEvent({ type: "reply", reply });
     try {
       this.#writer.endTexts();

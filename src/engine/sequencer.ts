@@ -60,13 +60,13 @@ export interface SequencerOptions {
   readonly sessionId: string;
   readonly epoch: number;
   readonly lastId: number;
-  readonly lastTs?: number;
-  readonly now?: () => number;
+  readonly lastTs: number;
+  readonly now: () => number;
   /** Maximum bytes that are not yet durable; code `backlog_full`. Default: 1 MiB. */
-  readonly maxBacklogBytes?: number;
+  readonly maxBacklogBytes?: number | undefined;
   /** Called with entries that became durable, before the promises of their units resolve. */
   readonly onCommit?: (entries: readonly LogEntry[]) => void;
-  readonly onFailure?: (error: LoomError) => void;
+  readonly onFailure: (error: LoomError) => void;
 }
 
 const MAX_BACKLOG_BYTES = 1024 * 1024;
@@ -120,13 +120,8 @@ interface Waiter {
 }
 
 export class Sequencer {
-  readonly #log: Log;
-  readonly #sessionId: string;
-  readonly #epoch: number;
-  readonly #now: () => number;
+  readonly #options: SequencerOptions;
   readonly #maxBacklogBytes: number;
-  readonly #onCommit: (entries: readonly LogEntry[]) => void;
-  readonly #onFailure: (error: LoomError) => void;
   #queue: Unit[] = [];
   #inFlight = false;
   /** The first unit of this event loop turn was scheduled; later ones wait for the end of the turn. */
@@ -146,16 +141,11 @@ export class Sequencer {
   #isOverQuota = false;
 
   constructor(options: SequencerOptions) {
-    this.#log = options.log;
-    this.#sessionId = options.sessionId;
-    this.#epoch = options.epoch;
+    this.#options = options;
+    this.#maxBacklogBytes = options.maxBacklogBytes ?? MAX_BACKLOG_BYTES;
     this.#durableId = options.lastId;
     this.#lastId = options.lastId;
-    this.#lastTs = options.lastTs ?? 0;
-    this.#now = options.now ?? Date.now;
-    this.#maxBacklogBytes = options.maxBacklogBytes ?? MAX_BACKLOG_BYTES;
-    this.#onCommit = options.onCommit ?? (() => undefined);
-    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.#lastTs = options.lastTs;
   }
 
   /** ID of the next record. */
@@ -163,17 +153,9 @@ export class Sequencer {
     return this.#lastId + 1;
   }
 
-  get backlogBytes(): number {
-    return this.#backlogBytes;
-  }
-
   /** True if more than half of the backlog is used. Await `drained` before pushing more. */
   get isBehind(): boolean {
     return this.#backlogBytes > this.#maxBacklogBytes / 2;
-  }
-
-  get isFull(): boolean {
-    return this.#backlogBytes >= this.#maxBacklogBytes;
   }
 
   /** Why nothing is accepted; undefined while the sequencer works. */
@@ -183,7 +165,7 @@ export class Sequencer {
 
   /** Returns the time for the next record: now, or the time of the last record if the clock went back. */
   tick(): number {
-    this.#lastTs = Math.max(Math.round(this.#now()), this.#lastTs);
+    this.#lastTs = Math.max(Math.round(this.#options.now()), this.#lastTs);
     return this.#lastTs;
   }
 
@@ -191,15 +173,12 @@ export class Sequencer {
   push(drafts: readonly EventDraft[], options: PushOptions = NOTHING_SPECIAL): PushResult {
     const { settle = NO_COMMANDS, force = false, ts = this.tick() } = options;
     if (this.#failure !== undefined) throw this.#failure;
-    if (!force && this.#isOverQuota) throw quotaExceeded("bytes", this.#log.limits.maxOwnerBytes);
-    if (!force && this.isFull)
+    if (!force && this.#isOverQuota) throw quotaExceeded("bytes", this.#options.log.limits.maxOwnerBytes);
+    if (!force && this.#backlogBytes >= this.#maxBacklogBytes)
       throw new LoomError(
         "backlog_full",
         `The write queue is full (${this.#backlogBytes} bytes); await \`ready\` before writing more`,
-        {
-          bytes: this.#backlogBytes,
-          limit: this.#maxBacklogBytes,
-        },
+        { bytes: this.#backlogBytes, limit: this.#maxBacklogBytes },
       );
     const entries: LogEntry[] = [];
     for (const draft of drafts) entries.push(this.#stamp(draft, this.nextId + entries.length, ts));
@@ -242,7 +221,7 @@ export class Sequencer {
   }
 
   #stamp({ runId, nodeId, event, extras }: EventDraft, id: number, ts: number): LogEntry {
-    const session_id = this.#sessionId;
+    const { sessionId: session_id } = this.#options;
     // Literals without a spread are much faster. Only records without a run, which are rare, have one.
     const envelope: StampedEnvelope =
       runId === undefined
@@ -259,7 +238,7 @@ export class Sequencer {
   }
 
   #measure(entries: readonly LogEntry[]): number {
-    const { maxEventBytes, maxBatchBytes, maxBatchRecords } = this.#log.limits;
+    const { maxEventBytes, maxBatchBytes, maxBatchRecords } = this.#options.log.limits;
     let sum = 0;
     for (const { text } of entries) {
       const bytes = Buffer.byteLength(text);
@@ -308,9 +287,9 @@ export class Sequencer {
     this.#inFlight = true;
     let error: LoomError | undefined;
     try {
-      const { isOverQuota = false } = await this.#log.append({
-        sessionId: this.#sessionId,
-        epoch: this.#epoch,
+      const { isOverQuota = false } = await this.#options.log.append({
+        sessionId: this.#options.sessionId,
+        epoch: this.#options.epoch,
         expectedLastId: this.#durableId,
         entries,
         ...(settle.length === 0 ? {} : { settle }),
@@ -327,14 +306,14 @@ export class Sequencer {
       for (const unit of units) this.#drop(unit, error);
       const isNews = this.#failure === undefined;
       this.fail(error);
-      if (isNews) this.#onFailure(error);
+      if (isNews) this.#options.onFailure(error);
     }
     // Scheduled rather than flushed, so that a fast log still gets batches.
     if (this.#queue.length > 0) this.#schedule();
   }
 
   #takeBatch(): readonly Unit[] {
-    const { maxBatchRecords, maxBatchBytes } = this.#log.limits;
+    const { maxBatchRecords, maxBatchBytes } = this.#options.log.limits;
     let records = 0;
     let bytes = 0;
     let count = 0;
@@ -353,7 +332,7 @@ export class Sequencer {
     this.#durableId += entries.length;
     for (const { bytes } of units) this.#backlogBytes -= bytes;
     try {
-      if (entries.length > 0) this.#onCommit(entries);
+      if (entries.length > 0) this.#options.onCommit?.(entries);
     } catch (error) {
       // The entries are durable even if a listener throws.
       showWarning(error);

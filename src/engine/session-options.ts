@@ -1,8 +1,6 @@
 /** Options of sessions and their defaults. */
 import { type LogEntry, MAX_QUEUED_MESSAGES } from "../log/log.ts";
-import { LOG_LIMITS } from "../log/log-limits.ts";
 import type { LoomError } from "../protocol/index.ts";
-import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import type { RecoveryOptions } from "./recovery.ts";
 import type { Run } from "./run.ts";
 import type { RunOrigin } from "./run-origin.ts";
@@ -37,12 +35,6 @@ export interface SessionOptions extends RecoveryOptions {
   readonly maxQueuedRuns?: number;
   /** Maximum cancels that wait for their run to start; code `unknown_run`. Default: 100. */
   readonly maxEarlyCancels?: number;
-  /** Maximum characters of a name or ID in an event; code `invalid_event`. Default: 1024. */
-  readonly maxNameLength?: number;
-  /**
-   * Maximum characters of the answer kept for the reply; code `event_too_large`. Default: the log's default event size.
-   */
-  readonly maxReplyCharacters?: number;
   /** Milliseconds that a cancel waits for its run to start; code `unknown_run`. Default: 600,000. */
   readonly earlyCancelMs?: number;
   /**
@@ -101,9 +93,6 @@ export const SESSION_DEFAULTS = {
   ttlMs: 10_000,
   maxQueuedRuns: MAX_QUEUED_MESSAGES,
   maxEarlyCancels: 100,
-  maxNameLength: MAX_EVENT_NAME_LENGTH,
-  // A longer answer does not fit into one event, unless the log's limit is raised too.
-  maxReplyCharacters: LOG_LIMITS.maxEventBytes,
   earlyCancelMs: 10 * 60 * 1000,
   repairMs: 100,
   inboxMs: 50,

@@ -10,13 +10,12 @@ import { checkEvent } from "./check-event.ts";
 import type { ErrorReporter } from "./error-reporter.ts";
 import type { RunHost } from "./run-contract.ts";
 import { type EventDraft, type PushResult, type PushOptions, Sequencer } from "./sequencer.ts";
-import type { SESSION_DEFAULTS, SessionOptions } from "./session-options.ts";
+import type { SessionOptions } from "./session-options.ts";
 
 export class SessionRecords implements RunHost {
   readonly sessionId: string;
   readonly sequencer: Sequencer;
   readonly now: () => number;
-  readonly maxNameLength: number;
   readonly onEnd: RunHost["onEnd"];
   readonly #reporter: ErrorReporter;
   readonly #listeners = new Set<(entries: readonly LogEntry[]) => void>();
@@ -28,14 +27,13 @@ export class SessionRecords implements RunHost {
   constructor(
     log: Log,
     { sessionId, epoch, lastId, lastTs }: AcquiredLease,
-    { now = Date.now, maxNameLength, maxBacklogBytes, onCommit }: SessionOptions & typeof SESSION_DEFAULTS,
+    { now = Date.now, maxBacklogBytes, onCommit }: SessionOptions,
     reporter: ErrorReporter,
     onFailure: (error: LoomError) => void,
     onEnd: RunHost["onEnd"],
   ) {
     this.sessionId = sessionId;
     this.now = now;
-    this.maxNameLength = maxNameLength;
     this.onEnd = onEnd;
     this.#reporter = reporter;
     if (onCommit !== undefined) this.#listeners.add(onCommit);
@@ -46,7 +44,7 @@ export class SessionRecords implements RunHost {
       lastId,
       lastTs,
       now,
-      ...(maxBacklogBytes === undefined ? {} : { maxBacklogBytes }),
+      maxBacklogBytes,
       onCommit: (entries) => reporter.notify(this.#listeners, entries),
       onFailure,
     });
@@ -104,7 +102,7 @@ export class SessionRecords implements RunHost {
 
   /** Writes a record outside any run. Throws `invalid_event` if the event must belong to a run. */
   pushRunless(event: AnyEvent): PushResult {
-    const checked = checkEvent(event, this.maxNameLength);
+    const checked = checkEvent(event);
     if (mayLackRun(checked)) return this.push([{ event: checked }]);
     throw new LoomError("invalid_event", `\`${checked.type}\` must belong to a run`, { path: "type" });
   }

@@ -13,13 +13,13 @@ import { assertLog, assertName } from "../log/rules.ts";
 import { waitLonger } from "../log/wait-longer.ts";
 import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
+import { settleDone } from "./command-body.ts";
 import { RunExecutor } from "./run-executor.ts";
 import { ErrorReporter } from "./error-reporter.ts";
 import { Inbox } from "./inbox.ts";
 import { LeaseKeeper, RENEWALS_PER_LEASE } from "./lease-keeper.ts";
-import { LeftoverRuns } from "./leftover-runs.ts";
 import { OpenWork } from "./open-work.ts";
-import { INTERRUPTED, listLiveRuns, type RecoveredRun, restoreRun } from "./recovery.ts";
+import { endInterrupted, INTERRUPTED, listLiveRuns, type RecoveredRun, recoverRun, restoreRun } from "./recovery.ts";
 import { Run } from "./run.ts";
 import type { Settle } from "./run-contract.ts";
 import { createRunStart, readQueuedMessage, readRunStart, type RunOrigin } from "./run-origin.ts";
@@ -67,11 +67,15 @@ export class Session implements AsyncDisposable {
   readonly #runQueue: RunQueue;
   readonly #inbox: Inbox;
   readonly #executor: RunExecutor;
-  readonly #leftovers: LeftoverRuns;
+  readonly #recovered: RecoveredRun[] = [];
   readonly #ended = Promise.withResolvers<SessionEnd>();
   readonly #wasHandedOver: boolean;
   #lastTask: Promise<unknown> = Promise.resolve();
   #live: Run | undefined;
+  /** A recovered run that waits for the user and ends when the user has answered: it cannot be resumed here. */
+  #abandoned: Run | undefined;
+  /** A recovered run that was left for another process. */
+  #left: Run | undefined;
   #stopped: LoomError | undefined;
   #hasEnded = false;
   #isDraining = false;
@@ -103,7 +107,6 @@ export class Session implements AsyncDisposable {
     this.#runQueue = new RunQueue(log, this.sessionId, this.#options, () => this.#updateKeepAlive());
     this.#inbox = new Inbox(log, this.#records, this.#runQueue, () => this.#live, this.#options);
     this.#executor = new RunExecutor(this.#reporter);
-    this.#leftovers = new LeftoverRuns(options, this.#executor, this.#waker);
   }
 
   /** See `openSession`. @internal */
@@ -126,10 +129,10 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #init({ todoLists, toolPermissions, liveRuns, wasHandedOver }: AcquiredLease): Promise<void> {
+  async #init({ todoLists, toolPermissions, liveRuns }: AcquiredLease): Promise<void> {
     try {
       await this.#records.load(this.log, [...todoLists, ...toolPermissions]);
-      await this.#runExclusive(() => this.#recover(liveRuns, wasHandedOver));
+      await this.#runExclusive(() => this.#recover(liveRuns));
     } catch (error) {
       this.#stopped ??= new LoomError("session_closed", "The session could not be opened", {}, { cause: error });
       this.#live?.abort(this.#stopped);
@@ -142,17 +145,27 @@ export class Session implements AsyncDisposable {
     this.#waker.hint();
   }
 
-  /** Recovers the runs of the last writer, oldest first. */
-  async #recover(dead: readonly RunInfo[], wasHandedOver: boolean): Promise<void> {
+  /** Recovers the runs of the last writer, oldest first. A session has one live run, so only the last one can continue. */
+  async #recover(dead: readonly RunInfo[]): Promise<void> {
+    const mayLeave = this.#options.deadRuns === "leave" && this.#options.onRun === undefined;
+    const options = { ...this.#options, mayLeave, wasHandedOver: this.#wasHandedOver };
     for (const [index, info] of dead.entries()) {
-      this.#live = await this.#restore(info);
-      await this.#leftovers.recover(this.#live, index === dead.length - 1, wasHandedOver);
+      const run = (this.#live = await this.#restore(info));
+      const isLast = index === dead.length - 1;
+      const { outcome, completion } = isLast ? recoverRun(run, options) : endInterrupted(run);
+      this.#recovered.push({ runId: run.runId, outcome });
+      if (outcome === "resumed") this.#executor.execute(run, async () => completion);
+      else await completion;
+      if (outcome === "left") this.#left = run;
+      if (outcome !== "waiting") continue;
+      this.#abandoned = run;
+      void run.approvalsSettled().then(() => this.#waker.wake());
     }
   }
 
   /** Outcome of each run that was live when the session was opened. */
   get recovered(): readonly RecoveredRun[] {
-    return this.#leftovers.recovered;
+    return this.#recovered;
   }
 
   /** The live run of the session, if there is one. */
@@ -262,7 +275,7 @@ export class Session implements AsyncDisposable {
     let handsOver = false;
     if (live !== undefined) {
       const waits = live.work.needsAnswer;
-      const isLeft = this.#leftovers.isLeft(live);
+      const isLeft = live === this.#left;
       // A run that was not continued here stays in the state in which its last process left it.
       handsOver = isLeft ? this.#wasHandedOver : how === "leave" || waits;
       if (how === "leave" || waits || isLeft) live.abort(error);
@@ -355,7 +368,7 @@ export class Session implements AsyncDisposable {
     const earlyCancel = this.#inbox.takeEarlyCancel(origin);
     const events = createRunStart(origin);
     const recorded = readRunStart(events[0]).origin;
-    const run = new Run(this.#records, recorded, new OpenWork(), new AnswerText(this.#options.maxReplyCharacters));
+    const run = new Run(this.#records, recorded, new OpenWork(), new AnswerText(this.log.limits.maxEventBytes));
     const { durable } = run.start(events, settle);
     this.#live = run;
     this.#updateKeepAlive();
@@ -363,7 +376,7 @@ export class Session implements AsyncDisposable {
       const { commandId, body } = earlyCancel;
       const { reason } = body;
       void run.cancel(typeof reason === "string" ? reason : "cancelled before it started", {
-        settle: (eventId) => ({ commandId, outcome: { code: "done", eventId } }),
+        settle: settleDone(commandId),
       });
     }
     await durable;
@@ -374,7 +387,7 @@ export class Session implements AsyncDisposable {
     this.#waker.begin();
     if (this.#records.sequencer.failure !== undefined) return;
     await this.#inbox.processPending();
-    await this.#leftovers.endAnswered();
+    if (this.#abandoned?.work.needsAnswer === false) await this.#abandoned.fail(INTERRUPTED);
     while (this.#live === undefined && !this.#isDraining) {
       const next = this.#runQueue.findNext(this.#inbox.queue);
       if (next === undefined) break;
@@ -399,10 +412,9 @@ export class Session implements AsyncDisposable {
       return;
     }
     this.#inbox.drop(commandId);
-    const details = { run_id: origin.runId };
     let run: Run;
     try {
-      run = await this.#begin(origin, (eventId) => ({ commandId, outcome: { code: "done", eventId, details } }));
+      run = await this.#begin(origin, settleDone(commandId, { run_id: origin.runId }));
     } catch (error) {
       // A message that cannot be written must not block the queue.
       if (!isLoomError(error, "invalid_event", "event_too_large", "batch_too_large")) throw error;
@@ -415,7 +427,7 @@ export class Session implements AsyncDisposable {
 
   #onEnd(runId: string): void {
     if (this.#live?.runId === runId) this.#live = undefined;
-    this.#leftovers.forget(runId);
+    if (this.#abandoned?.runId === runId) this.#abandoned = undefined;
     this.#updateKeepAlive();
     this.#waker.wake();
   }
@@ -427,7 +439,7 @@ export class Session implements AsyncDisposable {
     }
     this.#live?.abort(error);
     this.#live = undefined;
-    this.#leftovers.forget();
+    this.#abandoned = undefined;
     this.#updateKeepAlive();
     this.#backOff.plan();
   }
@@ -453,6 +465,6 @@ export class Session implements AsyncDisposable {
   }
 
   #restore(info: RunInfo): Promise<Run> {
-    return restoreRun(this.#records, this.log, info, this.#options.maxReplyCharacters);
+    return restoreRun(this.#records, this.log, info);
   }
 }

@@ -61,6 +61,12 @@ const FORMATS = ["markdown", "text", "html"] as const;
 
 const readRecord = createRecordReader();
 
+/** The run of a request that has started and not ended. */
+interface LiveRequest {
+  readonly run: Run;
+  readonly node: NodeRun;
+}
+
 /**
  * Streams one request to a client in the format of specification 003, and stores it in a log.
  *
@@ -298,7 +304,7 @@ export class StreamingEngine {
     if (this.#options.session === undefined) await this.#session?.close();
   }
 
-  #live(): { readonly run: Run; readonly node: NodeRun } {
+  #live(): LiveRequest {
     const run = this.#run;
     if (run === undefined)
       throw new LoomError("unknown_run", `Request ${this.requestId} was not started; call emitSessionStart first`);
@@ -315,7 +321,7 @@ export class StreamingEngine {
     });
   }
 
-  #post(push: (live: { readonly run: Run; readonly node: NodeRun }) => PushResult): Promise<string> {
+  #post(push: (live: LiveRequest) => PushResult): Promise<string> {
     return this.#inOrder(() => this.#frameOf(push));
   }
 
@@ -324,10 +330,8 @@ export class StreamingEngine {
     const early = this.#earlyCalls;
     if (early === undefined) return markHandled(task());
     if (early.length >= MAX_EARLY_CALLS) {
-      this.#overflow ??= new LoomError(
-        "backlog_full",
-        `More than ${MAX_EARLY_CALLS} calls wait for the request to start`,
-      );
+      const message = `More than ${MAX_EARLY_CALLS} calls wait for the request to start`;
+      this.#overflow ??= new LoomError("backlog_full", message);
       return rejectHandled(this.#overflow);
     }
     const { promise, resolve } = Promise.withResolvers<string>();
@@ -342,7 +346,7 @@ export class StreamingEngine {
   }
 
   /** Pushes at once. Resolves to the frame of the last pushed record when it is durable. */
-  async #frameOf(push: (live: { readonly run: Run; readonly node: NodeRun }) => PushResult): Promise<string> {
+  async #frameOf(push: (live: LiveRequest) => PushResult): Promise<string> {
     const live = this.#live();
     let pushed: PushResult;
     try {

@@ -93,8 +93,7 @@ export class UnansweredCalls {
       name: request.name,
       arguments: request.arguments,
       expires_at: this.#host.now() + expiresInMs,
-      ...(preview === undefined ? {} : { preview }),
-      ...(server === undefined ? {} : { server }),
+      ...dropUndefined({ preview, server }),
     }) as ToolApprovalEvent & { readonly call_id: string };
     // As checked, because the client answers with the digest of what it received.
     const { call_id: callId, name, arguments: args } = event;
