@@ -13,7 +13,7 @@ import { type AnyEvent, isJsonObject, LoomError } from "../protocol/index.ts";
 import { ENVELOPE } from "../protocol/envelope.ts";
 import { dropEnvelopeNames } from "../protocol/strict.ts";
 import { findEventFault } from "../protocol/validate.ts";
-import { isPlainJson } from "./plain-json.ts";
+import { isPlainJson } from "../protocol/json.ts";
 import { repairEvent } from "../protocol/text-joiner.ts";
 
 /** Maximum characters of a name or ID in an event. Code `invalid_event`. */

@@ -2,9 +2,9 @@
  * Defines graphs and validates them, so that errors appear when a graph is defined rather than when it runs. It runs
  * nothing.
  */
-import { isPlainJson } from "../engine/plain-json.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { LoomError } from "../protocol/index.ts";
+import { isPlainJson } from "../protocol/json.ts";
 import {
   type AnyNode,
   type Channels,

@@ -24,60 +24,36 @@ export function createUpdates(ns: string, id: string, task: number, patch: State
     : { type: "updates", id, state: patch, task, checkpoint_ns: ns, delta: true };
 }
 
-/** The full state, which later deltas change. */
-export function createValues(ns: string, state: Json): ValuesEvent {
-  return { type: "values", state, ...(ns === "" ? {} : { checkpoint_ns: ns }), delta: false };
+/** The full state, which later deltas change, or the corrections of the folded updates. */
+export function createValues(ns: string, state: Json, delta: boolean): ValuesEvent {
+  return ns === "" ? { type: "values", state, delta } : { type: "values", state, checkpoint_ns: ns, delta };
 }
 
-/** The corrections of the folded updates. */
-export function createValuesDelta(ns: string, state: StatePatch): ValuesEvent {
-  return ns === "" ? { type: "values", state, delta: true } : { type: "values", state, checkpoint_ns: ns, delta: true };
-}
-
-/** A checkpoint with the full state. */
+/** A checkpoint with the full state or, if `delta` is true, with the corrections of the folded updates. */
 export function createCheckpoint(
-  address: GraphAddress,
+  { runId, sessionId, ns }: GraphAddress,
   time: number,
   step: number,
   state: Json,
   next: readonly NextTask[],
+  delta: boolean,
 ): CheckpointEvent {
-  const { runId, sessionId, ns } = address;
-  return {
-    type: "checkpoint",
-    checkpoint_id: `${runId}:${formatStepPath(ns, step)}`,
-    timestamp: formatTime(time),
-    step,
-    state,
-    ...(sessionId === undefined ? {} : { thread_id: sessionId }),
-    checkpoint_ns: ns,
-    next,
-    delta: false,
-  };
-}
-
-export function createCheckpointDelta(
-  address: GraphAddress,
-  time: number,
-  step: number,
-  corrections: StatePatch,
-  next: readonly NextTask[],
-): CheckpointEvent {
-  const { runId, sessionId, ns } = address;
-  if (ns !== "" || sessionId === undefined)
-    return { ...createCheckpoint(address, time, step, corrections, next), delta: true };
-  // The common case. An object literal is much faster than spreading.
-  return {
-    type: "checkpoint",
-    checkpoint_id: `${runId}:${step}`,
-    timestamp: formatTime(time),
-    step,
-    state: corrections,
-    thread_id: sessionId,
-    checkpoint_ns: "",
-    next,
-    delta: true,
-  };
+  const checkpoint_id = `${runId}:${formatStepPath(ns, step)}`;
+  const timestamp = formatTime(time);
+  // Object literals are much faster than spreading.
+  return sessionId === undefined
+    ? { type: "checkpoint", checkpoint_id, timestamp, step, state, checkpoint_ns: ns, next, delta }
+    : {
+        type: "checkpoint",
+        checkpoint_id,
+        timestamp,
+        step,
+        state,
+        thread_id: sessionId,
+        checkpoint_ns: ns,
+        next,
+        delta,
+      };
 }
 
 /** Events that end an answered interrupt. They are part of its node run. */

@@ -44,19 +44,23 @@ export interface GraphHost {
   requestApproval(request: ApprovalRequest, options: { readonly nodeId: string }): Promise<ApprovalAnswer>;
 }
 
-/** Options of `createStandaloneHost`. */
-export interface StandaloneHostOptions {
-  readonly runId?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onEvent?: ((event: AnyEvent, nodeId: string | undefined) => void) | undefined;
-  readonly onInterrupt?: ((request: ApprovalRequest) => Promise<ApprovalAnswer>) | undefined;
+/** Options of `invokeGraph`. */
+export interface InvokeOptions {
+  /** Run ID that nodes see. Default: "run". */
+  readonly runId?: string;
+  /** Stops the graph at once. */
+  readonly signal?: AbortSignal;
+  /** Called for every event. Without it, no events are created. */
+  readonly onEvent?: (event: AnyEvent, nodeId: string | undefined) => void;
+  /** Answers the questions of nodes. Without it, they throw `unsupported`. */
+  readonly onInterrupt?: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
 }
 
 const NEVER = new AbortController().signal;
 const NOT_STORED: PushResult = { lastId: 0, ts: 0, durable: Promise.resolve(0) };
 
 /** Creates a host without a session. Events go to `onEvent` and are not stored. */
-export function createStandaloneHost(options: StandaloneHostOptions): GraphHost {
+export function createStandaloneHost(options: InvokeOptions): GraphHost {
   const { runId = "run", signal = NEVER, onEvent, onInterrupt } = options;
   let nodeRuns = 0;
   const notify = onEvent ?? (() => undefined);

@@ -9,25 +9,18 @@
  * - A task whose append succeeded is not run again, neither by this object nor after a restore from the log.
  * - The cost of a step does not depend on the number of steps or the size of the state.
  */
-import { type GraphState, type Json, LoomError } from "../protocol/index.ts";
+import { performance } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
+import { type AnyEvent, type GraphState, type Json, LoomError } from "../protocol/index.ts";
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { StatePatch } from "../protocol/state-patch.ts";
 import { listTargets } from "./define-graph.ts";
 import { END, type Graph, type GraphNode } from "./graph.ts";
-import {
-  createCheckpoint,
-  createCheckpointDelta,
-  createUpdates,
-  createValues,
-  createValuesDelta,
-  type NextTask,
-  type GraphAddress,
-} from "./graph-events.ts";
+import { createCheckpoint, createUpdates, createValues, type NextTask, type GraphAddress } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
 import { LiveState, NO_CORRECTIONS } from "./live-state.ts";
-import type { Pacer } from "./pacer.ts";
 import type { PartResults } from "./parts.ts";
-import { findRetryDelay, pauseFor } from "./retry.ts";
+import { findRetryDelay } from "./retry.ts";
 import { isPromiseLike, type Stoppable, TaskRun } from "./task-run.ts";
 
 /** What a graph shares with its subgraphs. */
@@ -47,6 +40,32 @@ export interface GraphEnvironment {
 }
 
 export const NO_CALLS: ReadonlyMap<string, ToolEndEvent> = new Map();
+
+/** Milliseconds that a graph may run before it yields to the event loop. */
+const MAX_TURN_MS = 10;
+/** Steps between two checks of the clock. */
+const STEPS_PER_CHECK = 16;
+
+/**
+ * Makes a graph yield to the event loop and wait for a slow log. Steps can be shorter than a microsecond, and a chain
+ * of promises alone would block the process.
+ */
+export class Pacer {
+  #steps = 0;
+  #turnBegan = performance.now();
+
+  /** Returns a promise to await before the next step, or undefined. */
+  pause(host: GraphHost): Promise<void> | undefined {
+    if (host.isBehind) return host.ready();
+    if (++this.#steps % STEPS_PER_CHECK !== 0 || performance.now() - this.#turnBegan < MAX_TURN_MS) return undefined;
+    return this.#yield();
+  }
+
+  async #yield(): Promise<void> {
+    await setImmediate();
+    this.#turnBegan = performance.now();
+  }
+}
 
 export class GraphRun implements Stoppable {
   readonly #graph: Graph;
@@ -116,8 +135,8 @@ export class GraphRun implements Stoppable {
     const { host } = this.#env;
     if (host.isSilent === true) return;
     const state = this.#state.copy();
-    const checkpoint = createCheckpoint(this.#address, host.now(), 0, state, this.#next);
-    host.postUnit(this.#graph.values ? [createValues(this.#address.ns, state), checkpoint] : [checkpoint]);
+    const checkpoint = createCheckpoint(this.#address, host.now(), 0, state, this.#next, false);
+    host.postUnit(this.#graph.values ? [createValues(this.#address.ns, state, false), checkpoint] : [checkpoint]);
   }
 
   /**
@@ -250,9 +269,12 @@ export class GraphRun implements Stoppable {
   async #pause(ms: number, run: TaskRun): Promise<void> {
     const waiter = new TaskRun(this.#env.host, run.span, run.spec, undefined);
     this.#running.add(waiter);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
     try {
-      await pauseFor(ms, waiter);
+      await waiter.orAborted(promise);
     } finally {
+      clearTimeout(timer);
       waiter.end();
       this.#running.delete(waiter);
     }
@@ -321,9 +343,7 @@ export class GraphRun implements Stoppable {
   }
 
   /** Merges the writes, determines the next tasks, and returns the events that record both. */
-  #endStep():
-    | readonly []
-    | readonly (ReturnType<typeof createValuesDelta> | ReturnType<typeof createCheckpointDelta>)[] {
+  #endStep(): readonly AnyEvent[] {
     const found = this.#state.endStep();
     if (found !== NO_CORRECTIONS) this.#corrections = { ...this.#corrections, ...found };
     const ended = this.#next;
@@ -339,8 +359,8 @@ export class GraphRun implements Stoppable {
     }
     const { host } = this.#env;
     if (host.isSilent === true) return [];
-    const checkpoint = createCheckpointDelta(this.#address, host.now(), this.#step, corrections, next);
-    return this.#graph.values ? [createValuesDelta(this.#address.ns, corrections), checkpoint] : [checkpoint];
+    const checkpoint = createCheckpoint(this.#address, host.now(), this.#step, corrections, next, true);
+    return this.#graph.values ? [createValues(this.#address.ns, corrections, true), checkpoint] : [checkpoint];
   }
 
   /** Returns the tasks that the edges request, in order. A node without an input is requested at most once. */

@@ -29,5 +29,12 @@ export {
   type GraphTask,
   type WritesOf,
 } from "./graph.ts";
-export { resumeGraph, type ResumeOptions } from "./resume-graph.ts";
-export { invokeGraph, type InvokeOptions, runGraph, type RunGraphOptions, type Snapshot } from "./run-graph.ts";
+export type { InvokeOptions } from "./graph-host.ts";
+export {
+  invokeGraph,
+  resumeGraph,
+  type ResumeOptions,
+  runGraph,
+  type RunGraphOptions,
+  type Snapshot,
+} from "./run-graph.ts";

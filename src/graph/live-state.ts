@@ -4,11 +4,10 @@
  *
  * Invariant: folding its patches in task order, and then its corrections, gives its values.
  */
-import { isPlainJson } from "../engine/plain-json.ts";
 import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { ChannelPatch, StatePatch } from "../protocol/state-patch.ts";
 import type { Channel, Channels } from "./graph.ts";
-import { copyJson, isDeeperThan, MAX_JSON_DEPTH, repairJson } from "../protocol/json.ts";
+import { copyJson, isDeeperThan, isPlainJson, MAX_JSON_DEPTH, repairJson } from "../protocol/json.ts";
 
 type Values = { [channel: string]: Json };
 type MutablePatch = { [channel: string]: ChannelPatch };

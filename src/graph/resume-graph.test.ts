@@ -5,8 +5,7 @@ import type { Log } from "../log/log.ts";
 import type { EventOf } from "../protocol/index.ts";
 import { defineGraph } from "./define-graph.ts";
 import { append, type Channels, END, type Graph, type NodeContext, replace } from "./graph.ts";
-import { resumeGraph } from "./resume-graph.ts";
-import { runGraph } from "./run-graph.ts";
+import { resumeGraph, runGraph } from "./run-graph.ts";
 
 const ignore = (): void => undefined;
 const trail = { trail: append<string>() };

@@ -15,8 +15,7 @@ import {
   graphSpecs,
   type GraphProbe,
 } from "../../test/contracts/random-graph.ts";
-import { resumeGraph } from "./resume-graph.ts";
-import { invokeGraph, runGraph } from "./run-graph.ts";
+import { invokeGraph, resumeGraph, runGraph } from "./run-graph.ts";
 import { LONG } from "../../test/sampling.ts";
 
 const ignore = (): void => undefined;

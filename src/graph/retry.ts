@@ -1,7 +1,6 @@
 /** Decides when a failed node is retried. */
 import { type ErrorCode, isLoomError } from "../protocol/index.ts";
 import type { RetryPolicy } from "./graph.ts";
-import type { TaskRun } from "./task-run.ts";
 
 const DEFAULTS = { delayMs: 100, factor: 2, maxDelayMs: 30_000 };
 
@@ -26,15 +25,4 @@ export function findRetryDelay(policy: RetryPolicy | undefined, attempt: number,
   if (!when(error)) return undefined;
   const { delayMs = DEFAULTS.delayMs, factor = DEFAULTS.factor, maxDelayMs = DEFAULTS.maxDelayMs } = policy;
   return Math.min(maxDelayMs, delayMs * factor ** (attempt - 1));
-}
-
-/** Resolves after the pause. Rejects if the task is aborted meanwhile. */
-export async function pauseFor(ms: number, task: TaskRun): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  try {
-    await task.orAborted(promise);
-  } finally {
-    clearTimeout(timer);
-  }
 }

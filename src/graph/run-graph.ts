@@ -1,16 +1,21 @@
 /**
  * Runs graphs: in a run of the engine, from whose log they can be resumed, or standalone. A graph neither completes nor
- * fails its run; the caller does.
+ * fails its run; the caller does. A graph is resumed from its last checkpoint and the tasks that finished after it; the
+ * engine's recovery has decided before that the run may be resumed.
  */
-import type { ApprovalAnswer, ApprovalRequest } from "../engine/index.ts";
-import { type AnyEvent, type GraphState, type Json, LoomError } from "../protocol/index.ts";
+import type { DeadRun } from "../engine/index.ts";
+import { followRecords } from "../log/follow-records.ts";
+import type { Log } from "../log/log.ts";
+import { type Json, LoomError, StateFold } from "../protocol/index.ts";
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "./graph.ts";
 import type { NextTask } from "./graph-events.ts";
-import { createStandaloneHost, type GraphHost } from "./graph-host.ts";
-import { type GraphEnvironment, GraphRun, NO_CALLS } from "./graph-run.ts";
-import { Pacer } from "./pacer.ts";
-import type { PartResults } from "./parts.ts";
+import { createStandaloneHost, type GraphHost, type InvokeOptions } from "./graph-host.ts";
+import { type GraphEnvironment, GraphRun, NO_CALLS, Pacer } from "./graph-run.ts";
+import { type PartResults, readPartResult } from "./parts.ts";
+
+/** Maximum subgraphs in one super-step of the root of a graph that is resumed. */
+const MAX_SUBGRAPHS = 1_000_000;
 
 /** Options of `runGraph`. */
 export interface RunGraphOptions<C extends Channels> {
@@ -48,22 +53,10 @@ export async function runGraph<C extends Channels>(
   if (run.work?.checkpoint !== undefined)
     throw new LoomError("graph_invalid", `Run "${run.runId}" already has a graph; start another run`);
   if (run.isBehind) await run.ready();
-  const root = new GraphRun(graph as unknown as Graph, createEnvironment(run), "");
+  const root = createRoot(graph, run);
   if (from === undefined) root.begin(input);
   else root.beginFrom(from.state, from.next);
   return (await runRoot(root, run, graph.graceMs, signal)) as StateOf<C>;
-}
-
-/** Options of `invokeGraph`. */
-export interface InvokeOptions {
-  /** Run ID that nodes see. Default: "run". */
-  readonly runId?: string;
-  /** Stops the graph at once. */
-  readonly signal?: AbortSignal;
-  /** Called for every event. Without it, no events are created. */
-  readonly onEvent?: (event: AnyEvent, nodeId: string | undefined) => void;
-  /** Answers the questions of nodes. Without it, they throw `unsupported`. */
-  readonly onInterrupt?: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
 }
 
 /**
@@ -78,18 +71,79 @@ export async function invokeGraph<C extends Channels>(
   return runGraph(graph, { run: createStandaloneHost(options), ...(input === undefined ? {} : { input }) });
 }
 
-/** Creates the environment that a root shares with its subgraphs. */
-export function createEnvironment(
+/** Options of `resumeGraph`. */
+export interface ResumeOptions {
+  /** The log that has the run. */
+  readonly log: Log;
+  /** Stops the graph; running nodes get the grace period. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Resumes a graph in a run whose process died. Resolves to the last state, like `runGraph`.
+ *
+ * Finished tasks are not run again. Other tasks are run again from their start and find the tool calls that had ended
+ * in `endedCalls`. Rejects with `graph_changed` if the graph no longer fits the log.
+ *
+ * ```ts
+ * const session = await openSession(log, sessionId, {
+ *   resume: async (dead) => void (await resumeGraph(graph, dead, { log })),
+ * });
+ * ```
+ */
+export async function resumeGraph<C extends Channels>(
+  graph: Graph<C>,
+  { run }: Pick<DeadRun, "run">,
+  { log, signal }: ResumeOptions,
+): Promise<StateOf<C>> {
+  // The records that recovery wrote must be read too.
+  await run.settled();
+  const { states, ...found } = await readStoredGraph(log, run.sessionId, run.runId);
+  const stored = states.find();
+  if (stored === undefined) throw new LoomError("unknown_checkpoint", `Run "${run.runId}" has no checkpoint`);
+  const root = createRoot(graph, run, { ...found, findStored: (ns) => states.find(ns) });
+  root.restore(stored);
+  return (await runRoot(root, run, graph.graceMs, signal)) as StateOf<C>;
+}
+
+/** Reads the states of a run's graph, and what ended after the root's last checkpoint: tool calls, and parts by path. */
+async function readStoredGraph(log: Log, sessionId: string, runId: string) {
+  const info = await log.getRun(sessionId, runId);
+  if (info === undefined) throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`);
+  const states = new StateFold({ maxNamespaces: MAX_SUBGRAPHS });
+  const endedCalls = new Map<string, ToolEndEvent>();
+  const parts: PartResults = new Map();
+  for await (const page of followRecords(log, sessionId, { after: info.firstId - 1 })) {
+    for (const { envelope, event } of page.records) {
+      if (envelope.run_id !== runId) continue;
+      states.add(event);
+      const part = readPartResult(event);
+      if (part !== undefined) parts.set(part.path, part.result);
+      else if (event.type === "tool_end") {
+        const end = event as ToolEndEvent;
+        if (end.call_id !== undefined) endedCalls.set(end.call_id, end);
+      } else if (event.type === "checkpoint" && (event["checkpoint_ns" as keyof typeof event] ?? "") === "") {
+        endedCalls.clear();
+        parts.clear();
+      }
+    }
+  }
+  return { states, endedCalls, parts };
+}
+
+/** Creates the root of a graph, and the environment that it shares with its subgraphs. */
+function createRoot<C extends Channels>(
+  graph: Graph<C>,
   host: GraphHost,
-  endedCalls: ReadonlyMap<string, ToolEndEvent> = NO_CALLS,
-  findStored: (ns: string) => GraphState | undefined = () => undefined,
-  parts: PartResults = new Map(),
-): GraphEnvironment {
-  return { host, pacer: new Pacer(), endedCalls, findStored, children: new Map(), parts };
+  resumed?: Pick<GraphEnvironment, "endedCalls" | "findStored" | "parts">,
+): GraphRun {
+  const { endedCalls = NO_CALLS, findStored = () => undefined, parts = new Map() } = resumed ?? {};
+  const environment = { host, pacer: new Pacer(), endedCalls, findStored, children: new Map(), parts };
+  return new GraphRun(graph as unknown as Graph, environment, "");
 }
 
 /** Runs the root to its end, and stops it when a signal aborts. */
-export async function runRoot(
+async function runRoot(
   root: GraphRun,
   host: GraphHost,
   graceMs: number,

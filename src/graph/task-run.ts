@@ -5,6 +5,7 @@
  * Invariant: after an abort and its grace period, the promise of `perform` settles, even if the node does not end.
  */
 import type { NodeRun } from "../engine/index.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type AnyEvent, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { InterruptAnswer, NodeContext } from "./graph.ts";
@@ -174,17 +175,12 @@ export class TaskRun implements NodeContext {
     // An aborted part must not ask.
     if (this.#aborted !== undefined) throw this.#aborted.reason;
     const { callId } = call;
-    const expiry = expiresInMs === undefined ? {} : { expiresInMs };
+    const request = { callId, name: "interrupt", arguments: question, ...dropUndefined({ expiresInMs }) };
     this.#pauseTimeouts();
     try {
-      const {
-        decision,
-        arguments: value,
-        reason,
-      } = await this.orAborted(
-        this.#host.requestApproval({ callId, name: "interrupt", arguments: question, ...expiry }, { nodeId }),
-      );
-      call.answer = { decision, value, ...(reason === undefined ? {} : { reason }) };
+      const answer = await this.orAborted(this.#host.requestApproval(request, { nodeId }));
+      const { decision, arguments: value, reason } = answer;
+      call.answer = dropUndefined({ decision, value, reason });
       return call.answer;
     } finally {
       this.#resumeTimeouts();
