@@ -11,7 +11,7 @@ import type { Log, LogEntry } from "../log/index.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import type { ToolApprovalEvent, ToolStartEvent } from "../protocol/events.generated.ts";
-import type { ClientTool } from "../protocol/client-tools.ts";
+import type { ClientTool } from "../protocol/run-additions.ts";
 import type { ApprovalReply, ClientCallReply } from "../engine/run-contract.ts";
 import { answerApproval, type Approve } from "./answer-approval.ts";
 import type { CheckedAgentInput } from "./agent-input.ts";

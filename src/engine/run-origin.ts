@@ -5,12 +5,16 @@
  * Invariant: a field of `RunOrigin` without a row in `FIELDS` does not compile. `notices` has none: it becomes events.
  */
 import { dropUndefined } from "../protocol/drop-undefined.ts";
-import { type ClientTool, readClientTools, writeClientTool } from "../protocol/client-tools.ts";
 import type { ErrorEvent, RunStartEvent } from "../protocol/events.generated.ts";
 import { isJsonObject, type Json, type JsonObject, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import { copyJson } from "../protocol/json.ts";
-import { readInstructions } from "../protocol/read-instructions.ts";
-import { readOutputSchema } from "../protocol/read-output-schema.ts";
+import {
+  type ClientTool,
+  readClientTools,
+  readInstructions,
+  readOutputSchema,
+  writeClientTool,
+} from "../protocol/run-additions.ts";
 import { isReasoningLevel, REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { readStrategySettings, type StrategySettings } from "../protocol/strategy-settings.ts";
 import { readToolRules } from "../protocol/tool-rules.ts";

@@ -31,7 +31,7 @@ import type { RunOrigin } from "./run-origin.ts";
 import { FATAL, type RunEnding, type UnitEvent, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
 import { assertCapable, UnansweredCalls } from "./unanswered-calls.ts";
-import type { ClientTool } from "../protocol/client-tools.ts";
+import type { ClientTool } from "../protocol/run-additions.ts";
 
 /**
  * A run of a session: one request and everything an agent does for it. Start one with `Session.startRun`.

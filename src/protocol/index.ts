@@ -5,7 +5,7 @@
 export { EVENT_TYPES, type EventType } from "./events/index.ts";
 export type { Envelope, LoomEvent } from "./events.generated.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorType } from "./error-codes.ts";
-export type { ClientTool } from "./client-tools.ts";
+export type { ClientTool } from "./run-additions.ts";
 export type { Fault, FaultRule } from "./fault.ts";
 export { isJsonObject, type Json, type JsonObject } from "./json.ts";
 export { isLoomError, LoomError } from "./loom-error.ts";

@@ -6,8 +6,11 @@
 import type { EventType } from "./events/index.ts";
 import { LoomError } from "./loom-error.ts";
 
+/** All stream modes. */
+export const STREAM_MODES = ["messages", "tools", "nodes", "updates", "values", "custom", "checkpoints"] as const;
+
 /** A group of events that a reader can subscribe to. */
-export type StreamMode = "messages" | "tools" | "nodes" | "updates" | "values" | "custom" | "checkpoints";
+export type StreamMode = (typeof STREAM_MODES)[number];
 
 /** The selected modes, or everything. With modes, graph states are always sent in full. */
 export type StreamModes = "all" | readonly StreamMode[];
@@ -57,17 +60,6 @@ const MODES: { readonly [T in EventType]: StreamMode | "always" | "never" } = {
   llm_content: "never",
 };
 
-/** All stream modes. */
-export const STREAM_MODES: readonly StreamMode[] = [
-  "messages",
-  "tools",
-  "nodes",
-  "updates",
-  "values",
-  "custom",
-  "checkpoints",
-];
-
 /** Returns the mode of an event type. Unknown types belong to `custom`. */
 export function findStreamMode(type: string): StreamMode | "always" | "never" {
   return Object.hasOwn(MODES, type) ? MODES[type as EventType] : "custom";
@@ -80,14 +72,11 @@ export function isSendable(type: string): boolean {
 
 /** Checks mode names. Throws `invalid_name` for an unknown one. `all` alone or among others selects everything. */
 export function readStreamModes(names: readonly string[]): StreamModes {
-  for (const name of names)
-    if (name !== "all" && !STREAM_MODES.includes(name as StreamMode))
-      throw new LoomError(
-        "invalid_name",
-        `Unknown stream mode "${name.slice(0, 40)}"; use one of ${[...STREAM_MODES, "all"].join(", ")}`,
-        {
-          modes: [...STREAM_MODES, "all"],
-        },
-      );
+  const modes: readonly string[] = [...STREAM_MODES, "all"];
+  const unknown = names.find((name) => !modes.includes(name));
+  if (unknown !== undefined) {
+    const message = `Unknown stream mode "${unknown.slice(0, 40)}"; use one of ${modes.join(", ")}`;
+    throw new LoomError("invalid_name", message, { modes });
+  }
   return names.includes("all") ? "all" : (names as readonly StreamMode[]);
 }

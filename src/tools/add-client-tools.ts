@@ -2,7 +2,7 @@
  * Adds the tools that the client of a run carries out to the toolbox of an agent. The model is offered both alike, and
  * tool rules apply to both.
  */
-import type { ClientTool } from "../protocol/client-tools.ts";
+import type { ClientTool } from "../protocol/run-additions.ts";
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";

@@ -30,18 +30,14 @@ export type ControlCommand = Extract<UpFrame, { readonly type: (typeof COMMANDS)
 
 const COMMANDS = ["run", "cancel", "approve", "tool_result", "permission", "feedback", "todo"] as const;
 
-/** `findFault` also returns undefined for an unknown type, so check `isKnown` first. */
+/** `findFault` also returns undefined for an unknown type, so look for the form first. */
 interface ControlVocabulary {
-  isKnown(type: string): boolean;
+  findForm(type: string): object | undefined;
   findFault(value: object): Fault | undefined;
 }
 
-const UP: ControlVocabulary = { isKnown: (type) => findUpFrameForm(type) !== undefined, findFault: findUpFrameFault };
-
-const DOWN: ControlVocabulary = {
-  isKnown: (type) => findDownFrameForm(type) !== undefined,
-  findFault: findDownFrameFault,
-};
+const UP: ControlVocabulary = { findForm: findUpFrameForm, findFault: findUpFrameFault };
+const DOWN: ControlVocabulary = { findForm: findDownFrameForm, findFault: findDownFrameFault };
 
 /** Encodes a control frame as the text of one socket message. */
 export function encodeControl(frame: UpFrame | DownFrame): string {
@@ -78,7 +74,7 @@ function readControl<Frame>(value: unknown, vocabulary: ControlVocabulary): Deco
   if (!isJsonObject(value)) return invalid("A control frame must be a JSON object");
   const { type } = value;
   if (typeof type !== "string") return invalid("`type` is missing; it must be a string", value);
-  if (!vocabulary.isKnown(type)) {
+  if (vocabulary.findForm(type) === undefined) {
     const unknown = invalid(`Unknown control frame type ${JSON.stringify(type.slice(0, 40))}`, value);
     return { ...unknown, isUnknown: true };
   }

@@ -14,9 +14,7 @@ import type { Command, CommandOutcome, CommandState, Log } from "../../log/index
 import { assertCommand, sessionIdTaken } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
-import { readClientTools } from "../../protocol/client-tools.ts";
-import { readInstructions } from "../../protocol/read-instructions.ts";
-import { readOutputSchema } from "../../protocol/read-output-schema.ts";
+import { readClientTools, readInstructions, readOutputSchema } from "../../protocol/run-additions.ts";
 import { readStrategySettings } from "../../protocol/strategy-settings.ts";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { RunStartEvent } from "../../protocol/events.generated.ts";

@@ -11,7 +11,7 @@ import { dropUndefined } from "../../../protocol/drop-undefined.ts";
 import { isLoomError, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
 import { isJsonObject, toJsonObject } from "../../../protocol/json.ts";
 import type { ControlCommand } from "../../../protocol/control/index.ts";
-import { readOutputSchema } from "../../../protocol/read-output-schema.ts";
+import { readOutputSchema } from "../../../protocol/run-additions.ts";
 import type { ReasoningLevel } from "../../../protocol/reasoning-level.ts";
 import { fromJsonSchema } from "../../../tools/from-json-schema.ts";
 import type { ApiCall } from "../../api/operation.ts";
