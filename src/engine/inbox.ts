@@ -4,9 +4,10 @@
  * A command is settled in the same append as the record it produces. So each command is executed exactly once, even if
  * a process dies in between.
  *
- * Two kinds of commands stay pending: queued messages, and early cancels, which arrive before their run starts. An
- * early cancel expires after a while.
+ * Two kinds of commands stay pending: queued messages, and early cancels, which arrive before their run starts. A queued
+ * message survives the process, and any session with an agent can execute it. An early cancel expires after a while.
  */
+import { randomUUID } from "node:crypto";
 import type { CommandOutcome, CommandState, Log, RunInfo, Settlement } from "../log/log.ts";
 import {
   type ErrorCode,
@@ -30,10 +31,9 @@ import {
 } from "./command-body.ts";
 import type { Run } from "./run.ts";
 import type { ApprovalReply, ClientCallReply, Settle } from "./run-contract.ts";
-import { readQueuedMessage, type RunOrigin } from "./run-origin.ts";
-import type { RunQueue } from "./run-queue.ts";
-import type { PushResult } from "./sequencer.ts";
-import type { SESSION_DEFAULTS } from "./session-options.ts";
+import { readQueuedMessage, type RunOrigin, writeQueuedMessage } from "./run-origin.ts";
+import { markHandled, type PushResult } from "./sequencer.ts";
+import type { SESSION_DEFAULTS, SessionOptions } from "./session-options.ts";
 import type { SessionRecords } from "./session-records.ts";
 
 /** Errors that settle a command. After any other error, the command stays pending. */
@@ -59,10 +59,13 @@ const MAX_SETTLED_AT_ONCE = 100;
 export class Inbox {
   readonly #log: Log;
   readonly #records: SessionRecords;
-  readonly #runQueue: RunQueue;
   readonly #findLiveRun: () => Run | undefined;
-  readonly #options: typeof SESSION_DEFAULTS;
+  readonly #onWaiters: () => void;
+  readonly #options: SessionOptions & typeof SESSION_DEFAULTS;
+  /** Queued messages, oldest first. */
   #queue: CommandState[] = [];
+  /** The callers in this process that wait for the run of a queued message, by command ID. */
+  readonly #waiters = new Map<string, PromiseWithResolvers<Run>>();
   #earlyCancels: CommandState[] = [];
   /** Cancels without a matching run in the log. Only a run that starts later can match. */
   readonly #unmatchedCancels = new Set<string>();
@@ -73,23 +76,24 @@ export class Inbox {
   /** Approvals answered through this inbox, including those of ended runs. */
   readonly #answered = new BoundedMap<true>(MAX_ANSWERED);
 
+  /** `onWaiters` is called when the number of waiting callers changes. */
   constructor(
     log: Log,
     records: SessionRecords,
-    runQueue: RunQueue,
+    options: SessionOptions & typeof SESSION_DEFAULTS,
     findLiveRun: () => Run | undefined,
-    options: typeof SESSION_DEFAULTS,
+    onWaiters: () => void,
   ) {
     this.#log = log;
     this.#records = records;
-    this.#runQueue = runQueue;
-    this.#findLiveRun = findLiveRun;
     this.#options = options;
+    this.#findLiveRun = findLiveRun;
+    this.#onWaiters = onWaiters;
   }
 
-  /** Queued messages, oldest first. */
-  get queue(): readonly CommandState[] {
-    return this.#queue;
+  /** True if callers in this process wait for the run of a queued message. */
+  get hasWaiters(): boolean {
+    return this.#waiters.size > 0;
   }
 
   /** True if the last pass left no command pending. */
@@ -121,11 +125,51 @@ export class Inbox {
       await this.#settle(...this.#unknown.slice(at, at + MAX_SETTLED_AT_ONCE));
   }
 
+  /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
+  async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
+    const commandId = randomUUID();
+    const { sessionId } = this.#records;
+    const command = { commandId, sessionId, kind: "enqueue", body: writeQueuedMessage(origin) } as const;
+    await this.#log.submit(command, { maxQueued: this.#options.maxQueuedRuns });
+    const waiter = Promise.withResolvers<Run>();
+    this.#waiters.set(commandId, waiter);
+    this.#onWaiters();
+    return { turn: markHandled(waiter.promise) };
+  }
+
+  /** Returns the first of the queued messages, if this session can execute it. */
+  findNext(): CommandState | undefined {
+    const { onRun, acceptsAgent } = this.#options;
+    // Without `onRun`, this session executes only messages whose callers wait here.
+    const next = this.#queue.find(({ commandId }) => onRun !== undefined || this.#waiters.has(commandId));
+    const agent = next?.body["agent"];
+    return typeof agent !== "string" || acceptsAgent?.(agent) !== false ? next : undefined;
+  }
+
+  /** Gives the run of a message to the caller that waits for it. Returns false if no caller does. */
+  resolve(commandId: string, run: Run): boolean {
+    const waiter = this.#takeWaiter(commandId);
+    waiter?.resolve(run);
+    return waiter !== undefined;
+  }
+
   /** Removes a message from the queue and settles it with the error. */
   async reject(commandId: string, error: LoomError, ...settle: readonly Settlement[]): Promise<void> {
     this.drop(commandId);
     await this.#settle({ commandId, outcome: { code: error.code, message: error.message } }, ...settle);
-    this.#runQueue.reject(commandId, error);
+    this.#takeWaiter(commandId)?.reject(error);
+  }
+
+  /** Rejects all callers that wait for a run. The messages stay in the queue. */
+  rejectWaiters(error: LoomError): void {
+    for (const commandId of this.#waiters.keys()) this.#takeWaiter(commandId)?.reject(error);
+  }
+
+  #takeWaiter(commandId: string): PromiseWithResolvers<Run> | undefined {
+    const waiter = this.#waiters.get(commandId);
+    this.#waiters.delete(commandId);
+    this.#onWaiters();
+    return waiter;
   }
 
   /** Removes a message from the queue. Its command is settled by its `run_start`. */
@@ -145,30 +189,23 @@ export class Inbox {
   async #execute(command: CommandState): Promise<void> {
     switch (command.kind) {
       case "cancel":
-        await this.#cancel(command);
-        return;
+        return this.#cancel(command);
       case "approve": {
         const reply = readReply(command.body);
-        await this.#answer(command, reply.callId, (run, settle) => run.answerApproval(reply, settle));
-        return;
+        return this.#answer(command, reply.callId, (run, settle) => run.answerApproval(reply, settle));
       }
       case "tool_result": {
         const reply = readResult(command.body);
-        await this.#answer(command, reply.callId, (run, settle) => run.answerCall(reply, settle));
-        return;
+        return this.#answer(command, reply.callId, (run, settle) => run.answerCall(reply, settle));
       }
       case "permission":
-        await this.#permit(command);
-        return;
+        return this.#permit(command);
       case "feedback":
-        await this.#rate(command);
-        return;
+        return this.#rate(command);
       case "toggle":
-        await this.#toggle(command);
-        return;
+        return this.#toggle(command);
       case "enqueue":
-        await this.#checkMessage(command);
-        return;
+        return this.#checkMessage(command);
     }
   }
 
@@ -311,14 +348,8 @@ export class Inbox {
     const hasText = typeof text === "string";
     if (!hasText && text != null) throw invalidCommand("`text` must be a string");
     if (!hasState && !hasText) throw invalidCommand("`completed` or `text` is required");
-    const event = {
-      type: "todo_update",
-      list_id,
-      item_id,
-      ...(hasState ? { completed } : {}),
-      ...(hasText ? { text } : {}),
-    } as const;
-    await this.#record(command, event);
+    const changes = { ...(hasState && { completed }), ...(hasText && { text }) };
+    await this.#record(command, { type: "todo_update", list_id, item_id, ...changes });
   }
 
   async #checkMessage({ commandId, body }: CommandState): Promise<void> {

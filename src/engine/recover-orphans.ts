@@ -40,14 +40,14 @@ export async function recoverOrphans(log: Log, options: RecoverOptions = {}): Pr
   const { limit = Number.POSITIVE_INFINITY, concurrency = CONCURRENCY, ...sessionOptions } = options;
   // List all before opening the first: a recovered session is no longer an orphan and cannot be a list position.
   const orphans = await listOrphans(log, limit);
-  const report = new Map<string, RecoveredSession>();
-  const waiting = orphans.values();
+  const report: RecoveredSession[] = [];
+  const waiting = orphans.entries();
   const work = async (): Promise<void> => {
-    for (const sessionId of waiting) report.set(sessionId, await recoverSession(log, sessionId, sessionOptions));
+    for (const [index, sessionId] of waiting) report[index] = await recoverSession(log, sessionId, sessionOptions);
   };
   const places = Math.max(1, Math.min(concurrency, orphans.length));
   await Promise.all(Array.from({ length: places }, work));
-  return orphans.flatMap((sessionId) => report.get(sessionId) ?? []);
+  return report;
 }
 
 async function listOrphans(log: Log, limit: number): Promise<readonly string[]> {

@@ -376,19 +376,9 @@ export class Run {
       return this.#reportIfRejected(
         rejectHandled(new LoomError("invalid_event", "The reason of a cancel must be a string", { path: "reason" })),
       );
-    return this.#reportIfRejected(
-      this.#end({
-        end: dropUndefined({
-          status: "cancelled",
-          reason: cutReason(reason),
-          code: "cancelled",
-          summary: options.summary,
-        }),
-        reason: "cancelled",
-        code: "cancelled",
-        settle: options.settle,
-      }),
-    );
+    const { summary, settle } = options;
+    const end = dropUndefined({ status: "cancelled", reason: cutReason(reason), code: "cancelled", summary });
+    return this.#reportIfRejected(this.#end({ end, reason: "cancelled", code: "cancelled", settle }));
   }
 
   /** Leaves out the totals that the run counted from the summary of its end. @internal */

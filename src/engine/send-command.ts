@@ -8,14 +8,15 @@ import { isLoomError } from "../protocol/index.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 
+/** Time between checks without a hint, because hints can be lost. */
+const RECHECK_MS = 500;
+
 /** Options of `sendCommand` and `awaitOutcome`. */
 export interface SendCommandOptions {
   /** Milliseconds to wait for the outcome. Default: 10,000. */
   readonly timeoutMs?: number;
   /** Stops waiting. The command stays in the log. */
   readonly signal?: AbortSignal;
-  /** Milliseconds between checks without a hint, because hints can be lost. Default: 500. */
-  readonly recheckMs?: number;
   /** Options for the session that is opened when it has no holder. */
   readonly session?: SessionOptions;
   /**
@@ -48,7 +49,7 @@ export async function awaitOutcome(
   options: SendCommandOptions = {},
 ): Promise<CommandState> {
   if (submitted.outcome !== undefined) return submitted;
-  const { timeoutMs = 10_000, recheckMs = 500, signal } = options;
+  const { timeoutMs = 10_000, signal } = options;
   const { sessionId, commandId, kind } = submitted;
   let wake: () => void = () => undefined;
   const unwatch = log.watch(sessionId, () => wake(), { hintsOnly: true });
@@ -73,7 +74,7 @@ export async function awaitOutcome(
         const isDone = await processInOwnSession(log, sessionId, options.session);
         if (isDone) return (await log.getCommand(sessionId, commandId)) ?? state;
       }
-      await waitFor(hint, Math.min(left, recheckMs));
+      await waitFor(hint, Math.min(left, RECHECK_MS));
     }
   } finally {
     unwatch();
@@ -95,10 +96,8 @@ async function processInOwnSession(log: Log, sessionId: string, options: Session
 }
 
 async function waitFor(hint: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const pause = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([hint, pause]);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([hint, promise]);
   clearTimeout(timer);
 }

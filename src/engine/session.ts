@@ -32,7 +32,6 @@ import {
 } from "./session-options.ts";
 import { markHandled } from "./sequencer.ts";
 import { SessionRecords } from "./session-records.ts";
-import { RunQueue } from "./run-queue.ts";
 import { Waker } from "./waker.ts";
 
 /**
@@ -64,7 +63,6 @@ export class Session implements AsyncDisposable {
   readonly #keeper: LeaseKeeper;
   readonly #waker: Waker;
   readonly #backOff: BackOff;
-  readonly #runQueue: RunQueue;
   readonly #inbox: Inbox;
   readonly #executor: RunExecutor;
   readonly #recovered: RecoveredRun[] = [];
@@ -104,8 +102,13 @@ export class Session implements AsyncDisposable {
     });
     this.#waker = new Waker(this.#options.inboxMs, () => this.executePending());
     this.#backOff = new BackOff(this.#options.repairMs, () => this.repair());
-    this.#runQueue = new RunQueue(log, this.sessionId, this.#options, () => this.#updateKeepAlive());
-    this.#inbox = new Inbox(log, this.#records, this.#runQueue, () => this.#live, this.#options);
+    this.#inbox = new Inbox(
+      log,
+      this.#records,
+      this.#options,
+      () => this.#live,
+      () => this.#updateKeepAlive(),
+    );
     this.#executor = new RunExecutor(this.#reporter);
   }
 
@@ -175,7 +178,7 @@ export class Session implements AsyncDisposable {
 
   /** True if no run is live and no command is pending, as of the last check. */
   get isIdle(): boolean {
-    return this.#live === undefined && this.#runQueue.size === 0 && this.#inbox.isEmpty;
+    return this.#live === undefined && !this.#inbox.hasWaiters && this.#inbox.isEmpty;
   }
 
   /**
@@ -281,7 +284,7 @@ export class Session implements AsyncDisposable {
       if (how === "leave" || waits || isLeft) live.abort(error);
       else await live.fail({ ...INTERRUPTED, message: "The session was closed" }).catch(() => undefined);
     }
-    this.#runQueue.rejectAll(error);
+    this.#inbox.rejectWaiters(error);
     await this.#records.sequencer.idle().catch(() => undefined);
     this.#records.sequencer.fail(error);
     this.#keeper.stop();
@@ -298,7 +301,7 @@ export class Session implements AsyncDisposable {
 
   /** Keeps the process alive for a live run, for callers that wait for one, and for messages that `onRun` executes. */
   #updateKeepAlive(): void {
-    const isNeeded = this.#live !== undefined || this.#runQueue.size > 0 || this.#options.onRun !== undefined;
+    const isNeeded = this.#live !== undefined || this.#inbox.hasWaiters || this.#options.onRun !== undefined;
     this.#keeper.keepAlive(isNeeded && this.#stopped === undefined);
   }
 
@@ -309,7 +312,7 @@ export class Session implements AsyncDisposable {
     this.#records.sequencer.fail(error);
     this.#live?.abort(error);
     this.#live = undefined;
-    this.#runQueue.rejectAll(error);
+    this.#inbox.rejectWaiters(error);
     this.#end({ reason: "fenced", error });
   }
 
@@ -350,10 +353,10 @@ export class Session implements AsyncDisposable {
     const origin = { ...requested, runId: requested.runId ?? randomUUID() };
     await this.#assertNew(origin);
     if (whenBusy === "interrupt") await this.#live?.cancel("Interrupted by a new message");
-    else if (this.#live !== undefined || this.#runQueue.findNext(this.#inbox.queue) !== undefined) {
+    else if (this.#live !== undefined || this.#inbox.findNext() !== undefined) {
       if (whenBusy === "reject")
         throw new LoomError("run_live", "Another run is live", { run_id: this.#live?.runId ?? "" });
-      return this.#runQueue.enqueue(origin);
+      return this.#inbox.enqueue(origin);
     }
     return { run: await this.#begin(origin) };
   }
@@ -389,7 +392,7 @@ export class Session implements AsyncDisposable {
     await this.#inbox.processPending();
     if (this.#abandoned?.work.needsAnswer === false) await this.#abandoned.fail(INTERRUPTED);
     while (this.#live === undefined && !this.#isDraining) {
-      const next = this.#runQueue.findNext(this.#inbox.queue);
+      const next = this.#inbox.findNext();
       if (next === undefined) break;
       await this.#beginQueued(next);
     }
@@ -421,7 +424,7 @@ export class Session implements AsyncDisposable {
       await this.#inbox.reject(commandId, error);
       return;
     }
-    if (this.#runQueue.resolve(commandId, run) || run.status !== "live") return;
+    if (this.#inbox.resolve(commandId, run) || run.status !== "live") return;
     this.#executor.execute(run, async () => this.#options.onRun?.(run, origin));
   }
 
