@@ -1,9 +1,8 @@
 /** Events for content other than text: data, images and to-do lists. */
 import { boolean, listOf, map, objectOf, oneOf, optional, required, string } from "../schema.ts";
-import { defineEvent, EXTENSION_SECTION } from "./define.ts";
+import { defineExtension } from "./define.ts";
 
-export const data = defineEvent({
-  section: EXTENSION_SECTION,
+export const data = defineExtension({
   about: "Structured data: a table, a chart, an image or application data",
   zh: "结构化数据：表格、图表、图片或应用自定义数据",
   fields: {
@@ -13,8 +12,7 @@ export const data = defineEvent({
   },
 });
 
-export const image = defineEvent({
-  section: EXTENSION_SECTION,
+export const image = defineExtension({
   about: "An image",
   zh: "图片",
   fields: {
@@ -24,8 +22,7 @@ export const image = defineEvent({
   },
 });
 
-export const todo_list = defineEvent({
-  section: EXTENSION_SECTION,
+export const todo_list = defineExtension({
   about: "A to-do list that the user can check off",
   zh: "用户可勾选的待办清单",
   fields: {
@@ -45,8 +42,7 @@ export const todo_list = defineEvent({
   },
 });
 
-export const todo_update = defineEvent({
-  section: EXTENSION_SECTION,
+export const todo_update = defineExtension({
   about: "An item of a to-do list changed",
   zh: "待办清单中的一个条目发生变化",
   fields: {

@@ -13,12 +13,11 @@ import {
   required,
   string,
 } from "../schema.ts";
-import { defineEvent, EXTENSION_SECTION } from "./define.ts";
+import { defineEvent, defineExtension } from "./define.ts";
 
 const format = openSet("markdown", "text", "html");
 
 export const message_chunk = defineEvent({
-  section: "001 §4.2",
   exportKey: "Messages",
   about: "A chunk of the model's message",
   zh: "模型消息的一段文本",
@@ -35,8 +34,7 @@ export const message_chunk = defineEvent({
   },
 });
 
-export const reasoning_chunk = defineEvent({
-  section: EXTENSION_SECTION,
+export const reasoning_chunk = defineExtension({
   about: "A chunk of the model's reasoning. It is not part of the answer",
   zh: "模型推理过程的一段文本，不属于回答",
   fields: {
@@ -51,8 +49,7 @@ export const reasoning_chunk = defineEvent({
   },
 });
 
-export const reasoning_end = defineEvent({
-  section: EXTENSION_SECTION,
+export const reasoning_end = defineExtension({
   about: "The current reasoning is complete",
   zh: "当前推理已结束",
   fields: {
@@ -61,8 +58,7 @@ export const reasoning_end = defineEvent({
   },
 });
 
-export const llm_start = defineEvent({
-  section: EXTENSION_SECTION,
+export const llm_start = defineExtension({
   about: "A model call started",
   zh: "模型调用开始",
   fields: {
@@ -77,8 +73,7 @@ export const llm_start = defineEvent({
   },
 });
 
-export const llm_end = defineEvent({
-  section: EXTENSION_SECTION,
+export const llm_end = defineExtension({
   about: "A model call ended",
   zh: "模型调用结束",
   fields: {
@@ -100,8 +95,7 @@ export const llm_end = defineEvent({
   },
 });
 
-export const llm_content = defineEvent({
-  section: EXTENSION_SECTION,
+export const llm_content = defineExtension({
   about: "What a model call sent or received. Stored for the owner of the session; streams leave it out",
   zh: "模型调用发送或收到的内容。仅为会话所有者保存，不出现在任何流中",
   fields: {

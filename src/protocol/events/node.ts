@@ -15,8 +15,6 @@ import {
 } from "../schema.ts";
 import { defineEvent } from "./define.ts";
 
-const SECTION = "001 §4.2";
-
 /** Writing the full state after every step would make long runs quadratic in size, so logs store deltas. */
 const delta = additional(
   boolean,
@@ -26,7 +24,6 @@ const delta = additional(
 const checkpoint_ns = additional(string, "Path of the subgraph; absent for the root graph", "子图路径；根图没有此字段");
 
 export const node_enter = defineEvent({
-  section: SECTION,
   exportKey: "TaskStart",
   about: "A node run started",
   zh: "节点运行开始",
@@ -52,7 +49,6 @@ export const node_enter = defineEvent({
 });
 
 export const node_exit = defineEvent({
-  section: SECTION,
   exportKey: "TaskEnd",
   about: "A node run ended",
   zh: "节点运行结束",
@@ -67,7 +63,6 @@ export const node_exit = defineEvent({
 });
 
 export const values = defineEvent({
-  section: SECTION,
   exportKey: "Values",
   about: "Snapshot of the complete graph state",
   zh: "完整的图状态快照",
@@ -79,7 +74,6 @@ export const values = defineEvent({
 });
 
 export const updates = defineEvent({
-  section: SECTION,
   exportKey: "Updates",
   about: "The result of a node was merged into the state",
   zh: "节点结果已合并到状态",
@@ -98,7 +92,6 @@ export const updates = defineEvent({
 });
 
 export const custom = defineEvent({
-  section: SECTION,
   exportKey: "Custom",
   about: "Any JSON value defined by the application",
   zh: "应用自定义的任意 JSON 值",
@@ -106,7 +99,6 @@ export const custom = defineEvent({
 });
 
 export const checkpoint = defineEvent({
-  section: SECTION,
   exportKey: "Checkpoint",
   about: "A checkpoint from which the run can be resumed or forked",
   zh: "检查点，可由此恢复或分叉运行",
@@ -140,7 +132,6 @@ export const checkpoint = defineEvent({
 });
 
 export const usage = defineEvent({
-  section: SECTION,
   exportKey: "Usage",
   about: "Tokens used by a model call",
   zh: "一次模型调用的 token 用量",

@@ -13,10 +13,9 @@ import {
   required,
   string,
 } from "../schema.ts";
-import { defineEvent, EXTENSION_SECTION } from "./define.ts";
+import { defineEvent, defineExtension, type EventDeclaration } from "./define.ts";
 
 export const run_start = defineEvent({
-  section: "001 §4.2",
   exportKey: "RunStart",
   about: "A run started. Sent before the first `node_enter`",
   zh: "运行开始，在第一个 `node_enter` 之前发送",
@@ -106,8 +105,7 @@ export const run_start = defineEvent({
   },
 });
 
-export const run_end = defineEvent({
-  section: EXTENSION_SECTION,
+export const run_end = defineExtension({
   about: "How the run ended. Only its reply follows",
   zh: "运行的结束状态。之后只有一帧回复",
   fields: {
@@ -144,7 +142,7 @@ export const run_end = defineEvent({
   },
 });
 
-export const reply = defineEvent({
+export const reply = {
   section: "001 §5",
   about:
     "The answer of a run and its last frame. If the run did not complete, it is the part that was produced, possibly empty. Sent without `type`",
@@ -152,10 +150,9 @@ export const reply = defineEvent({
   fields: {
     reply: required(string, "Text of the answer", "回答的文本"),
   },
-});
+} as const satisfies EventDeclaration;
 
-export const feedback = defineEvent({
-  section: EXTENSION_SECTION,
+export const feedback = defineExtension({
   about: "Feedback of a user about the answer of a run. The latest counts. Sent outside any run",
   zh: "用户对某次运行的回答的反馈，以最后一条为准。不属于任何运行",
   fields: {
@@ -166,8 +163,7 @@ export const feedback = defineEvent({
   },
 });
 
-export const error = defineEvent({
-  section: EXTENSION_SECTION,
+export const error = defineExtension({
   about: "An error occurred. It does not end the run by itself",
   zh: "发生错误。错误本身不会结束运行",
   fields: {
@@ -203,8 +199,7 @@ export const error = defineEvent({
   },
 });
 
-export const foreign = defineEvent({
-  section: EXTENSION_SECTION,
+export const foreign = defineExtension({
   about: "A frame of another dialect with an unknown type, kept unchanged",
   zh: "来自其他方言的未知类型的帧，原样保留",
   fields: {
@@ -213,8 +208,7 @@ export const foreign = defineEvent({
   },
 });
 
-export const retrieval_complete = defineEvent({
-  section: EXTENSION_SECTION,
+export const retrieval_complete = defineExtension({
   about: "Documents were retrieved for the model",
   zh: "已为模型检索文档",
   fields: {
@@ -238,8 +232,7 @@ export const retrieval_complete = defineEvent({
   },
 });
 
-export const compression_applied = defineEvent({
-  section: EXTENSION_SECTION,
+export const compression_applied = defineExtension({
   about: "The context of a model call was compressed",
   zh: "已压缩模型调用的上下文",
   fields: {

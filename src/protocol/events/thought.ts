@@ -5,7 +5,6 @@
 import { additional, boolean, count, listOf, number, openSet, required, string } from "../schema.ts";
 import { defineEvent } from "./define.ts";
 
-const SECTION = "001 §4.2";
 const ids = additional(
   listOf(string),
   "IDs of the thoughts, in the order of the candidates",
@@ -20,7 +19,6 @@ const edges = additional(
 const operation = openSet("generate", "aggregate", "refine", "score");
 
 export const tot_expand = defineEvent({
-  section: SECTION,
   exportKey: "TotExpand",
   about: "ToT: candidate thoughts were generated",
   zh: "ToT：已生成候选想法",
@@ -38,7 +36,6 @@ export const tot_expand = defineEvent({
 });
 
 export const tot_evaluate = defineEvent({
-  section: SECTION,
   exportKey: "TotEvaluate",
   about: "ToT: candidate thoughts were scored",
   zh: "ToT：已为候选想法评分",
@@ -57,7 +54,6 @@ export const tot_evaluate = defineEvent({
 });
 
 export const tot_backtrack = defineEvent({
-  section: SECTION,
   exportKey: "TotBacktrack",
   about: "ToT: the search abandoned a branch and backtracked",
   zh: "ToT：搜索放弃一个分支并回溯",
@@ -80,7 +76,6 @@ export const tot_backtrack = defineEvent({
 });
 
 export const got_plan = defineEvent({
-  section: SECTION,
   exportKey: "GotPlan",
   about: "GoT: the graph was planned",
   zh: "GoT：已制定图计划",
@@ -108,7 +103,6 @@ export const got_plan = defineEvent({
 });
 
 export const got_node_start = defineEvent({
-  section: SECTION,
   exportKey: "GotNodeStart",
   about: "GoT: a node started",
   zh: "GoT：节点开始",
@@ -116,7 +110,6 @@ export const got_node_start = defineEvent({
 });
 
 export const got_node_complete = defineEvent({
-  section: SECTION,
   exportKey: "GotNodeComplete",
   about: "GoT: a node completed",
   zh: "GoT：节点完成",
@@ -129,7 +122,6 @@ export const got_node_complete = defineEvent({
 });
 
 export const got_node_failed = defineEvent({
-  section: SECTION,
   exportKey: "GotNodeFailed",
   about: "GoT: a node failed",
   zh: "GoT：节点失败",
@@ -145,7 +137,6 @@ export const got_node_failed = defineEvent({
 });
 
 export const got_expand = defineEvent({
-  section: SECTION,
   exportKey: "GotExpand",
   about: "AGoT: a node was expanded into a subgraph",
   zh: "AGoT：节点已扩展为子图",

@@ -13,9 +13,8 @@ import {
   required,
   string,
 } from "../schema.ts";
-import { defineEvent, EXTENSION_SECTION } from "./define.ts";
+import { defineEvent, defineExtension } from "./define.ts";
 
-const SECTION = "001 §4.2";
 const call_id = optional(string, "ID of the tool call", "工具调用 ID");
 const name = required(string, "Name of the tool", "工具名");
 const server = additional(
@@ -25,7 +24,6 @@ const server = additional(
 );
 
 export const tool_call_chunk = defineEvent({
-  section: SECTION,
   exportKey: "ToolCallChunk",
   about: "A chunk of the arguments, as the model writes them",
   zh: "模型生成的工具参数片段",
@@ -38,7 +36,6 @@ export const tool_call_chunk = defineEvent({
 });
 
 export const tool_call = defineEvent({
-  section: SECTION,
   exportKey: "ToolCall",
   about: "A complete tool call with all its arguments",
   zh: "完整的工具调用及其全部参数",
@@ -58,7 +55,6 @@ export const tool_call = defineEvent({
 });
 
 export const tool_approval = defineEvent({
-  section: SECTION,
   exportKey: "ToolApproval",
   about: "A tool call waits for the user's approval",
   zh: "工具调用等待用户审批",
@@ -85,8 +81,7 @@ export const tool_approval = defineEvent({
   },
 });
 
-export const tool_approval_result = defineEvent({
-  section: EXTENSION_SECTION,
+export const tool_approval_result = defineExtension({
   about: "The decision on a `tool_approval`",
   zh: "对 `tool_approval` 的决定",
   fields: {
@@ -108,8 +103,7 @@ export const tool_approval_result = defineEvent({
   },
 });
 
-export const tool_permission = defineEvent({
-  section: EXTENSION_SECTION,
+export const tool_permission = defineExtension({
   about: "A user allowed all calls of a tool in the session, or ended that. Sent outside any run",
   zh: "用户允许会话中某个工具的所有调用，或撤销该许可。不属于任何运行",
   fields: {
@@ -124,7 +118,6 @@ export const tool_permission = defineEvent({
 });
 
 export const tool_start = defineEvent({
-  section: SECTION,
   exportKey: "ToolStart",
   about: "The tool started to run",
   zh: "工具开始执行",
@@ -145,15 +138,13 @@ export const tool_start = defineEvent({
 });
 
 export const tool_output = defineEvent({
-  section: SECTION,
   exportKey: "ToolOutput",
   about: "Output of a running tool. Sent any number of times per call",
   zh: "工具执行中的输出，每次调用可发送多次",
   fields: { call_id, name, content: required(string, "Text of the output", "输出内容") },
 });
 
-export const tool_progress = defineEvent({
-  section: EXTENSION_SECTION,
+export const tool_progress = defineExtension({
   about: "Progress of a running tool",
   zh: "工具的执行进度",
   fields: {
@@ -165,7 +156,6 @@ export const tool_progress = defineEvent({
 });
 
 export const tool_end = defineEvent({
-  section: SECTION,
   exportKey: "ToolEnd",
   about: "The tool call ended, successfully or not",
   zh: "工具调用结束（成功或失败）",
