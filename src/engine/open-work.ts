@@ -19,7 +19,7 @@ import {
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { isAnswerChannel, isForkNotice, isNextAttempt } from "../protocol/record.ts";
-import { CallKeys } from "../protocol/call-keys.ts";
+import { CallKeys, slotOf } from "../protocol/call-keys.ts";
 import type { NodeEnterEvent } from "../protocol/events.generated.ts";
 import { InterruptedNodes } from "./interrupted-nodes.ts";
 
@@ -456,7 +456,7 @@ export class OpenWork {
         nodeId: inside(call.nodeId, closer),
         event: {
           type: "tool_end",
-          ...(call.callId === undefined ? {} : { call_id: call.callId }),
+          ...named(call),
           name: call.name,
           result:
             call.state === "started" || call.state === "delegated"
@@ -478,10 +478,6 @@ export class OpenWork {
 
 function named({ callId, name }: OpenToolCall): { readonly call_id?: string; readonly name?: string } {
   return dropUndefined({ call_id: callId, name });
-}
-
-function slotOf(nodeId: string | undefined, index: number | undefined): string {
-  return `${nodeId ?? ""}\n${index ?? ""}`;
 }
 
 function invalid(event: AnyEvent, message: string): LoomError {

@@ -18,7 +18,7 @@ import { listTargets } from "./define-graph.ts";
 import { END, type Graph, type GraphNode } from "./graph.ts";
 import { createCheckpoint, createUpdates, createValues, type NextTask, type GraphAddress } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { LiveState, NO_CORRECTIONS } from "./live-state.ts";
+import { graphChanged, LiveState, NO_CORRECTIONS } from "./live-state.ts";
 import type { PartResults } from "./parts.ts";
 import { findRetryDelay } from "./retry.ts";
 import { isPromiseLike, type Stoppable, TaskRun } from "./task-run.ts";
@@ -258,7 +258,7 @@ export class GraphRun implements Stoppable {
         run.end();
         this.#running.delete(run);
         // Kept until the task is done: a finished subgraph must not run again because its output was rejected.
-        if (run.isDone && node.child !== undefined) this.#env.children.delete(this.#childPath(id, run));
+        if (run.isDone && node.child !== undefined) this.#env.children.delete(run.partPath);
       }
       endedCalls = mergeMaps(endedCalls, run.span.endedCalls);
       await this.#pause(delay, run);
@@ -282,17 +282,12 @@ export class GraphRun implements Stoppable {
 
   #call(node: GraphNode, run: TaskRun): unknown {
     if (node.child === undefined) return node.run?.(this.#state.values, run);
-    return this.#callChild(node.child, node.name, run);
+    return this.#callChild(node.child, run);
   }
 
-  #childPath(name: string, { step, task }: TaskRun): string {
-    const { ns } = this.#address;
-    return `${ns === "" ? "" : `${ns}|`}${name}:${step}.${task}`;
-  }
-
-  async #callChild(definition: NonNullable<GraphNode["child"]>, name: string, run: TaskRun): Promise<unknown> {
+  async #callChild(definition: NonNullable<GraphNode["child"]>, run: TaskRun): Promise<unknown> {
     const { children, host } = this.#env;
-    const path = this.#childPath(name, run);
+    const path = run.partPath;
     const { values } = this.#state;
     const known = children.get(path);
     const child = known ?? new GraphRun(definition.graph, this.#env, path);
@@ -409,8 +404,4 @@ function isStopped(run: TaskRun): boolean {
 
 function mergeMaps<K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): ReadonlyMap<K, V> {
   return second.size === 0 ? first : new Map([...first, ...second]);
-}
-
-function graphChanged(message: string): LoomError {
-  return new LoomError("graph_changed", `The graph differs from the stored one: ${message}`);
 }

@@ -7,7 +7,7 @@
 import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { ChannelPatch, StatePatch } from "../protocol/state-patch.ts";
 import type { Channel, Channels } from "./graph.ts";
-import { copyJson, isDeeperThan, isPlainJson, MAX_JSON_DEPTH, repairJson } from "../protocol/json.ts";
+import { copyJson, isDeeperThan, isPlainJson, MAX_JSON_DEPTH, repairJson, setOwn } from "../protocol/json.ts";
 
 type Values = { [channel: string]: Json };
 type MutablePatch = { [channel: string]: ChannelPatch };
@@ -281,13 +281,6 @@ function shallowCopy(value: Json): Json {
   return isJsonObject(value) ? { ...value } : value;
 }
 
-/** Sets an own property, even for the key `__proto__`. */
-function setOwn(object: Values, key: string, value: Json): void {
-  if (key === "__proto__")
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  else object[key] = value;
-}
-
-function graphChanged(message: string): LoomError {
+export function graphChanged(message: string): LoomError {
   return new LoomError("graph_changed", `The graph differs from the stored one: ${message}`);
 }

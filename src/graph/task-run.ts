@@ -108,19 +108,19 @@ export class TaskRun implements NodeContext {
     return (event) => void (this.#withResult ??= []).push(event);
   }
 
-  /** Path of this node run, for its parts. */
-  get #partPath(): string {
+  /** Path of this node run, for its parts and its subgraph. */
+  get partPath(): string {
     const { ns, step, task } = this.spec;
     return `${ns === "" ? "" : `${ns}|`}${this.span.name}:${step}.${task}`;
   }
 
   get has(): NodeContext["has"] {
-    const path = this.#partPath;
+    const path = this.partPath;
     return (key) => this.parts.has(`${path}|${key}`);
   }
 
   get once(): NodeContext["once"] {
-    const path = this.#partPath;
+    const path = this.partPath;
     return (key, work, options) => this.parts.once(this.span, `${path}|${key}`, key, work, options);
   }
 

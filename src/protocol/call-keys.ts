@@ -64,3 +64,8 @@ export class CallKeys {
     return key;
   }
 }
+
+/** Key of the call whose arguments are being streamed in a node run under this index. */
+export function slotOf(nodeId: string | undefined, index: number | undefined): string {
+  return `${nodeId ?? ""}\n${index ?? ""}`;
+}

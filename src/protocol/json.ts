@@ -63,12 +63,16 @@ export function keepFields<V>(
 ): { readonly [name: string]: V } {
   for (const name of Object.keys(value)) {
     const inner = value[name] as V;
-    if (keep(name, inner) !== true) continue;
-    // An assignment would set the prototype.
-    if (name === "__proto__") Object.defineProperty(kept, name, { value: inner, enumerable: true });
-    else kept[name] = inner;
+    if (keep(name, inner) === true) setOwn(kept, name, inner);
   }
   return kept;
+}
+
+/** Sets an own property. Assigning to `__proto__` would set the prototype instead. */
+export function setOwn<V>(object: { [name: string]: V }, name: string, value: V): void {
+  if (name === "__proto__")
+    Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
+  else object[name] = value;
 }
 
 /** Maximum nesting depth of a free-form value. Deeper values could overflow the stack of JSON.stringify. */

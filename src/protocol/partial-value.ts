@@ -8,7 +8,7 @@
  * - Total cost is linear. A read copies only open containers. Copying large ones for each piece would be quadratic, so
  *   large values are updated in steps whose distance grows with the cost of a copy.
  */
-import type { Json } from "./json.ts";
+import { type Json, setOwn } from "./json.ts";
 
 /** Cost of a copy in units of about a nanosecond: per container, per array item, per object entry. */
 const CONTAINER_COST = 16;
@@ -150,14 +150,7 @@ function show(container: OpenContainer, last: Json | undefined): Json {
 function finish({ keys, values }: OpenContainer): Json {
   if (keys === undefined) return values;
   const object: Record<string, Json> = {};
-  for (let i = 0; i < values.length; i++) {
-    const key = keys[i] as string;
-    const value = values[i] as Json;
-    if (key === "__proto__") {
-      // An assignment would set the prototype.
-      Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-    } else object[key] = value;
-  }
+  for (let i = 0; i < values.length; i++) setOwn(object, keys[i] as string, values[i] as Json);
   return object;
 }
 

@@ -9,7 +9,7 @@
  *
  * Patches can come from untrusted streams: malformed parts are ignored, and nothing here throws.
  */
-import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "./json.ts";
 
 /** The change of one channel. */
 export type ChannelPatch =
@@ -69,14 +69,14 @@ export class PatchedState {
   #change(channel: string, change: Json | undefined): void {
     if (!isJsonObject(change)) return;
     if (Object.hasOwn(change, "set")) {
-      put(this.#own(), channel, change["set"] as Json);
+      setOwn(this.#own(), channel, change["set"] as Json);
       this.#owned.delete(channel);
     } else if (Array.isArray(change["append"])) {
       const list = this.#ownList(channel);
       for (const item of change["append"] as Json[]) list.push(item);
     } else if (isJsonObject(change["merge"])) {
       const object = this.#ownObject(channel);
-      for (const key of Object.keys(change["merge"])) put(object, key, change["merge"][key] as Json);
+      for (const key of Object.keys(change["merge"])) setOwn(object, key, change["merge"][key] as Json);
     }
   }
 
@@ -91,7 +91,7 @@ export class PatchedState {
     const known = Object.hasOwn(state, channel) ? state[channel] : undefined;
     if (this.#owned.has(channel) && Array.isArray(known)) return known as Json[];
     const list: Json[] = Array.isArray(known) ? (known as Json[]).slice() : [];
-    put(state, channel, list);
+    setOwn(state, channel, list);
     this.#owned.add(channel);
     return list;
   }
@@ -101,7 +101,7 @@ export class PatchedState {
     const known = Object.hasOwn(state, channel) ? state[channel] : undefined;
     if (this.#owned.has(channel) && isJsonObject(known)) return known;
     const object: MutableObject = isJsonObject(known) ? { ...known } : {};
-    put(state, channel, object);
+    setOwn(state, channel, object);
     this.#owned.add(channel);
     return object;
   }
@@ -109,11 +109,4 @@ export class PatchedState {
 
 interface MutableObject {
   [key: string]: Json;
-}
-
-/** Sets an own property. Assigning to `__proto__` would change the prototype instead. */
-function put(object: MutableObject, key: string, value: Json): void {
-  if (key === "__proto__")
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  else object[key] = value;
 }

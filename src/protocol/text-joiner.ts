@@ -6,6 +6,7 @@
  * given. A text costs the same per piece, however long it is.
  */
 import { BoundedMap } from "./bounded-map.ts";
+import { slotOf } from "./call-keys.ts";
 import { repairJson } from "./json.ts";
 import type { AnyEvent, EventOf } from "./record.ts";
 
@@ -128,8 +129,4 @@ const NOTHING: readonly TextEvent[] = [];
 
 function fieldOf({ type }: AnyEvent): "content" | "arguments_delta" | undefined {
   return Object.hasOwn(PIECES, type) ? PIECES[type] : undefined;
-}
-
-function slotOf(nodeId = "", index: number | undefined): string {
-  return `${nodeId}\n${index ?? ""}`;
 }

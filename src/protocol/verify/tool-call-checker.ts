@@ -6,7 +6,7 @@
  * A call may end in an error without having started. Frames without a call_id are matched by tool name.
  */
 import { BoundedMap } from "../bounded-map.ts";
-import { CallKeys } from "../call-keys.ts";
+import { CallKeys, slotOf } from "../call-keys.ts";
 import type { LoomEvent, ToolCallEvent } from "../events.generated.ts";
 import type { Json } from "../json.ts";
 import type { IssueReporter } from "./lifecycle-rules.ts";
@@ -46,7 +46,7 @@ export class ToolCallChecker {
   check(event: LoomEvent, node: string, report: IssueReporter): void {
     switch (event.type) {
       case "tool_call_chunk": {
-        const slot = `${node}\n${event.index ?? ""}`;
+        const slot = slotOf(node, event.index);
         const latest = this.#streaming.get(slot);
         const joins =
           latest !== undefined && (event.name === undefined || this.#calls.get(latest)?.name === event.name);
