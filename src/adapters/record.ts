@@ -7,7 +7,7 @@ import type { AgentCall, AgentCallOptions } from "../agents/agent-call.ts";
 import type { AgentRun } from "../agents/agent-run.ts";
 import type { AgentStrategy } from "../agents/agent-strategy.ts";
 import type { FinishOptions, RunEnd } from "../engine/index.ts";
-import { showWarning } from "../engine/show-warning.ts";
+import { showWarning } from "../engine/error-reporter.ts";
 import type { Log } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";

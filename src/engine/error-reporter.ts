@@ -3,7 +3,6 @@
  * events of runs that continue. A callback that throws or rejects does not affect the session.
  */
 import { randomUUID } from "node:crypto";
-import { showWarning } from "./show-warning.ts";
 
 /** Receives an error and the ID under which users see it. */
 export interface OnError {
@@ -77,5 +76,15 @@ function guard(call: () => unknown, onError: (error: unknown) => void): void {
       new Promise((resolve) => resolve(answer)).catch(onError);
   } catch (error) {
     onError(error);
+  }
+}
+
+/** Shows an error as a process warning, for errors that no caller receives. Never throws. */
+export function showWarning(error: unknown): void {
+  try {
+    process.emitWarning(error instanceof Error ? error : String(error));
+  } catch {
+    // The value cannot be converted to a string.
+    process.emitWarning("A callback failed");
   }
 }

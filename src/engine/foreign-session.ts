@@ -49,14 +49,6 @@ import { SESSION_DEFAULTS } from "./session-options.ts";
 
 /** Options of `ForeignSession.open`. */
 export interface ForeignSessionOptions {
-  /** Name of the writer in the lease. Default: `describeHolder()`. */
-  readonly holder?: string;
-  /** Milliseconds until the lease expires without renewal. Default: 10,000. */
-  readonly ttlMs?: number;
-  /** Clock, in milliseconds since 1970. Default: `Date.now`. */
-  readonly now?: () => number;
-  /** Maximum bytes that are not yet durable. Default: 1 MiB. */
-  readonly maxBacklogBytes?: number;
   /** Milliseconds to wait for a session whose lease is held while no run is live. Default: 0. */
   readonly waitMs?: number;
   /** Stops waiting for the session. */
@@ -109,7 +101,6 @@ export class ForeignSession {
   readonly #sequencer: Sequencer;
   readonly #cancels: CancelWatch;
   readonly #host: RunHost;
-  readonly #now: () => number;
   readonly #stop = new AbortController();
   /** Keyed by session and run ID in the incoming records; see `runKey`. */
   readonly #open = new Map<string, OpenForeignRun>();
@@ -124,7 +115,6 @@ export class ForeignSession {
     this.sessionId = sessionId;
     this.#log = log;
     this.#options = options;
-    this.#now = options.now ?? Date.now;
     this.#lastTs = lastTs;
     const giveUp = (error: LoomError) => this.#stop.abort(error);
     this.#sequencer = new Sequencer({
@@ -133,13 +123,12 @@ export class ForeignSession {
       epoch,
       lastId,
       lastTs,
-      now: this.#now,
-      maxBacklogBytes: options.maxBacklogBytes,
+      now: Date.now,
       onFailure: giveUp,
     });
     this.#cancels = watchCancels(log, sessionId, (...cancel) => this.#cancel(...cancel));
     this.#keeper = new LeaseKeeper(log, lease, {
-      ttlMs: options.ttlMs ?? SESSION_DEFAULTS.ttlMs,
+      ttlMs: SESSION_DEFAULTS.ttlMs,
       onLost: (error) => {
         this.#sequencer.fail(error);
         giveUp(error);
@@ -150,7 +139,7 @@ export class ForeignSession {
       sessionId,
       sequencer: this.#sequencer,
       push: (drafts, pushOptions) => this.#sequencer.push(drafts, pushOptions),
-      now: this.#now,
+      now: Date.now,
       onRejected: () => undefined,
       report: options.report ?? (() => ""),
       onCommit: () => () => undefined,
@@ -342,7 +331,7 @@ export class ForeignSession {
 
   /** The sender's time, limited to the range from the last record to now. */
   #timeOf(ts: number | undefined): number {
-    const now = Math.round(this.#now());
+    const now = Date.now();
     const given = ts === undefined ? now : Math.round(ts);
     this.#lastTs = Math.max(this.#lastTs, Math.min(given, now));
     return this.#lastTs;
@@ -431,13 +420,12 @@ const PAUSE_MS = 20;
 export async function acquireIdle(
   log: Log,
   sessionId: string,
-  options: Pick<ForeignSessionOptions, "ttlMs" | "holder" | "waitMs" | "signal">,
+  { waitMs = 0, signal }: Pick<ForeignSessionOptions, "waitMs" | "signal">,
 ): Promise<AcquiredLease> {
-  const { ttlMs = SESSION_DEFAULTS.ttlMs, holder = describeHolder(), waitMs = 0, signal } = options;
   const patience = performance.now() + waitMs;
   for (;;) {
     try {
-      return await log.acquire(sessionId, { holder, ttlMs });
+      return await log.acquire(sessionId, { holder: describeHolder(), ttlMs: SESSION_DEFAULTS.ttlMs });
     } catch (error) {
       if (!isLoomError(error, "lease_held")) throw error;
       const [live] = await listLiveRuns(log, sessionId);

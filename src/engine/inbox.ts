@@ -18,6 +18,7 @@ import {
   type LoomEvent,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { findToolRule } from "../protocol/tool-rules.ts";
 import {
   type CommandTarget,
@@ -296,13 +297,14 @@ export class Inbox {
         "too_many_open",
         `At most ${MAX_ALLOWED} tools can be allowed in a session; revoke one first`,
       );
-    const durable = this.#record(command, { type: "tool_permission", name, rule, ...readActor(body) });
+    const actor = dropUndefined({ actor: readText(body, "actor") });
+    const durable = this.#record(command, { type: "tool_permission", name, rule, ...actor });
     const run = rule === "allow" ? this.#findLiveRun() : undefined;
     run?.expireCalls();
     for (const { called, name: waiting, callId } of run?.work.waiting ?? []) {
       if (!called || waiting !== name || callId === undefined) continue;
       try {
-        run?.answerApproval({ callId, decision: "approved", ...readActor(body) });
+        run?.answerApproval({ callId, decision: "approved", ...actor });
       } catch (error) {
         // It has expired since. The command has its outcome already, with the permission.
         if (!isLoomError(error, "already_answered")) throw error;
@@ -324,8 +326,8 @@ export class Inbox {
       throw invalidCommand(`\`comment\` has at most ${MAX_COMMENT} characters`);
     if ((await this.#findStatuses({ runId })).length === 0)
       throw new LoomError("unknown_run", `The session has no run "${runId}"`);
-    const said = comment === undefined || comment === "" ? {} : { comment };
-    await this.#record(command, { type: "feedback", target_run_id: runId, rating, ...said, ...readActor(body) });
+    const said = dropUndefined({ comment: comment === "" ? undefined : comment, actor: readText(body, "actor") });
+    await this.#record(command, { type: "feedback", target_run_id: runId, rating, ...said });
   }
 
   /** Writes a record outside any run and settles the command with it. */
@@ -404,11 +406,6 @@ function readResult(body: JsonObject): ClientCallReply {
     actor: readText(body, "actor"),
     toolRules: readCallerRules(body),
   };
-}
-
-function readActor(body: JsonObject): { readonly actor?: string } {
-  const actor = readText(body, "actor");
-  return actor === undefined ? {} : { actor };
 }
 
 function readTarget(body: JsonObject): CommandTarget {

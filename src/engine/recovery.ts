@@ -28,7 +28,7 @@ import { Run } from "./run.ts";
 import type { RunFailure, RunHost } from "./run-contract.ts";
 import { type OnInterruption, readRunStart, type RunOrigin } from "./run-origin.ts";
 import { rejectHandled } from "./sequencer.ts";
-import { showWarning } from "./show-warning.ts";
+import { showWarning } from "./error-reporter.ts";
 
 /** A run whose process died, as passed to `resume`. */
 export interface DeadRun {

@@ -17,7 +17,7 @@ import type { Log, LogEntry, Settlement } from "../log/log.ts";
 import { quotaExceeded } from "../log/owner-quota.ts";
 import { type AnyEvent, type Envelope, isLoomError, LoomError } from "../protocol/index.ts";
 import type { StampedEnvelope } from "../protocol/record.ts";
-import { showWarning } from "./show-warning.ts";
+import { showWarning } from "./error-reporter.ts";
 
 /** An event that has no ID and time yet. */
 export interface EventDraft {

@@ -5,8 +5,6 @@
 import type { AcquiredLease, Landmark, Log, LogEntry } from "../log/log.ts";
 import { type AnyEvent, type EventOf, LoomError } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import { mayLackRun } from "../protocol/record.ts";
-import { checkEvent } from "./check-event.ts";
 import type { ErrorReporter } from "./error-reporter.ts";
 import type { RunHost } from "./run-contract.ts";
 import { type EventDraft, type PushResult, type PushOptions, Sequencer } from "./sequencer.ts";
@@ -98,13 +96,6 @@ export class SessionRecords implements RunHost {
     const { name, rule } = event as EventOf<"tool_permission">;
     if (rule === "allow") this.#allowed.add(name.toWellFormed());
     else this.#allowed.delete(name.toWellFormed());
-  }
-
-  /** Writes a record outside any run. Throws `invalid_event` if the event must belong to a run. */
-  pushRunless(event: AnyEvent): PushResult {
-    const checked = checkEvent(event);
-    if (mayLackRun(checked)) return this.push([{ event: checked }]);
-    throw new LoomError("invalid_event", `\`${checked.type}\` must belong to a run`, { path: "type" });
   }
 }
 

@@ -12,7 +12,9 @@ import { releaseLease } from "../log/release-lease.ts";
 import { assertLog, assertName } from "../log/rules.ts";
 import { waitLonger } from "../log/wait-longer.ts";
 import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
+import { mayLackRun } from "../protocol/record.ts";
 import { AnswerText } from "./answer-text.ts";
+import { checkEvent } from "./check-event.ts";
 import { settleDone } from "./command-body.ts";
 import { RunExecutor } from "./run-executor.ts";
 import { ErrorReporter } from "./error-reporter.ts";
@@ -226,7 +228,9 @@ export class Session implements AsyncDisposable {
     this.#assertOpen();
     if (this.#records.sequencer.failure !== undefined) await this.repair();
     try {
-      return await this.#records.pushRunless(event).durable;
+      const checked = checkEvent(event);
+      if (mayLackRun(checked)) return await this.#records.push([{ event: checked }]).durable;
+      throw new LoomError("invalid_event", `\`${checked.type}\` must belong to a run`, { path: "type" });
     } catch (error) {
       this.#reporter.reportRejection(error);
       throw error;

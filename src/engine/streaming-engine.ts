@@ -22,7 +22,7 @@ import { type Send, type SentFrame, SendQueue } from "./send-queue.ts";
 import { type PushResult, markHandled, rejectHandled } from "./sequencer.ts";
 import { openSession, type Session } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { showWarning } from "./show-warning.ts";
+import { showWarning } from "./error-reporter.ts";
 
 /** Options of `StreamingEngine`. */
 export interface StreamingEngineOptions {
