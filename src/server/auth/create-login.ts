@@ -15,7 +15,7 @@ import { LOCAL_OWNER } from "../../log/rules.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Authenticate, AuthOptions } from "./auth-options.ts";
 import { mayUseCookies } from "./cookies.ts";
-import { isOwnerName } from "./credentials/open-credentials-checks.ts";
+import { isOwnerName } from "./credentials/credentials.ts";
 import type { LoginLease, Principal } from "./principal.ts";
 import { type Scope, SCOPES } from "./scopes.ts";
 import { accessEnded } from "./unauthorized.ts";

@@ -2,8 +2,24 @@
  * The credential store: tokens, cookies, tickets, share links and model token usage. All processes of a deployment
  * share it, so a revocation in one takes effect in all. It contains digests, never secrets.
  */
-import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
-import type { Scope } from "../scopes.ts";
+import { isJsonObject, LoomError } from "../../../protocol/index.ts";
+import { describeValue } from "../../../protocol/fault.ts";
+import { MAX_NAME_LENGTH } from "../../../log/log.ts";
+import { LOCAL_OWNER, MAX_OWNER_LENGTH } from "../../../log/rules.ts";
+import type { Principal, PrincipalLimits, ToolRule, ToolRules } from "../principal.ts";
+import { DEFAULT_SCOPES, type Scope, SCOPES } from "../scopes.ts";
+
+const MAX_TOKEN_NAME = 100;
+const MAX_LISTED = 200;
+const RULES: readonly ToolRule[] = ["allow", "ask", "deny"];
+const LIMITS: { readonly [name in keyof Required<PrincipalLimits>]: true } = {
+  requestsPerMinute: true,
+  runsPerMinute: true,
+  maxRuns: true,
+  maxStreams: true,
+  maxSearches: true,
+  tokensPerDay: true,
+};
 
 /** A token to create. */
 export interface NewToken {
@@ -168,4 +184,120 @@ export interface ErasedCredentials {
   readonly signIns: number;
   /** Days on which a credential of the owner used model tokens. */
   readonly usageRecords: number;
+}
+
+export interface CredentialsOptions {
+  /**
+   * How long an operation waits for another process that has locked the file, in milliseconds. Other operations go on
+   * meanwhile. Opening the file blocks the process for at most this time. Default: 2,000.
+   */
+  readonly busyTimeoutMs?: number | undefined;
+  /** Default: `CREDENTIAL_LIMITS`. */
+  readonly limits?: Partial<CredentialLimits> | undefined;
+  /** Clock in milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** When a limit is reached, creating another fails with `too_many_open` unless the field says otherwise. */
+export interface CredentialLimits {
+  /** The oldest revoked or expired token is deleted first. */
+  readonly maxTokens: number;
+  readonly maxSharesOfSession: number;
+  /** The oldest link of the owner is deleted first. */
+  readonly maxSharesOfOwner: number;
+  /** The oldest cookie is deleted first. */
+  readonly maxCookies: number;
+  /** The principal's oldest cookie is deleted first. */
+  readonly maxCookiesOfPrincipal: number;
+  readonly maxTickets: number;
+  readonly maxTicketsOfPrincipal: number;
+  /** Days for which token usage is kept. */
+  readonly spentDays: number;
+}
+
+export const CREDENTIAL_LIMITS: CredentialLimits = {
+  maxTokens: 10_000,
+  maxSharesOfSession: 100,
+  maxSharesOfOwner: 10_000,
+  maxCookies: 10_000,
+  maxCookiesOfPrincipal: 100,
+  maxTickets: 10_000,
+  maxTicketsOfPrincipal: 1000,
+  spentDays: 32,
+};
+
+export type CheckedToken = Omit<TokenInfo, "tokenId" | "createdAt" | "revokedAt" | "usedAt">;
+
+/** Returns the token with its defaults filled in. Throws `invalid_name` or `invalid_arguments`. */
+export function checkToken(token: NewToken, now: number): CheckedToken {
+  const { name, owner = LOCAL_OWNER, scopes = DEFAULT_SCOPES, agents, tools, limits = {}, expiresAt } = token;
+  if (!isPlain(name, MAX_TOKEN_NAME) || name.trim() !== name)
+    throw new LoomError(
+      "invalid_name",
+      `A token name must be one line of 1 to ${MAX_TOKEN_NAME} characters, without spaces at either end`,
+    );
+  assertOwner(owner);
+  const unknown = scopes.find((scope) => !SCOPES.includes(scope));
+  if (unknown !== undefined) throw refuse(`Unknown scope "${unknown.slice(0, 60)}"; use ${SCOPES.join(", ")}`);
+  if (scopes.length === 0) throw refuse("A token needs at least one scope");
+  if (agents !== undefined && (agents.length > MAX_LISTED || !agents.every((agent) => isPlain(agent, MAX_NAME_LENGTH))))
+    throw refuse(`\`agents\` must be a list of at most ${MAX_LISTED} agent names`);
+  checkTools(tools);
+  checkLimits(limits);
+  assertExpiry(expiresAt, now);
+  return { name, owner, scopes: SCOPES.filter((scope) => scopes.includes(scope)), agents, tools, limits, expiresAt };
+}
+
+export function checkShare({ session, incarnation, owner, expiresAt }: NewShare, now: number): void {
+  for (const name of [session, incarnation])
+    if (typeof name !== "string" || name === "")
+      throw refuse("A share link needs the id and the incarnation of an existing session");
+  assertOwner(owner);
+  assertExpiry(expiresAt, now);
+}
+
+function checkTools(tools: NewToken["tools"]): void {
+  if (tools === undefined) return;
+  const entries = isJsonObject(tools) ? Object.entries(tools) : undefined;
+  if (
+    entries === undefined ||
+    entries.length > MAX_LISTED ||
+    !entries.every(([tool]) => isPlain(tool, MAX_NAME_LENGTH))
+  )
+    throw refuse(`\`tools\` must map at most ${MAX_LISTED} tool names to rules`);
+  for (const [tool, rule] of entries)
+    if (!RULES.includes(rule)) throw refuse(`The rule of tool "${tool}" must be one of ${RULES.join(", ")}`);
+}
+
+function checkLimits(limits: PrincipalLimits): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Object.hasOwn(LIMITS, name))
+      throw refuse(`Unknown limit \`${name.slice(0, 60)}\`; use ${Object.keys(LIMITS).join(", ")}`);
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
+      throw refuse(`\`${name}\` must be a positive integer, not ${describeValue(value)}`);
+  }
+}
+
+function assertOwner(owner: unknown): void {
+  if (isOwnerName(owner)) return;
+  throw new LoomError("invalid_name", `An owner must be one line of 1 to ${MAX_OWNER_LENGTH} characters`);
+}
+
+export function isOwnerName(owner: unknown): owner is string {
+  return isPlain(owner, MAX_OWNER_LENGTH);
+}
+
+function assertExpiry(expiresAt: number | undefined, now: number): void {
+  if (expiresAt === undefined || (Number.isSafeInteger(expiresAt) && expiresAt > now)) return;
+  throw refuse("`expiresAt` must be a future time in milliseconds since 1970");
+}
+
+/** One line without control characters: names appear in lists and logs. */
+function isPlain(text: unknown, most: number): text is string {
+  if (typeof text !== "string" || text === "" || text.length > most || !text.isWellFormed()) return false;
+  return !/[\p{Cc}\u2028\u2029]/u.test(text);
+}
+
+function refuse(message: string): LoomError {
+  return new LoomError("invalid_arguments", message);
 }
