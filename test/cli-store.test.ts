@@ -16,7 +16,7 @@ import { openPostgres } from "../src/postgres/postgres-database.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
 import { openCredentials } from "../src/server/auth/credentials/open-credentials.ts";
 import { openPostgresCredentials } from "../src/server/auth/credentials/postgres-credentials.ts";
-import { createPostgresRateCounters } from "../src/server/auth/limits/create-postgres-rate-counters.ts";
+import { createPostgresRateCounters } from "../src/server/auth/limits/postgres-rates.ts";
 import { openPostgresBlobStore } from "../src/server/blobs/open-postgres-blob-store.ts";
 import { SERVER_LIMITS } from "../src/server/index.ts";
 import { openStore } from "../src/cli/open-store.ts";

@@ -23,7 +23,7 @@ import { readTerms } from "../src/context/knowledge-base/read-terms.ts";
 import { DECODERS, DIALECTS } from "../src/dialects/index.ts";
 import type { FrameDecoder } from "../src/framing/frame.ts";
 import type { JsonObject } from "../src/protocol/index.ts";
-import { readCookies } from "../src/server/auth/cookies.ts";
+import { readCookies } from "../src/server/auth/request-credentials.ts";
 import { createJwtVerifier } from "../src/server/auth/jwt/verify-jwt.ts";
 import { chooseMediaType } from "../src/server/endpoints/choose-media-type.ts";
 import { decodePage } from "../src/tools/fetch/decode-page.ts";

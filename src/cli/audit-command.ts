@@ -1,10 +1,15 @@
 /** Records what a command of `loom` does in the audit log, if `--audit-log` or LOOM_AUDIT_LOG names one. */
 import { userInfo } from "node:os";
-import type { AuditAction, AuditTarget } from "../server/auth/audit/audit-actions.ts";
-import type { Auditor, AuditSource, NoteAudit } from "../server/auth/audit/auditor.ts";
-import { NO_AUDIT } from "../server/auth/audit/auditor.ts";
+import {
+  type AuditAction,
+  type Auditor,
+  type AuditSource,
+  type AuditTarget,
+  createAuditor,
+  NO_AUDIT,
+  type NoteAudit,
+} from "../server/auth/audit/auditor.ts";
 import { createAuditFile } from "../server/auth/audit/create-audit-file.ts";
-import { createAuditor } from "../server/auth/audit/create-auditor.ts";
 import { type ParsedCommand, textOption } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -4,7 +4,7 @@ import { openSharedPostgresLog } from "../log/open-postgres-log.ts";
 import { openPostgres } from "../postgres/postgres-database.ts";
 import type { PostgresOptions } from "../postgres/postgres-options.ts";
 import { openPostgresCredentials } from "../server/auth/credentials/postgres-credentials.ts";
-import { createPostgresRateCounters } from "../server/auth/limits/create-postgres-rate-counters.ts";
+import { createPostgresRateCounters } from "../server/auth/limits/postgres-rates.ts";
 import { openPostgresBlobStore } from "../server/blobs/open-postgres-blob-store.ts";
 import type { StoreParts } from "./store-parts.ts";
 

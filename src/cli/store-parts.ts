@@ -3,7 +3,7 @@ import type { KnowledgeBase, KnowledgeBaseOptions } from "../context/index.ts";
 import type { LoomError } from "../protocol/index.ts";
 import type { StoredLog, StoreOptions } from "../log/open-log.ts";
 import type { Credentials } from "../server/auth/credentials/credentials.ts";
-import type { RateCounters } from "../server/auth/limits/rate-counters.ts";
+import type { RateCounters } from "../server/auth/limits/rates.ts";
 import type { BlobLimits, BlobStore } from "../server/blobs/blob-store.ts";
 
 /** How a process that starts waits for a database. */

@@ -5,7 +5,7 @@
 import { KNOWLEDGE_FORMAT } from "../context/knowledge-base/postgres/knowledge-schema.ts";
 import type { PostgresFormat } from "../postgres/migrate.ts";
 import { CREDENTIALS_FORMAT } from "./auth/credentials/postgres-credentials.ts";
-import { RATE_COUNTERS_FORMAT } from "./auth/limits/create-postgres-rate-counters.ts";
+import { RATE_COUNTERS_FORMAT } from "./auth/limits/postgres-rates.ts";
 import { BLOBS_FORMAT } from "./blobs/open-postgres-blob-store.ts";
 
 export const SERVER_FORMATS: readonly PostgresFormat[] = [

@@ -1,7 +1,7 @@
 // Tests that all rate counters must pass.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { RateCounters } from "../../src/server/auth/limits/rate-counters.ts";
+import type { RateCounters } from "../../src/server/auth/limits/rates.ts";
 
 const MINUTE_MS = 60_000;
 

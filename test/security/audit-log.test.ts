@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { openKnowledgeBase } from "../../src/context/index.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
-import type { AuditEntry } from "../../src/server/auth/audit/audit-actions.ts";
+import type { AuditEntry } from "../../src/server/auth/audit/auditor.ts";
 import { type AuthServerFixtureOptions, createAuthServerFixture, OWNER, SESSION } from "./auth-server-fixture.ts";
 
 const REMOVE = [{ calls: [{ name: "remove", input: { path: "a.txt" }, id: "c1" }] }, { text: "Done." }];

@@ -9,7 +9,7 @@ import { expect, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { makeKey } from "../../src/server/auth/credentials/key.ts";
+import { makeKey } from "../../src/server/auth/credentials/credentials.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { type RequestAuth, SESSION, createAuthServerFixture } from "./auth-server-fixture.ts";

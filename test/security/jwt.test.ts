@@ -10,7 +10,7 @@ import { WebSocket } from "ws";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import type { AuthOptions } from "../../src/server/auth/auth-options.ts";
+import type { AuthOptions } from "../../src/server/auth/access.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { testThreat } from "./test-threat.ts";
 import { AUDIENCE, ISSUER, listForgeries, makeKeyPair, signJwt } from "./jwt-issuer.ts";

@@ -5,7 +5,7 @@ import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { Auth } from "../../src/server/api/shapes.generated.ts";
-import type { AuthOptions } from "../../src/server/auth/auth-options.ts";
+import type { AuthOptions } from "../../src/server/auth/access.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { createLoomHandler } from "../../src/server/loom-handler.ts";
 import { checkResponse } from "./check-response.ts";

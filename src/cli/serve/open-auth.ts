@@ -3,7 +3,7 @@
  * issuer is configured; a store that ever had a token is never served without authentication by default. A server on a
  * public address does not start without a usable credential, unless `allow-links` or `allow-public` is set.
  */
-import type { AuthOptions, JwtOptions } from "../../server/auth/auth-options.ts";
+import type { AuthOptions, JwtOptions } from "../../server/auth/access.ts";
 import type { Credentials } from "../../server/auth/credentials/credentials.ts";
 import type { LinkStore } from "../../server/auth/open-access.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../server/auth/scopes.ts";

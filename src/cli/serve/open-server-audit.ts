@@ -1,5 +1,5 @@
 /** The audit log of `loom serve`: a file or standard output, with an entry when the server starts and stops. */
-import type { Audit, AuditEntry, AuditTarget } from "../../server/auth/audit/audit-actions.ts";
+import type { Audit, AuditEntry, AuditTarget } from "../../server/auth/audit/auditor.ts";
 import { createAuditFile } from "../../server/auth/audit/create-audit-file.ts";
 import { CliError } from "../command.ts";
 import { escapeJson } from "../fit-text.ts";

@@ -6,7 +6,7 @@
  * and `--no-debug`. A secret has no flag.
  */
 import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
-import { isJwksUrl } from "../../server/auth/jwt/is-jwks-url.ts";
+import { isJwksUrl } from "../../server/auth/jwt/verify-jwt.ts";
 import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";

@@ -4,8 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../auth/authorize.ts";
-import type { AuditAction } from "../auth/audit/audit-actions.ts";
-import type { NoteAudit } from "../auth/audit/auditor.ts";
+import type { AuditAction, NoteAudit } from "../auth/audit/auditor.ts";
 import type { Action } from "../auth/scopes.ts";
 import type { UploadSlot } from "./gates.ts";
 import type { ServerCore } from "./server-core.ts";

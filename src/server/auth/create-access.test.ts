@@ -1,11 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MemoryLog } from "../../log/index.ts";
-import type { Caller } from "./authorize.ts";
+import { type Caller, mayRead } from "./authorize.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import { type Action, DEFAULT_SCOPES } from "./scopes.ts";
-import type { AuthOptions } from "./auth-options.ts";
+import type { AuthOptions } from "./access.ts";
 import { createAccess } from "./create-access.ts";
-import { mayRead } from "./create-authorize.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
 import { LOCAL, type PrincipalLimits } from "./principal.ts";
 

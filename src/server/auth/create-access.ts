@@ -5,29 +5,28 @@
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
-import type { Access, Identity } from "./access.ts";
-import type { AuthOptions } from "./auth-options.ts";
-import type { AuthService } from "./auth-service.ts";
-import type { Caller } from "./authorize.ts";
+import type { Access, AuthOptions, AuthService } from "./access.ts";
+import { type Caller, createAuthorize, type Identity, mayRead } from "./authorize.ts";
 import { type Auditor, NO_AUDIT, sourceOf } from "./audit/auditor.ts";
-import { readCookies } from "./cookies.ts";
-import { asksForLink, isShareSecret, readBearer, readTicket } from "./link-request.ts";
-import { createAuthorize, mayRead } from "./create-authorize.ts";
-import { createAuthenticator } from "./create-authenticator.ts";
+import { asksForLink, isShareSecret, readBearer, readCookies, readTicket } from "./request-credentials.ts";
 import { createLogin, RECHECK_MS } from "./create-login.ts";
-import type { Credentials } from "./credentials/credentials.ts";
-import { createFailures } from "./limits/failures.ts";
+import { type Credentials, parseKey } from "./credentials/credentials.ts";
+import { countFailure, createMemoryRateCounters, createRates } from "./limits/rates.ts";
+import { FairGate } from "../guard/fair-gate.ts";
 import { createAccessGrants } from "./limits/access-grants.ts";
-import { parseKey } from "./credentials/key.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
-import { ANONYMOUS, assertAgentAllowed, DEFAULT_PRINCIPAL_LIMITS, type Principal } from "./principal.ts";
-import { createMemoryRateCounters } from "./limits/create-memory-rate-counters.ts";
-import { createRates } from "./limits/rates.ts";
-import { createSearches } from "./limits/searches.ts";
+import {
+  accountOf,
+  ANONYMOUS,
+  assertAgentAllowed,
+  DEFAULT_PRINCIPAL_LIMITS,
+  type Principal,
+  unauthorized,
+} from "./principal.ts";
 import { createSpend } from "./limits/spend.ts";
-import { unauthorized } from "./unauthorized.ts";
-import type { CredentialKind, ServerMeter } from "../../observe/index.ts";
-import { meterAuthentication } from "./meter-authentication.ts";
+import type { AuthenticationOutcome, CredentialKind, ServerMeter } from "../../observe/index.ts";
+import { createJwtVerifier } from "./jwt/verify-jwt.ts";
+import { shield } from "../../observe/shield.ts";
 
 export interface AccessDependencies {
   readonly log: Log;
@@ -45,6 +44,10 @@ export interface AccessDependencies {
 const COOKIE_MS = 7 * 24 * 60 * 60 * 1000;
 const TICKET_MS = 30_000;
 const MAX_OPENINGS = 10_000;
+/** Searches of one principal that may wait. */
+const MAX_WAITING_SEARCHES = 16;
+/** Loom secrets that are accepted as bearer tokens. */
+const BEARER_SECRET = /^loom_(tok|shr)_/;
 
 export function createAccess(options: AuthOptions, dependencies: AccessDependencies): Access {
   const { log, now = Date.now, onError, onLoginError = onError, meter, auditor = NO_AUDIT } = dependencies;
@@ -60,14 +63,20 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     auditor.record({ action: "credential.refuse", source, target: { credential } }, "unauthorized");
   };
   const { rateCounters: counters = createMemoryRateCounters({ now }) } = options;
-  const failures = createFailures({ counters, maxFailures });
-  const authenticator = createAuthenticator({ credentials, failures, jwt, now, onRefused });
+  const verify = jwt === undefined ? undefined : createJwtVerifier(jwt);
   const report = (error: unknown): void => onLoginError?.(error);
   const login = authenticate === undefined ? undefined : createLogin({ ...options, authenticate, now, report });
-  const rates = createRates({ counters, limits });
+  const takeRate = createRates(counters, limits);
   const { maxUnrecordedMs } = options;
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, maxUnrecordedMs, now, onError });
-  const searches = createSearches({ maxSearches: limits.maxSearches });
+  // Searches of all principals share one thread per store, so a principal with many must not fill its queue.
+  const { maxSearches: slotsPerAccount = DEFAULT_PRINCIPAL_LIMITS.maxSearches } = limits;
+  const searches = new FairGate({
+    noun: "searches",
+    code: "too_many_searches",
+    slotsPerAccount,
+    maxWaiting: MAX_WAITING_SEARCHES,
+  });
   const isValid = async (principal: Principal): Promise<boolean> =>
     principal.login === undefined ? credentials.isValid(principal, now()) : principal.login.check() === undefined;
   const authorize = createAuthorize(log);
@@ -91,13 +100,15 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
   async function find(request: RequestInfo, skipsLogin: boolean): Promise<Identity> {
     const bearer = readLoomBearer(request);
     if (bearer !== undefined) {
-      const principal = await authenticator.authenticate(bearer, request);
+      const principal = await findByBearer(bearer, request);
       if (principal.kind === "share") noteOpening(principal, now());
       return { principal, shares: [] };
     }
     const ticket = readTicket(request);
     if (ticket !== undefined) {
-      const principal = await authenticator.redeemTicket(ticket, request);
+      const used = await credentials.useTicket(ticket, now());
+      if (used === undefined) return refuse(request, ticket);
+      const principal = used.session === undefined ? used.principal : { ...used.principal, only: used.session };
       // The login cannot check a ticket. The client has to request another one when the next check would be due.
       const limited = principal.kind === "user" ? { ...principal, expiresAt: now() + recheckMs } : principal;
       return { principal: limited, shares: [] };
@@ -112,7 +123,7 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     const user = principal !== undefined || skipsLogin || isLinkOnly ? undefined : await login?.(request);
     // No socket is public, so this upgrade is refused.
     if (login !== undefined && request.method === "UPGRADE" && (principal ?? user ?? links[0]) === undefined)
-      return refuseLogin(request);
+      return refuse(request);
     return { principal: principal ?? user ?? ANONYMOUS, shares: links };
   }
 
@@ -125,11 +136,32 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     void credentials.noteOpened(id.slice("share:".length)).catch((error: unknown) => onError?.(error));
   }
 
-  /** Counts a request for which the login found no user. Throws `unauthorized` or `rate_limited`. */
-  async function refuseLogin(request: RequestInfo): Promise<never> {
-    onRefused(undefined, request);
-    await failures.add(request.address);
-    throw unauthorized(false);
+  /**
+   * Counts an invalid credential, or a request for which the login found no user. Throws `rate_limited`, or the same
+   * `unauthorized` for all, so that a client cannot learn what was wrong with a credential.
+   */
+  async function refuse(request: RequestInfo, text?: string): Promise<never> {
+    onRefused(text, request);
+    await countFailure(counters, request.address, maxFailures);
+    throw unauthorized(text !== undefined);
+  }
+
+  /** Accepts a token, a share link or a JWT, never a cookie or a ticket. Throws `unauthorized` and `rate_limited`. */
+  async function findByBearer(text: string, request: RequestInfo): Promise<Principal> {
+    // Valid credentials pass even when their address is blocked: many users can share one proxy address.
+    const known = await (BEARER_SECRET.test(text) ? credentials.find(text, now()) : findJwt(text));
+    return known ?? refuse(request, text);
+  }
+
+  async function findJwt(text: string): Promise<Principal | undefined> {
+    if (verify === undefined || text.startsWith("loom_")) return undefined;
+    try {
+      return await verify(text);
+    } catch (error) {
+      // Unavailable issuer keys do not make the token invalid; report them.
+      if (isLoomError(error, "unauthorized")) return undefined;
+      throw error;
+    }
   }
 
   function kindOfCredential(request: RequestInfo, skipsLogin: boolean): CredentialKind {
@@ -144,10 +176,10 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
 
   /** Counts a request with only share links against the first link that is below its limit. */
   async function countRequest({ principal, shares }: Identity): Promise<void> {
-    if (principal.kind !== "anonymous") return rates.takeRequest(principal);
+    if (principal.kind !== "anonymous") return takeRate("requestsPerMinute", principal);
     for (const [at, share] of shares.entries())
       try {
-        return await rates.takeRequest(share);
+        return await takeRate("requestsPerMinute", share);
       } catch (error) {
         if (at === shares.length - 1) throw error;
       }
@@ -159,8 +191,8 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
     ticketMs,
     async authenticate(text, request) {
       const identifyPrincipal = async (): Promise<Principal> => {
-        const principal = await authenticator.authenticate(text, request);
-        await rates.takeRequest(principal);
+        const principal = await findByBearer(text, request);
+        await takeRate("requestsPerMinute", principal);
         return principal;
       };
       return meterAuthentication(meter, kindOfSecret(text), identifyPrincipal, () => true);
@@ -187,16 +219,23 @@ export function createAccess(options: AuthOptions, dependencies: AccessDependenc
       } catch (error) {
         const isAnonymous = caller.principal.kind === "anonymous" && isLoomError(error, "unauthorized");
         if (login === undefined || !isAnonymous) throw error;
-        await refuseLogin(caller);
+        await refuse(caller);
       }
     },
     watch: (caller, session, onEnd) => grants.watch(caller, session, onEnd),
     countRequest,
-    runSearch: ({ principal }, signal, search) => searches.run(principal, signal, search),
+    async runSearch({ principal }, signal, search) {
+      const release = await searches.enter(accountOf(principal), signal, principal.limits.maxSearches);
+      try {
+        return await search();
+      } finally {
+        release();
+      }
+    },
     async admitRun({ principal }, agent) {
       assertAgentAllowed(principal, agent);
       await spend.admit(principal);
-      await rates.takeRun(principal);
+      await takeRate("runsPerMinute", principal);
     },
     runLimitOf({ principal }) {
       const { maxRuns = limits.maxRuns ?? DEFAULT_PRINCIPAL_LIMITS.maxRuns } = principal.limits;
@@ -236,4 +275,32 @@ async function revalidateCaller(caller: Caller, isValid: (principal: Principal) 
   if (shares.length === 0) return caller;
   const verdicts = await Promise.all(shares.map(isValid));
   return { ...caller, shares: shares.filter((_, at) => verdicts[at]) };
+}
+
+/** Counts the outcome of an authentication. A meter that fails does not affect the request. */
+async function meterAuthentication<T>(
+  meter: Partial<ServerMeter> | undefined,
+  kind: CredentialKind,
+  authenticate: () => Promise<T>,
+  /** Whether a credential was found to be valid. With an unknown cookie, the request is anonymous. */
+  isKnown: (result: T) => boolean,
+): Promise<T> {
+  const count = (outcome: AuthenticationOutcome): void =>
+    shield(
+      () => meter?.countAuthentication?.(kind, outcome),
+      () => undefined,
+    );
+  try {
+    const result = await authenticate();
+    count(isKnown(result) ? "accepted" : kind === "none" ? "anonymous" : "rejected");
+    return result;
+  } catch (error) {
+    count(outcomeOf(error));
+    throw error;
+  }
+}
+
+function outcomeOf(error: unknown): AuthenticationOutcome {
+  if (isLoomError(error, "unauthorized")) return "rejected";
+  return isLoomError(error, "rate_limited") ? "limited" : "failed";
 }

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import type { RequestInfo } from "../guard/read-request-info.ts";
-import type { AuthenticatedUser } from "./auth-options.ts";
+import type { AuthenticatedUser } from "./access.ts";
 import { createLogin } from "./create-login.ts";
 
 const ORIGIN = "https://app.example.com";

@@ -13,12 +13,11 @@ import { LoomError } from "../../protocol/index.ts";
 import { limitTimer } from "../../protocol/limit-timer.ts";
 import { LOCAL_OWNER } from "../../log/rules.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
-import type { Authenticate, AuthOptions } from "./auth-options.ts";
-import { mayUseCookies } from "./cookies.ts";
+import type { Authenticate, AuthOptions } from "./access.ts";
+import { mayUseCookies } from "./request-credentials.ts";
 import { isOwnerName } from "./credentials/credentials.ts";
-import type { LoginLease, Principal } from "./principal.ts";
+import { accessEnded, type LoginLease, type Principal } from "./principal.ts";
 import { type Scope, SCOPES } from "./scopes.ts";
-import { accessEnded } from "./unauthorized.ts";
 
 export interface LoginOptions extends Pick<AuthOptions, "authenticateMs" | "recheckMs"> {
   readonly authenticate: Authenticate;

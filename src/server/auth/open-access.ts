@@ -9,15 +9,13 @@
  */
 import { LoomError } from "../../protocol/index.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
-import { allowAll } from "./authorize.ts";
-import type { Access, Identity } from "./access.ts";
-import type { AuthService } from "./auth-service.ts";
+import { allowAll, type Identity } from "./authorize.ts";
+import type { Access, AuthService } from "./access.ts";
 import { type AccessDependencies, createAccess } from "./create-access.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
-import { asksForLink, bringsLink, isShareSecret, readBearer } from "./link-request.ts";
-import { ANONYMOUS, LOCAL } from "./principal.ts";
-import { unauthorized } from "./unauthorized.ts";
+import { asksForLink, bringsLink, isShareSecret, readBearer } from "./request-credentials.ts";
+import { ANONYMOUS, LOCAL, unauthorized } from "./principal.ts";
 
 const IDENTITY: Identity = { principal: LOCAL, shares: [] };
 const NO_LINK: Identity = { principal: ANONYMOUS, shares: [] };

@@ -6,14 +6,18 @@ import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { Auth, Ticket } from "../api/shapes.generated.ts";
 import { sourceOf } from "../auth/audit/auditor.ts";
-import type { AuthService } from "../auth/auth-service.ts";
-import { clearCookies, readCookies, findPageOrigin, writeSessionCookie, writeShareCookie } from "../auth/cookies.ts";
-import { findReader } from "../auth/create-authorize.ts";
-import { isShareSecret } from "../auth/link-request.ts";
-import type { Principal } from "../auth/principal.ts";
+import type { AuthService } from "../auth/access.ts";
+import {
+  clearCookies,
+  findPageOrigin,
+  isShareSecret,
+  readCookies,
+  writeSessionCookie,
+  writeShareCookie,
+} from "../auth/request-credentials.ts";
+import { type Caller, findReader } from "../auth/authorize.ts";
+import { type Principal, unauthorized } from "../auth/principal.ts";
 import { SCOPES } from "../auth/scopes.ts";
-import { unauthorized } from "../auth/unauthorized.ts";
-import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { findSession } from "./find-session.ts";
 

@@ -12,8 +12,8 @@ export interface FairGateOptions {
   readonly noun: string;
   /** Code if one credential has too much work waiting. */
   readonly code: ErrorCode;
-  /** Work that runs at once in this process. */
-  readonly slots: number;
+  /** Work that runs at once in this process. Default: unlimited. */
+  readonly slots?: number;
   /** Work of one credential that runs at once. */
   readonly slotsPerAccount: number;
   /** Work of one credential that may wait. Default: 64. */
@@ -34,17 +34,18 @@ export class FairGate {
   readonly #accounts = new Map<string, AccountGate>();
 
   constructor(options: FairGateOptions) {
-    this.#options = { maxWaiting: MAX_WAITING, ...options };
-    this.#shared = new ConcurrencyLimit(options.slots);
+    this.#options = { maxWaiting: MAX_WAITING, slots: Infinity, ...options };
+    this.#shared = new ConcurrencyLimit(this.#options.slots);
   }
 
   /**
    * Waits for a slot of the account, then for one of the process. An undefined account, when authentication is off, may
-   * use all slots. Throws the code of the gate if too much work of the account waits, and the reason of the signal.
+   * use all slots; `slotsPerAccount` replaces the option for an account that has its own limit. Throws the code of the gate
+   * if too much work of the account waits, and the reason of the signal.
    */
-  async enter(account: string | undefined, signal: AbortSignal): Promise<Release> {
+  async enter(account: string | undefined, signal: AbortSignal, slotsPerAccount?: number): Promise<Release> {
     const key = account ?? "";
-    const own = this.#accounts.get(key) ?? { limit: this.#createLimit(account), users: 0 };
+    const own = this.#accounts.get(key) ?? { limit: this.#createLimit(account, slotsPerAccount), users: 0 };
     this.#accounts.set(key, own);
     own.users++;
     let releaseOwn: Release | undefined;
@@ -70,8 +71,8 @@ export class FairGate {
     }
   }
 
-  #createLimit(account: string | undefined): ConcurrencyLimit {
-    const { slots, slotsPerAccount, maxWaiting } = this.#options;
+  #createLimit(account: string | undefined, slotsPerAccount = this.#options.slotsPerAccount): ConcurrencyLimit {
+    const { slots, maxWaiting } = this.#options;
     return new ConcurrencyLimit(account === undefined ? slots : Math.min(slots, slotsPerAccount), maxWaiting);
   }
 

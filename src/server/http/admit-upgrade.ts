@@ -5,9 +5,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { LoomError } from "../../protocol/index.ts";
-import { unauthorized } from "../auth/unauthorized.ts";
+import { unauthorized } from "../auth/principal.ts";
 import type { Caller } from "../auth/authorize.ts";
-import { bringsLink } from "../auth/link-request.ts";
+import { bringsLink } from "../auth/request-credentials.ts";
 import { readRequestInfo } from "../guard/read-request-info.ts";
 import type { RequestPipeline } from "./answer-request.ts";
 import { readRequestId } from "./response-headers.ts";

@@ -12,7 +12,7 @@ import {
   setOnNode,
   setOnResponse,
 } from "./response-headers.ts";
-import { bringsLink } from "../auth/link-request.ts";
+import { bringsLink } from "../auth/request-credentials.ts";
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
 import { OPENAI_PREFIX, addOpenaiError } from "../api/openai-error.ts";

@@ -5,7 +5,7 @@
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormField } from "../../protocol/form.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { ACCESS_PARAMETER } from "../auth/link-request.ts";
+import { ACCESS_PARAMETER } from "../auth/request-credentials.ts";
 
 type QueryValues = { readonly [name: string]: unknown };
 

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { AuditEntry } from "./audit-actions.ts";
+import type { AuditEntry } from "./auditor.ts";
 import { createAuditFile } from "./create-audit-file.ts";
 
 const createEntry = (token: number): AuditEntry => ({

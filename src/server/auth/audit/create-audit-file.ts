@@ -4,7 +4,7 @@
  * FILE.rotating meanwhile.
  */
 import { open, rename, rm, stat } from "node:fs/promises";
-import type { AuditEntry } from "./audit-actions.ts";
+import type { AuditEntry } from "./auditor.ts";
 
 export interface AuditFileOptions {
   /** Size at which the file is rotated, in bytes. Default: 16 MiB. */

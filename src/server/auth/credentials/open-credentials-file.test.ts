@@ -20,7 +20,7 @@ import { promisify } from "node:util";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { isLoomError } from "../../../protocol/index.ts";
-import { makeKey } from "./key.ts";
+import { makeKey } from "./credentials.ts";
 import { openCredentials } from "./open-credentials.ts";
 import { ANONYMOUS, type Principal } from "../principal.ts";
 

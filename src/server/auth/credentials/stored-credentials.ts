@@ -44,15 +44,18 @@ import {
   type Credentials,
   type CredentialsOptions,
   type ErasedCredentials,
+  isSameDigest,
   type IssuedCredential,
+  type Key,
+  makeKey,
   type NewShare,
   type NewToken,
+  parseKey,
   type ShareInfo,
   type TicketRequest,
   type TokenInfo,
   type UsedTicket,
 } from "./credentials.ts";
-import { isSameDigest, type Key, makeKey, parseKey } from "./key.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;

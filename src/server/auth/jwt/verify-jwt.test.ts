@@ -13,7 +13,7 @@ import {
   signJwt,
 } from "../../../../test/security/jwt-issuer.ts";
 import { isLoomError } from "../../../protocol/index.ts";
-import type { JwtOptions } from "../auth-options.ts";
+import type { JwtOptions } from "../access.ts";
 import { SCOPES } from "../scopes.ts";
 import { createJwtVerifier, type JwtVerifier } from "./verify-jwt.ts";
 

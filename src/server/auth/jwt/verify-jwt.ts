@@ -9,10 +9,10 @@ import type * as JoseModule from "jose";
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { MAX_OWNER_LENGTH } from "../../../log/rules.ts";
 import { isJsonObject, LoomError } from "../../../protocol/index.ts";
-import type { JwtOptions } from "../auth-options.ts";
-import { isJwksUrl } from "./is-jwks-url.ts";
+import type { JwtOptions } from "../access.ts";
 import type { Principal } from "../principal.ts";
 import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../scopes.ts";
+import { isLoopback } from "../../guard/read-proxies.ts";
 
 /** Returns the principal of a JWT. Throws `unauthorized` or `keys_unavailable`. */
 export type JwtVerifier = (jwt: string) => Promise<Principal>;
@@ -237,4 +237,12 @@ function unavailable(cause?: unknown): LoomError {
     {},
     { cause },
   );
+}
+
+/** Whether keys may be fetched from a URL: only https, or http on localhost, because altered keys could forge any token. */
+export function isJwksUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.username !== "" || url.password !== "") return false;
+  const host = url.hostname.replaceAll(/^\[|\]$/g, "");
+  return url.protocol === "https:" || (url.protocol === "http:" && (host === "localhost" || isLoopback(host)));
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LoomError } from "../../../protocol/index.ts";
-import type { Identity } from "../access.ts";
+import type { Identity } from "../authorize.ts";
 import { createAccessGrants, type AccessGrantsOptions } from "./access-grants.ts";
 import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";
 

@@ -9,10 +9,8 @@
  *   that tells clients to connect again.
  */
 import { LoomError } from "../../../protocol/index.ts";
-import type { Caller } from "../authorize.ts";
-import type { Identity } from "../access.ts";
-import { accountOf, type Principal, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
-import { accessEnded } from "../unauthorized.ts";
+import type { Caller, Identity } from "../authorize.ts";
+import { accessEnded, accountOf, DEFAULT_PRINCIPAL_LIMITS, type Principal } from "../principal.ts";
 
 export interface AccessGrantsOptions<H extends Identity = Caller> {
   /** Whether the principal is still valid. */

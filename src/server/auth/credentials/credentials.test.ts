@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSameDigest, type KeyKind, makeKey, parseKey } from "./key.ts";
+import { isSameDigest, type Key, makeKey, parseKey } from "./credentials.ts";
 
-const KINDS: readonly KeyKind[] = ["token", "share", "cookie", "ticket"];
+const KINDS: readonly Key["kind"][] = ["token", "share", "cookie", "ticket"];
 
 describe("makeKey", () => {
   it.each(KINDS)("creates %s secrets that are unique and can be parsed", (kind) => {

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
-import { AUDIT_ACTIONS, type AuditEntry } from "./audit-actions.ts";
-import type { AuditedAction } from "./auditor.ts";
-import { createAuditor } from "./create-auditor.ts";
+import { AUDIT_ACTIONS, type AuditedAction, type AuditEntry, createAuditor } from "./auditor.ts";
 
 const refusal = (address: string, credential = "unknown"): AuditedAction => ({
   action: "credential.refuse",

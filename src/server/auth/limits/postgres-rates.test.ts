@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_POSTGRES, type PostgresServer, startPostgres } from "../../../../test/postgres-server.ts";
 import { startTcpProxy } from "../../../../test/tcp-proxy.ts";
 import { openPostgres, type PostgresDatabase } from "../../../postgres/postgres-database.ts";
-import { createPostgresRateCounters } from "./create-postgres-rate-counters.ts";
+import { createPostgresRateCounters } from "./postgres-rates.ts";
 import { testRateCounters } from "../../../../test/contracts/rate-counters.ts";
-import type { RateCounters } from "./rate-counters.ts";
+import type { RateCounters } from "./rates.ts";
 
 describe.skipIf(NO_POSTGRES !== undefined)("rate counters in PostgreSQL", () => {
   let server: PostgresServer;

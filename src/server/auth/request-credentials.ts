@@ -1,6 +1,7 @@
 /**
- * Reads and writes the cookies of browsers that signed in or opened a share link. Browsers attach cookies to requests
- * from any page, so cookies are accepted only when the request is known to come from our own page.
+ * Finds the credentials in a request, without checking them, and writes the cookies of browsers that signed in or opened
+ * a share link. Browsers attach cookies to requests from any page, so cookies are accepted only when the request is known
+ * to come from our own page.
  *
  * Invariants: scripts cannot read the cookies, other sites cannot send them, and a cookie never contains a token.
  */
@@ -122,4 +123,39 @@ function formatCookie(
 function splitOnce(text: string): readonly [string, string] {
   const at = text.indexOf("=");
   return at < 0 ? ["", text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** A ticket is accepted only where a browser cannot send headers: event streams and sockets. */
+const TICKET_METHODS: ReadonlySet<string> = new Set(["GET", "UPGRADE"]);
+
+/** Query parameter of requests that use only the share links of the browser, and no other permission it has. */
+export const ACCESS_PARAMETER = "access";
+
+/** Ignores other schemes, which may belong to a proxy in front of the server. */
+export function readBearer({ headers }: Pick<RequestInfo, "headers">): string | undefined {
+  const [match, bearer = ""] = /^bearer(?:\s+(.*))?$/i.exec(headers.get("authorization")?.trim() ?? "") ?? [];
+  return match === undefined ? undefined : bearer;
+}
+
+export function readTicket({ method, url }: Pick<RequestInfo, "method" | "url">): string | undefined {
+  return TICKET_METHODS.has(method) ? (url.searchParams.get("ticket") ?? undefined) : undefined;
+}
+
+/**
+ * Whether the page that was opened by a share link sent the request. It does what the link allows and ends with the link,
+ * also in a browser that may do more.
+ */
+export function asksForLink({ url }: Pick<RequestInfo, "url">): boolean {
+  return url.searchParams.get(ACCESS_PARAMETER) === "link";
+}
+
+export function isShareSecret(text: string): boolean {
+  return text.startsWith("loom_shr_");
+}
+
+/** Whether the request has something that may be a share link, or a ticket that was created with one. */
+export function bringsLink(request: Pick<RequestInfo, "headers" | "origin" | "method" | "url">): boolean {
+  const bearer = readBearer(request);
+  if (bearer !== undefined) return isShareSecret(bearer);
+  return readTicket(request) !== undefined || readCookies(request).shares.length > 0;
 }

@@ -5,7 +5,7 @@
 import { migratePostgres, type PostgresFormat } from "../../../postgres/migrate.ts";
 import type { PostgresDatabase } from "../../../postgres/postgres-database.ts";
 import { toColumn } from "../../../postgres/text-column.ts";
-import type { RateCounters } from "./rate-counters.ts";
+import type { RateCounters } from "./rates.ts";
 
 /** Counters that a crash of the database loses start again, so they need no write-ahead log. */
 const SCHEMA = `

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import {
   clearCookies,
-  mayUseCookies,
-  MAX_SHARE_COOKIES,
-  readCookies,
   findPageOrigin,
+  MAX_SHARE_COOKIES,
+  mayUseCookies,
+  readCookies,
   writeSessionCookie,
   writeShareCookie,
-} from "./cookies.ts";
+} from "./request-credentials.ts";
 
 const ORIGIN = "http://localhost:10338";
 const SECRET = `loom_ses_abcdefghijkl_${"A-z_9".repeat(8)}`;
