@@ -80,7 +80,7 @@ export const DEFAULT_PRINCIPAL_LIMITS = {
   maxRuns: 20,
   maxStreams: 100,
   maxSearches: 2,
-} as const satisfies PrincipalLimits;
+} as const satisfies Required<Omit<PrincipalLimits, "tokensPerDay">>;
 
 /** Key under which requests and streams of the principal are counted. */
 export function accountOf({ account, id }: Principal): string {

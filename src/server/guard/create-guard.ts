@@ -6,7 +6,6 @@
  * which names are allowed; the operator receives a notice.
  */
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
-import { describeRemote, refuseRemote } from "./describe-remote.ts";
 import { limitNotices, type Notice, type Notify } from "./notice.ts";
 import { isLoopback } from "./read-proxies.ts";
 import { type CheckedRequestInfo, readHost } from "./read-request-info.ts";
@@ -47,6 +46,9 @@ export interface Guard {
 }
 
 const MAX_SHOWN = 200;
+/** Headers that proxies add. */
+const FORWARDING_HEADER =
+  /forwarded|^(?:via|cdn-loop|x-original-(?:for|host)|x-envoy-external-address)$|(?:client|real|connect(?:ing|ion)|originating|remote|user)-?(?:ip|addr)$/;
 
 export function createGuard(options: GuardOptions): Guard {
   const { hosts, origins, devOrigins = false, isLocalOnly = false, localHosts, notify } = options;
@@ -97,6 +99,24 @@ export function createGuard(options: GuardOptions): Guard {
       );
     },
   };
+}
+
+/** The refusal of a request that may come from another machine. The message names the options that allow it. */
+function refuseRemote(why: string): LoomError {
+  return new LoomError(
+    "forbidden",
+    `Authentication is off, so only this machine can connect, others can only open share links, and ${why}. Set the option \`auth\`, or set \`allowPublic: true\` to let every client that reaches this handler use its agents and tools`,
+  );
+}
+
+/** Undefined if the request comes directly from this machine. What is unknown counts as another one. */
+function describeRemote(peer: string | undefined, headers: Headers): string | undefined {
+  if (peer === undefined || peer === "")
+    return "the address of the client is unknown: route handlers of Next.js, and other callers of `fetch` without the Node request in `env`, do not pass it on";
+  if (!isLoopback(peer)) return `this request comes from ${peer.slice(0, 60)}`;
+  const forwarding = [...headers.keys()].find((name) => FORWARDING_HEADER.test(name));
+  if (forwarding === undefined) return undefined;
+  return `a proxy added the header \`${forwarding}\` to this request, as development servers with a proxy do`;
 }
 
 /** All host names of a request: of the connection, of a trusted proxy and of the target. */

@@ -26,25 +26,23 @@ export function warnOfNotice({ kind, name, option, allow }: Notice): void {
   process.emitWarning(`Rejected a request: ${header} ${JSON.stringify(name)} is not allowed${hint}`, { type: "loom" });
 }
 
-export interface NotifyLimits {
-  /** Time between two notices for one name, in milliseconds. Default: 60,000. */
-  readonly everyMs?: number;
-  /** Names to remember. While that many are remembered, new names are not reported. Default: 100. */
-  readonly maxNames?: number;
-}
+/** Time between two notices for one name. */
+const EVERY_MS = 60_000;
+/** Names to remember. While that many are remembered, new names are not reported. */
+const MAX_NAMES = 100;
 
 /** Passes on at most one notice per name and interval. */
-export function limitNotices(notify: Notify, { everyMs = 60_000, maxNames = 100 }: NotifyLimits = {}): Notify {
+export function limitNotices(notify: Notify): Notify {
   const notified = new Map<string, number>();
   return (notice) => {
     const now = Date.now();
     // Oldest first, by insertion order.
     for (const [key, at] of notified) {
-      if (now - at < everyMs) break;
+      if (now - at < EVERY_MS) break;
       notified.delete(key);
     }
     const key = `${notice.kind} ${notice.name}`;
-    if (notified.has(key) || notified.size >= maxNames) return;
+    if (notified.has(key) || notified.size >= MAX_NAMES) return;
     notified.set(key, now);
     notify(notice);
   };

@@ -7,20 +7,19 @@ import { isJsonObject, LoomError } from "../../../protocol/index.ts";
 import { describeValue } from "../../../protocol/fault.ts";
 import { MAX_NAME_LENGTH } from "../../../log/log.ts";
 import { LOCAL_OWNER, MAX_OWNER_LENGTH } from "../../../log/rules.ts";
-import type { Principal, PrincipalLimits, ToolRule, ToolRules } from "../principal.ts";
+import {
+  DEFAULT_PRINCIPAL_LIMITS,
+  type Principal,
+  type PrincipalLimits,
+  type ToolRule,
+  type ToolRules,
+} from "../principal.ts";
 import { DEFAULT_SCOPES, type Scope, SCOPES } from "../scopes.ts";
 
 const MAX_TOKEN_NAME = 100;
 const MAX_LISTED = 200;
 const RULES: readonly ToolRule[] = ["allow", "ask", "deny"];
-const LIMITS: { readonly [name in keyof Required<PrincipalLimits>]: true } = {
-  requestsPerMinute: true,
-  runsPerMinute: true,
-  maxRuns: true,
-  maxStreams: true,
-  maxSearches: true,
-  tokensPerDay: true,
-};
+const LIMIT_NAMES = [...Object.keys(DEFAULT_PRINCIPAL_LIMITS), "tokensPerDay"];
 
 /** A token to create. */
 export interface NewToken {
@@ -272,8 +271,8 @@ function checkTools(tools: NewToken["tools"]): void {
 
 function checkLimits(limits: PrincipalLimits): void {
   for (const [name, value] of Object.entries(limits)) {
-    if (!Object.hasOwn(LIMITS, name))
-      throw refuse(`Unknown limit \`${name.slice(0, 60)}\`; use ${Object.keys(LIMITS).join(", ")}`);
+    if (!LIMIT_NAMES.includes(name))
+      throw refuse(`Unknown limit \`${name.slice(0, 60)}\`; use ${LIMIT_NAMES.join(", ")}`);
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
       throw refuse(`\`${name}\` must be a positive integer, not ${describeValue(value)}`);
   }

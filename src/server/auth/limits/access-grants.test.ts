@@ -23,13 +23,13 @@ const link = (id: string, session: string): Principal => ({
 });
 const holder = (principal: Principal, ...shares: readonly Principal[]): Identity => ({ principal, shares });
 
-function createFixture(options: Partial<AccessGrantsOptions<Identity>> = {}) {
+function createFixture(options: Partial<AccessGrantsOptions> = {}) {
   const bad = new Set<string>();
   const checked: string[] = [];
   const read: string[] = [];
   const foreign = new Set<string>();
   const reported: unknown[] = [];
-  const grants = createAccessGrants<Identity>({
+  const grants = createAccessGrants({
     isValid: async ({ id, cookie = "" }) => {
       checked.push(`${id}${cookie}`);
       return !bad.has(id) && !bad.has(cookie);

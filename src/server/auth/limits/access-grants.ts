@@ -9,14 +9,14 @@
  *   that tells clients to connect again.
  */
 import { LoomError } from "../../../protocol/index.ts";
-import type { Caller, Identity } from "../authorize.ts";
-import { accessEnded, accountOf, DEFAULT_PRINCIPAL_LIMITS, type Principal } from "../principal.ts";
+import type { Identity } from "../authorize.ts";
+import { accessEnded, accountOf, DEFAULT_PRINCIPAL_LIMITS, type Principal, unauthorized } from "../principal.ts";
 
-export interface AccessGrantsOptions<H extends Identity = Caller> {
+export interface AccessGrantsOptions {
   /** Whether the principal is still valid. */
   readonly isValid: (principal: Principal) => Promise<boolean>;
   /** Whether the holder may read the session now. True for a deleted session: its reader notices that itself. */
-  readonly mayRead: (holder: H, session: string) => Promise<boolean>;
+  readonly mayRead: (holder: Identity, session: string) => Promise<boolean>;
   /** Maximum streams and sockets of a principal that sets no limit. Default: 100. Code `too_many_streams`. */
   readonly maxStreams?: number | undefined;
   /** Time between two sweeps, in milliseconds. Default: 1,000. */
@@ -26,12 +26,12 @@ export interface AccessGrantsOptions<H extends Identity = Caller> {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-export interface AccessGrants<H extends Identity = Caller> {
+export interface AccessGrants {
   /**
    * Returns a function that ends the watch. Throws `unauthorized` for a holder without credentials, and
    * `too_many_streams`.
    */
-  watch(holder: H, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
+  watch(holder: Identity, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
   /** Number of watched streams and sockets. */
   readonly size: number;
   close(): void;
@@ -41,7 +41,7 @@ interface AccessGrant {
   /** The grant ends when none of these credentials is valid. */
   readonly credentials: readonly GrantCredential[];
   readonly onEnd: (why: LoomError) => void;
-  readonly sessionGrants: SessionGrants<Identity> | undefined;
+  readonly sessionGrants: SessionGrants | undefined;
 }
 
 type ValidityCheck = (credential: GrantCredential) => Promise<boolean>;
@@ -52,9 +52,9 @@ interface GrantCredential {
 }
 
 /** All grants for one session with the same credentials. */
-interface SessionGrants<H extends Identity> {
+interface SessionGrants {
   readonly key: string;
-  readonly holder: H;
+  readonly holder: Identity;
   readonly session: string;
   readonly grants: Set<AccessGrant>;
 }
@@ -69,7 +69,7 @@ const ignore = (): void => undefined;
 const createUnchecked = (): LoomError =>
   new LoomError("store_unavailable", "The credentials cannot be checked at the moment; connect again");
 
-export function createAccessGrants<H extends Identity = Caller>(options: AccessGrantsOptions<H>): AccessGrants<H> {
+export function createAccessGrants(options: AccessGrantsOptions): AccessGrants {
   const {
     isValid,
     mayRead,
@@ -80,7 +80,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
   } = options;
   const grants = new Set<AccessGrant>();
   /** Ordered by last check, oldest first. */
-  const sessions = new Map<string, SessionGrants<H>>();
+  const sessions = new Map<string, SessionGrants>();
   /** Streams and sockets by account. */
   const counts = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -165,7 +165,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
     isChecking = false;
   }
 
-  async function mayStillRead({ holder, session }: SessionGrants<H>, isStillValid: ValidityCheck): Promise<boolean> {
+  async function mayStillRead({ holder, session }: SessionGrants, isStillValid: ValidityCheck): Promise<boolean> {
     try {
       const verdicts = await Promise.all(holder.shares.map((share) => isStillValid(toGrantCredential(share))));
       return await mayRead({ ...holder, shares: holder.shares.filter((_, at) => verdicts[at]) }, session);
@@ -176,14 +176,14 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
     }
   }
 
-  function findSessionGrants(holder: H, session: string): SessionGrants<H> {
+  function findSessionGrants(holder: Identity, session: string): SessionGrants {
     const key = JSON.stringify([
       session,
       ...[holder.principal, ...holder.shares].map((one) => toGrantCredential(one).key),
     ]);
     const known = sessions.get(key);
     if (known !== undefined) return known;
-    const sessionGrants: SessionGrants<H> = { key, holder, session, grants: new Set() };
+    const sessionGrants: SessionGrants = { key, holder, session, grants: new Set() };
     sessions.set(key, sessionGrants);
     return sessionGrants;
   }
@@ -197,11 +197,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
       if (holder.principal.kind === "local") return ignore;
       const credentials = findCredentials(holder, session).map(toGrantCredential);
       const [first] = credentials;
-      if (first === undefined)
-        throw new LoomError(
-          "unauthorized",
-          "Authentication required: send `Authorization: Bearer` with a token, or sign in",
-        );
+      if (first === undefined) throw unauthorized(false);
       const account = accountOf(first.principal);
       const limit = first.principal.limits.maxStreams ?? maxStreams;
       const count = counts.get(account) ?? 0;
