@@ -2,6 +2,7 @@
  * Mounts operations on Hono: finds the operation of a request, authorizes the caller, validates query and body, and
  * turns thrown errors into problem responses. It does not know the individual endpoints.
  */
+import type { IncomingMessage } from "node:http";
 import { Hono } from "hono";
 import { type ErrorCode, LoomError } from "../../protocol/index.ts";
 import type { AnyOperation, ApiCall, NodeBindings } from "../api/operation.ts";
@@ -12,7 +13,6 @@ import type { Action } from "../auth/scopes.ts";
 import { enterGate, UploadSlot } from "../api/gates.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { answerError, HttpRefusal, refuseRequest } from "../api/refuse-request.ts";
-import { findSlashRedirect } from "./slash-redirect.ts";
 import { assertEncoding, type JsonBodyOptions, readJsonBody } from "./read-json-body.ts";
 import { assertKnownQuery, readQuery } from "./read-query.ts";
 
@@ -210,4 +210,19 @@ export function assertPath(path: string): void {
     const error = new LoomError("invalid_name", "The URL path contains an invalid percent encoding");
     throw new HttpRefusal(error, { status: 400 });
   }
+}
+
+/**
+ * Returns the target of a redirect from `/agents` to `/agents/`, because the page uses relative URLs; undefined if the URL
+ * ends with a slash. Only the original URL shows which of the two the client requested: a framework that mounts the handler
+ * may have normalized the path.
+ */
+export function findSlashRedirect(url: URL, incoming: IncomingMessage | undefined): string | undefined {
+  const { originalUrl, url: seen } = (incoming ?? {}) as { readonly originalUrl?: unknown; readonly url?: unknown };
+  const written = [originalUrl, seen].find((each) => typeof each === "string") ?? url.pathname;
+  const [path = ""] = written.split(/[?#]/, 1);
+  // An absolute URL or `*` is not a request for the page.
+  if (!path.startsWith("/") || path.endsWith("/")) return undefined;
+  // Starts with a dot, so that it can never name another host.
+  return `./${path.slice(path.lastIndexOf("/") + 1)}/${url.search}`;
 }

@@ -94,12 +94,13 @@ async function readText(request: Request, { maxBytes: usual, timeoutMs, large }:
   try {
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) return new TextDecoder("utf-8", { fatal: true }).decode(joinBytes(chunks, bytes));
+      if (done) break;
       bytes += value.length;
       if (bytes > maxBytes) throw tooLarge();
       if (bytes > usual) await Promise.race([large?.enter(), late]);
       chunks.push(value);
     }
+    return new TextDecoder("utf-8", { fatal: true }).decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
   } catch (error) {
     // Not awaited: the sender may never stop.
     void discardRest(reader, request.signal);
@@ -108,17 +109,6 @@ async function readText(request: Request, { maxBytes: usual, timeoutMs, large }:
   } finally {
     clearTimeout(timer);
   }
-}
-
-function joinBytes(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
-  const joined = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, at);
-    at += chunk.length;
-  }
-  return joined;
 }
 
 function dropNulls(fields: FormFields, value: JsonFields): JsonFields {

@@ -127,6 +127,8 @@ export function openCredentials(path: string, options: CredentialsOptions = {}):
 }
 
 class SqliteDriver implements CredentialsDriver {
+  readonly toColumn = (text: string): string => text;
+  readonly fromColumn = (text: string): string => text;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #file: string | undefined;
@@ -184,9 +186,6 @@ class SqliteDriver implements CredentialsDriver {
     };
     return this.#locks.run(() => this.#guard(commit));
   }
-
-  readonly toColumn = (text: string): string => text;
-  readonly fromColumn = (text: string): string => text;
 
   /** Overwrites pages of the file whose new versions are only in the write-ahead log. */
   async overwriteErased(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { findSlashRedirect } from "./slash-redirect.ts";
+import { findSlashRedirect } from "./create-app.ts";
 
 const find = (path: string, incoming?: { readonly url?: string; readonly originalUrl?: string }) =>
   findSlashRedirect(new URL(path, "http://x"), incoming as IncomingMessage | undefined);
