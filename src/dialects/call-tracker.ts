@@ -21,16 +21,12 @@ export interface TrackedCall {
 }
 
 /** The unfinished tool calls of one run. */
-export interface TrackedCalls {
-  readonly byKey: Map<string, TrackedCall>;
-  readonly keys: CallKeysState;
+export class TrackedCalls {
+  readonly byKey = new Map<string, TrackedCall>();
+  readonly keys: CallKeysState = { open: new Map(), made: 0 };
 }
 
 const MAX_OPEN_CALLS = 10_000;
-
-export function createTrackedCalls(): TrackedCalls {
-  return { byKey: new Map(), keys: { open: new Map(), made: 0 } };
-}
 
 /** Returns the call that a frame belongs to. Beyond the limit, calls are not remembered, so each frame has a new one. */
 export function trackCall(

@@ -1,7 +1,8 @@
 /**
  * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
  * A fold is created by the first record of its run and removed with the last. The end of a run that did not complete is
- * encoded with its reply, which gives no frame. Folds are plain data, so that the encoder can be saved.
+ * encoded with its reply, which gives no frame. Folds are plain data, so that the encoder can be saved: their classes have
+ * no methods.
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";

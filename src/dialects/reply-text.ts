@@ -65,16 +65,12 @@ const MAX_TAIL = 64 * 1024;
  * The streamed answer of a run: which node runs contributed, and the end of the last one's text. Plain data: it is part
  * of the saved state of an encoder.
  */
-export interface StreamedAnswer {
-  readonly nodes: Set<string>;
+export class StreamedAnswer {
+  readonly nodes = new Set<string>();
   last: string | undefined;
-  tail: string;
+  tail = "";
   /** True if the tail is not the complete text of the last node run. */
-  isCut: boolean;
-}
-
-export function createStreamedAnswer(): StreamedAnswer {
-  return { nodes: new Set(), last: undefined, tail: "", isCut: false };
+  isCut = false;
 }
 
 /** Adds a streamed piece of the answer. */

@@ -3,14 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LONG, SAMPLES } from "../../test/sampling.ts";
 import type { AnyEvent, EventOf, StampedRecord } from "../protocol/index.ts";
 import { DIALECTS } from "./dialects.ts";
-import {
-  addToThoughts,
-  BLANK_LINE,
-  createThoughtQueue,
-  flushThoughts,
-  MAX_WAITING,
-  type ThoughtQueue,
-} from "./thought-queue.ts";
+import { addToThoughts, BLANK_LINE, flushThoughts, MAX_WAITING, ThoughtQueue } from "./thought-queue.ts";
 
 function record(event: AnyEvent, node: string | undefined, event_id: number): StampedRecord {
   const envelope = { session_id: "s", run_id: "r", event_id, ts: 1_700_000_000_000 + event_id };
@@ -203,7 +196,7 @@ describe("the limit of what waits", () => {
   };
 
   test("lets the oldest thought that has ended go first at the next line end of the live one", () => {
-    const queue = createThoughtQueue();
+    const queue = new ThoughtQueue();
     add(queue, "a", thought("live"));
     add(queue, "b", thought("b"));
     add(queue, "c", thought("c"));
@@ -217,7 +210,7 @@ describe("the limit of what waits", () => {
   });
 
   test("pauses the live thought if no other has ended", () => {
-    const queue = createThoughtQueue();
+    const queue = new ThoughtQueue();
     add(queue, "a", thought("live"));
     const sent = fill(queue, "b") + add(queue, "b", thought("more"));
     expect(sent.startsWith("|xxx")).toBe(true);
@@ -230,7 +223,7 @@ describe("the limit of what waits", () => {
     const pick = fc.tuple(fc.constantFrom("a", "b", "c", "d"), fc.nat(20_000), fc.boolean(), fc.boolean());
     fc.assert(
       fc.property(fc.array(pick, { maxLength: 60 }), (steps) => {
-        const queue = createThoughtQueue();
+        const queue = new ThoughtQueue();
         let [given, sent] = [0, 0];
         const count = (pieces: readonly { readonly content: string }[]): void => {
           for (const { content } of pieces) sent += content.length;
@@ -252,7 +245,7 @@ describe("the limit of what waits", () => {
   test("costs the same for each piece, however many thoughts wait", () => {
     const count = (thoughts: number): number => {
       let reads = 0;
-      const queue = createThoughtQueue();
+      const queue = new ThoughtQueue();
       const waiting = new Proxy(queue.waiting, {
         get(target, name) {
           reads++;

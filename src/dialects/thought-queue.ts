@@ -58,35 +58,22 @@ interface WaitingThought {
   isEnded: boolean;
 }
 
-/** The thoughts of one run. Plain data. */
-export interface ThoughtQueue {
+/** The thoughts of one run. Plain data, so the class has no methods. */
+export class ThoughtQueue {
   /** The node run whose thought is live; undefined if none is. */
   live: string | undefined;
   /** Thoughts that wait, by number: the oldest first. */
-  readonly waiting: Map<number, WaitingThought>;
+  readonly waiting = new Map<number, WaitingThought>();
   /** Numbers of the waiting thoughts that have not ended, by node run. */
-  readonly open: Map<string, number>;
-  next: number;
+  readonly open = new Map<string, number>();
+  next = 0;
   /** Number of waiting thoughts that have ended. */
-  ended: number;
+  ended = 0;
   /** Size of all that waits. */
-  size: number;
+  size = 0;
   /** True if the next piece that is sent begins another thought. */
-  isNext: boolean;
-  hasSent: boolean;
-}
-
-export function createThoughtQueue(): ThoughtQueue {
-  return {
-    live: undefined,
-    waiting: new Map(),
-    open: new Map(),
-    next: 0,
-    ended: 0,
-    size: 0,
-    isNext: false,
-    hasSent: false,
-  };
+  isNext = false;
+  hasSent = false;
 }
 
 /**

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import {
   addPendingCall,
   addWaitingCall,
-  createWaitingCalls,
   endMessage,
   mustEndMessage,
   removePendingCall,
   removeWaitingCall,
+  WaitingCalls,
 } from "./waiting-calls.ts";
 
 describe("a message of a run that waits", () => {
   it("ends when all unfinished calls of a model's answer wait", () => {
-    const calls = createWaitingCalls<string>();
+    const calls = new WaitingCalls<string>();
     for (const id of ["a", "b", "c"]) addPendingCall(calls, id, "n1");
     addWaitingCall(calls, "a", "A");
     expect(mustEndMessage(calls)).toBe(false);
@@ -25,7 +25,7 @@ describe("a message of a run that waits", () => {
   });
 
   it("repeats requests that were not answered", () => {
-    const calls = createWaitingCalls<string>();
+    const calls = new WaitingCalls<string>();
     for (const id of ["a", "b"]) addPendingCall(calls, id, "n1");
     addWaitingCall(calls, "a", "A");
     addWaitingCall(calls, "b", "B");
@@ -38,7 +38,7 @@ describe("a message of a run that waits", () => {
   });
 
   it("ends for a call of a nested agent while the call of the agent is open", () => {
-    const calls = createWaitingCalls<string>();
+    const calls = new WaitingCalls<string>();
     addPendingCall(calls, "agent", "outer");
     addPendingCall(calls, "other", "outer");
     addPendingCall(calls, "inner", "nested");
@@ -49,7 +49,7 @@ describe("a message of a run that waits", () => {
   });
 
   it("ends for a call that was not announced", () => {
-    const calls = createWaitingCalls<string>();
+    const calls = new WaitingCalls<string>();
     addPendingCall(calls, "busy", "n1");
     addWaitingCall(calls, "unknown", "U");
     expect(mustEndMessage(calls)).toBe(true);

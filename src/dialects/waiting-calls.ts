@@ -13,23 +13,19 @@ import type { EventOf } from "../protocol/index.ts";
 const MAX_CALLS = 10_000;
 
 /** The unfinished calls of one run. `Request` is what the client is asked. */
-export interface WaitingCalls<Request> {
+export class WaitingCalls<Request> {
   /** Node run of the model answer that each call belongs to. */
-  readonly nodes: Map<string, string>;
-  readonly waiting: Map<string, Request>;
+  readonly nodes = new Map<string, string>();
+  readonly waiting = new Map<string, Request>();
   /** Calls whose request is in the current message. */
-  readonly asked: Set<string>;
+  readonly asked = new Set<string>();
   /** True if a call began to wait, was answered or ended in the current message. */
-  hasChanged: boolean;
+  hasChanged = false;
 }
 
 /** True for the start of a call that the client carries out. */
 export function isClientCall({ executor }: Pick<EventOf<"tool_start">, "executor">): boolean {
   return executor === "client";
-}
-
-export function createWaitingCalls<Request>(): WaitingCalls<Request> {
-  return { nodes: new Map(), waiting: new Map(), asked: new Set(), hasChanged: false };
 }
 
 export function addPendingCall(calls: WaitingCalls<unknown>, id: string, node: string): void {

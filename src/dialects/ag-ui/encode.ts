@@ -37,7 +37,6 @@ import {
   addPending,
   appendText,
   closeRun,
-  createSentRun,
   endMessage,
   endMessages,
   endWait,
@@ -48,7 +47,7 @@ import {
   nameCall,
   pauseRun,
   renameCall,
-  type SentRun,
+  SentRun,
   showCall,
   startRun,
   streamArguments,
@@ -77,7 +76,7 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
   return createFoldEncoder<SentRun>(
     {
       table: AG_UI_TABLE,
-      create: (record) => createSentRun(record, legacy),
+      create: (record) => new SentRun(record, legacy),
       before(fold, { event }) {
         if (fold.state === "active" || !isKnownEvent(event)) return NO_FRAMES;
         return fold.state === "waiting" && isSilent(AG_UI_TABLE, event) ? NO_FRAMES : startRun(fold);

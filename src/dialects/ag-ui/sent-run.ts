@@ -8,9 +8,9 @@
 import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
-import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
+import { StreamedAnswer } from "../reply-text.ts";
 import { readArguments } from "../tool-values.ts";
 import { SUPERSEDED, THOUGHT_PREFIX } from "./carried-events.ts";
 import type { AgUiFrameType } from "./frames.ts";
@@ -45,60 +45,43 @@ interface StreamedArguments {
   isOpen: boolean;
 }
 
-export interface SentRun {
+export class SentRun {
   readonly threadId: string;
   readonly runId: string;
   readonly isLegacy: boolean;
   /** `waiting` after a `RUN_FINISHED` with interrupts. */
-  state: "new" | "active" | "waiting";
+  state: "new" | "active" | "waiting" = "new";
   /** Messages by node run. */
-  readonly text: Map<string, AgUiMessage>;
-  readonly reasoning: Map<string, AgUiMessage>;
+  readonly text = new Map<string, AgUiMessage>();
+  readonly reasoning = new Map<string, AgUiMessage>();
   /** IDs of the messages of each node run that may be repeated. */
-  readonly said: Map<string, string[]>;
-  readonly calls: TrackedCalls;
-  readonly streaming: Map<string, StreamedArguments>;
+  readonly said = new Map<string, string[]>();
+  readonly calls = new TrackedCalls();
+  readonly streaming = new Map<string, StreamedArguments>();
   /** IDs of calls that are made again under the ID of an interrupted one. */
-  readonly renamed: Map<string, string>;
+  readonly renamed = new Map<string, string>();
   /** Interrupts that were not answered, by call. */
-  readonly interrupts: Map<string, JsonObject>;
+  readonly interrupts = new Map<string, JsonObject>();
   /** Calls that the client carries out, without a result: as `metadata.loom.pending` names them. */
-  readonly pending: Map<string, JsonObject>;
+  readonly pending = new Map<string, JsonObject>();
   /** Names of open steps by node run. */
-  readonly steps: Map<string, string>;
+  readonly steps = new Map<string, string>();
   /** Messages that get the next call of each node run: the text before it, or the first call of the same answer. */
-  readonly parents: Map<string, string>;
+  readonly parents = new Map<string, string>();
   /** Tokens of all model calls so far. */
   usage: { inputTokens: number; outputTokens: number; totalTokens: number } | undefined;
   /** Positions of the items of each to-do list by ID. */
-  readonly lists: Map<string, ReadonlyMap<string, readonly number[]>>;
+  readonly lists = new Map<string, ReadonlyMap<string, readonly number[]>>();
   /** States by the path of the graph. */
-  readonly states: Map<string, SentState>;
-  readonly answered: StreamedAnswer;
-}
+  readonly states = new Map<string, SentState>();
+  readonly answered = new StreamedAnswer();
 
-export function createSentRun({ envelope, event }: StampedRecord, isLegacy: boolean): SentRun {
-  const { run_id } = event as Partial<EventOf<"run_start">>;
-  return {
-    threadId: envelope.session_id,
-    runId: envelope.run_id ?? run_id ?? `run-${envelope.event_id}`,
-    isLegacy,
-    state: "new",
-    text: new Map(),
-    reasoning: new Map(),
-    said: new Map(),
-    calls: createTrackedCalls(),
-    streaming: new Map(),
-    renamed: new Map(),
-    interrupts: new Map(),
-    pending: new Map(),
-    steps: new Map(),
-    parents: new Map(),
-    usage: undefined,
-    lists: new Map(),
-    states: new Map(),
-    answered: createStreamedAnswer(),
-  };
+  constructor({ envelope, event }: StampedRecord, isLegacy: boolean) {
+    const { run_id } = event as Partial<EventOf<"run_start">>;
+    this.threadId = envelope.session_id;
+    this.runId = envelope.run_id ?? run_id ?? `run-${envelope.event_id}`;
+    this.isLegacy = isLegacy;
+  }
 }
 
 /** Writes a frame. Fields that are undefined are left out; `loom` are those that AG-UI does not define. */

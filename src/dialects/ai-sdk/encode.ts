@@ -29,7 +29,6 @@ import {
   addToStep,
   appendText,
   changeAsked,
-  createSentMessage,
   DEFAULT_VERSION,
   endPart,
   endParts,
@@ -37,7 +36,7 @@ import {
   enterNode,
   exitNode,
   isOtherNode,
-  type SentMessage,
+  SentMessage,
   noteStreaming,
   showCall,
   showDecision,
@@ -76,7 +75,7 @@ export function createAiSdkEncoder({ version = DEFAULT_VERSION }: EncoderOptions
   return createFoldEncoder<SentMessage>(
     {
       table: AI_SDK_TABLE,
-      create: (record) => createSentMessage(record, version),
+      create: (record) => new SentMessage(record, version),
       before(fold) {
         if (fold.isOpen) return NO_FRAMES;
         fold.isOpen = true;

@@ -7,10 +7,10 @@
 import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
-import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
+import { StreamedAnswer } from "../reply-text.ts";
 import type { AiSdkFrameType } from "./frames.ts";
 
 /** Maximum open text parts, and open reasoning parts. Beyond it, the oldest is closed. */
@@ -23,30 +23,36 @@ const CUT_CALL = "The process ended before the call was complete";
 
 type StreamedPartKind = "text" | "reasoning";
 
-export interface SentMessage {
+export class SentMessage {
   /** Version of the AI SDK that reads the message. */
   readonly version: number;
   readonly runId: string | undefined;
-  isOpen: boolean;
+  isOpen = false;
   /** The open step; undefined before the first. */
   step: MessageStep | undefined;
   /** Number of running model calls. Only the first of them starts a step. */
-  models: number;
+  models = 0;
   finishReason: string | undefined;
   /** Open parts by node run. */
-  readonly text: Map<string, string>;
-  readonly reasoning: Map<string, string>;
-  readonly calls: TrackedCalls;
+  readonly text = new Map<string, string>();
+  readonly reasoning = new Map<string, string>();
+  readonly calls = new TrackedCalls();
   /** Node runs of the calls whose arguments are streamed. */
-  readonly streaming: Map<string, string | undefined>;
+  readonly streaming = new Map<string, string | undefined>();
   /** Calls that wait for an approval or a result of the client. */
-  readonly asked: Set<string>;
+  readonly asked = new Set<string>();
   /** True once the stream says that the run waits for the calls in `asked`. */
-  isWaiting: boolean;
-  readonly lists: Map<string, EventOf<"todo_list">>;
+  isWaiting = false;
+  readonly lists = new Map<string, EventOf<"todo_list">>();
   /** Open node runs: what their end repeats. */
-  readonly nodes: Map<string, JsonObject>;
-  readonly answered: StreamedAnswer;
+  readonly nodes = new Map<string, JsonObject>();
+  readonly answered = new StreamedAnswer();
+
+  constructor({ envelope, event }: StampedRecord, version: number) {
+    const { run_id } = event as Partial<EventOf<"run_start">>;
+    this.version = version;
+    this.runId = envelope.run_id ?? run_id;
+  }
 }
 
 export interface MessageStep {
@@ -57,27 +63,6 @@ export interface MessageStep {
   isKept: boolean;
   /** Calls whose arguments were sent in this step. Clients look for the part of a call only there. */
   readonly calls: Set<string>;
-}
-
-export function createSentMessage({ envelope, event }: StampedRecord, version: number): SentMessage {
-  const { run_id } = event as Partial<EventOf<"run_start">>;
-  return {
-    version,
-    runId: envelope.run_id ?? run_id,
-    isOpen: false,
-    step: undefined,
-    models: 0,
-    finishReason: undefined,
-    text: new Map(),
-    reasoning: new Map(),
-    calls: createTrackedCalls(),
-    streaming: new Map(),
-    asked: new Set(),
-    isWaiting: false,
-    lists: new Map(),
-    nodes: new Map(),
-    answered: createStreamedAnswer(),
-  };
 }
 
 /** Writes a chunk. Fields that are undefined are left out. */

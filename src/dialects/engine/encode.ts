@@ -19,21 +19,15 @@ import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
-import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
-import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
+import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
+import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import { outputObject, resultObject } from "../tool-values.ts";
-import {
-  addToThoughts,
-  BLANK_LINE,
-  createThoughtQueue,
-  type ThoughtPiece,
-  type ThoughtQueue,
-} from "../thought-queue.ts";
+import { addToThoughts, BLANK_LINE, type ThoughtPiece, ThoughtQueue } from "../thought-queue.ts";
 import { describeErrorFor, TOOL_LEAD } from "../lumine/error-texts.ts";
 import type { LocalizedText } from "../../protocol/schema.ts";
 import type { EngineFrameType } from "./frames.ts";
 
-interface EngineFold {
+class EngineFold {
   readonly sessionId: string;
   readonly requestId: string;
   readonly startedAt: number;
@@ -48,48 +42,36 @@ interface EngineFold {
    */
   readonly isAgentRun: boolean;
   /** Answer text was sent, and none of it was marked as the last piece. */
-  isAnswerOpen: boolean;
-  opened: boolean;
-  attempt: number;
-  sequence: number;
-  ts: number;
-  readonly calls: TrackedCalls;
-  readonly answered: StreamedAnswer;
-  readonly thoughts: ThoughtQueue;
+  isAnswerOpen = false;
+  opened = false;
+  attempt = 1;
+  sequence = 0;
+  ts = 0;
+  readonly calls = new TrackedCalls();
+  readonly answered = new StreamedAnswer();
+  readonly thoughts = new ThoughtQueue();
   /** True once a tool has ended: the agent then thinks about results. */
-  hasResults: boolean;
+  hasResults = false;
   end: EventOf<"run_end"> | undefined;
-  tokens: number;
-  toolCalls: number;
+  tokens = 0;
+  toolCalls = 0;
+
+  constructor({ envelope, event }: StampedRecord, { debug = false, timestamps }: EncoderOptions) {
+    const named = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
+    this.sessionId = envelope.session_id;
+    this.requestId = named?.request_id ?? envelope.run_id ?? named?.run_id ?? `req-${envelope.event_id}`;
+    this.startedAt = envelope.ts ?? 0;
+    this.debug = debug;
+    this.inSeconds = timestamps === "seconds";
+    this.language = detectLanguage(named?.message ?? "");
+    this.isAgentRun = named?.agent !== undefined;
+  }
 }
 
-export function createEngineEncoder({ debug = false, timestamps }: EncoderOptions = {}, saved?: unknown): Encoder {
+export function createEngineEncoder(options: EncoderOptions = {}, saved?: unknown): Encoder {
   const hooks: FoldHooks<EngineFold> = {
     table: ENGINE_TABLE,
-    create({ envelope, event }) {
-      const named = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
-      return {
-        sessionId: envelope.session_id,
-        requestId: named?.request_id ?? envelope.run_id ?? named?.run_id ?? `req-${envelope.event_id}`,
-        startedAt: envelope.ts ?? 0,
-        debug,
-        inSeconds: timestamps === "seconds",
-        language: detectLanguage(named?.message ?? ""),
-        isAgentRun: named?.agent !== undefined,
-        isAnswerOpen: false,
-        opened: false,
-        attempt: 1,
-        sequence: 0,
-        ts: 0,
-        calls: createTrackedCalls(),
-        answered: createStreamedAnswer(),
-        thoughts: createThoughtQueue(),
-        hasResults: false,
-        end: undefined,
-        tokens: 0,
-        toolCalls: 0,
-      };
-    },
+    create: (record) => new EngineFold(record, options),
     before(fold, record) {
       fold.ts = record.envelope.ts ?? fold.ts;
       const opening = fold.opened || record.event.type === "run_start" ? NO_FRAMES : open(fold, {});

@@ -3,7 +3,7 @@
  * name, so one of them is sent at a time (`thought-queue.ts`). Each record still has one frame.
  */
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
-import { addEvent, addPiece, createThoughtQueue, type ThoughtPiece, type ThoughtQueue } from "../thought-queue.ts";
+import { addEvent, addPiece, type ThoughtPiece, ThoughtQueue } from "../thought-queue.ts";
 
 /** Texts of further runs, and of further names, are sent as they arrive. */
 const MAX_RUNS = 1000;
@@ -41,7 +41,7 @@ function findQueue(runs: TaskQueues, run: string, name: string): ThoughtQueue | 
     runs.set(run, (queues = new Map<string, ThoughtQueue>()));
   }
   let queue = queues.get(name);
-  if (queue === undefined && queues.size < MAX_NAMES) queues.set(name, (queue = createThoughtQueue()));
+  if (queue === undefined && queues.size < MAX_NAMES) queues.set(name, (queue = new ThoughtQueue()));
   return queue;
 }
 

@@ -19,17 +19,10 @@ import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
-import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
-import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
+import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
+import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import { wholeResultObject } from "../tool-values.ts";
-import {
-  addToThoughts,
-  BLANK_LINE,
-  createThoughtQueue,
-  isLiveThought,
-  type ThoughtPiece,
-  type ThoughtQueue,
-} from "../thought-queue.ts";
+import { addToThoughts, BLANK_LINE, isLiveThought, type ThoughtPiece, ThoughtQueue } from "../thought-queue.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import { DONE } from "./decode.ts";
 import {
@@ -45,26 +38,31 @@ import type { LumineFrameType } from "./frames.ts";
 import { imageOf } from "./image-of.ts";
 import { writeMarkdownTable } from "./write-markdown-table.ts";
 
-interface LumineFold {
+class LumineFold {
   readonly sessionId: string;
   /** Language of the user's message, for texts that the encoder writes. */
-  language: Language;
+  language: Language = "en";
   /** Derived, unless the original frames had one. */
   conversationId: string;
-  opened: boolean;
+  opened = false;
   /** ID of the current chunk message; any other kind of frame ends it. */
   messageId: string | undefined;
-  thinking: boolean;
-  errorShown: boolean;
+  thinking = false;
+  errorShown = false;
   /** The latest failure of a tool, which has no `error` frame unless the run fails. */
   toolFailure: EventOf<"error"> | undefined;
   /** True once a chunk with text was sent. */
-  hasText: boolean;
+  hasText = false;
   /** True if the previous frame is an error, which before [DONE] means that the run did not complete. */
-  lastWasError: boolean;
-  readonly answered: StreamedAnswer;
-  readonly thoughts: ThoughtQueue;
-  readonly calls: TrackedCalls;
+  lastWasError = false;
+  readonly answered = new StreamedAnswer();
+  readonly thoughts = new ThoughtQueue();
+  readonly calls = new TrackedCalls();
+
+  constructor({ envelope }: StampedRecord) {
+    this.sessionId = envelope.session_id;
+    this.conversationId = deriveId(envelope.session_id, "conversation");
+  }
 }
 
 /** Maximum number of records outside a request that wait for the next one; beyond it the oldest is dropped. */
@@ -84,24 +82,9 @@ interface LumineShared {
 export function createLumineEncoder({ follow = false }: EncoderOptions = {}, saved?: unknown): Encoder {
   const state = (saved ?? createFoldState({ held: [], live: new Map() })) as FoldState<LumineFold, LumineShared>;
   const { shared } = state;
-  const create = ({ envelope }: StampedRecord): LumineFold => ({
-    sessionId: envelope.session_id,
-    language: "en",
-    conversationId: deriveId(envelope.session_id, "conversation"),
-    opened: false,
-    messageId: undefined,
-    thinking: false,
-    errorShown: false,
-    toolFailure: undefined,
-    hasText: false,
-    lastWasError: false,
-    answered: createStreamedAnswer(),
-    thoughts: createThoughtQueue(),
-    calls: createTrackedCalls(),
-  });
   const encodeRunless = (record: StampedRecord) => {
     const row = LUMINE_TABLE[record.event.type as "todo_update"];
-    return row.encode?.(create(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
+    return row.encode?.(new LumineFold(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
   };
   const live = new BoundedMap(MAX_LIVE_SESSIONS, undefined, shared.live);
   const release = (session: string): readonly string[] => {
@@ -117,7 +100,7 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}, sav
       const { session_id, run_id = "" } = record.envelope;
       const going = live.getOrCreate(session_id, () => new Set());
       if (going.size < MAX_LIVE_REQUESTS) going.add(run_id);
-      return create(record);
+      return new LumineFold(record);
     },
     before(fold, record) {
       const { envelope, event } = record;

@@ -5,7 +5,7 @@
  */
 import type { AnyEvent, EventOf, EventType, Json, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
 import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
-import { trackCall, type TrackedCalls, createTrackedCalls } from "../call-tracker.ts";
+import { trackCall, TrackedCalls } from "../call-tracker.ts";
 import { isJudgement, isSilent, ONE_THOUGHT, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
@@ -24,23 +24,21 @@ import { formatOpenaiId } from "../openai-id.ts";
 import {
   addPendingCall,
   addWaitingCall,
-  createWaitingCalls,
   endMessage,
   isClientCall,
   mustEndMessage,
   removePendingCall,
-  type WaitingCalls,
+  WaitingCalls,
 } from "../waiting-calls.ts";
-import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
+import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import {
   addToThoughts,
   BLANK_LINE,
-  createThoughtQueue,
   flushThoughts,
   isLiveThought,
   restartThoughts,
   type ThoughtPiece,
-  type ThoughtQueue,
+  ThoughtQueue,
 } from "../thought-queue.ts";
 import { CHUNK } from "./decode.ts";
 
@@ -57,37 +55,45 @@ const FINISH_REASONS: { readonly [reason: string]: string } = {
 };
 
 /** The state of one message. Plain data, because encoders are saved. */
-interface SentCompletion {
+class SentCompletion {
   /** The fields that every chunk has, as JSON without the closing brace. */
-  head: string;
+  head = "";
   readonly session: string;
   readonly run: string;
   /** The record that ended the message before: a run that waits for the client has several. 0 for the first. */
-  after: number;
+  after = 0;
   readonly created: number;
-  model: string;
-  isOpen: boolean;
+  model = "loom";
+  isOpen = false;
   finishReason: string | undefined;
   /** The status with which the model's provider responded to the call that failed last. */
   providerStatus: Json | undefined;
   usage: { prompt: number; completion: number; total: number } | undefined;
   /** True if the message has text of an attempt that was repeated. */
-  isRepeated: boolean;
-  readonly answered: StreamedAnswer;
+  isRepeated = false;
+  readonly answered = new StreamedAnswer();
   /** Arguments of unfinished calls as JSON. */
-  readonly calls: TrackedCalls;
+  readonly calls = new TrackedCalls();
   /** What the run waits for: calls for the client, in the form of the API. */
-  readonly waiting: WaitingCalls<JsonObject>;
+  readonly waiting = new WaitingCalls<JsonObject>();
   /** Number of calls in the message. */
-  sentCalls: number;
-  readonly thoughts: ThoughtQueue;
+  sentCalls = 0;
+  readonly thoughts = new ThoughtQueue();
+
+  constructor({ envelope, event }: StampedRecord) {
+    const { run_id } = event as Partial<EventOf<"run_start">>;
+    const { event_id, ts = 0, session_id: session } = envelope;
+    this.session = session;
+    this.run = envelope.run_id ?? run_id ?? `chatcmpl_${event_id}`;
+    this.created = Math.max(0, Math.floor(ts / 1000));
+  }
 }
 
 export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
   return createFoldEncoder<SentCompletion>(
     {
       table: OPENAI_CHAT_TABLE,
-      create: createSentCompletion,
+      create: (record) => new SentCompletion(record),
       before(fold, record) {
         const opening = openMessage(fold, record.event);
         const thinking = addToThoughts(fold.thoughts, record);
@@ -110,29 +116,6 @@ function openMessage(fold: SentCompletion, event: AnyEvent): readonly string[] {
   const id = after === 0 ? run : `${run}${PART_MARK}${after}`;
   fold.head = JSON.stringify({ id, object: CHUNK, created, model }).slice(0, -1);
   return [writeDelta(fold, '"role":"assistant","content":""')];
-}
-
-function createSentCompletion({ envelope, event }: StampedRecord): SentCompletion {
-  const { run_id } = event as Partial<EventOf<"run_start">>;
-  const { event_id, ts = 0, session_id: session } = envelope;
-  return {
-    head: "",
-    session,
-    run: envelope.run_id ?? run_id ?? `chatcmpl_${event_id}`,
-    after: 0,
-    model: "loom",
-    created: Math.max(0, Math.floor(ts / 1000)),
-    isOpen: false,
-    finishReason: undefined,
-    providerStatus: undefined,
-    usage: undefined,
-    isRepeated: false,
-    answered: createStreamedAnswer(),
-    calls: createTrackedCalls(),
-    waiting: createWaitingCalls(),
-    sentCalls: 0,
-    thoughts: createThoughtQueue(),
-  };
 }
 
 /** Asks the client to carry out a call. */

@@ -33,12 +33,11 @@ import {
   addArguments,
   addCall,
   appendText,
-  createSentResponse,
   endCall,
   endResponse,
   endText,
   endTexts,
-  type SentResponse,
+  SentResponse,
   showCall,
   startResponse,
   supersede,
@@ -63,7 +62,7 @@ export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: 
   return createFoldEncoder<SentResponse>(
     {
       table: OPENAI_RESPONSES_TABLE,
-      create: createSentResponse,
+      create: (record) => new SentResponse(record),
       before(fold, { event }) {
         if (fold.isOpen || (fold.after > 0 && isSilent(OPENAI_RESPONSES_TABLE, event))) return NO_FRAMES;
         if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;

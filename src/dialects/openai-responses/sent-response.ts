@@ -7,11 +7,11 @@
  */
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
-import { createTrackedCalls, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { formatOpenaiId, type OpenaiReference } from "../openai-id.ts";
-import { createWaitingCalls, type WaitingCalls } from "../waiting-calls.ts";
-import { createStreamedAnswer, type StreamedAnswer } from "../reply-text.ts";
+import { WaitingCalls } from "../waiting-calls.ts";
+import { StreamedAnswer } from "../reply-text.ts";
 import { type DescribedRun, describeRequest } from "./describe-request.ts";
 import type { OpenaiResponsesFrameType } from "./frames.ts";
 
@@ -50,69 +50,51 @@ interface SentOutputItem {
   readonly item: JsonObject;
 }
 
-export interface SentResponse {
+export class SentResponse {
   /** Undefined for a run without an ID. */
   readonly of: Omit<OpenaiReference, "after"> | undefined;
   /** The record that ended the response before: a run that waits for the client has several. 0 for the first. */
-  after: number;
+  after = 0;
   id: string;
   /** Fields of every response of the run. */
   about: JsonObject;
   /** In seconds since 1970; 0 if it is not known. */
   readonly createdAt: number;
-  model: string;
-  isOpen: boolean;
-  sequence: number;
+  model = "loom";
+  isOpen = false;
+  sequence = 0;
   /** Number of items that were added. */
-  items: number;
+  items = 0;
   /** Open items by kind and node run, or by call. */
-  readonly open: Map<string, OpenOutputItem>;
-  output: SentOutputItem[];
+  readonly open = new Map<string, OpenOutputItem>();
+  output: SentOutputItem[] = [];
   /** The text that was appended to last, and its key in `open`. */
   recent: { readonly kind: TextItemKind; readonly node: string; readonly key: string } | undefined;
   /** Characters of all items. */
-  held: number;
-  isCut: boolean;
+  held = 0;
+  isCut = false;
   incompleteReason: string | undefined;
   usage: { input: number; output: number; total: number } | undefined;
-  readonly calls: TrackedCalls;
+  readonly calls = new TrackedCalls();
   /** Arguments of calls whose item ended with an earlier response, as JSON. */
-  readonly paused: Map<string, string>;
+  readonly paused = new Map<string, string>();
   /** What the run waits for: output items. */
-  readonly waiting: WaitingCalls<JsonObject>;
+  readonly waiting = new WaitingCalls<JsonObject>();
   /** Names of tools that the client carries out. */
   readonly clientTools: readonly string[];
-  readonly answered: StreamedAnswer;
-}
+  readonly answered = new StreamedAnswer();
 
-export function createSentResponse({ envelope, event }: StampedRecord): SentResponse {
-  const { run_id, client_tools = [], ...run_start } = event as Partial<EventOf<"run_start">>;
-  const { event_id, ts = 0, session_id: session } = envelope;
-  const run = envelope.run_id ?? run_id;
-  const of = run === undefined ? undefined : { session, run };
-  return {
-    of,
-    after: 0,
-    id: of === undefined ? `resp_${event_id}` : formatOpenaiId("response", { ...of, after: 0 }),
-    about: describeRequest({ ...run_start, client_tools }),
-    createdAt: Math.max(0, Math.floor(ts / 1000)),
-    model: "loom",
-    isOpen: false,
-    sequence: 0,
-    items: 0,
-    open: new Map(),
-    output: [],
-    recent: undefined,
-    held: 0,
-    isCut: false,
-    incompleteReason: undefined,
-    usage: undefined,
-    calls: createTrackedCalls(),
-    paused: new Map(),
-    waiting: createWaitingCalls(),
-    clientTools: client_tools.map(({ name }) => name),
-    answered: createStreamedAnswer(),
-  };
+  constructor({ envelope, event }: StampedRecord) {
+    const { run_id, client_tools = [], ...run_start } = event as Partial<EventOf<"run_start">>;
+    const { event_id, ts = 0, session_id: session } = envelope;
+    const run = envelope.run_id ?? run_id;
+    const of = run === undefined ? undefined : { session, run };
+    this.of = of;
+    this.id = of === undefined ? `resp_${event_id}` : formatOpenaiId("response", { ...of, after: 0 });
+    this.about = describeRequest({ ...run_start, client_tools });
+    this.createdAt = Math.max(0, Math.floor(ts / 1000));
+    this.clientTools = client_tools.map(({ name }) => name);
+  }
 }
 
 /** Writes an event. Fields that are undefined are left out. */
@@ -132,7 +114,8 @@ export function startResponse(fold: SentResponse): readonly string[] {
 }
 
 function describeResponse(fold: SentResponse, status: string, fields: JsonObject): JsonObject {
-  return { ...describeQueuedResponse(fold.id, { ...fold, status }), ...fold.about, ...fields };
+  const { id, model, createdAt, about } = fold;
+  return { ...describeQueuedResponse(id, { status, model, createdAt }), ...about, ...fields };
 }
 
 /** A response without output, also of a run that has not started. */

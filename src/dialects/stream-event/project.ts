@@ -9,7 +9,7 @@ import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../pr
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { carried, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
-import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
+import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
 import type { StreamEventFrameType } from "./frames.ts";
 
@@ -18,29 +18,38 @@ interface PendingCall {
   readonly name: string;
 }
 
-interface StreamEventFold {
+/** The state of one run. No methods: it is saved as plain data. */
+class StreamEventFold {
   readonly source: StreamEventFrame["source"];
   readonly requestId: string | undefined;
   /** True if `text_delta` events are wanted. */
   readonly wantsText: boolean;
   readonly held: HeldCount;
-  ts: number;
-  iteration: number;
-  countsModelCalls: boolean;
+  ts = 0;
+  iteration = 0;
+  countsModelCalls = false;
   /** Calls not yet announced, by node run. */
-  readonly pending: Map<
+  readonly pending = new Map<
     string,
     { readonly calls: PendingCall[]; readonly ts: number; readonly extra: JsonObject | undefined }
-  >;
+  >();
   /** Time of the last frame. Announcements of held calls must not be earlier. */
-  lastTs: number;
+  lastTs = 0;
   /** Iteration in which each unfinished call was announced; other nodes may have moved on. */
-  readonly rounds: Map<string, number>;
+  readonly rounds = new Map<string, number>();
   /** Unfinished calls. False while only parts of the arguments were received; such a call is not announced. */
-  readonly knownCalls: Map<string, boolean>;
+  readonly knownCalls = new Map<string, boolean>();
   /** IDs generated for calls that have none, by tool name. */
-  readonly generatedIds: Map<string, string[]>;
-  readonly answered: StreamedAnswer;
+  readonly generatedIds = new Map<string, string[]>();
+  readonly answered = new StreamedAnswer();
+
+  constructor({ envelope, event }: StampedRecord, wantsText: boolean, held: HeldCount) {
+    const start = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
+    this.source = start?.source ?? "stream";
+    this.requestId = start?.request_id ?? envelope.run_id ?? start?.run_id;
+    this.wantsText = wantsText;
+    this.held = held;
+  }
 }
 
 /** The stage of an error that announces another attempt. */
@@ -78,24 +87,7 @@ export function createStreamEventProjection(
   const held = state.shared;
   const hooks: FoldHooks<StreamEventFold, StreamEventFrame> = {
     table: STREAM_EVENT_TABLE,
-    create({ envelope, event }) {
-      const start = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
-      return {
-        source: start?.source ?? "stream",
-        requestId: start?.request_id ?? envelope.run_id ?? start?.run_id,
-        wantsText: text,
-        held,
-        ts: 0,
-        iteration: 0,
-        countsModelCalls: false,
-        pending: new Map(),
-        lastTs: 0,
-        rounds: new Map(),
-        knownCalls: new Map(),
-        generatedIds: new Map(),
-        answered: createStreamedAnswer(),
-      };
-    },
+    create: (record) => new StreamEventFold(record, text, held),
     before(fold, { envelope, event }) {
       const { type } = event;
       fold.ts = envelope.ts ?? fold.ts;
