@@ -79,6 +79,14 @@ export function omitted<Fold, T extends EventType, Out = string>(
   };
 }
 
+/** The same row for several event types. A type without a row still does not compile. */
+export function sameRow<Fold, const T extends EventType, Out = string>(
+  types: readonly T[],
+  row: LedgerRow<Fold, NoInfer<T>, Out>,
+): { readonly [K in T]: LedgerRow<Fold, T, Out> } {
+  return Object.fromEntries(types.map((type) => [type, row])) as { readonly [K in T]: typeof row };
+}
+
 function describe<T extends EventType>({ note, lostFields = [], isLost }: CarryOptions<T>) {
   return dropUndefined({ note, lostFields, isLost: isLost as ((event: LoomEvent) => boolean) | undefined });
 }

@@ -1,5 +1,6 @@
 /** Events without an equivalent in AG-UI, and how frames name them: `loom.` and the event type. */
 import type { EventType } from "../../protocol/index.ts";
+import { SEARCH_EVENTS } from "../event-groups.ts";
 
 /** Dialect of frames that are kept unchanged. */
 export const AG_UI = "ag-ui";
@@ -20,14 +21,7 @@ const CUSTOM_EVENTS: readonly EventType[] = [
   "custom",
   "retrieval_complete",
   "compression_applied",
-  "tot_expand",
-  "tot_evaluate",
-  "tot_backtrack",
-  "got_plan",
-  "got_node_start",
-  "got_node_complete",
-  "got_node_failed",
-  "got_expand",
+  ...SEARCH_EVENTS,
 ];
 
 /** Events that are sent as `ACTIVITY_SNAPSHOT`, because clients show them between the messages. */

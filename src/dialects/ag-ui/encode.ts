@@ -29,7 +29,9 @@ import {
   type LedgerTable,
   listLostRunFields,
   omitted,
+  sameRow,
 } from "../ledger.ts";
+import { SEARCH_EVENTS, SESSION_EVENTS } from "../event-groups.ts";
 import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
 import {
@@ -139,7 +141,6 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     forgetParent(fold, envelope.node_id);
     return [writeCustom(event)];
   }),
-  llm_end: custom(),
   node_enter: converted(
     "STEP_STARTED",
     (fold, event, { envelope: { node_id = event.id } }) => [
@@ -181,8 +182,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     "start",
     "if the client carries out the call, a `RUN_FINISHED` follows, with the call in `pendingToolCallIds` of its outcome and in `metadata.loom.pending`",
   ),
-  tool_output: callEvent("running"),
-  tool_progress: callEvent("running"),
+  ...sameRow(["tool_output", "tool_progress"], callEvent("running")),
   tool_end: carried("TOOL_CALL_RESULT", encodeToolEnd, {
     lostFields: ["summary"],
     note: "what is not text is in `metadata.loom`. If a call is made again after an interruption, its ID gets a suffix",
@@ -199,15 +199,13 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   }),
   todo_list: carried("ACTIVITY_SNAPSHOT", encodeList),
   todo_update: carried("ACTIVITY_DELTA", encodeItem, { note: "`CUSTOM` if the run does not have the item" }),
-  image: activity(),
-  data: activity(),
+  ...sameRow(["image", "data"], activity()),
   custom: converted(
     "CUSTOM",
     (_fold, event) => [isCustomFrame(event.value) ? JSON.stringify(event.value) : writeCustom(event)],
     { note: "a `CUSTOM` of another program is sent unchanged" },
   ),
-  tool_permission: omitted("it belongs to no run"),
-  feedback: omitted("it belongs to no run"),
+  ...sameRow(SESSION_EVENTS, omitted("it belongs to no run")),
   llm_content: omitted("only the owner may read it"),
   foreign: converted("RAW", (_fold, event) => [writeForeign(event)], {
     note: "the dialect is the `source`. Frames of AG-UI that this package has no event for are sent unchanged, if clients accept them",
@@ -221,16 +219,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     { note: "the sum is in `RUN_FINISHED` or `RUN_ERROR`" },
   ),
   error: custom("clients stop at `RUN_ERROR`, so it is sent only if the run fails"),
-  retrieval_complete: custom(),
-  compression_applied: custom(),
-  tot_expand: custom(),
-  tot_evaluate: custom(),
-  tot_backtrack: custom(),
-  got_plan: custom(),
-  got_node_start: custom(),
-  got_node_complete: custom(),
-  got_node_failed: custom(),
-  got_expand: custom(),
+  ...sameRow(["llm_end", "retrieval_complete", "compression_applied", ...SEARCH_EVENTS], custom()),
   values: carried("STATE_SNAPSHOT", encodeState, {
     note: "a change is sent as `STATE_DELTA`, with what the nodes wrote; `CUSTOM` for a subgraph. A change without an earlier state is omitted",
   }),

@@ -1,5 +1,6 @@
 /** Names of the data parts that carry events without a chunk: `data-loom-` and the event type with hyphens. */
 import type { EventType } from "../../protocol/index.ts";
+import { SEARCH_EVENTS } from "../event-groups.ts";
 
 const PREFIX = "data-loom-";
 
@@ -14,14 +15,7 @@ const DATA_EVENTS = [
   "tool_progress",
   "retrieval_complete",
   "compression_applied",
-  "tot_expand",
-  "tot_evaluate",
-  "tot_backtrack",
-  "got_plan",
-  "got_node_start",
-  "got_node_complete",
-  "got_node_failed",
-  "got_expand",
+  ...SEARCH_EVENTS,
   "foreign",
 ] as const satisfies readonly EventType[];
 

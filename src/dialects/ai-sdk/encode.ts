@@ -17,7 +17,9 @@ import {
   type LedgerTable,
   listLostRunFields,
   omitted,
+  sameRow,
 } from "../ledger.ts";
+import { SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { changeList } from "../todo-lists.ts";
 import { resultValue } from "../tool-values.ts";
 import { AI_SDK, ANY_IMAGE, REPEATED_SOURCE } from "./chunk-reader.ts";
@@ -48,7 +50,6 @@ import {
 } from "./sent-message.ts";
 
 const FAILED = "The run failed";
-const GRAPH_STATE = "clients of the AI SDK do not show graph state";
 const FINISH_REASONS: { readonly [reason: string]: string } = {
   stop: "stop",
   length: "length",
@@ -269,8 +270,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     },
     { note: "a data part of another program is sent unchanged" },
   ),
-  tool_permission: omitted("it belongs to no message"),
-  feedback: omitted("it belongs to no message"),
+  ...sameRow(SESSION_EVENTS, omitted("it belongs to no message")),
   llm_content: omitted("only the owner may read it"),
   foreign: converted(
     "data-loom-foreign",
@@ -295,9 +295,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   got_node_complete: dataPart("got_node_complete"),
   got_node_failed: dataPart("got_node_failed"),
   got_expand: dataPart("got_expand"),
-  values: omitted(GRAPH_STATE),
-  updates: omitted(GRAPH_STATE),
-  checkpoint: omitted(GRAPH_STATE),
+  ...sameRow(STATE_EVENTS, omitted("clients of the AI SDK do not show graph state")),
   run_end: carried(
     "finish",
     (fold, { status, reason }) => {

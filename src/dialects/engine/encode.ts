@@ -18,7 +18,8 @@ import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLostRunFields, omitted, sameRow } from "../ledger.ts";
+import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import { outputObject, resultObject } from "../tool-values.ts";
@@ -356,8 +357,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   usage: omitted("003 has only the total, in session_end.summary", (fold, { total_tokens }) => {
     fold.tokens += total_tokens;
   }),
-  tool_permission: omitted("003 has no frame for it"),
-  feedback: omitted("003 has no frame for it"),
+  ...sameRow(SESSION_EVENTS, omitted("003 has no frame for it")),
   llm_content: omitted("only the owner may read it"),
   foreign: converted(
     "original frame",
@@ -378,21 +378,13 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       isLost: ({ dialect }) => dialect !== "engine",
     },
   ),
-  node_enter: omitted("003 has no node runs"),
-  node_exit: omitted("003 has no node runs"),
-  values: omitted("003 does not carry graph state"),
-  updates: omitted("003 does not carry graph state"),
-  checkpoint: omitted("003 does not carry graph state"),
+  ...sameRow(["node_enter", "node_exit"], omitted("003 has no node runs")),
+  ...sameRow(STATE_EVENTS, omitted("003 does not carry graph state")),
   tot_expand: omitted("003 has no trees of thoughts; the text is sent as `thinking`"),
-  tot_evaluate: omitted("003 has no trees of thoughts"),
-  tot_backtrack: omitted("003 has no trees of thoughts"),
+  ...sameRow(["tot_evaluate", "tot_backtrack"], omitted("003 has no trees of thoughts")),
+  ...sameRow(GRAPH_EVENTS, omitted("003 has no graphs of thoughts")),
   got_plan: omitted("003 has no graphs of thoughts; the text is sent as `thinking`"),
-  got_node_start: omitted("003 has no graphs of thoughts"),
-  got_node_complete: omitted("003 has no graphs of thoughts"),
-  got_node_failed: omitted("003 has no graphs of thoughts"),
-  got_expand: omitted("003 has no graphs of thoughts"),
   retrieval_complete: omitted("003 has no frame for retrievals"),
   compression_applied: omitted("003 has no frame for compression"),
-  llm_start: omitted("003 does not show model calls"),
-  llm_end: omitted("003 does not show model calls"),
+  ...sameRow(["llm_start", "llm_end"], omitted("003 does not show model calls")),
 };

@@ -18,7 +18,8 @@ import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { carried, converted, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLostRunFields, omitted, sameRow } from "../ledger.ts";
+import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import { wholeResultObject } from "../tool-values.ts";
@@ -430,8 +431,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       isLost: isToolFailure,
     },
   ),
-  tool_permission: omitted("004 has no frame for it"),
-  feedback: omitted("004 has no frame for it"),
+  ...sameRow(SESSION_EVENTS, omitted("004 has no frame for it")),
   llm_content: omitted("only the owner may read it"),
   foreign: converted(
     "original frame",
@@ -447,21 +447,13 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   tool_output: omitted("004 has no frame for tool output"),
   tool_progress: omitted("004 has no frame for tool progress"),
   usage: omitted("004 does not carry token counts"),
-  node_enter: omitted("004 has no node runs"),
-  node_exit: omitted("004 has no node runs"),
-  values: omitted("004 does not carry graph state"),
-  updates: omitted("004 does not carry graph state"),
-  checkpoint: omitted("004 does not carry graph state"),
+  ...sameRow(["node_enter", "node_exit"], omitted("004 has no node runs")),
+  ...sameRow(STATE_EVENTS, omitted("004 does not carry graph state")),
   tot_expand: omitted("004 has no trees of thoughts; the text is sent as `reasoning`"),
-  tot_evaluate: omitted("004 has no trees of thoughts"),
-  tot_backtrack: omitted("004 has no trees of thoughts"),
+  ...sameRow(["tot_evaluate", "tot_backtrack"], omitted("004 has no trees of thoughts")),
+  ...sameRow(GRAPH_EVENTS, omitted("004 has no graphs of thoughts")),
   got_plan: omitted("004 has no graphs of thoughts; the text is sent as `reasoning`"),
-  got_node_start: omitted("004 has no graphs of thoughts"),
-  got_node_complete: omitted("004 has no graphs of thoughts"),
-  got_node_failed: omitted("004 has no graphs of thoughts"),
-  got_expand: omitted("004 has no graphs of thoughts"),
   retrieval_complete: omitted("004 has no frame for retrievals"),
   compression_applied: omitted("004 has no frame for compression"),
-  llm_start: omitted("004 does not show model calls"),
-  llm_end: omitted("004 does not show model calls"),
+  ...sameRow(["llm_start", "llm_end"], omitted("004 does not show model calls")),
 };

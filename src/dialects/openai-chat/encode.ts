@@ -18,7 +18,9 @@ import {
   type LedgerTable,
   listLostRunFields,
   omitted,
+  sameRow,
 } from "../ledger.ts";
+import { CONTENT_EVENTS, SEARCH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { openaiErrorType, statusOfFailure, toOpenaiErrorCode } from "../openai-error.ts";
 import { formatOpenaiId } from "../openai-id.ts";
 import {
@@ -47,7 +49,6 @@ const FAILED = "The run failed";
 const PART_MARK = ".";
 const SEPARATOR = ',"loom":{"type":"separator"}';
 const CANCELLED = "The run was cancelled";
-const GRAPH_STATE = "clients of the Chat Completions API do not show graph state";
 const FINISH_REASONS: { readonly [reason: string]: string } = {
   stop: "stop",
   length: "length",
@@ -237,7 +238,6 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     if (!isLiveThought(fold.thoughts, envelope.node_id)) return NO_FRAMES;
     return [writeExtension(fold, event as unknown as JsonObject)];
   }),
-  tool_call_chunk: extension(),
   tool_call: carried(
     "loom",
     (fold, event, { envelope }) => {
@@ -267,18 +267,13 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       note: "`delta.tool_calls` too if the client carries out the call. The message ends when all calls of the model's answer have ended or wait; the rest of the run is another message",
     },
   ),
-  tool_output: extension(),
-  tool_progress: extension(),
+  ...sameRow(["tool_call_chunk", "tool_output", "tool_progress", "tool_approval_result"], extension()),
   tool_end: carried("loom", (fold, event, { envelope }) => {
     removePendingCall(fold.waiting, trackCall(fold.calls, event, envelope, "end").id);
     return [writeExtension(fold, event as unknown as JsonObject)];
   }),
   tool_approval: extension("the API has no approvals"),
-  tool_approval_result: extension(),
-  todo_list: extension(),
-  todo_update: extension(),
-  image: extension(),
-  retrieval_complete: extension(),
+  ...sameRow([...CONTENT_EVENTS, ...SEARCH_EVENTS, "foreign"], extension()),
   error: carried(
     "loom",
     (fold, event) => {
@@ -287,11 +282,8 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     },
     { note: "clients stop at the field `error`, so it is sent only if the run does not complete" },
   ),
-  custom: extension(),
-  tool_permission: omitted("it belongs to no message"),
-  feedback: omitted("it belongs to no message"),
+  ...sameRow(SESSION_EVENTS, omitted("it belongs to no message")),
   llm_content: omitted("only the owner may read it"),
-  foreign: extension(),
   usage: carried(
     "usage",
     (fold, event) => {
@@ -305,19 +297,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     },
     { note: "in `loom`; a last chunk without choices has the sum as `usage`" },
   ),
-  data: extension(),
-  compression_applied: extension(),
-  tot_expand: extension(),
-  tot_evaluate: extension(),
-  tot_backtrack: extension(),
-  got_plan: extension(),
-  got_node_start: extension(),
-  got_node_complete: extension(),
-  got_node_failed: extension(),
-  got_expand: extension(),
-  values: omitted(GRAPH_STATE),
-  updates: omitted(GRAPH_STATE),
-  checkpoint: omitted(GRAPH_STATE),
+  ...sameRow(STATE_EVENTS, omitted("clients of the Chat Completions API do not show graph state")),
   run_end: carried(
     "error",
     (fold, { status, reason, code }) => {

@@ -18,7 +18,9 @@ import {
   type LedgerTable,
   listLostRunFields,
   omitted,
+  sameRow,
 } from "../ledger.ts";
+import { CONTENT_EVENTS, SEARCH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { toOpenaiErrorCode } from "../openai-error.ts";
 import {
   addPendingCall,
@@ -44,7 +46,6 @@ import {
   writeEvent,
 } from "./sent-response.ts";
 
-const GRAPH_STATE = "clients of the Responses API do not show graph state";
 const INCOMPLETE_REASONS: { readonly [reason: string]: string } = {
   length: "max_output_tokens",
   content_filter: "content_filter",
@@ -178,8 +179,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       isLost: (event) => !isClientCall(event),
     },
   ),
-  tool_output: callExtension(),
-  tool_progress: callExtension(),
+  ...sameRow(["tool_output", "tool_progress"], callExtension()),
   tool_end: carried(
     "response.output_item.done",
     (fold, event, { envelope }) => {
@@ -210,14 +210,9 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     removeWaitingCall(fold.waiting, id);
     return [writeExtension(fold, { ...event, call_id: id })];
   }),
-  todo_list: extension(),
-  todo_update: extension(),
-  image: extension(),
-  retrieval_complete: extension(),
+  ...sameRow([...CONTENT_EVENTS, ...SEARCH_EVENTS], extension()),
   error: extension("clients stop at the event `error`, so it is not sent"),
-  custom: extension(),
-  tool_permission: omitted("it belongs to no response"),
-  feedback: omitted("it belongs to no response"),
+  ...sameRow(SESSION_EVENTS, omitted("it belongs to no response")),
   llm_content: omitted("only the owner may read it"),
   foreign: extension("also events of this API without an equivalent: their positions are those of another response"),
   usage: carried(
@@ -230,19 +225,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     },
     { note: "the last event has the sum as `usage`" },
   ),
-  data: extension(),
-  compression_applied: extension(),
-  tot_expand: extension(),
-  tot_evaluate: extension(),
-  tot_backtrack: extension(),
-  got_plan: extension(),
-  got_node_start: extension(),
-  got_node_complete: extension(),
-  got_node_failed: extension(),
-  got_expand: extension(),
-  values: omitted(GRAPH_STATE),
-  updates: omitted(GRAPH_STATE),
-  checkpoint: omitted(GRAPH_STATE),
+  ...sameRow(STATE_EVENTS, omitted("clients of the Responses API do not show graph state")),
   run_end: carried(
     "response.failed",
     (fold, { status, reason, code }) => {

@@ -8,7 +8,8 @@ import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRec
 import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
-import { carried, type LedgerTable, listLostRunFields, omitted } from "../ledger.ts";
+import { carried, type LedgerTable, listLostRunFields, omitted, sameRow } from "../ledger.ts";
+import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS, TREE_EVENTS } from "../event-groups.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
 import type { StreamEventFrameType } from "./frames.ts";
@@ -324,8 +325,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     ],
     { lostFields: ["method", "covered_messages", "covered_digest", "summary"] },
   ),
-  tool_permission: omitted("002 has no event for it"),
-  feedback: omitted("002 has no event for it"),
+  ...sameRow(SESSION_EVENTS, omitted("002 has no event for it")),
   llm_content: omitted("only the owner may read it"),
   foreign: carried(
     "original frame",
@@ -340,29 +340,16 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
   tool_call_chunk: omitted("002 announces only complete calls"),
   tool_output: omitted("002 has no event for tool output"),
   tool_progress: omitted("002 has no event for tool progress"),
-  tool_approval: omitted("002 has no event for approvals"),
-  tool_approval_result: omitted("002 has no event for approvals"),
-  reasoning_chunk: omitted("002 streams only the answer"),
-  reasoning_end: omitted("002 streams only the answer"),
+  ...sameRow(["tool_approval", "tool_approval_result"], omitted("002 has no event for approvals")),
+  ...sameRow(["reasoning_chunk", "reasoning_end"], omitted("002 streams only the answer")),
   data: omitted("002 has no event for structured data"),
   image: omitted("002 has no event for images"),
-  todo_list: omitted("002 has no event for to-do lists"),
-  todo_update: omitted("002 has no event for to-do lists"),
+  ...sameRow(["todo_list", "todo_update"], omitted("002 has no event for to-do lists")),
   custom: omitted("002 has no event for application data"),
   usage: omitted("002 reports token counts as metrics"),
-  llm_start: omitted("002 does not show model calls"),
-  llm_end: omitted("002 does not show model calls"),
-  node_enter: omitted("002 has no node runs"),
-  node_exit: omitted("002 has no node runs"),
-  values: omitted("002 does not carry graph state"),
-  updates: omitted("002 does not carry graph state"),
-  checkpoint: omitted("002 does not carry graph state"),
-  tot_expand: omitted("002 has no trees of thoughts"),
-  tot_evaluate: omitted("002 has no trees of thoughts"),
-  tot_backtrack: omitted("002 has no trees of thoughts"),
-  got_plan: omitted("002 has no graphs of thoughts"),
-  got_node_start: omitted("002 has no graphs of thoughts"),
-  got_node_complete: omitted("002 has no graphs of thoughts"),
-  got_node_failed: omitted("002 has no graphs of thoughts"),
-  got_expand: omitted("002 has no graphs of thoughts"),
+  ...sameRow(["llm_start", "llm_end"], omitted("002 does not show model calls")),
+  ...sameRow(["node_enter", "node_exit"], omitted("002 has no node runs")),
+  ...sameRow(STATE_EVENTS, omitted("002 does not carry graph state")),
+  ...sameRow(TREE_EVENTS, omitted("002 has no trees of thoughts")),
+  ...sameRow(GRAPH_EVENTS, omitted("002 has no graphs of thoughts")),
 };
