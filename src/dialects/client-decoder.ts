@@ -1,7 +1,8 @@
 /** What the decoders of client protocols share: records of a frame, the end of a stream, and events about the run. */
 import type { Envelope, Json } from "../protocol/index.ts";
 import type { AnyEvent, EventRecord } from "../protocol/record.ts";
-import type { Decoded, Decoder } from "./dialect.ts";
+import type { Issue } from "../protocol/rules.ts";
+import type { Decoder } from "./dialect.ts";
 import { dropMissing } from "../protocol/drop-undefined.ts";
 import { isCount } from "./frame-traits.ts";
 
@@ -9,9 +10,17 @@ import { isCount } from "./frame-traits.ts";
 export const DONE = "[DONE]";
 
 /** Creates a decoder of streams that end with `[DONE]`, which `readDone` reads. `frames` decodes all other texts. */
-export function createDoneDecoder(frames: Decoder, readDone: () => Decoded, isWaiting = () => false): Decoder {
+export function createDoneDecoder(
+  frames: Decoder,
+  readDone: (issues: Issue[]) => readonly EventRecord[],
+  isWaiting = () => false,
+): Decoder {
   return {
-    decode: (text, parsed) => (parsed === undefined && text.trim() === DONE ? readDone() : frames.decode(text, parsed)),
+    decode(text, parsed) {
+      if (parsed !== undefined || text.trim() !== DONE) return frames.decode(text, parsed);
+      const issues: Issue[] = [];
+      return { records: readDone(issues), issues };
+    },
     get isWaiting() {
       return isWaiting();
     },

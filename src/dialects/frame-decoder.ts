@@ -7,12 +7,19 @@ import type { Hint } from "../protocol/fault.ts";
 import type { Form } from "../protocol/form.ts";
 import { isJsonObject, type JsonObject } from "../protocol/json.ts";
 import type { EventRecord } from "../protocol/record.ts";
-import { createIssueFactory, FRAME_RULES, type Issue } from "../protocol/rules.ts";
+import { createIssueFactory, FRAME_RULES, type Issue, type RuleTable } from "../protocol/rules.ts";
 import type { Decoded, Decoder, Decoding } from "./dialect.ts";
 
 type FrameRule = keyof typeof FRAME_RULES;
 
 const createIssue = /* @__PURE__ */ createIssueFactory(FRAME_RULES);
+
+/** Creates a function that adds an issue for a rule of one table. An unknown rule name is a compile error. */
+export function createReporter<R extends RuleTable>(rules: R) {
+  const createIssue = createIssueFactory(rules);
+  return (issues: Issue[], rule: keyof R & string, message: string): void =>
+    void issues.push(createIssue(rule, message));
+}
 
 /** Creates an issue that refers to the section declaring the field, if there is one. */
 function createIssueIn(section: string | undefined, rule: FrameRule, message: string): Issue {

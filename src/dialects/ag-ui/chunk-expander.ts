@@ -4,11 +4,10 @@
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { JsonObject } from "../../protocol/json.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
-import { AG_UI_RULES } from "./rules.ts";
+import { report } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_LANES = 1000;
 
 interface ChunkKind {
@@ -70,7 +69,7 @@ export class ChunkExpander {
     const id = frame[kind.id] ?? (lane?.kind === kind ? lane.id : undefined);
     const isOpen = lane?.kind === kind && lane.id === id;
     if (typeof id !== "string" || (type === "TOOL_CALL_CHUNK" && !isOpen && frame["toolCallName"] == null)) {
-      issues.push(createIssue("ag-ui-chunk-first", `the first \`${type}\` lacks its ID or name`));
+      report(issues, "ag-ui-chunk-first", `the first \`${type}\` lacks its ID or name`);
       return undefined;
     }
     const frames: JsonObject[] = [];

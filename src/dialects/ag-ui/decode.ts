@@ -6,7 +6,7 @@ import type { Form } from "../../protocol/form.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import { createRunEnd, toRecords } from "../client-decoder.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
@@ -19,9 +19,8 @@ import { DeltaReader } from "./delta-reader.ts";
 import { FrameReader, keep } from "./frame-reader.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
 import { OrderChecker } from "./order-checker.ts";
-import { AG_UI_RULES } from "./rules.ts";
+import { report } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const CANCELLED = "cancelled";
 /** Fields that clients accept with null. */
 const NULLABLE: ReadonlySet<string> = new Set([
@@ -83,11 +82,10 @@ function createAgUiDecoder(): Decoder {
     const ended = state === "waiting" && !isSame ? complete(reader.answer) : [];
     const records = toRecords(ended, envelope());
     if (state === "live")
-      issues.push(
-        createIssue(
-          "ag-ui-started-twice",
-          "`RUN_STARTED` while a run is active; send `RUN_FINISHED` or `RUN_ERROR` first",
-        ),
+      report(
+        issues,
+        "ag-ui-started-twice",
+        "`RUN_STARTED` while a run is active; send `RUN_FINISHED` or `RUN_ERROR` first",
       );
     sessionId = readText(frame["threadId"]) ?? sessionId;
     if (isSame) {
@@ -105,18 +103,16 @@ function createAgUiDecoder(): Decoder {
     // Clients accept RUN_ERROR at any time, but only once.
     const isLate = state !== "new" && (type !== "RUN_ERROR" || hasFailed);
     if (isLate)
-      issues.push(
-        createIssue(
-          "ag-ui-after-end",
-          `\`${type}\` follows the end of its run; send it before, or start a run with \`RUN_STARTED\``,
-        ),
+      report(
+        issues,
+        "ag-ui-after-end",
+        `\`${type}\` follows the end of its run; send it before, or start a run with \`RUN_STARTED\``,
       );
     else if (state === "new" && type !== "RUN_ERROR")
-      issues.push(
-        createIssue(
-          "ag-ui-started-first",
-          `the stream starts with \`${type}\` instead of \`RUN_STARTED\`; send that first`,
-        ),
+      report(
+        issues,
+        "ag-ui-started-first",
+        `the stream starts with \`${type}\` instead of \`RUN_STARTED\`; send that first`,
       );
     if (state !== "waiting") return begin({});
     state = "live";
@@ -136,11 +132,10 @@ function createAgUiDecoder(): Decoder {
     if (type === "interrupt") {
       state = "waiting";
       if (!Array.isArray(interrupts) || interrupts.length === 0)
-        issues.push(
-          createIssue(
-            "ag-ui-interrupt-empty",
-            "the outcome `interrupt` has no interrupts; name what the run waits for",
-          ),
+        report(
+          issues,
+          "ag-ui-interrupt-empty",
+          "the outcome `interrupt` has no interrupts; name what the run waits for",
         );
       return reader.readInterrupts(frame);
     }
@@ -183,10 +178,8 @@ function createAgUiDecoder(): Decoder {
   const frames = createTypedDecoder("event", (frame, type, issues) => {
     const form = findAgUiFrameForm(type);
     if (form !== undefined && !checkFrame(form, frame, issues)) return [];
-    if (form === undefined)
-      issues.push(createIssue("ag-ui-type-unknown", `there is no event \`${type}\`; ${adviseType(type)}`));
-    if (type.startsWith("THINKING_"))
-      issues.push(createIssue("ag-ui-thinking", `\`${type}\` was replaced with \`REASONING_*\``));
+    if (form === undefined) report(issues, "ag-ui-type-unknown", `there is no event \`${type}\`; ${adviseType(type)}`);
+    if (type.startsWith("THINKING_")) report(issues, "ag-ui-thinking", `\`${type}\` was replaced with \`REASONING_*\``);
     if (form !== undefined) reportNull(form, frame, issues);
     const expanded = chunks.expand(type, frame, issues);
     const records =
@@ -213,8 +206,7 @@ function adviseType(type: string): string {
 
 function reportNull({ fields }: Form, frame: JsonObject, issues: Issue[]): void {
   for (const name of fields.keys())
-    if (frame[name] === null && !NULLABLE.has(name))
-      issues.push(createIssue("ag-ui-null", `\`${name}\` is null; leave it out`));
+    if (frame[name] === null && !NULLABLE.has(name)) report(issues, "ag-ui-null", `\`${name}\` is null; leave it out`);
 }
 
 /** Adds extra fields to the first record of the frame that does not have the whole frame. */

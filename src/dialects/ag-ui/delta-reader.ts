@@ -8,14 +8,13 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { findLoomEventFault } from "../../protocol/events.generated.ts";
 import { copyJson, isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import type { ChannelPatch } from "../../protocol/state-patch.ts";
 import { MAX_REPLY_CHARACTERS } from "../reply-text.ts";
 import { findActivityEvent } from "./carried-events.ts";
 import { PatchedValue, readPointer } from "./json-patch.ts";
-import { AG_UI_RULES } from "./rules.ts";
+import { report } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_TARGETS = 1000;
 const STATE = "state";
 
@@ -98,11 +97,10 @@ export class DeltaReader {
     const target = this.#targets.get(key);
     if (target === undefined) {
       if (!this.#isIncomplete && !this.#targets.evicted)
-        issues.push(
-          createIssue(
-            "ag-ui-delta-first",
-            `${name} changes before its snapshot: send ${key === STATE ? "`STATE_SNAPSHOT`" : "`ACTIVITY_SNAPSHOT`"} first`,
-          ),
+        report(
+          issues,
+          "ag-ui-delta-first",
+          `${name} changes before its snapshot: send ${key === STATE ? "`STATE_SNAPSHOT`" : "`ACTIVITY_SNAPSHOT`"} first`,
         );
       return undefined;
     }
@@ -112,7 +110,7 @@ export class DeltaReader {
     const fault = target.patched.apply(patch, MAX_REPLY_CHARACTERS - this.#held);
     this.#held += target.patched.added - before;
     if (fault === undefined) return target.patched.value;
-    issues.push(createIssue("ag-ui-patch", `the change of ${name} is dropped: ${fault}`));
+    report(issues, "ag-ui-patch", `the change of ${name} is dropped: ${fault}`);
     return undefined;
   }
 }

@@ -6,15 +6,14 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { findLoomEventFault, type ToolApprovalResultEvent } from "../../protocol/events.generated.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../call-starts.ts";
 import { MAX_REPLY_CHARACTERS, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, readArguments } from "../tool-values.ts";
 import { AG_UI, findActivityEvent, findCustomEvent, NOTICE, SUPERSEDED } from "./carried-events.ts";
 import type { DeltaReader } from "./delta-reader.ts";
-import { AG_UI_RULES } from "./rules.ts";
+import { report } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_CALLS = 10_000;
 const MAX_MESSAGES = 10_000;
 const NO_EVENTS: readonly AnyEvent[] = [];
@@ -120,7 +119,7 @@ export class FrameReader {
     const wasCut = this.#reply.overflowed;
     this.#reply.add(content);
     if (this.#reply.overflowed && !wasCut)
-      issues.push(createIssue("ag-ui-text-limit", "the answer exceeds the limit; the reply is cut off"));
+      report(issues, "ag-ui-text-limit", "the answer exceeds the limit; the reply is cut off");
     return [{ type: "message_chunk", content, id: DEFAULT_NODE_NAME }];
   }
 
@@ -160,7 +159,7 @@ export class FrameReader {
     if (this.#budget.held + delta.length > MAX_REPLY_CHARACTERS) {
       this.#budget.held -= call.text.length;
       call.text = undefined;
-      issues.push(createIssue("ag-ui-text-limit", `the arguments of ${call.name} exceed the limit`));
+      report(issues, "ag-ui-text-limit", `the arguments of ${call.name} exceed the limit`);
       return;
     }
     call.text += delta;

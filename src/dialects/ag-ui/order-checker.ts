@@ -4,10 +4,9 @@
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { JsonObject } from "../../protocol/json.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
-import { AG_UI_RULES } from "./rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
+import { report } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AG_UI_RULES);
 const MAX_OPEN = 10_000;
 /** Number of open things that a message lists. */
 const MAX_LISTED = 5;
@@ -63,15 +62,12 @@ export class OrderChecker {
     // A step belongs to the subagent that started it.
     const key = thing === "step" ? `step ${JSON.stringify([owner ?? null, id])}` : `${thing} ${id}`;
     if (does === "start") {
-      if (this.#open.has(key))
-        issues.push(createIssue("ag-ui-open-twice", `${thing} ${id} is already open; end it first`));
+      if (this.#open.has(key)) report(issues, "ag-ui-open-twice", `${thing} ${id} is already open; end it first`);
       if (thing === "subagent") this.#checkSubagent(id, frame["parentSubagentRunId"], issues);
       this.#open.set(key, `${thing} ${id}`);
     } else {
       if (!this.#open.has(key) && !this.#open.evicted)
-        issues.push(
-          createIssue("ag-ui-not-open", `there is no open ${thing} ${id}; send \`${findStart(thing)}\` first`),
-        );
+        report(issues, "ag-ui-not-open", `there is no open ${thing} ${id}; send \`${findStart(thing)}\` first`);
       if (does === "end") this.#open.delete(key);
       if (does === "end" && thing === "subagent") this.#endedSubagents.set(id, true);
     }
@@ -85,14 +81,13 @@ export class OrderChecker {
     const names = [...this.#open.keys()].map((key) => this.#open.get(key) as string);
     const more = names.length > MAX_LISTED ? `, and ${names.length - MAX_LISTED} more` : "";
     const list = names.slice(0, MAX_LISTED).join(", ") + more;
-    issues.push(createIssue("ag-ui-open-at-end", `still open at \`RUN_FINISHED\`: ${list}; end each before the run`));
+    report(issues, "ag-ui-open-at-end", `still open at \`RUN_FINISHED\`: ${list}; end each before the run`);
   }
 
   #checkSubagent(id: string, parent: unknown, issues: Issue[]): void {
-    if (this.#endedSubagents.has(id))
-      issues.push(createIssue("ag-ui-subagent-again", `subagent ${id} has already ended`));
+    if (this.#endedSubagents.has(id)) report(issues, "ag-ui-subagent-again", `subagent ${id} has already ended`);
     if (typeof parent !== "string" || this.#endedSubagents.has(parent) || this.#open.has(`subagent ${parent}`)) return;
-    issues.push(createIssue("ag-ui-subagent-again", `the parent ${parent} of subagent ${id} was not started`));
+    report(issues, "ag-ui-subagent-again", `the parent ${parent} of subagent ${id} was not started`);
   }
 
   /** An event without a subagent agrees with any. */
@@ -100,7 +95,7 @@ export class OrderChecker {
     const known = this.#owners.getOrCreate(key, () => owner ?? "");
     if (owner === undefined || owner === known) return;
     const other = known === "" ? "the agent itself" : `subagent ${known}`;
-    issues.push(createIssue("ag-ui-owner", `${key} belongs to ${other}, not to subagent ${owner}`));
+    report(issues, "ag-ui-owner", `${key} belongs to ${other}, not to subagent ${owner}`);
   }
 
   #checkActivity(type: string, { messageId, subagentRunId, replace }: JsonObject, issues: Issue[]): void {

@@ -1,5 +1,6 @@
 /** Rules for streams of the `ag-ui` dialect: what the clients of AG-UI 1.0 and 0.0.59 refuse. */
 import type { RuleTable } from "../../protocol/index.ts";
+import { createReporter } from "../frame-decoder.ts";
 
 const section = "AG-UI 1.0";
 
@@ -22,3 +23,6 @@ export const AG_UI_RULES = {
   "ag-ui-text-limit": { level: "error", section },
   "ag-ui-end-missing": { level: "warning", section },
 } as const satisfies RuleTable;
+
+/** Adds an issue for one of these rules. */
+export const report = /* @__PURE__ */ createReporter(AG_UI_RULES);

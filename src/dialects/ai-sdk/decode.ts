@@ -4,13 +4,13 @@ import { findLoomEventFault } from "../../protocol/events.generated.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import { type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../call-starts.ts";
 import { createDoneDecoder, createRunEnd, createRunStart, DONE, toRecords } from "../client-decoder.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
-import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createReporter, createTypedDecoder } from "../frame-decoder.ts";
 import { PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { ReplyText } from "../reply-text.ts";
 import { AI_SDK, ChunkReader } from "./chunk-reader.ts";
@@ -18,7 +18,7 @@ import { findPartEvent } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
 import { AI_SDK_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(AI_SDK_RULES);
+const report = /* @__PURE__ */ createReporter(AI_SDK_RULES);
 const MAX_PARTS = 10_000;
 /** Chunks that may follow the end of a run that did not complete. */
 const ENDINGS: ReadonlySet<string> = new Set(["finish-step", "finish"]);
@@ -65,11 +65,8 @@ function createAiSdkDecoder(): Decoder {
   /** Starts a run if none is live. */
   function ensureRun(type: string, issues: Issue[]): EventRecord[] {
     if (state === "live") return [];
-    issues.push(
-      state === "over"
-        ? createIssue("ai-sdk-after-finish", `\`${type}\` follows the end of its message`)
-        : createIssue("ai-sdk-start-first", `the message starts with \`${type}\` instead of \`start\``),
-    );
+    if (state === "over") report(issues, "ai-sdk-after-finish", `\`${type}\` follows the end of its message`);
+    else report(issues, "ai-sdk-start-first", `the message starts with \`${type}\` instead of \`start\``);
     return begin(undefined);
   }
 
@@ -78,8 +75,7 @@ function createAiSdkDecoder(): Decoder {
     isCut = status !== "completed";
     const last = [...reader.takeSources(), createRunEnd(status, reason)];
     if (status !== "completed") return last;
-    if (reply.overflowed)
-      issues.push(createIssue("ai-sdk-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+    if (reply.overflowed) report(issues, "ai-sdk-reply-limit", "the answer exceeds the limit; the reply is cut off");
     return [...last, { type: "reply", reply: reply.toString() }];
   }
 
@@ -87,15 +83,14 @@ function createAiSdkDecoder(): Decoder {
   function checkReferences(type: string, frame: JsonObject, issues: Issue[]): void {
     const { id = "", toolCallId = "", approvalId = "" } = frame as { readonly [name: string]: string | undefined };
     const part = `${type.startsWith("text") ? "text" : "reasoning"}:${id}`;
-    if (NEEDS_PART.test(type) && !parts.has(part))
-      issues.push(createIssue("ai-sdk-part-unknown", `there is no open part ${id}`));
+    if (NEEDS_PART.test(type) && !parts.has(part)) report(issues, "ai-sdk-part-unknown", `there is no open part ${id}`);
     if (type === "text-start" || type === "reasoning-start") parts.set(part, true);
     if (type === "text-end" || type === "reasoning-end") parts.delete(part);
     if (type === "reset-step") parts.clear();
     if (NEEDS_CALL.test(type) && !calls.has(`call:${toolCallId}`))
-      issues.push(createIssue("ai-sdk-call-unknown", `there is no call ${toolCallId}`));
+      report(issues, "ai-sdk-call-unknown", `there is no call ${toolCallId}`);
     if (type === "tool-approval-response" && !calls.has(`approval:${approvalId}`))
-      issues.push(createIssue("ai-sdk-call-unknown", `there is no approval ${approvalId}`));
+      report(issues, "ai-sdk-call-unknown", `there is no approval ${approvalId}`);
     if (type.startsWith("tool-input-")) calls.set(`call:${toolCallId}`, true);
     if (type === "tool-approval-request") calls.set(`approval:${approvalId}`, true);
   }
@@ -158,7 +153,7 @@ function createAiSdkDecoder(): Decoder {
     let records: EventRecord[];
     if (type === "start" && state !== "live") records = begin(readText(frame["messageId"]));
     else {
-      if (type === "start") issues.push(createIssue("ai-sdk-start-once", "the message has a second `start`"));
+      if (type === "start") report(issues, "ai-sdk-start-once", "the message has a second `start`");
       records = ensureRun(type, issues);
     }
     if (form !== undefined) checkReferences(type, whole, issues);
@@ -169,11 +164,10 @@ function createAiSdkDecoder(): Decoder {
     return [...records, ...toRecords(events, at, withExtra(at, AI_SDK, extra))];
   });
 
-  return createDoneDecoder(frames, () => {
-    if (state === "over") return { records: [], issues: [] };
-    if (state === "new")
-      return { records: [], issues: [createIssue("ai-sdk-start-first", "the stream has no message before [DONE]")] };
-    const issues = [createIssue("ai-sdk-finish-missing", "[DONE] comes before `finish`")];
-    return { records: toRecords(end("completed", undefined, issues), envelope()), issues };
+  return createDoneDecoder(frames, (issues) => {
+    if (state === "new") report(issues, "ai-sdk-start-first", "the stream has no message before [DONE]");
+    if (state !== "live") return [];
+    report(issues, "ai-sdk-finish-missing", "[DONE] comes before `finish`");
+    return toRecords(end("completed", undefined, issues), envelope());
   });
 }

@@ -8,12 +8,12 @@ import type { Form } from "../../protocol/form.ts";
 import type { Envelope, EventType } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
 import type { AnyEvent, EventOf, EventRecord } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import { unwrapEvent } from "../../protocol/strict.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
-import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createReporter, createTypedDecoder } from "../frame-decoder.ts";
 import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
 import { type ReplyBudget, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
@@ -22,7 +22,7 @@ import type { EngineFrameType } from "./frames.ts";
 import { isLegacyType, LegacyCalls, type LegacyPayload, translateLegacy } from "./legacy.ts";
 import { ENGINE_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(ENGINE_RULES);
+const report = /* @__PURE__ */ createReporter(ENGINE_RULES);
 const MAX_REQUESTS = 10_000;
 const MAX_TOOLS = 10_000;
 
@@ -181,13 +181,13 @@ function readMessage(
   request: Request,
   issues: Issue[],
 ): EngineMessage | undefined {
-  if (isLegacy) issues.push(createIssue("engine-legacy", `\`${type}\` is in the legacy form`));
+  if (isLegacy) report(issues, "engine-legacy", `\`${type}\` is in the legacy form`);
   if (hasMetadata) checkMetadata(type, metadata, request, issues);
   else if (!isLegacy || (!isFlat && frame["metadata"] !== undefined))
-    issues.push(createIssue("engine-metadata", "`metadata` is missing"));
+    report(issues, "engine-metadata", "`metadata` is missing");
   const { request_id } = metadata;
   if (type === "session_start" && typeof request_id === "string" && payload["request_id"] !== request_id) {
-    issues.push(createIssue("engine-request-id", "`metadata.request_id` differs from `data.request_id`"));
+    report(issues, "engine-request-id", "`metadata.request_id` differs from `data.request_id`");
   }
   const translated = translateLegacy(type, payload, isFlat, request.legacyCalls);
   const { data } = translated;
@@ -210,18 +210,18 @@ function readMessage(
 function checkMetadata(type: string, metadata: JsonObject, request: Request, issues: Issue[]): void {
   const { request_id, timestamp, sequence } = metadata;
   if (typeof request_id !== "string" && (type !== "session_start" || request_id != null)) {
-    issues.push(createIssue("engine-metadata", "`metadata.request_id` must be a string"));
+    report(issues, "engine-metadata", "`metadata.request_id` must be a string");
   }
   if (!isTimestamp(timestamp))
-    issues.push(createIssue("engine-metadata", "`metadata.timestamp` must be a number of milliseconds or seconds"));
+    report(issues, "engine-metadata", "`metadata.timestamp` must be a number of milliseconds or seconds");
   if (!isCount(sequence)) {
-    issues.push(createIssue("engine-metadata", "`metadata.sequence` must be an integer from 0"));
+    report(issues, "engine-metadata", "`metadata.sequence` must be an integer from 0");
     return;
   }
   const expected = request.nextSequence;
   request.nextSequence = sequence + 1;
   if (sequence !== expected)
-    issues.push(createIssue("engine-sequence", `\`metadata.sequence\` is ${sequence}, expected ${expected}`));
+    report(issues, "engine-sequence", `\`metadata.sequence\` is ${sequence}, expected ${expected}`);
 }
 
 function isTimestamp(value: unknown): value is number {
@@ -229,9 +229,9 @@ function isTimestamp(value: unknown): value is number {
 }
 
 function checkOrder(request: Request, type: string, issues: Issue[], isLegacy = false): void {
-  if (request.ended) issues.push(createIssue("engine-after-end", `\`${type}\` follows the session_end of its request`));
+  if (request.ended) report(issues, "engine-after-end", `\`${type}\` follows the session_end of its request`);
   else if (!request.started && !isLegacy) {
-    issues.push(createIssue("engine-start-first", `the request starts with \`${type}\` instead of session_start`));
+    report(issues, "engine-start-first", `the request starts with \`${type}\` instead of session_start`);
   }
 }
 
@@ -246,7 +246,7 @@ function openRequest(request: Request, envelope: Envelope): EventRecord[] {
 function toRecords(message: EngineMessage, request: Request, issues: Issue[]): EventRecord[] {
   const { type, data } = message as unknown as EngineFrame;
   if (type === "session_start") {
-    if (request.started) issues.push(createIssue("engine-start-once", "the request has a second session_start"));
+    if (request.started) report(issues, "engine-start-once", "the request has a second session_start");
     request.sessionId = data.session_id;
     // Also a second session_start starts a run.
     request.started = false;
@@ -319,7 +319,7 @@ function toRecords(message: EngineMessage, request: Request, issues: Issue[]): E
       const completed = status === "completed";
       add(dropMissing({ type: "run_end", status, summary }), completed ? plain : envelope);
       if (request.reply.overflowed)
-        issues.push(createIssue("engine-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+        report(issues, "engine-reply-limit", "the answer exceeds the limit; the reply is cut off");
       if (completed) add({ type: "reply", reply: request.reply.toString() });
       // An ended request only has to be recognized.
       request.reply.clear();
@@ -351,10 +351,8 @@ function toolEnd(
   const { tool_id: call_id, status, result, error } = frame;
   const name = request.toolNames.get(call_id) ?? "unknown";
   const failed = status !== "success";
-  if (!failed && error != null)
-    issues.push(createIssue("engine-error-field", "`data.error` is only allowed if the tool failed"));
-  if (failed && error == null)
-    issues.push(createIssue("engine-error-missing", "the tool failed, but `data.error` is missing"));
+  if (!failed && error != null) report(issues, "engine-error-field", "`data.error` is only allowed if the tool failed");
+  if (failed && error == null) report(issues, "engine-error-missing", "the tool failed, but `data.error` is missing");
   const { result: text, ...data } = failed
     ? {
         result: error?.detail ?? error?.message ?? "failed",

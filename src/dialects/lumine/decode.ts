@@ -6,11 +6,12 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
+import { createDoneDecoder, DONE } from "../client-decoder.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
-import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createReporter, createTypedDecoder } from "../frame-decoder.ts";
 import { readText } from "../frame-traits.ts";
 import { isNextAttempt } from "../../protocol/record.ts";
 import { ReplyText } from "../reply-text.ts";
@@ -24,10 +25,8 @@ import {
 } from "./frames.generated.ts";
 import { LUMINE_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(LUMINE_RULES);
+const report = /* @__PURE__ */ createReporter(LUMINE_RULES);
 const MAX_TOOLS = 10_000;
-/** Content of the chunk that ends a request. */
-export const DONE = "[DONE]";
 
 export const LUMINE_DECODING: Decoding = {
   createDecoder: createLumineDecoder,
@@ -66,11 +65,8 @@ function createLumineDecoder(): Decoder {
   function begin(what: string, issues: Issue[]): EventRecord[] {
     if (live) return [];
     if (greeting === undefined) {
-      issues.push(
-        everDone
-          ? createAfterDoneIssue(what)
-          : createIssue("lumine-session-first", `the stream starts with ${what} instead of session_id`),
-      );
+      if (everDone) reportAfterDone(issues, what);
+      else report(issues, "lumine-session-first", `the stream starts with ${what} instead of session_id`);
     }
     live = true;
     lastError = undefined;
@@ -90,8 +86,7 @@ function createLumineDecoder(): Decoder {
     const outcome = outcomeOf(status, lastError);
     live = false;
     everDone = true;
-    if (reply.overflowed)
-      issues.push(createIssue("lumine-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+    if (reply.overflowed) report(issues, "lumine-reply-limit", "the answer exceeds the limit; the reply is cut off");
     const plain = plainEnvelope();
     const last = withExtra(plain, "lumine", extra);
     const completed = outcome === "completed";
@@ -103,7 +98,7 @@ function createLumineDecoder(): Decoder {
     // The session_id frame has only the base fields.
     const base = findLumineFrameForm("session_id")?.fields.keys() ?? [];
     const missing = [...base].filter((name) => !Object.hasOwn(raw, name));
-    if (missing.length > 0) issues.push(createIssue("lumine-base-fields", `missing fields: ${missing.join(", ")}`));
+    if (missing.length > 0) report(issues, "lumine-base-fields", `missing fields: ${missing.join(", ")}`);
     const form = findLumineFrameForm(type);
     if (form === undefined)
       return toRecords({ type: "unknown", session_id: raw["session_id"], frame: raw }, {}, issues);
@@ -119,10 +114,7 @@ function createLumineDecoder(): Decoder {
 
   function toRecords(frame: AnyLumineFrame, extra: JsonObject, issues: Issue[]): EventRecord[] {
     if (frame.type === "session_id") {
-      if (live)
-        issues.push(
-          createIssue("lumine-new-request", "a session_id frame precedes the [DONE] of the previous request"),
-        );
+      if (live) report(issues, "lumine-new-request", "a session_id frame precedes the [DONE] of the previous request");
       live = false;
       greeting = extra;
       sessionId = readText(frame.session_id) ?? sessionId;
@@ -131,18 +123,17 @@ function createLumineDecoder(): Decoder {
     const named = readText(frame.session_id);
     if (named !== undefined) {
       if (sessionId !== undefined && named !== sessionId) {
-        issues.push(
-          createIssue(
-            "lumine-session-changed",
-            `the stream belongs to session ${sessionId}, but this frame names ${named}`,
-          ),
+        report(
+          issues,
+          "lumine-session-changed",
+          `the stream belongs to session ${sessionId}, but this frame names ${named}`,
         );
       }
       sessionId ??= named;
     }
     const isEnd = frame.type === "chunk" && frame.content === DONE;
     const outside = isOver() && (isEnd || frame.type === "todo_update" || frame.type === "todo_list");
-    if (outside) issues.push(createAfterDoneIssue(frame.type));
+    if (outside) reportAfterDone(issues, frame.type);
     // A request that has ended cannot end again.
     if (outside && isEnd) return [];
     const records = outside ? [] : begin(frame.type, issues);
@@ -229,17 +220,16 @@ function createLumineDecoder(): Decoder {
     add({ type: "tool_start", call_id, name });
   }
 
-  const frames = createTypedDecoder("frame", readFrame);
-  return {
-    decode(text, given) {
-      if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
-      const issues = [createIssue("lumine-bare-done", "[DONE] must be the content of a chunk frame")];
-      if (isOver()) return { records: [], issues: [...issues, createAfterDoneIssue(DONE)] };
-      const records = begin(DONE, issues);
-      end(null, undefined, records, issues);
-      return { records, issues };
-    },
-  };
+  return createDoneDecoder(createTypedDecoder("frame", readFrame), (issues) => {
+    report(issues, "lumine-bare-done", "[DONE] must be the content of a chunk frame");
+    if (isOver()) {
+      reportAfterDone(issues, DONE);
+      return [];
+    }
+    const records = begin(DONE, issues);
+    end(null, undefined, records, issues);
+    return records;
+  });
 }
 
 type AnyLumineFrame =
@@ -258,8 +248,8 @@ function readCode(code: string | undefined): string | undefined {
 
 const FILLERS: JsonObject = { id: "", role: "assistant", session_id: "" };
 
-function createAfterDoneIssue(what: string): Issue {
-  return createIssue("lumine-after-done", `${what} follows [DONE] without a session_id frame in between`);
+function reportAfterDone(issues: Issue[], what: string): void {
+  report(issues, "lumine-after-done", `${what} follows [DONE] without a session_id frame in between`);
 }
 
 /** A run did not complete if an error comes directly before [DONE]. Other senders may say it in the `status` of [DONE]. */
@@ -277,7 +267,7 @@ function toolEnd(frame: ToolResultFrame, issues: Issue[]): AnyEvent {
     const { result: text, ...data } = splitWholeResult(result);
     return { type: "tool_end", call_id, name, result: text, is_error: false, ...data };
   }
-  if (error === null) issues.push(createIssue("lumine-error-null", "the tool failed, but `error` is null"));
+  if (error === null) report(issues, "lumine-error-null", "the tool failed, but `error` is null");
   const said = { result: detail ?? error ?? "failed", is_error: true, output: result, error_code: readCode(code) };
   return dropMissing({ type: "tool_end", call_id, name, ...said });
 }

@@ -25,7 +25,7 @@ import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts"
 import { wholeResultObject } from "../tool-values.ts";
 import { addToThoughts, BLANK_LINE, isLiveThought, type ThoughtPiece, ThoughtQueue } from "../thought-queue.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
-import { DONE } from "./decode.ts";
+import { DONE } from "../client-decoder.ts";
 import {
   describeEnd,
   describeError,

@@ -3,12 +3,12 @@ import { findLoomEventFault } from "../../protocol/events.generated.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import { type Json, type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import { createDoneDecoder, createRunEnd, createRunStart, createUsage, DONE, toRecords } from "../client-decoder.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { withExtra } from "../extra.ts";
-import { checkFrame, confidenceByForm, createFrameDecoder, rejectFrame } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createFrameDecoder, createReporter, rejectFrame } from "../frame-decoder.ts";
 import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, readArguments } from "../tool-values.ts";
@@ -16,7 +16,7 @@ import { ChatCalls } from "./chat-calls.ts";
 import { findOpenaiChatFrameForm } from "./frames.generated.ts";
 import { OPENAI_CHAT_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_CHAT_RULES);
+const report = /* @__PURE__ */ createReporter(OPENAI_CHAT_RULES);
 const OPENAI_CHAT = "openai-chat";
 /** The `object` of a chunk. */
 export const CHUNK = "chat.completion.chunk";
@@ -81,17 +81,16 @@ function createOpenaiChatDecoder(): Decoder {
     const isOther = id !== undefined && messageId !== undefined && id !== messageId;
     if (state === "live") {
       if (!isOther) return [];
-      issues.push(
-        createIssue(
-          "openai-chat-id-changed",
-          `the message ${messageId} continues as ${id}; use one \`id\` for all chunks`,
-        ),
+      report(
+        issues,
+        "openai-chat-id-changed",
+        `the message ${messageId} continues as ${id}; use one \`id\` for all chunks`,
       );
       return beginAgain(frame);
     }
     const ended = state === "finished" ? toRecords(end("completed", {}, issues), envelope()) : [];
     const isLate = state === "over" && !isOther && id !== undefined;
-    if (isLate) issues.push(createIssue("openai-chat-after-finish", describeLate(frame)));
+    if (isLate) report(issues, "openai-chat-after-finish", describeLate(frame));
     return [...ended, ...(isLate ? beginAgain(frame) : begin(frame))];
   }
 
@@ -112,7 +111,7 @@ function createOpenaiChatDecoder(): Decoder {
     const event = createRunEnd(status, about["reason"], about["code"]);
     if (status !== "completed") return [event];
     if (reply.overflowed && given === undefined)
-      issues.push(createIssue("openai-chat-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+      report(issues, "openai-chat-reply-limit", "the answer exceeds the limit; the reply is cut off");
     return [event, { type: "reply", reply: given ?? reply.toString() }];
   }
 
@@ -132,7 +131,7 @@ function createOpenaiChatDecoder(): Decoder {
   function readChoice(choice: JsonObject, isOwn: boolean, issues: Issue[]): readonly AnyEvent[] {
     const { index } = choice;
     if (isCount(index) && index >= MAX_INDEX)
-      issues.push(createIssue("openai-chat-index-limit", `the choice has the index ${index}; count choices from 0`));
+      report(issues, "openai-chat-index-limit", `the choice has the index ${index}; count choices from 0`);
     if (index !== 0) return [keep({ object: CHUNK, choices: [choice] })];
     const delta = toJsonObject(choice["delta"]);
     hasRole ||= readText(delta["role"]) !== undefined;
@@ -156,7 +155,7 @@ function createOpenaiChatDecoder(): Decoder {
   function readCall(piece: JsonObject, issues: Issue[]): readonly AnyEvent[] {
     const { index } = piece;
     if (isCount(index) && index >= MAX_INDEX)
-      issues.push(createIssue("openai-chat-index-limit", `the call has the index ${index}; count calls from 0`));
+      report(issues, "openai-chat-index-limit", `the call has the index ${index}; count calls from 0`);
     const { call, delta } = calls.take(piece);
     if (delta === undefined) return [];
     const name = call.name === "" ? {} : { name: call.name };
@@ -166,16 +165,13 @@ function createOpenaiChatDecoder(): Decoder {
   function finish(issues: Issue[]): readonly AnyEvent[] {
     state = "finished";
     if (!hasRole)
-      issues.push(
-        createIssue("openai-chat-role-missing", "the message has no `role`; send `assistant` in its first delta"),
-      );
+      report(issues, "openai-chat-role-missing", "the message has no `role`; send `assistant` in its first delta");
     const events = calls.list().map(({ callId: call_id, name, input, isNamed }) => {
       if (!isNamed || name === "")
-        issues.push(
-          createIssue(
-            "openai-chat-call-incomplete",
-            `the call ${call_id} has no ID, type or name; send them in its first chunk`,
-          ),
+        report(
+          issues,
+          "openai-chat-call-incomplete",
+          `the call ${call_id} has no ID, type or name; send them in its first chunk`,
         );
       return { type: "tool_call", call_id, name: name === "" ? "unknown" : name, ...readArguments(input) };
     });
@@ -244,17 +240,15 @@ function createOpenaiChatDecoder(): Decoder {
     return { records: [...records, ...toRecords(events, at, first)], issues };
   });
 
-  function readDone(): Decoded {
-    const issues: Issue[] = [];
-    if (state === "over" || state === "waiting") return { records: [], issues };
-    if (state === "finished") return { records: toRecords(end("completed", {}, issues), envelope()), issues };
-    issues.push(
-      createIssue(
+  function readDone(issues: Issue[]): readonly EventRecord[] {
+    if (state === "finished") return toRecords(end("completed", {}, issues), envelope());
+    if (state !== "over" && state !== "waiting")
+      report(
+        issues,
         "openai-chat-finish-missing",
         "[DONE] comes before `finish_reason`; end the message with a chunk that has one",
-      ),
-    );
-    return { records: [], issues };
+      );
+    return [];
   }
 
   return createDoneDecoder(frames, readDone, () => state === "waiting");

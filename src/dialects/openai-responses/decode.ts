@@ -3,12 +3,12 @@ import type { Envelope } from "../../protocol/index.ts";
 import { findLoomEventFault } from "../../protocol/events.generated.ts";
 import { type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import { createDoneDecoder, createRunEnd, createRunStart, createUsage, DONE, toRecords } from "../client-decoder.ts";
-import type { Decoded, Decoder, Decoding } from "../dialect.ts";
+import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { withExtra } from "../extra.ts";
-import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createReporter, createTypedDecoder } from "../frame-decoder.ts";
 import { isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { parseOpenaiId } from "../openai-id.ts";
 import { MAX_REPLY_CHARACTERS } from "../reply-text.ts";
@@ -17,7 +17,7 @@ import { ItemReader, keep, OPENAI_RESPONSES } from "./item-reader.ts";
 import { FAILED, isRepeatedEvent, readErrorCode } from "./output-items.ts";
 import { OPENAI_RESPONSES_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(OPENAI_RESPONSES_RULES);
+const report = /* @__PURE__ */ createReporter(OPENAI_RESPONSES_RULES);
 /** Events that clients of the API know and that this package has no event for. */
 const KNOWN =
   /^(response\.(output_text\.annotation\.added|audio\.(transcript\.)?(delta|done)|image_generation_call\.partial_image)|keepalive|error)$/;
@@ -70,22 +70,21 @@ function createOpenaiResponsesDecoder(): Decoder {
     if (type === "response.created" && state !== "live") return begin(response);
     if (state === "live") {
       if (id === undefined || responseId === undefined || id === responseId) return [];
-      issues.push(
-        createIssue("openai-responses-id-changed", `the response ${responseId} continues as ${id}; end it first`),
-      );
+      report(issues, "openai-responses-id-changed", `the response ${responseId} continues as ${id}; end it first`);
       return type === "response.created" ? begin(response) : [];
     }
-    issues.push(
-      state !== "new"
-        ? createIssue(
-            "openai-responses-after-end",
-            `\`${type}\` follows the end of its response; send one end, after all other events`,
-          )
-        : createIssue(
-            "openai-responses-created-first",
-            `the response starts with \`${type}\`; send \`response.created\` first`,
-          ),
-    );
+    if (state === "new")
+      report(
+        issues,
+        "openai-responses-created-first",
+        `the response starts with \`${type}\`; send \`response.created\` first`,
+      );
+    else
+      report(
+        issues,
+        "openai-responses-after-end",
+        `\`${type}\` follows the end of its response; send one end, after all other events`,
+      );
     return begin(response);
   }
 
@@ -93,11 +92,10 @@ function createOpenaiResponsesDecoder(): Decoder {
     const number = frame["sequence_number"];
     if (!isCount(number)) return;
     if (last !== undefined && number !== last + 1)
-      issues.push(
-        createIssue(
-          "openai-responses-sequence",
-          `\`sequence_number\` ${number} follows ${last}; number the events of a response without gaps`,
-        ),
+      report(
+        issues,
+        "openai-responses-sequence",
+        `\`sequence_number\` ${number} follows ${last}; number the events of a response without gaps`,
       );
     last = number;
   }
@@ -114,17 +112,16 @@ function createOpenaiResponsesDecoder(): Decoder {
     const isWaiting = toJsonObject(frame["loom"])["waiting"] === true;
     if (isComplete) {
       for (const id of reader.listUnended(response["output"]))
-        issues.push(
-          createIssue(
-            "openai-responses-item-open",
-            `the item ${id} did not end and is not in the output; send \`response.output_item.done\` first`,
-          ),
+        report(
+          issues,
+          "openai-responses-item-open",
+          `the item ${id} did not end and is not in the output; send \`response.output_item.done\` first`,
         );
     }
     const unsent = reader.readUnsent(response["output"]);
     const { text, overflowed } = reader.readReply(response["output"]);
     if (overflowed)
-      issues.push(createIssue("openai-responses-reply-limit", "the answer exceeds the limit; the reply is cut off"));
+      report(issues, "openai-responses-reply-limit", "the answer exceeds the limit; the reply is cut off");
     if (isWaiting) {
       state = "waiting";
       earlier = (earlier + text).slice(0, MAX_REPLY_CHARACTERS);
@@ -165,16 +162,15 @@ function createOpenaiResponsesDecoder(): Decoder {
       }
       default: {
         const fault = reader.findFault(type, frame);
-        if (fault !== undefined) issues.push(createIssue(`openai-responses-item-${fault.rule}`, fault.message));
+        if (fault !== undefined) report(issues, `openai-responses-item-${fault.rule}`, fault.message);
         const events = reader.read(type, frame);
         if (events !== undefined) return events;
         if (isRepeatedEvent(type)) return [];
         if (!KNOWN.test(type))
-          issues.push(
-            createIssue(
-              "openai-responses-type-unknown",
-              `the client does not know \`${type}\`; send only types of the API`,
-            ),
+          report(
+            issues,
+            "openai-responses-type-unknown",
+            `the client does not know \`${type}\`; send only types of the API`,
           );
         return [keep(frame)];
       }
@@ -198,13 +194,14 @@ function createOpenaiResponsesDecoder(): Decoder {
     return [...records, ...toRecords(events, at, first)];
   });
 
-  function readDone(): Decoded {
-    if (state === "over" || state === "waiting") return { records: [], issues: [] };
-    const issue = createIssue(
-      state === "new" ? "openai-responses-created-first" : "openai-responses-end-missing",
-      "[DONE] comes before the end of a response; send `response.completed`, `.incomplete` or `.failed`",
-    );
-    return { records: [], issues: [issue] };
+  function readDone(issues: Issue[]): readonly EventRecord[] {
+    if (state === "new" || state === "live")
+      report(
+        issues,
+        state === "new" ? "openai-responses-created-first" : "openai-responses-end-missing",
+        "[DONE] comes before the end of a response; send `response.completed`, `.incomplete` or `.failed`",
+      );
+    return [];
   }
 
   return createDoneDecoder(frames, readDone, () => state === "waiting");

@@ -4,11 +4,11 @@ import type { FormFields } from "../../protocol/form.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import { type Json, type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
+import type { Issue } from "../../protocol/rules.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { withExtra } from "../extra.ts";
-import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createReporter, createTypedDecoder } from "../frame-decoder.ts";
 import { PLAIN_FRAMES } from "../frame-traits.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import {
@@ -19,7 +19,7 @@ import {
 } from "./frames.generated.ts";
 import { STREAM_EVENT_RULES } from "./rules.ts";
 
-const createIssue = /* @__PURE__ */ createIssueFactory(STREAM_EVENT_RULES);
+const report = /* @__PURE__ */ createReporter(STREAM_EVENT_RULES);
 const MAX_TOOLS = 10_000;
 
 type AnnouncedCall = ToolCallsStartFrame["tool_calls"][number] & { readonly arguments?: Json };
@@ -61,11 +61,8 @@ function createStreamEventDecoder(): Decoder {
   /** Starts a run if none is active. */
   function begin(frame: JsonObject, type: string, issues: Issue[]): EventRecord[] {
     if (live) return [];
-    issues.push(
-      finished
-        ? createIssue("after-agent-finish", `\`${type}\` follows agent_finish`)
-        : createIssue("request-start-first", `the stream starts with \`${type}\` instead of request_start`),
-    );
+    if (finished) report(issues, "after-agent-finish", `\`${type}\` follows agent_finish`);
+    else report(issues, "request-start-first", `the stream starts with \`${type}\` instead of request_start`);
     live = true;
     id = textOf(frame["request_id"]);
     source = textOf(frame["source"]);
@@ -80,8 +77,7 @@ function createStreamEventDecoder(): Decoder {
   ): EventRecord[] {
     const { type, ts, source: from, request_id: named } = frame;
     if (type === "request_start") {
-      if (live)
-        issues.push(createIssue("request-start-early", "a request starts before the agent_finish of the previous one"));
+      if (live) report(issues, "request-start-early", "a request starts before the agent_finish of the previous one");
       live = true;
       finished = false;
       spoke = false;
@@ -92,12 +88,12 @@ function createStreamEventDecoder(): Decoder {
     }
     const records = begin(raw, type, issues);
     if (source !== undefined && source !== from)
-      issues.push(createIssue("source-changed", `\`source\` changes from ${source} to ${from}`));
+      report(issues, "source-changed", `\`source\` changes from ${source} to ${from}`);
     source = from;
     id ??= named;
     if (named != null && named !== id)
-      issues.push(createIssue("request-id-changed", `the request is ${id}, but this event has ${named}`));
-    if (ts < lastTs) issues.push(createIssue("ts-backwards", `\`ts\` ${ts} is earlier than ${lastTs}`));
+      report(issues, "request-id-changed", `the request is ${id}, but this event has ${named}`);
+    if (ts < lastTs) report(issues, "ts-backwards", `\`ts\` ${ts} is earlier than ${lastTs}`);
     lastTs = ts;
     const plain = envelopeAt(ts);
     const envelope = withExtra(plain, "stream-event", extra);
