@@ -4,8 +4,9 @@
  * are joined or replaced with U+FFFD. State deltas are expanded to full states if receivers of the target do not know
  * deltas; states that cannot be expanded, and stored results of parts of a node, are omitted.
  */
-import { type EventRecord, isKnownEvent, type Issue, type StampedRecord } from "../protocol/index.ts";
-import { isTerminal } from "../protocol/record.ts";
+import { type EventOf, type EventRecord, isKnownEvent, type Issue, type StampedRecord } from "../protocol/index.ts";
+import { runKey } from "../protocol/match-run.ts";
+import { isAnswerChannel, isTerminal, mayLackRun } from "../protocol/record.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
@@ -13,8 +14,8 @@ import { RunStates } from "../protocol/run-states.ts";
 import { isSendable } from "../protocol/stream-modes.ts";
 import { repairEvent, TextJoiner } from "../protocol/text-joiner.ts";
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
-import { createNodeEntry } from "./enter-node.ts";
 import { createStamper } from "./stamp.ts";
+import { DEFAULT_NODE_NAME } from "./tool-values.ts";
 
 const MAX_RUNS = 1000;
 
@@ -172,4 +173,53 @@ function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
   if (!isKnownEvent(event)) return dialect.carriesUnknown;
   const row = dialect.ledger[event.type];
   return row.support !== "omitted" && row.isLost?.(event) !== true;
+}
+
+const NODE_ID = `run-${DEFAULT_NODE_NAME}-1`;
+
+interface EnteredRun {
+  isOpen: boolean;
+  /** Characters of the answer so far. */
+  length: number;
+}
+
+/**
+ * Adds a node run to runs of dialects that have none, for dialects that have them: the records of a run name the node
+ * `agent`, so it is entered before the first of them and exited before the end of the run.
+ */
+function createNodeEntry(): (record: EventRecord) => readonly EventRecord[] {
+  const runs = new BoundedMap<EnteredRun>(MAX_RUNS);
+  return (record) => {
+    const { envelope, event } = record;
+    // Such a record may belong to the session.
+    if (mayLackRun(event) || !isKnownEvent(event)) return [record];
+    const key = runKey(envelope.session_id, envelope.run_id);
+    if (event.type === "run_start") {
+      runs.delete(key);
+      return [record];
+    }
+    const inside = { ...envelope, node_id: NODE_ID };
+    const added: EventRecord[] = [];
+    let run = runs.get(key);
+    if (event.type !== "run_end" && event.type !== "reply") {
+      if (run === undefined) {
+        runs.set(key, (run = { isOpen: true, length: 0 }));
+        added.push({ envelope: inside, event: { type: "node_enter", id: DEFAULT_NODE_NAME } });
+      }
+      if (event.type === "message_chunk" && isAnswerChannel(event.channel)) run.length += event.content.length;
+      return [...added, { envelope: inside, event }];
+    }
+    if (isTerminal(event)) runs.delete(key);
+    if (run?.isOpen === true) added.push({ envelope: inside, event: createExit(event) });
+    if (run !== undefined) run.isOpen = false;
+    // A reply has the node_id of the node run whose answer it repeats. 002 repeats only the last part.
+    const isWhole = event.type === "reply" && run?.length === event.reply.length;
+    return [...added, isWhole ? { envelope: inside, event } : record];
+  };
+}
+
+function createExit(end: EventOf<"run_end" | "reply">): EventOf<"node_exit"> {
+  const isOk = end.type === "reply" || end.status === "completed";
+  const result = isOk ? "Ok" : { Err: end.reason ?? end.status };
+  return { type: "node_exit", id: DEFAULT_NODE_NAME, result };
 }

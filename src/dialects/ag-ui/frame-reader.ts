@@ -7,7 +7,7 @@ import { findLoomEventFault, type ToolApprovalResultEvent } from "../../protocol
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
-import { CallStarts } from "../call-starts.ts";
+import { CallStarts } from "../client-decoder.ts";
 import { MAX_REPLY_CHARACTERS, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, readArguments } from "../tool-values.ts";
 import { AG_UI, findActivityEvent, findCustomEvent, NOTICE, SUPERSEDED } from "./carried-events.ts";

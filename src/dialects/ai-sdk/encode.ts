@@ -20,7 +20,6 @@ import {
   sameRow,
 } from "../ledger.ts";
 import { SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
-import { changeList } from "../todo-lists.ts";
 import { resultValue } from "../tool-values.ts";
 import { AI_SDK, ANY_IMAGE, REPEATED_SOURCE } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
@@ -31,6 +30,7 @@ import {
   addToStep,
   appendText,
   changeAsked,
+  changeList,
   DEFAULT_VERSION,
   endPart,
   endParts,

@@ -17,6 +17,8 @@ import type { AiSdkFrameType } from "./frames.ts";
 const MAX_OPEN_PARTS = 1000;
 const MAX_CALLS = 10_000;
 const MAX_NODES = 10_000;
+const MAX_LISTS = 100;
+const MAX_LIST_ITEMS = 1000;
 /** The AI SDK of a client that does not say which one it has. */
 export const DEFAULT_VERSION = 6;
 const CUT_CALL = "The process ended before the call was complete";
@@ -258,6 +260,27 @@ export function abort(fold: SentMessage, reason: string | undefined): readonly s
   const about = writeChunk("data-loom-cancelled", { data: reason === undefined ? {} : { reason } });
   const frames = [...ends, ...addToStep(fold, [about], true), ...endStep(fold)];
   return [...frames, writeChunk("abort"), writeFinish("other", fold.version)];
+}
+
+/** Remembers a to-do list, or a change of one. Returns the whole list; undefined if it is not known. */
+export function changeList(
+  known: SentMessage["lists"],
+  event: EventOf<"todo_list"> | EventOf<"todo_update">,
+): EventOf<"todo_list"> | undefined {
+  if (event.type === "todo_list") {
+    if (event.items.length <= MAX_LIST_ITEMS) setBounded(known, MAX_LISTS, event.list_id, event);
+    else known.delete(event.list_id);
+    return event;
+  }
+  const list = known.get(event.list_id);
+  if (list === undefined) return undefined;
+  const { item_id, text, completed } = event;
+  const items = list.items.map((item) =>
+    item.id === item_id ? { ...item, text: text ?? item.text, completed: completed ?? item.completed } : item,
+  );
+  const changed = { ...list, items };
+  setBounded(known, MAX_LISTS, event.list_id, changed);
+  return changed;
 }
 
 /** Remembers a node run until it ends, and returns its data part. */

@@ -1,12 +1,15 @@
 /** The `loom` dialect: the protocol of 000/001. It carries every event. */
-import { EVENT_TYPES, type EventType } from "../../protocol/index.ts";
+import { ENVELOPE, SPAN_NODE_ID } from "../../protocol/envelope.ts";
+import { EVENTS } from "../../protocol/events/index.ts";
+import { EVENT_TYPES, type EventType, type JsonObject } from "../../protocol/index.ts";
+import { shapeSchema } from "../../protocol/json-schema.ts";
 import { isSpecified } from "../../protocol/record.ts";
+import type { Fields } from "../../protocol/schema.ts";
 import type { Dialect } from "../dialect.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { LOOM_DECODING } from "./decode.ts";
 import { createLoomEncoder } from "./encode.ts";
 import { LOOM_RULES } from "./rules.ts";
-import { createLoomSchemas } from "./schema.ts";
 
 const ledger = Object.fromEntries(
   EVENT_TYPES.map((type): [EventType, LedgerEntry] => [
@@ -37,5 +40,11 @@ export const loom: Dialect = {
   },
   ignoredRules: [],
   frames: undefined,
-  createSchemas: createLoomSchemas,
+  createSchemas: () => Object.fromEntries(EVENT_TYPES.map((type) => [type, createLoomSchema(type)])),
 };
+
+function createLoomSchema(type: EventType): JsonObject {
+  const { node_id: _node, ...others } = ENVELOPE.fields;
+  const beside: Fields = type === "got_expand" ? { ...others, span_node_id: SPAN_NODE_ID } : ENVELOPE.fields;
+  return shapeSchema(type, EVENTS[type], { beside, tagged: type !== "reply" });
+}

@@ -2,7 +2,7 @@
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
-import { CallStarts } from "../call-starts.ts";
+import { CallStarts } from "../client-decoder.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { readText } from "../frame-traits.ts";
 import { ReplyText } from "../reply-text.ts";

@@ -1,9 +1,8 @@
 /** The `stream-event` dialect (002): the events of a request, for clients that show its answer. */
 import type { Dialect } from "../dialect.ts";
 import { STREAM_EVENT_DECODING } from "./decode.ts";
-import { createStreamEventEncoder } from "./encode.ts";
 import { STREAM_EVENT_FRAMES } from "./frames.ts";
-import { STREAM_EVENT_TABLE } from "./project.ts";
+import { createStreamEventEncoder, STREAM_EVENT_TABLE } from "./project.ts";
 import { STREAM_EVENT_RULES } from "./rules.ts";
 
 export const streamEvent: Dialect = {

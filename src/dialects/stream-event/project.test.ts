@@ -4,8 +4,7 @@ import { expect, it } from "vitest";
 import { interleavedSessionArbitrary } from "../../../test/log-sessions.ts";
 import { SAMPLES } from "../../../test/sampling.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
-import { createStreamEventEncoder } from "./encode.ts";
-import { createStreamEventProjection, type ProjectionOptions } from "./project.ts";
+import { createStreamEventEncoder, createStreamEventProjection, type ProjectionOptions } from "./project.ts";
 
 function project(records: readonly StampedRecord[], options?: ProjectionOptions) {
   const projection = createStreamEventProjection(options);

@@ -6,6 +6,7 @@
  */
 import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
 import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
+import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { carried, type LedgerTable, listLostRunFields, omitted, sameRow } from "../ledger.ts";
@@ -112,6 +113,23 @@ export function createStreamEventProjection(
     },
     get dropped() {
       return folds.dropped;
+    },
+  };
+}
+
+/** Encodes the stream events as JSON. */
+export function createStreamEventEncoder(_options: EncoderOptions = {}, saved?: unknown): Encoder {
+  const projection = createStreamEventProjection({}, saved);
+  return {
+    save: () => projection.save(),
+    get dropped() {
+      return projection.dropped;
+    },
+    encode(record) {
+      const frames = projection.project(record);
+      const [first] = frames;
+      if (first === undefined) return NO_FRAMES;
+      return frames.length === 1 ? [JSON.stringify(first)] : frames.map((frame) => JSON.stringify(frame));
     },
   };
 }
