@@ -83,8 +83,8 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
 
   function repair(record: EventRecord): EventRecord {
     const envelope = repairJson(record.envelope);
-    const { session_id = "", run_id = "", node_id } = envelope;
-    const key = `${session_id.length}:${session_id}${run_id}`;
+    const { session_id, run_id, node_id } = envelope;
+    const key = runKey(session_id, run_id);
     const joiner = (texts as BoundedMap<TextJoiner>).getOrCreate(key, () => new TextJoiner());
     // What is left of a text that ended is dropped: another frame would have no number in the stream.
     joiner.endedBy(record.event, node_id);

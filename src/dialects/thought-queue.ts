@@ -73,6 +73,7 @@ export class ThoughtQueue {
   size = 0;
   /** True if the next piece that is sent begins another thought. */
   isNext = false;
+  /** False if no blank line comes before the next thought. */
   hasSent = false;
 }
 
@@ -124,11 +125,6 @@ export function flushThoughts(queue: ThoughtQueue): readonly ThoughtPiece[] {
   for (const number of queue.waiting.keys()) sendWaiting(queue, number, pieces);
   endLive(queue);
   return pieces;
-}
-
-/** Forgets what was sent, so that no blank line comes before the next thought. */
-export function restartThoughts(queue: ThoughtQueue): void {
-  queue.hasSent = false;
 }
 
 const NOTHING: readonly ThoughtPiece[] = [];

@@ -41,7 +41,6 @@ import {
   closeRun,
   endMessage,
   endMessages,
-  endWait,
   enterStep,
   exitStep,
   finishRun,
@@ -281,7 +280,8 @@ function encodeArguments(
 
 function encodeToolEnd(fold: SentRun, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
   const call = trackCall(fold.calls, event, envelope, "end");
-  endWait(fold, call.id);
+  fold.interrupts.delete(call.id);
+  fold.pending.delete(call.id);
   const { result, is_error, output, error_code, duration_ms } = event;
   const isJson = output !== undefined && JSON.stringify(output) === result;
   const loom = {

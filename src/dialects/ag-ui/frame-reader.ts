@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../pr
 import type { AnyEvent } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../client-decoder.ts";
+import { textOf } from "../frame-traits.ts";
 import { MAX_REPLY_CHARACTERS, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, readArguments } from "../tool-values.ts";
 import { AG_UI, findActivityEvent, findCustomEvent, NOTICE, SUPERSEDED } from "./carried-events.ts";
@@ -249,10 +250,6 @@ export class FrameReader {
 
 export function keep(frame: JsonObject): AnyEvent {
   return { type: "foreign", dialect: AG_UI, frame };
-}
-
-function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 function parse(text: string): Json | undefined {

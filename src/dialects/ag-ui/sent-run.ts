@@ -294,12 +294,6 @@ export function addPending(fold: SentRun, call: TrackedCall): void {
   setBounded(fold.pending, MAX_INTERRUPTS, call.id, pending);
 }
 
-/** The call has ended: the run does not wait for it any more. */
-export function endWait({ interrupts, pending }: SentRun, id: string): void {
-  interrupts.delete(id);
-  pending.delete(id);
-}
-
 /** Starts a step. Its name is unique among open steps, because clients refuse a second one with the same name. */
 export function enterStep(fold: SentRun, node: string, event: EventOf<"node_enter">): readonly string[] {
   const frames = [...endStep(fold, node)];

@@ -4,9 +4,9 @@
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { RetrievalCompleteEvent, ToolApprovalResultEvent, ToolEndEvent } from "../../protocol/events.generated.ts";
-import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import { isJsonObject, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
-import { readText } from "../frame-traits.ts";
+import { readText, textOf } from "../frame-traits.ts";
 import { DEFAULT_NODE_NAME, splitResult } from "../tool-values.ts";
 
 /** Dialect of chunks that are kept unchanged. */
@@ -194,10 +194,6 @@ function describeDecision(
   more: Pick<ToolApprovalResultEvent, "arguments" | "reason"> = {},
 ): AnyEvent {
   return { type: "tool_approval_result", call_id, name, decision: isApproved ? "approved" : "rejected", ...more };
-}
-
-function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 function keep(frame: JsonObject): AnyEvent {

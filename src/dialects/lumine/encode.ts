@@ -243,6 +243,17 @@ function useTool(
   );
 }
 
+function showImage(
+  fold: LumineFold,
+  { url, media_type, alt }: EventOf<"image">,
+  envelope: StampedEnvelope,
+): readonly string[] {
+  return [
+    ...settle(fold, envelope),
+    frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
+  ];
+}
+
 export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   run_start: carried(
     "session_id",
@@ -390,21 +401,12 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     ...settle(fold, envelope),
     frameText(fold, envelope, "todo_update", { list_id, item_id, completed: completed ?? null, text: text ?? null }),
   ]),
-  image: carried("image", (fold, { url, media_type, alt }, { envelope }) => [
-    ...settle(fold, envelope),
-    frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
-  ]),
+  image: carried("image", (fold, event, { envelope }) => showImage(fold, event, envelope)),
   data: converted(
     "chunk, image",
     (fold, event, { envelope }) => {
       const image = imageOf(event);
-      if (image !== undefined) {
-        const { url, media_type, alt } = image;
-        return [
-          ...settle(fold, envelope),
-          frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
-        ];
-      }
+      if (image !== undefined) return showImage(fold, image, envelope);
       const table = writeMarkdownTable(event);
       if (table === undefined) return [];
       return chunks(fold, envelope, fold.hasText ? `\n\n${table}` : table);

@@ -138,29 +138,25 @@ export function describeErrorFor(
   return text === message ? { error: text } : { error: text, detail: message };
 }
 
-/** Returns the error of a run that failed without an `error` frame. `toolFailure` is its latest failure of a tool. */
-function describeRunFailure(
-  language: Language,
-  { reason, code }: EventOf<"run_end">,
-  toolFailure: EventOf<"error"> | undefined,
-): JsonObject {
-  const message = reason ?? toolFailure?.message;
-  const known = dropUndefined({ code: code ?? toolFailure?.code });
-  if (message === undefined) return { error: RUN_FAILED[language], ...known };
-  return { ...describeErrorFor(language, { message, ...known }), ...known };
-}
-
-/** The error of a run that did not complete. Our decoder knows a cancelled run by its code. */
+/**
+ * The error of a run that did not complete. `toolFailure` is its latest failure of a tool, which no `error` frame shows.
+ * Our decoder knows a cancelled run by its code.
+ */
 export function describeEnd(
   language: Language,
-  end: EventOf<"run_end">,
+  { status, reason, code: own }: EventOf<"run_end">,
   toolFailure: EventOf<"error"> | undefined,
 ): JsonObject {
-  const { status, reason = "cancelled" } = end;
-  if (status === "cancelled")
-    return { ...describeErrorFor(language, { code: status, message: reason }), code: writeCode(status) ?? null };
-  const { code, ...failure } = describeRunFailure(language, end, toolFailure);
-  return { ...failure, code: writeCode(code === undefined || code === "cancelled" ? "run_failed" : code) ?? null };
+  const isCancelled = status === "cancelled";
+  const code = isCancelled ? status : (own ?? toolFailure?.code);
+  const message = reason ?? (isCancelled ? status : toolFailure?.message);
+  // Only a cancelled run may have that code.
+  const shown = code === undefined || (code === "cancelled" && !isCancelled) ? "run_failed" : code;
+  const texts =
+    message === undefined
+      ? { error: RUN_FAILED[language] }
+      : describeErrorFor(language, { message, ...dropUndefined({ code }) });
+  return { ...texts, code: writeCode(shown) ?? null };
 }
 
 /** 004 writes codes in upper case. */

@@ -38,7 +38,6 @@ import {
   BLANK_LINE,
   flushThoughts,
   isLiveThought,
-  restartThoughts,
   type ThoughtPiece,
   ThoughtQueue,
 } from "../thought-queue.ts";
@@ -129,7 +128,7 @@ function writeCall(fold: SentCompletion, call: JsonObject, loom?: LoomEvent): st
 /** Ends the message of a run that waits for the client. The rest of the run is another message. */
 function pauseMessage(fold: SentCompletion, eventId: number): readonly string[] {
   const frames = [...writeReasoning(fold, flushThoughts(fold.thoughts))];
-  restartThoughts(fold.thoughts);
+  fold.thoughts.hasSent = false;
   frames.push(...endMessage(fold.waiting).map((call) => writeCall(fold, call)));
   frames.push(...finish(fold, "tool_calls", ',"loom":{"type":"waiting"}'));
   Object.assign(fold, {
