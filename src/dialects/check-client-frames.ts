@@ -5,13 +5,14 @@
  */
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { isJsonObject, type JsonObject } from "../protocol/json.ts";
-import { createIssueFactory, type Issue } from "../protocol/rules.ts";
+import type { Issue } from "../protocol/rules.ts";
 import { ENGINE_RULES } from "./engine/rules.ts";
+import { createReporter } from "./frame-decoder.ts";
 import { readText } from "./frame-traits.ts";
 import { LUMINE_RULES } from "./lumine/rules.ts";
 
-const createEngineIssue = createIssueFactory(ENGINE_RULES);
-const createLumineIssue = createIssueFactory(LUMINE_RULES);
+const reportEngine = createReporter(ENGINE_RULES);
+const reportLumine = createReporter(LUMINE_RULES);
 
 const MAX_CALLS = 10_000;
 /**
@@ -22,7 +23,7 @@ const MAX_EQUAL = 4;
 const MAX_REPEATED = 3;
 
 /** Checks the frames of one stream in order. */
-export type ClientFrameCheck = (frame: JsonObject) => readonly Issue[];
+export type ClientFrameCheck = (frame: JsonObject, issues: Issue[]) => void;
 
 /** Creates the check of a dialect with these rules, if there is one. */
 export function createClientFrameCheck(rules: object): ClientFrameCheck | undefined {
@@ -33,38 +34,35 @@ export function createClientFrameCheck(rules: object): ClientFrameCheck | undefi
 function createEngineCheck(): ClientFrameCheck {
   const started = new BoundedMap<true>(MAX_CALLS);
   const thinking = new ThinkingText();
-  return ({ type, data, metadata }) => {
-    if (!isJsonObject(data)) return [];
+  return ({ type, data, metadata }, issues) => {
+    if (!isJsonObject(data)) return;
     const key = JSON.stringify([isJsonObject(metadata) ? metadata["request_id"] : null, data["tool_id"]]);
     switch (type) {
       case "session_start":
         thinking.clear();
-        return [];
+        break;
       case "thinking":
-        return thinking.isMixedBy(readText(data["content"]), data["stage"])
-          ? [createEngineIssue("engine-thoughts-mixed", MIXED)]
-          : [];
+        if (thinking.isMixedBy(readText(data["content"]), data["stage"]))
+          reportEngine(issues, "engine-thoughts-mixed", MIXED);
+        break;
       // The legacy form.
       case "tool_call":
       case "tool_call_start":
         thinking.endSection();
         started.set(key, true);
-        return [];
+        break;
       case "content":
         thinking.endSection();
-        return [];
+        break;
       case "tool_call_end": {
         const { status, error } = data;
-        const isCoded = status === "success" || !isJsonObject(error) || readText(error["code"]) !== undefined;
-        return [
-          ...(isCoded ? [] : [createEngineIssue("engine-error-code", "the tool failed, but `error.code` is missing")]),
-          ...(started.has(key)
-            ? []
-            : [createEngineIssue("engine-end-unstarted", "the call has no `tool_call_start` before its end")]),
-        ];
+        if (status !== "success" && isJsonObject(error) && readText(error["code"]) === undefined)
+          reportEngine(issues, "engine-error-code", "the tool failed, but `error.code` is missing");
+        if (!started.has(key))
+          reportEngine(issues, "engine-end-unstarted", "the call has no `tool_call_start` before its end");
+        break;
       }
       default:
-        return [];
     }
   };
 }
@@ -72,29 +70,27 @@ function createEngineCheck(): ClientFrameCheck {
 function createLumineCheck(): ClientFrameCheck {
   const started = new BoundedMap<true>(MAX_CALLS);
   const thinking = new ThinkingText();
-  return ({ type, tool_use_id, status, content }) => {
+  return ({ type, tool_use_id, status, content }, issues) => {
     const id = readText(tool_use_id) ?? "";
     switch (type) {
       case "session_id":
         thinking.clear();
-        return [];
+        break;
       case "reasoning":
-        return thinking.isMixedBy(readText(content), undefined)
-          ? [createLumineIssue("lumine-thoughts-mixed", MIXED)]
-          : [];
+        if (thinking.isMixedBy(readText(content), undefined)) reportLumine(issues, "lumine-thoughts-mixed", MIXED);
+        break;
       case "chunk":
         thinking.endSection();
-        return [];
+        break;
       case "tool_use":
         thinking.endSection();
         if (status === "running") started.set(id, true);
-        return [];
+        break;
       case "tool_result":
-        return started.has(id)
-          ? []
-          : [createLumineIssue("lumine-result-unstarted", "the call has no running `tool_use` before its result")];
+        if (!started.has(id))
+          reportLumine(issues, "lumine-result-unstarted", "the call has no running `tool_use` before its result");
+        break;
       default:
-        return [];
     }
   };
 }

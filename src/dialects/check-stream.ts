@@ -58,8 +58,9 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       // A frame without records that is not faulty, such as the start of a refused call, counts too.
       if (checkClientFrame !== undefined && (records.length > 0 || faults.length === 0)) {
         const isUncalled = found.some(({ rule }) => rule === "tool-end-uncalled" || rule === "tool-end-unstarted");
-        for (const issue of checkClientFrame(parseObject(text) ?? {}))
-          if (!(isUncalled && issue.rule.endsWith("-unstarted"))) found.push(issue);
+        const more: Issue[] = [];
+        checkClientFrame(parseObject(text) ?? {}, more);
+        found.push(...more.filter(({ rule }) => !isUncalled || !rule.endsWith("-unstarted")));
       }
       return { issues: found.filter((issue) => !dialect.ignoredRules.includes(issue.rule)), eventId, records };
     },

@@ -7,7 +7,7 @@ import type { Envelope } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
-import { createRunEnd, toRecords } from "../client-decoder.ts";
+import { createRunEnd, createUsage, toRecords } from "../client-decoder.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { collectExtra, withExtra } from "../extra.ts";
@@ -231,11 +231,9 @@ function collectUnread(frame: JsonObject): JsonObject {
 
 function readUsage(usage: Json | undefined): AnyEvent[] {
   const list = Array.isArray(usage) ? (usage as readonly JsonObject[]) : [];
-  return list.map(({ inputTokens = 0, outputTokens = 0, totalTokens }) => {
-    const [prompt_tokens, completion_tokens] = [Number(inputTokens), Number(outputTokens)];
-    const total_tokens = typeof totalTokens === "number" ? totalTokens : prompt_tokens + completion_tokens;
-    return { type: "usage", prompt_tokens, completion_tokens, total_tokens };
-  });
+  return list.flatMap(({ inputTokens, outputTokens, totalTokens }) =>
+    createUsage(inputTokens ?? 0, outputTokens ?? 0, totalTokens),
+  );
 }
 
 /** The last message of the request, if the user sent it. */
