@@ -17,7 +17,7 @@ import { checkFrame, confidenceByForm, createReporter, createTypedDecoder } from
 import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
 import { type ReplyBudget, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
-import { type EngineFrame, type ErrorFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
+import { type EngineFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
 import type { EngineFrameType } from "./frames.ts";
 import { isLegacyType, LegacyCalls, type LegacyPayload, translateLegacy } from "./legacy.ts";
 import { ENGINE_RULES } from "./rules.ts";
@@ -26,17 +26,22 @@ const report = /* @__PURE__ */ createReporter(ENGINE_RULES);
 const MAX_REQUESTS = 10_000;
 const MAX_TOOLS = 10_000;
 
-interface Request {
+class EngineRequest {
   readonly id: string | undefined;
-  sessionId?: string;
-  started?: boolean;
-  ended?: boolean;
-  nextSequence: number;
-  readonly toolNames: BoundedMap<string>;
+  sessionId: string | undefined;
+  started = false;
+  ended = false;
+  nextSequence = 0;
+  readonly toolNames = new BoundedMap<string>(MAX_TOOLS);
   /** Calls whose approval was refused. */
-  readonly refused: BoundedMap<true>;
+  readonly refused = new BoundedMap<true>(MAX_TOOLS);
   readonly reply: ReplyText;
-  readonly legacyCalls: LegacyCalls;
+  readonly legacyCalls = new LegacyCalls();
+
+  constructor(id: string | undefined, budget: ReplyBudget) {
+    this.id = id;
+    this.reply = new ReplyText(budget);
+  }
 }
 
 /** A decoded frame with its metadata. */
@@ -90,24 +95,17 @@ function readNumber(frame: JsonObject): FrameNumber | undefined {
 
 function createEngineDecoder(): Decoder {
   const budget: ReplyBudget = { held: 0 };
-  const requests = new BoundedMap<Request>(MAX_REQUESTS, (request) => request.reply.clear());
-  let current: Request | undefined;
+  const requests = new BoundedMap<EngineRequest>(MAX_REQUESTS, (request) => request.reply.clear());
+  let current: EngineRequest | undefined;
 
   /** The request with this ID, or the current one if the frame has no ID. */
-  function findRequest(id: Json | undefined, type: string, isLegacy: boolean): Request {
+  function findRequest(id: Json | undefined, type: string, isLegacy: boolean): EngineRequest {
     const hasId = typeof id === "string";
     const known = hasId ? requests.get(id) : current;
     // After its end, a session_start reuses the ID. The legacy form has neither IDs nor a session_start.
     const beginsAnother = type === "session_start" || (isLegacy && !hasId && known?.id === undefined);
     if (known !== undefined && !(known.ended && beginsAnother)) return known;
-    const request = {
-      id: hasId ? id : undefined,
-      nextSequence: 0,
-      toolNames: new BoundedMap<string>(MAX_TOOLS),
-      refused: new BoundedMap<true>(MAX_TOOLS),
-      reply: new ReplyText(budget),
-      legacyCalls: new LegacyCalls(),
-    };
+    const request = new EngineRequest(hasId ? id : undefined, budget);
     if (hasId) requests.set(id, request);
     return request;
   }
@@ -161,7 +159,7 @@ function splitFrame({ type: _type, metadata, ...beside }: JsonObject, type: stri
   };
 }
 
-function envelopeOf({ id, sessionId }: Request, { timestamp: ts }: JsonObject): Envelope {
+function envelopeOf({ id, sessionId }: EngineRequest, { timestamp: ts }: JsonObject): Envelope {
   return dropMissing({ session_id: sessionId, run_id: id, ts: isTimestamp(ts) ? toMilliseconds(ts) : undefined });
 }
 
@@ -178,7 +176,7 @@ function readMessage(
   type: string,
   frame: JsonObject,
   { payload, metadata, hasMetadata, isFlat, isLegacy }: FrameParts,
-  request: Request,
+  request: EngineRequest,
   issues: Issue[],
 ): EngineMessage | undefined {
   if (isLegacy) report(issues, "engine-legacy", `\`${type}\` is in the legacy form`);
@@ -207,7 +205,7 @@ function readMessage(
   };
 }
 
-function checkMetadata(type: string, metadata: JsonObject, request: Request, issues: Issue[]): void {
+function checkMetadata(type: string, metadata: JsonObject, request: EngineRequest, issues: Issue[]): void {
   const { request_id, timestamp, sequence } = metadata;
   if (typeof request_id !== "string" && (type !== "session_start" || request_id != null)) {
     report(issues, "engine-metadata", "`metadata.request_id` must be a string");
@@ -228,7 +226,7 @@ function isTimestamp(value: unknown): value is number {
   return Number.isFinite(value);
 }
 
-function checkOrder(request: Request, type: string, issues: Issue[], isLegacy = false): void {
+function checkOrder(request: EngineRequest, type: string, issues: Issue[], isLegacy = false): void {
   if (request.ended) report(issues, "engine-after-end", `\`${type}\` follows the session_end of its request`);
   else if (!request.started && !isLegacy) {
     report(issues, "engine-start-first", `the request starts with \`${type}\` instead of session_start`);
@@ -236,14 +234,14 @@ function checkOrder(request: Request, type: string, issues: Issue[], isLegacy = 
 }
 
 /** Starts the run of a request, unless it has started. */
-function openRequest(request: Request, envelope: Envelope): EventRecord[] {
+function openRequest(request: EngineRequest, envelope: Envelope): EventRecord[] {
   if (request.started) return [];
   request.started = true;
   const { id } = request;
   return [{ envelope, event: dropMissing({ type: "run_start", run_id: id, request_id: id }) }];
 }
 
-function toRecords(message: EngineMessage, request: Request, issues: Issue[]): EventRecord[] {
+function toRecords(message: EngineMessage, request: EngineRequest, issues: Issue[]): EventRecord[] {
   const { type, data } = message as unknown as EngineFrame;
   if (type === "session_start") {
     if (request.started) report(issues, "engine-start-once", "the request has a second session_start");
@@ -331,11 +329,6 @@ function toRecords(message: EngineMessage, request: Request, issues: Issue[]): E
   return records;
 }
 
-/** Returns the attempt that an error announces; it is in the metadata. */
-function findAttempt({ code }: ErrorFrame["data"], { attempt }: JsonObject): number | undefined {
-  return code === "interrupted" && typeof attempt === "number" ? attempt : undefined;
-}
-
 /** Returns the declared fields of a frame's data without nulls; other fields are kept as extra. */
 function keepDeclared(data: object, type: EngineFrameType): JsonObject {
   const fields = findEngineFrameForm(type)?.fields.get("data")?.schema.fields;
@@ -344,7 +337,7 @@ function keepDeclared(data: object, type: EngineFrameType): JsonObject {
 
 function toolEnd(
   frame: ToolCallEndFrame["data"],
-  request: Request,
+  request: EngineRequest,
   { duration_ms }: JsonObject,
   issues: Issue[],
 ): AnyEvent {

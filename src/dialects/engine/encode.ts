@@ -302,7 +302,6 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   ),
   tool_call_chunk: omitted("003 sends the complete arguments when the tool starts"),
   tool_output: omitted("003 has no frame for tool output"),
-  tool_approval: converted("data", asCustomData, CUSTOM_DATA),
   tool_approval_result: converted(
     "data",
     (fold, event, record) => {
@@ -327,9 +326,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       note: "with data_type `image`",
     },
   ),
-  todo_list: converted("data", asCustomData, CUSTOM_DATA),
-  todo_update: converted("data", asCustomData, CUSTOM_DATA),
-  custom: converted("data", asCustomData, CUSTOM_DATA),
+  ...sameRow(["tool_approval", "todo_list", "todo_update", "custom"], converted("data", asCustomData, CUSTOM_DATA)),
   error: carried(
     "error",
     (fold, event, { envelope }) => {
