@@ -306,7 +306,9 @@ function toRecords(message: EngineMessage, request: EngineRequest, issues: Issue
       break;
     }
     case "error": {
-      const attempt = findAttempt(data, message.metadata);
+      // An error that announces another attempt has its number in the metadata.
+      const { attempt: given } = message.metadata;
+      const attempt = data.code === "interrupted" && typeof given === "number" ? given : undefined;
       if (attempt !== undefined) request.reply.rollBack();
       add({ type, ...keepDeclared(data, type), ...(attempt === undefined ? {} : { attempt }) });
       break;
