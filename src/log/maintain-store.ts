@@ -39,7 +39,7 @@ export async function renewStore(
   options: PostgresOptions = {},
 ): Promise<number> {
   if (isDatabaseUrl(store))
-    return (await import("./postgres/renew-database.ts")).renewDatabase(store, onProgress, options);
+    return (await import("./postgres/maintain-database.ts")).renewDatabase(store, onProgress, options);
   const { counts } = (await import("./sqlite/maintain-file.ts")).readFileStatus(store);
   if (counts !== undefined && counts.workers > 0)
     throw new LoomError("lease_held", `${store} is in use. Stop all servers, and run the command again`);

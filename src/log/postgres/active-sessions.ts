@@ -5,7 +5,7 @@ import { type ActiveSession, type ListActiveSessionsOptions, MAX_QUEUED_MESSAGES
 import { clampListLimit } from "../rules.ts";
 import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
-import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
+import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { findListKey } from "./search-sessions.ts";
 import { describeSession, HEAD, type StoredHead } from "./session-rows.ts";
 
@@ -36,9 +36,8 @@ export async function listActiveSessions(
   { limit, after, owner, isWaiting = false }: ListActiveSessionsOptions,
 ): Promise<readonly ActiveSession[]> {
   return db.transact(
-    async (transaction) => {
-      const { query } = transaction;
-      const before = after === undefined ? Number.MAX_SAFE_INTEGER : await findListKey(transaction, now, after, owner);
+    async ({ query }) => {
+      const before = await findListKey({ query, now }, after, owner);
       const values = [now, before, clampListLimit(limit), owner === undefined ? null : toColumn(owner), isWaiting];
       const heads = await query<StoredHead>(SESSIONS, values);
       if (heads.length === 0) return [];

@@ -1,13 +1,16 @@
 /**
  * Stores many appends with one statement. Each append moves the end of its session, if the session still has the epoch
  * and the end that the append expects; a session that another transaction is changing is checked again after it. The
- * others of the batch do not depend on it. An append that was not stored is left to `append-one.ts`, which finds out
- * why.
+ * others of the batch do not depend on it. An append that was not stored is left to `appendOne`, which finds out why.
  */
 import type { PostgresDatabase, SqlValue, Transaction } from "../../postgres/postgres-database.ts";
+import { assertContinues, assertEpoch, mayBeStored } from "../change-rules.ts";
 import type { IndexChanges } from "../index-changes.ts";
+import type { Append } from "../log.ts";
+import { findCommands, settleCommands } from "./command-rows.ts";
 import { writeIndexes } from "./index-rows.ts";
-import type { NewRecordRow } from "./record-rows.ts";
+import { insertRecords, type NewRecordRow, readTexts, splitRows } from "./record-rows.ts";
+import { assertSession, lockSession, type LogQuery } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** One or more appends of a session that follow each other. */
@@ -78,4 +81,42 @@ function toArrays(appends: readonly BatchedAppend[]): readonly SqlValue[] {
     appends.map(({ row }) => row.bytes),
     appends.map(({ row }) => row.text).join(SEPARATOR),
   ];
+}
+
+/**
+ * Stores one append in its own transaction, or says why it cannot be stored. Also finds an append that is stored. Throws
+ * `unknown_session`, `fenced`, `conflict` or `command_settled`.
+ */
+export async function appendOne(
+  transaction: LogQuery,
+  batch: Append,
+  changes: IndexChanges | undefined,
+): Promise<StoredAppend> {
+  const { sessionId, expectedLastId, entries, settle = [] } = batch;
+  const head = assertSession(await lockSession(transaction, sessionId), sessionId);
+  assertEpoch(sessionId, head, batch.epoch);
+  const owner = fromColumn(head.owner);
+  const { key } = head;
+  const shape = { sessionId, expectedLastId, count: entries.length, settle };
+  const ids = settle.map(({ commandId }) => commandId);
+  const known = await findCommands(transaction, key, ids);
+  const commands = ids.map((id) => known.get(id));
+  if (mayBeStored(head, shape, commands) && (await isStored(transaction, key, batch)))
+    return { key, owner, changes: head.changes };
+  assertContinues(head, shape, commands);
+  const end = await insertRecords(transaction, head, splitRows(entries.map(({ text }) => text)));
+  const [row] = await transaction.query<{ changes: number }>(
+    "UPDATE @.sessions SET last_id = $2, pos = $3, changes = changes + 1 WHERE key = $1 RETURNING changes",
+    [key, end.lastId, end.pos],
+  );
+  if (changes !== undefined) await writeIndexes(transaction, [{ session: { key, owner }, changes }]);
+  await settleCommands(transaction, key, settle);
+  return { key, owner, changes: row?.changes ?? 0 };
+}
+
+/** Whether the records with the IDs of the batch have its texts. */
+async function isStored(transaction: LogQuery, key: number, { expectedLastId, entries }: Append): Promise<boolean> {
+  if (entries.length === 0) return true;
+  const texts = await readTexts(transaction, key, expectedLastId, entries.length);
+  return texts.every((text, index) => text === entries[index]?.text);
 }

@@ -1,10 +1,10 @@
 /** Reads and writes the rows of commands. */
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { assertRunLimit } from "../change-rules.ts";
 import type { Settlement } from "../log.ts";
 import type { RunLimit } from "../log-limits.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
-import { NOW } from "./session-rows.ts";
+import { type LogQuery, NOW } from "./session-rows.ts";
 import { fromColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Columns of `CommandRow`. */
@@ -28,7 +28,7 @@ const DROP_ACTORS = `DELETE FROM @.actors WHERE actor IN (SELECT actor FROM @.ac
 
 /** Finds commands by their IDs. */
 export async function findCommands(
-  { query }: Transaction,
+  { query }: LogQuery,
   session: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, CommandRow>> {
@@ -42,7 +42,7 @@ export function readCommand(row: CommandRow): CommandRow {
 }
 
 export async function countPending(
-  { query }: Transaction,
+  { query }: LogQuery,
   session: number,
 ): Promise<{ readonly pending: number; readonly messages: number }> {
   const [row] = await query<{ pending: number; messages: number }>(COUNT, [session]);
@@ -53,7 +53,7 @@ export async function countPending(
  * Throws `too_many_runs` if the principal may not have another run; the runs of `fork` do not count. Other transactions
  * that check its limit wait until the end of this one, so this one must have locked or created its session before.
  */
-export async function checkRunLimit({ query }: Transaction, limit: RunLimit | undefined, fork = 0): Promise<void> {
+export async function checkRunLimit({ query }: LogQuery, limit: RunLimit | undefined, fork = 0): Promise<void> {
   if (limit === undefined) return;
   const [row] = await query<{ runs: number }>(COUNT_RUNS, [toColumn(limit.actor), fork]);
   assertRunLimit(row?.runs ?? 0, limit);
@@ -65,8 +65,7 @@ export async function dropActors(db: PostgresDatabase): Promise<void> {
 }
 
 export async function insertCommand(
-  { query }: Transaction,
-  now: number | null,
+  { query, now }: LogQuery,
   session: number,
   { commandId, kind, body, actor }: NewCommand,
 ): Promise<CommandRow> {
@@ -77,8 +76,7 @@ export async function insertCommand(
 }
 
 export async function settleCommands(
-  { query }: Transaction,
-  now: number | null,
+  { query, now }: LogQuery,
   session: number,
   settle: readonly Settlement[],
 ): Promise<void> {

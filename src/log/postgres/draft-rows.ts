@@ -2,7 +2,7 @@
  * Drafts: sessions that are written in several transactions and have no ID until they are complete. No reader finds
  * them. A draft that is not written for a while is deleted by the next prune.
  */
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { measureEntries } from "../entry.ts";
@@ -11,11 +11,18 @@ import type { LogEntry } from "../log.ts";
 import type { NewSessionOptions } from "../log-tables.ts";
 import { inheritValues, sessionExists } from "../rules.ts";
 import { checkRunLimit } from "./command-rows.ts";
-import { deleteRows } from "./delete-rows.ts";
 import { writeIndexes, writeTexts } from "./index-rows.ts";
-import type { OwnerQuota } from "./owner-usage.ts";
 import { insertRecords, splitRows } from "./record-rows.ts";
-import { insertSession, lockDraft, lockSession, NOW, type StoredHead } from "./session-rows.ts";
+import {
+  deleteRows,
+  insertSession,
+  lockDraft,
+  lockSession,
+  type LogQuery,
+  type LogTransaction,
+  NOW,
+  type StoredHead,
+} from "./session-rows.ts";
 
 /** Time without a write after which a draft is deleted. */
 const ABANDONED_MS = 5 * 60_000;
@@ -27,30 +34,21 @@ const PUBLISH = `UPDATE @.sessions SET session_id = $3, title = $4, root_id = $5
 
 const ABANDONED = `SELECT key FROM @.sessions WHERE session_id IS NULL AND expires_at <= ${NOW} LIMIT 100`;
 
-export async function createDraft(
-  transaction: Transaction,
-  now: number | null,
-  options: NewSessionOptions,
-): Promise<number> {
+export async function createDraft(transaction: LogTransaction, options: NewSessionOptions): Promise<number> {
   const { title: _title, isPinned: _isPinned, isArchived: _isArchived, rootId: _rootId, ...rest } = options;
   const draft = { ...rest, sessionId: undefined, holder: "draft", graceMs: ABANDONED_MS };
-  return assertDraft(await insertSession(transaction, now, draft)).key;
+  return assertDraft(await insertSession(transaction, draft)).key;
 }
 
-/** Records for a draft that ends at record `after`. */
-interface DraftPiece {
-  readonly key: number;
-  readonly after: number;
-  readonly entries: readonly LogEntry[];
-}
-
+/** Appends records to a draft that ends at record `after`. */
 export async function extendDraft(
-  transaction: Transaction,
-  now: number | null,
-  quota: OwnerQuota,
-  { key, after, entries }: DraftPiece,
+  transaction: LogTransaction,
+  key: number,
+  after: number,
+  entries: readonly LogEntry[],
 ): Promise<void> {
-  const head = assertDraft(await lockDraft(transaction, now, key));
+  const { now, quota } = transaction;
+  const head = assertDraft(await lockDraft(transaction, key));
   // The answer to an earlier attempt was lost.
   if (head.lastId === after + entries.length) return;
   const owner = fromColumn(head.owner);
@@ -63,19 +61,20 @@ export async function extendDraft(
 
 /** Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
 export async function publishDraft(
-  transaction: Transaction,
-  now: number | null,
-  quota: OwnerQuota,
-  { key, sessionId, ...options }: NewSessionOptions & { readonly key: number; readonly sessionId: string },
+  transaction: LogTransaction,
+  key: number,
+  sessionId: string,
+  options: NewSessionOptions,
 ): Promise<void> {
   const { rootId = sessionId, graceMs = 0 } = options;
-  const known = await lockSession(transaction, now, sessionId);
+  const { now, quota } = transaction;
+  const known = await lockSession(transaction, sessionId);
   if (known?.key === key) return;
   if (known !== undefined) throw sessionExists(sessionId);
   // Locked before the quota, as for an append.
-  const origin = await lockOrigin(transaction, now, options);
+  const origin = await lockOrigin(transaction, options);
   const { title, isPinned, isArchived } = inheritValues(options, origin);
-  const { owner, pos, basePos } = assertDraft(await lockDraft(transaction, now, key));
+  const { owner, pos, basePos } = assertDraft(await lockDraft(transaction, key));
   await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos - basePos });
   const names = [toColumn(sessionId), toOptionalColumn(title), toColumn(rootId)];
   const values = [now, key, ...names, graceMs, isPinned, isArchived];
@@ -87,23 +86,22 @@ export async function publishDraft(
 
 /** The lock lets a change of the origin wait until the fork is found. */
 async function lockOrigin(
-  transaction: Transaction,
-  now: number | null,
+  transaction: LogTransaction,
   { inherits, forkedFrom }: NewSessionOptions,
 ): Promise<Parameters<typeof inheritValues>[1]> {
   if (inherits === undefined || forkedFrom === undefined) return undefined;
-  const origin = await lockSession(transaction, now, forkedFrom.sessionId);
+  const origin = await lockSession(transaction, forkedFrom.sessionId);
   return origin && { ...origin, title: fromOptionalColumn(origin.title) };
 }
 
-export async function discardDraft(transaction: Transaction, now: number | null, key: number): Promise<void> {
-  if ((await lockDraft(transaction, now, key)) !== undefined) await deleteRows(transaction, key);
+export async function discardDraft(transaction: LogQuery, key: number): Promise<void> {
+  if ((await lockDraft(transaction, key)) !== undefined) await deleteRows(transaction, key);
 }
 
 /** Deletes drafts whose writers have ended or stopped. */
 export async function discardAbandoned(db: PostgresDatabase, now: number | null): Promise<void> {
   for (const { key } of await db.read<{ key: number }>(ABANDONED, [now]))
-    await db.transact(async (transaction) => discardDraft(transaction, now, key));
+    await db.transact(async ({ query }) => discardDraft({ query, now }, key));
 }
 
 function assertDraft(head: StoredHead | undefined): StoredHead {

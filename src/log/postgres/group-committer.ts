@@ -10,8 +10,7 @@ import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { Append } from "../log.ts";
-import { appendBatch, type BatchedAppend, SEPARATOR, type StoredAppend } from "./append-batch.ts";
-import { appendOne } from "./append-one.ts";
+import { appendBatch, appendOne, type BatchedAppend, SEPARATOR, type StoredAppend } from "./append-batch.ts";
 import { MAX_ROW_LENGTH, MAX_ROW_RECORDS, splitRows } from "./record-rows.ts";
 
 const MAX_BATCHES = 2;
@@ -157,7 +156,7 @@ export class GroupCommitter {
     const { db, now } = this.#options;
     for (const { batch, changes, resolve, reject } of one.appends) {
       try {
-        resolve(await db.transact((transaction) => appendOne(transaction, now(), batch, changes)));
+        resolve(await db.transact(({ query }) => appendOne({ query, now: now() }, batch, changes)));
       } catch (error) {
         reject(error);
       }

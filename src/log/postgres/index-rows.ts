@@ -1,11 +1,45 @@
-/** Writes runs, landmarks and searchable texts of appends: one statement for each kind, for many appends at once. */
+/**
+ * Reads runs and landmarks, and writes runs, landmarks and searchable texts of appends: one statement for each kind, for
+ * many appends at once.
+ */
 import { hash } from "node:crypto";
 import type { SqlValue, Transaction } from "../../postgres/postgres-database.ts";
 import type { IndexChanges, IndexedRunEnd, IndexedRunStart } from "../index-changes.ts";
-import type { Landmark } from "../log.ts";
+import type { Landmark, LandmarkKind } from "../log.ts";
 import { type IndexedSession, listTerms } from "../search-terms.ts";
 import { listWords } from "../search-text.ts";
-import { toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
+import type { RunRow } from "../stored-rows.ts";
+import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
+
+/** Columns of `RunRow`, from `runs r`. */
+export const RUN = `r.run_id AS "runId", r.status, r.first_id AS "firstId", r.last_id AS "lastId",
+  r.started_at AS "startedAt", r.ended_at AS "endedAt", r.code, r.request_id AS "requestId", r.agent`;
+
+/** Columns of a landmark, from `landmarks l`. */
+export const LANDMARK = `l.kind, l.key, l.event_id AS "eventId", l.run_id AS "runId"`;
+
+/** A row of `landmarks`. */
+export interface StoredLandmark {
+  readonly kind: LandmarkKind;
+  readonly key: string;
+  readonly eventId: number;
+  readonly runId: string | null;
+}
+
+/** Restores the strings of a row. */
+export function readRun(row: RunRow): RunRow {
+  return {
+    ...row,
+    runId: fromColumn(row.runId),
+    code: fromOptionalColumn(row.code) ?? null,
+    requestId: fromOptionalColumn(row.requestId) ?? null,
+    agent: fromOptionalColumn(row.agent) ?? null,
+  };
+}
+
+export function readLandmark({ kind, key, eventId, runId }: StoredLandmark): Landmark {
+  return { kind, key: fromColumn(key), eventId, runId: fromOptionalColumn(runId) };
+}
 
 /** The index changes of one append. */
 export interface SessionIndexChanges {
@@ -44,7 +78,10 @@ const SET_TEXTS = `INSERT INTO @.texts (session, event_id, terms)
   ON CONFLICT (session, event_id) DO UPDATE SET terms = excluded.terms`;
 
 /** Stores the changes of appends whose records are stored in the same transaction. */
-export async function writeIndexes(transaction: Transaction, list: readonly SessionIndexChanges[]): Promise<void> {
+export async function writeIndexes(
+  transaction: Pick<Transaction, "query">,
+  list: readonly SessionIndexChanges[],
+): Promise<void> {
   const starts = new Map<string, readonly [session: number, start: IndexedRunStart]>();
   const ends = new Map<string, readonly [session: number, end: IndexedRunEnd]>();
   const landmarks = new Map<string, readonly [session: number, landmark: Landmark]>();
@@ -117,7 +154,10 @@ export interface TextOfSession {
 }
 
 /** Stores the terms of texts that have words. */
-export async function writeTexts({ query }: Transaction, texts: readonly TextOfSession[]): Promise<void> {
+export async function writeTexts(
+  { query }: Pick<Transaction, "query">,
+  texts: readonly TextOfSession[],
+): Promise<void> {
   const rows = texts.flatMap(({ session, eventId, text }) => {
     const words = listWords(text).slice(0, MAX_TERMS_LENGTH);
     if (words === "") return [];

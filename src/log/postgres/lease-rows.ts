@@ -2,15 +2,15 @@
  * Grants, renews and ends leases. The clock of the database decides whether a lease has ended; clocks and process IDs of
  * the writers do not matter. An epoch is granted once.
  */
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { assertFree } from "../change-rules.ts";
 import type { AcquiredLease, LandmarkKind, Lease } from "../log.ts";
 import { Page } from "../page.ts";
 import { clampListLimit, fenced, unknownSession } from "../rules.ts";
 import { describeRun, type RunRow } from "../stored-rows.ts";
-import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
+import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { readTexts } from "./record-rows.ts";
-import { findSession, HEAD, isHeld, type KnownHolders, NOW, type StoredHead } from "./session-rows.ts";
+import { findSession, HEAD, isHeld, type KnownHolders, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $3, lease = $4,
@@ -52,8 +52,7 @@ export function isHandedOver({ lease }: StoredHead, token: string): boolean | un
 
 /** Grants a lease of a locked session. Throws `lease_held`. */
 export async function grantLease(
-  transaction: Transaction,
-  now: number | null,
+  transaction: LogQuery,
   sessionId: string,
   head: StoredHead,
   { holder, ttlMs, takeover, token, known }: LeaseRequest,
@@ -63,7 +62,7 @@ export async function grantLease(
   assertFree(sessionId, isFree ? undefined : fromColumn(head.holder ?? ""), takeover);
   const [row = head] = isGranted
     ? [head]
-    : await transaction.query<StoredHead>(ACQUIRE, [now, head.key, toColumn(holder), token, ttlMs]);
+    : await transaction.query<StoredHead>(ACQUIRE, [transaction.now, head.key, toColumn(holder), token, ttlMs]);
   return { ...toLease(sessionId, row), ...(await readWriterState(transaction, sessionId, row)) };
 }
 
@@ -78,7 +77,7 @@ export async function renewLease(
     ? await db.write<StoredHead>(RENEW, [now, toColumn(sessionId), epoch, ttlMs])
     : [];
   if (row !== undefined) return toLease(sessionId, row);
-  const head = await findSession(db.reader, now, sessionId);
+  const head = await findSession({ ...db.reader, now }, sessionId);
   throw head === undefined ? unknownSession(sessionId) : fenced(sessionId, head.epoch);
 }
 
@@ -101,7 +100,7 @@ function toLease(sessionId: string, { epoch, incarnation, lastId, expiresAt }: S
 
 /** Reads what a new writer of the session continues from. */
 async function readWriterState(
-  transaction: Transaction,
+  transaction: LogQuery,
   sessionId: string,
   { key, firstId, lastId, updatedAt }: StoredHead,
 ): Promise<Omit<AcquiredLease, keyof Lease | "wasHandedOver">> {

@@ -28,12 +28,18 @@ import {
 } from "../rules.ts";
 import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
 import { listActiveSessions } from "./active-sessions.ts";
-import { listCarried } from "./carried-rows.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
-import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-columns.ts";
-import { hashOf } from "./index-rows.ts";
-import { type RecordRow, ROWS_AFTER, takeTexts } from "./record-rows.ts";
-import { assertSession, describeSession, findSession, HEAD, NOW, type StoredHead } from "./session-rows.ts";
+import { hashOf, LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
+import { listCarried, type RecordRow, ROWS_AFTER, takeTexts } from "./record-rows.ts";
+import {
+  assertSession,
+  describeSession,
+  findSession,
+  HEAD,
+  type LogQuery,
+  NOW,
+  type StoredHead,
+} from "./session-rows.ts";
 import { findListKey } from "./search-sessions.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
@@ -93,21 +99,24 @@ export class LogReader implements TableReader {
     this.#now = now;
   }
 
+  get #reads(): LogQuery {
+    return { ...this.#db.reader, now: this.#now() };
+  }
+
   async getSession(sessionId: string): Promise<SessionInfo | undefined> {
-    const head = await findSession(this.#db.reader, this.#now(), sessionId);
+    const head = await findSession(this.#reads, sessionId);
     return head === undefined ? undefined : this.#describe(head);
   }
 
   async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
     const { limit, after, owner } = options;
-    const now = this.#now();
-    const before = after === undefined ? MAX_ID : await findListKey(this.#db.reader, now, after, owner);
-    const most = clampListLimit(limit);
+    const reads = this.#reads;
+    const values = [reads.now, await findListKey(reads, after, owner), clampListLimit(limit)];
     const list = `${LIST} ${selectListed(options)}`;
     const rows =
       owner === undefined
-        ? await this.#db.read<StoredHead>(`${list} ${NEWEST}`, [now, before, most])
-        : await this.#db.read<StoredHead>(`${list} AND s.owner = $4 ${NEWEST}`, [now, before, most, toColumn(owner)]);
+        ? await reads.query<StoredHead>(`${list} ${NEWEST}`, values)
+        : await reads.query<StoredHead>(`${list} AND s.owner = $4 ${NEWEST}`, [...values, toColumn(owner)]);
     return rows.map((row) => this.#describe(row));
   }
 
@@ -117,28 +126,28 @@ export class LogReader implements TableReader {
 
   async listBranches(sessionId: string, options: ListBranchesOptions = {}): Promise<readonly SessionInfo[]> {
     const { limit, after, newestFirst = false } = options;
-    const now = this.#now();
-    const session = assertSession(await findSession(this.#db.reader, now, sessionId), sessionId);
+    const reads = this.#reads;
+    const session = assertSession(await findSession(reads, sessionId), sessionId);
     let position = newestFirst ? MAX_ID : 0;
     if (after !== undefined) {
-      const last = await findSession(this.#db.reader, now, after);
+      const last = await findSession(reads, after);
       if (last === undefined || last.owner !== session.owner || last.rootId !== session.rootId)
         throw unknownListCursor(after);
       position = last.key;
     }
     const order = newestFirst ? `AND s.key < $2 ${NEWEST}` : "AND s.key > $2 ORDER BY s.key LIMIT $3";
-    const values = [now, position, clampListLimit(limit), session.rootId, session.owner];
+    const values = [reads.now, position, clampListLimit(limit), session.rootId, session.owner];
     return (await this.#db.read<StoredHead>(`${BRANCHES} ${order}`, values)).map((row) => this.#describe(row));
   }
 
   async listOrphans({ limit, after }: PagingOptions = {}): Promise<readonly string[]> {
     const now = this.#now();
     return this.#db.transact(
-      async (transaction) => {
-        const from = after === undefined ? 0 : await findListKey(transaction, now, after, undefined);
+      async ({ query }) => {
+        const from = after === undefined ? 0 : await findListKey({ query, now }, after, undefined);
         const { recoveryMs, endedProcesses } = this.#db;
         const values = [now, from, clampListLimit(limit), recoveryMs, [...endedProcesses]];
-        const rows = await transaction.query<{ sessionId: string }>(ORPHANS, values);
+        const rows = await query<{ sessionId: string }>(ORPHANS, values);
         return rows.map(({ sessionId }) => fromColumn(sessionId));
       },
       { isReadOnly: true },
@@ -162,7 +171,7 @@ export class LogReader implements TableReader {
   }
 
   async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
-    const { key } = assertSession(await findSession(this.#db.reader, this.#now(), sessionId), sessionId);
+    const { key } = assertSession(await findSession(this.#reads, sessionId), sessionId);
     return listCarried(this.#db.reader, key);
   }
 
@@ -178,12 +187,8 @@ export class LogReader implements TableReader {
   }
 
   async #listRuns(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly RunInfo[]> {
-    const rows = await this.#listOf<RunRow>(
-      sessionId,
-      `SELECT ${RUN} FROM @.runs r WHERE r.session = s.key`,
-      where,
-      values,
-    );
+    const sql = `SELECT ${RUN} FROM @.runs r WHERE r.session = s.key`;
+    const rows = await this.#listOf<RunRow>(sessionId, sql, where, values);
     return rows.map((row) => describeRun(readRun(row)));
   }
 

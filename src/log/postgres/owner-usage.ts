@@ -33,7 +33,7 @@ export class OwnerQuota {
   }
 
   /** Throws `quota_exceeded` if the owner may not store more. Others wait until the end of the transaction. */
-  async assertRoom({ query }: Transaction, owner: string, more: Partial<OwnerUsage>): Promise<void> {
+  async assertRoom({ query }: Pick<Transaction, "query">, owner: string, more: Partial<OwnerUsage>): Promise<void> {
     if (!this.#isOn) return;
     await query("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [toColumn(owner)]);
     const [used = NO_USAGE] = await query<OwnerUsage>(COUNT, [toColumn(owner)]);

@@ -9,7 +9,6 @@ import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-dat
 import { SearchQueue } from "../../postgres/search-queue.ts";
 import { fromColumn } from "../../postgres/text-column.ts";
 import { assertEpoch } from "../change-rules.ts";
-import { measureEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type {
@@ -35,7 +34,6 @@ import { ChangeNotifier } from "./change-notifier.ts";
 import { ChangeWatcher } from "./change-watcher.ts";
 import { dropActors } from "./command-rows.ts";
 import { DatabaseMonitor } from "./database-monitor.ts";
-import { deleteRows } from "./delete-rows.ts";
 import { createDraft, discardAbandoned, discardDraft, extendDraft, publishDraft } from "./draft-rows.ts";
 import { GroupCommitter } from "./group-committer.ts";
 import { writeTexts } from "./index-rows.ts";
@@ -47,7 +45,7 @@ import type { PostgresLogOptions } from "./postgres-log-options.ts";
 import { createPruner, dropCommands } from "./retention-rows.ts";
 import { LOG_FORMAT } from "./schema.ts";
 import { searchSessions } from "./search-sessions.ts";
-import { assertSession, lockSession, NOW, openSession } from "./session-rows.ts";
+import { assertSession, deleteRows, lockSession, type LogTransaction, NOW, openSession } from "./session-rows.ts";
 import { saveSnapshot } from "./snapshot-rows.ts";
 import { changeSession, submitCommand } from "./submit-command.ts";
 
@@ -142,12 +140,9 @@ class PostgresTables implements LogTables {
   }
 
   async createSession(sessionId: string, options: NewSessionOptions): Promise<void> {
-    const { title, carried = [] } = options;
-    await this.#db.transact(async (transaction) => {
-      const fresh = { ...options, sessionId };
-      const { head, isNew } = await openSession(transaction, this.#now(), fresh, async (payer) =>
-        this.#quota.assertRoom(transaction, payer, { sessions: 1, bytes: measureEntries(carried) }),
-      );
+    const { title } = options;
+    await this.#change(async (transaction) => {
+      const { head, isNew } = await openSession(transaction, { ...options, sessionId });
       if (!isNew || title === undefined) return;
       const session = { key: head.key, owner: fromColumn(head.owner) };
       await writeTexts(transaction, [{ session, eventId: 0, text: title }]);
@@ -156,33 +151,29 @@ class PostgresTables implements LogTables {
 
   /** A draft that was stored by an attempt whose answer was lost is deleted as abandoned. */
   async createDraft(options: NewSessionOptions): Promise<number> {
-    return this.#db.transact((transaction) => createDraft(transaction, this.#now(), options));
+    return this.#change((transaction) => createDraft(transaction, options));
   }
 
   async extendDraft(key: number, after: number, entries: readonly LogEntry[]): Promise<void> {
-    await this.#db.transact((transaction) =>
-      extendDraft(transaction, this.#now(), this.#quota, { key, after, entries }),
-    );
+    await this.#change((transaction) => extendDraft(transaction, key, after, entries));
   }
 
   async publishDraft(key: number, sessionId: string, options: NewSessionOptions): Promise<void> {
-    await this.#db.transact((transaction) =>
-      publishDraft(transaction, this.#now(), this.#quota, { ...options, key, sessionId }),
-    );
+    await this.#change((transaction) => publishDraft(transaction, key, sessionId, options));
   }
 
   async discardDraft(key: number): Promise<void> {
-    await this.#db.transact((transaction) => discardDraft(transaction, this.#now(), key));
+    await this.#change((transaction) => discardDraft(transaction, key));
   }
 
   async updateSession(sessionId: string, changes: SessionChanges, ifTitle: string | undefined): Promise<void> {
-    await this.#db.transact((transaction) => changeSession(transaction, this.#now(), sessionId, changes, ifTitle));
+    await this.#change((transaction) => changeSession(transaction, sessionId, changes, ifTitle));
   }
 
   async deleteSession(sessionId: string, epoch: number | undefined): Promise<boolean> {
     await this.#committer.drain(sessionId);
-    return this.#db.transact(async (transaction) => {
-      const head = await lockSession(transaction, this.#now(), sessionId);
+    return this.#change(async (transaction) => {
+      const head = await lockSession(transaction, sessionId);
       // An earlier attempt has deleted it, if its answer was lost.
       if (head === undefined) return transaction.attempt > 0;
       if (epoch !== undefined) assertEpoch(sessionId, head, epoch);
@@ -197,15 +188,12 @@ class PostgresTables implements LogTables {
     const token = randomUUID();
     await this.#committer.drain(sessionId);
     let wasHandedOver = false;
-    const lease = await this.#db.transact(async (transaction) => {
-      const now = this.#now();
+    const lease = await this.#change(async (transaction) => {
       const { head } = create
-        ? await openSession(transaction, now, { sessionId }, async (payer) =>
-            this.#quota.assertRoom(transaction, payer, { sessions: 1 }),
-          )
-        : { head: assertSession(await lockSession(transaction, now, sessionId), sessionId) };
+        ? await openSession(transaction, { sessionId })
+        : { head: assertSession(await lockSession(transaction, sessionId), sessionId) };
       wasHandedOver = isHandedOver(head, token) ?? wasHandedOver;
-      return grantLease(transaction, now, sessionId, head, { ...request, token, known: this.#db });
+      return grantLease(transaction, sessionId, head, { ...request, token, known: this.#db });
     });
     return { ...lease, wasHandedOver };
   }
@@ -230,12 +218,12 @@ class PostgresTables implements LogTables {
   }
 
   async submit(submission: CommandSubmission): Promise<CommandRow> {
-    return this.#db.transact((transaction) => submitCommand(transaction, this.#now(), this.#quota, submission));
+    return this.#change((transaction) => submitCommand(transaction, submission));
   }
 
   async setBlobUsage(sessionId: string, { blobs, bytes }: BlobUsage): Promise<void> {
-    await this.#db.transact(async (transaction) => {
-      const head = assertSession(await lockSession(transaction, this.#now(), sessionId), sessionId);
+    await this.#change(async (transaction) => {
+      const head = assertSession(await lockSession(transaction, sessionId), sessionId);
       const more = { blobs: blobs - head.blobs, blobBytes: bytes - head.blobBytes };
       await this.#quota.assertRoom(transaction, fromColumn(head.owner), more);
       const sql = "UPDATE @.sessions SET blobs = $2, blob_bytes = $3 WHERE key = $1";
@@ -251,6 +239,10 @@ class PostgresTables implements LogTables {
     await discardAbandoned(this.#db, this.#now());
     await dropCommands(this.#db, settledBefore);
     await dropActors(this.#db);
+  }
+
+  #change<T>(work: (transaction: LogTransaction) => Promise<T>): Promise<T> {
+    return this.#db.transact((transaction) => work({ ...transaction, now: this.#now(), quota: this.#quota }));
   }
 
   onChange(sessionId: string): void {

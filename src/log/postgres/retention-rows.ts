@@ -1,5 +1,5 @@
 /** Retention: lists, measures and cuts sessions for `prune-runs.ts`. Only a session that is cut is locked. */
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 import { measureEntries } from "../entry.ts";
 import {
@@ -13,9 +13,8 @@ import {
   PRUNING_MS,
   type SessionCut,
 } from "../prune-runs.ts";
-import { insertCarried } from "./carried-rows.ts";
-import { findPosition } from "./record-rows.ts";
-import { lockSession, NOW } from "./session-rows.ts";
+import { findPosition, insertCarried } from "./record-rows.ts";
+import { lockSession, type LogQuery, NOW } from "./session-rows.ts";
 
 const MAX_COMMANDS = 2000;
 
@@ -80,7 +79,7 @@ export function createPruner(
     },
     measureCarried: async (key) => (await db.read<{ bytes: number }>(CARRIED, [key]))[0]?.bytes ?? 0,
     cut: async (cut) => {
-      const outcome = await db.transact(async (transaction) => cutSession(transaction, now(), cut));
+      const outcome = await db.transact(async ({ query }) => cutSession({ query, now: now() }, cut));
       if (typeof outcome === "object") onCut(cut.sessionId);
       return outcome;
     },
@@ -92,13 +91,12 @@ function named({ key, sessionId }: PrunableSession): PrunableSession {
 }
 
 async function cutSession(
-  transaction: Transaction,
-  now: number | null,
+  transaction: LogQuery,
   { holder, key, sessionId, firstId, newestRun, lastId, carried }: SessionCut,
 ): Promise<CutOutcome> {
-  const { query } = transaction;
+  const { query, now } = transaction;
   if ((await query(RENEW, [now, holder])).length === 0) return "lost";
-  const head = await lockSession(transaction, now, sessionId);
+  const head = await lockSession(transaction, sessionId);
   const [newest] = await query<{ readonly firstId: number }>(NEWEST, [key]);
   if (head?.key !== key || head.firstId !== firstId || newest?.firstId !== newestRun) return "changed";
   const basePos = (await findPosition(transaction, key, lastId)) - measureEntries(carried);

@@ -3,7 +3,7 @@
  * decided by `search-text.ts`, as in every log. A search reads one part of the index after the other, newest sessions
  * first, and ends after a limited time.
  */
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { matchRecord } from "../conversation-text.ts";
 import type { FoundSession, SearchSessionsOptions } from "../log.ts";
@@ -12,12 +12,11 @@ import { findPartStart, namePart } from "../search-terms.ts";
 import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import { cutTerm } from "./index-rows.ts";
 import { type RecordRow, takeTexts } from "./record-rows.ts";
-import { describeSession, findSession, HEAD, type StoredHead } from "./session-rows.ts";
+import { describeSession, findSession, HEAD, type LogQuery, type StoredHead } from "./session-rows.ts";
 import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** Candidates read at once. */
 const MAX_CANDIDATES = 50;
-const MAX_KEY = Number.MAX_SAFE_INTEGER;
 
 const LATEST = `SELECT max(key) AS key FROM @.sessions WHERE session_id IS NOT NULL AND key < $1`;
 const LATEST_OWNED = `${LATEST} AND owner = $2`;
@@ -57,10 +56,11 @@ export async function searchSessions(
   try {
     return await db.transact(
       async (transaction) => {
-        const before = after === undefined ? MAX_KEY : await findListKey(transaction, now, after, owner);
+        const reads = { query: transaction.query, now };
+        const before = await findListKey(reads, after, owner);
         const found: FoundSession[] = [];
         if (phrases.length === 0) return found;
-        const search = { transaction, now, phrases, owner, checkTime };
+        const search = { reads, phrases, owner, checkTime };
         for await (const { head, match } of findMatches(search, before)) {
           found.push({ ...describeSession(head, db), match });
           if (found.length >= clampListLimit(limit)) break;
@@ -76,21 +76,23 @@ export async function searchSessions(
   }
 }
 
-/** Returns the key of the session after which a list continues. Throws `cursor_invalid` if it is not in the list. */
+/**
+ * Returns the key of the session after which a list continues, which is larger than all keys for a new list. Throws
+ * `cursor_invalid` if the session is not in the list.
+ */
 export async function findListKey(
-  transaction: Pick<Transaction, "query">,
-  now: number | null,
-  after: string,
+  reads: LogQuery,
+  after: string | undefined,
   owner: string | undefined,
 ): Promise<number> {
-  const row = await findSession(transaction, now, after);
+  if (after === undefined) return Number.MAX_SAFE_INTEGER;
+  const row = await findSession(reads, after);
   if (row === undefined || (owner !== undefined && owner !== fromColumn(row.owner))) throw unknownListCursor(after);
   return row.key;
 }
 
 interface RunningSearch {
-  readonly transaction: Transaction;
-  readonly now: number | null;
+  readonly reads: LogQuery;
   readonly phrases: readonly SearchPhrase[];
   readonly owner: string | undefined;
   readonly checkTime: () => void;
@@ -103,12 +105,12 @@ interface SearchedSession {
 
 /** Finds sessions created before the one with the key `beforeKey`, newest first, each once. */
 async function* findMatches(search: RunningSearch, beforeKey: number): AsyncGenerator<SearchedSession> {
-  const { transaction, owner } = search;
+  const { reads, owner } = search;
   for (let before = beforeKey; ;) {
     const [row] =
       owner === undefined
-        ? await transaction.query<{ key: number | null }>(LATEST, [before])
-        : await transaction.query<{ key: number | null }>(LATEST_OWNED, [before, toColumn(owner)]);
+        ? await reads.query<{ key: number | null }>(LATEST, [before])
+        : await reads.query<{ key: number | null }>(LATEST_OWNED, [before, toColumn(owner)]);
     const latest = row?.key ?? null;
     if (latest === null) return;
     yield* findPartMatches(search, latest);
@@ -118,12 +120,12 @@ async function* findMatches(search: RunningSearch, beforeKey: number): AsyncGene
 
 /** Finds matching sessions up to the one with the key `latest`, in its part of the index. */
 async function* findPartMatches(search: RunningSearch, latest: number): AsyncGenerator<SearchedSession> {
-  const { transaction, now, phrases, owner, checkTime } = search;
-  const query = formatQuery(phrases, namePart(latest, owner));
+  const { reads, phrases, owner, checkTime } = search;
+  const terms = formatQuery(phrases, namePart(latest, owner));
   let [session, eventId] = [latest + 1, 0];
   for (;;) {
     checkTime();
-    const rows = await transaction.query<SearchCandidate>(CANDIDATES, [now, query, session, eventId]);
+    const rows = await reads.query<SearchCandidate>(CANDIDATES, [reads.now, terms, session, eventId]);
     for (const candidate of rows) {
       [session, eventId] = [candidate.key, candidate.eventId];
       // A draft is not found yet.

@@ -4,10 +4,21 @@ import type { PostgresDatabase, Transaction } from "../../postgres/postgres-data
 import type { CreateOptions, SessionInfo } from "../log.ts";
 import { measureEntries } from "../entry.ts";
 import { processOf } from "../holder.ts";
-import { insertCarried } from "./carried-rows.ts";
 import { assertOwnerOf } from "../change-rules.ts";
+import type { OwnerQuota } from "./owner-usage.ts";
+import { insertCarried } from "./record-rows.ts";
 import { LOCAL_OWNER, unknownSession } from "../rules.ts";
 import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
+
+/** A transaction of the log. */
+export interface LogTransaction extends Transaction {
+  /** The time of a test; null for the clock of the database. */
+  readonly now: number | null;
+  readonly quota: OwnerQuota;
+}
+
+/** Runs statements of the log. */
+export type LogQuery = Pick<LogTransaction, "query" | "now">;
 
 /** The current time of the database in milliseconds. `$1` is the time of a test, null otherwise. */
 export const NOW = "coalesce($1::double precision, floor(extract(epoch FROM clock_timestamp()) * 1000))";
@@ -59,28 +70,16 @@ const INSERT = `INSERT INTO @.sessions AS s (session_id, incarnation, title, own
   ON CONFLICT (session_id) DO NOTHING RETURNING ${HEAD}`;
 
 /** Reads a session and locks it until the end of the transaction. */
-export async function lockSession(
-  { query }: Transaction,
-  now: number | null,
-  sessionId: string,
-): Promise<StoredHead | undefined> {
+export async function lockSession({ query, now }: LogQuery, sessionId: string): Promise<StoredHead | undefined> {
   return (await query<StoredHead>(`${FIND} FOR UPDATE`, [now, toColumn(sessionId)]))[0];
 }
 
-export async function lockDraft(
-  { query }: Transaction,
-  now: number | null,
-  key: number,
-): Promise<StoredHead | undefined> {
+export async function lockDraft({ query, now }: LogQuery, key: number): Promise<StoredHead | undefined> {
   return (await query<StoredHead>(FIND_DRAFT, [now, key]))[0];
 }
 
 /** Reads a session without locking it. */
-export async function findSession(
-  { query }: Pick<Transaction, "query">,
-  now: number | null,
-  sessionId: string,
-): Promise<StoredHead | undefined> {
+export async function findSession({ query, now }: LogQuery, sessionId: string): Promise<StoredHead | undefined> {
   return (await query<StoredHead>(FIND, [now, toColumn(sessionId)]))[0];
 }
 
@@ -92,13 +91,12 @@ export interface NewSession extends Omit<CreateOptions, "entries"> {
 
 /** Returns undefined if the session exists. */
 export async function insertSession(
-  transaction: Transaction,
-  now: number | null,
+  transaction: LogTransaction,
   { sessionId, title, owner = LOCAL_OWNER, firstId = 1, graceMs = 0, holder, ...fresh }: NewSession,
 ): Promise<StoredHead | undefined> {
   const { forkedFrom, rootId = sessionId, carried = [] } = fresh;
   const [row] = await transaction.query<StoredHead>(INSERT, [
-    now,
+    transaction.now,
     toOptionalColumn(sessionId),
     randomUUID(),
     toOptionalColumn(title),
@@ -118,24 +116,31 @@ export async function insertSession(
   return row;
 }
 
-/** Locks the session, or creates it. `onCreate` may refuse. Throws `session_exists` if the owner is another one. */
+/** Locks the session, or creates it. Throws `session_exists` if the owner is another one, and `quota_exceeded`. */
 export async function openSession(
-  transaction: Transaction,
-  now: number | null,
+  transaction: LogTransaction,
   fresh: NewSession & { readonly sessionId: string },
-  onCreate: (owner: string) => Promise<void>,
 ): Promise<{ readonly head: StoredHead; readonly isNew: boolean }> {
   for (;;) {
-    const known = await lockSession(transaction, now, fresh.sessionId);
+    const known = await lockSession(transaction, fresh.sessionId);
     if (known !== undefined) {
       assertOwnerOf(fresh.sessionId, fromColumn(known.owner), fresh.owner);
       return { head: known, isNew: false };
     }
-    await onCreate(fresh.owner ?? LOCAL_OWNER);
-    const head = await insertSession(transaction, now, fresh);
+    const { owner = LOCAL_OWNER, carried = [] } = fresh;
+    await transaction.quota.assertRoom(transaction, owner, { sessions: 1, bytes: measureEntries(carried) });
+    const head = await insertSession(transaction, fresh);
     if (head !== undefined) return { head, isNew: true };
     // Another process created it in between.
   }
+}
+
+const TABLES = ["records", "runs", "landmarks", "commands", "snapshots", "texts", "carried"] as const;
+
+/** Deletes a locked session with everything it has. */
+export async function deleteRows({ query }: LogQuery, key: number): Promise<void> {
+  for (const table of TABLES) await query(`DELETE FROM @.${table} WHERE session = $1`, [key]);
+  await query("DELETE FROM @.sessions WHERE key = $1", [key]);
 }
 
 /** Throws `unknown_session`. */
