@@ -48,13 +48,10 @@ interface SessionMarks {
   readonly isArchived: boolean;
 }
 
-/** Title and marks of a session, as far as they are given. */
-export type GivenMarks = { readonly [K in keyof SessionChanges]: SessionChanges[K] | undefined };
-
 /** Returns the new title and marks of a session; undefined if it has another title than `ifTitle`. */
 export function changeMarks(
   marks: SessionMarks,
-  { title, isPinned, isArchived }: GivenMarks,
+  { title, isPinned, isArchived }: SessionChanges,
   ifTitle: string | undefined,
 ): SessionMarks | undefined {
   if (ifTitle !== undefined && ifTitle !== marks.title) return undefined;

@@ -179,12 +179,7 @@ export function assertLineage({ forkedFrom, rootId }: Pick<CreateOptions, "forke
 
 /** Returns the title and the marks of a new session that appears now, with those of its origin if it inherits them. */
 export function inheritValues(
-  {
-    title,
-    isPinned = false,
-    isArchived = false,
-    inherits,
-  }: { readonly [K in ForkValue]?: CreateOptions[K] | undefined },
+  { title, isPinned = false, isArchived = false, inherits }: CreateOptions,
   origin: Pick<SessionInfo, "incarnation" | "title" | "isPinned" | "isArchived"> | undefined,
 ): Pick<SessionInfo, "title" | "isPinned" | "isArchived"> {
   if (inherits === undefined || origin === undefined || origin.incarnation !== inherits.incarnation)
@@ -193,8 +188,6 @@ export function inheritValues(
   const { isPinned: pinned, isArchived: archived } = marks;
   return { title: inherits.title ? origin.title : title, isPinned: pinned, isArchived: archived };
 }
-
-type ForkValue = "title" | "isPinned" | "isArchived" | "inherits";
 
 /** Throws `invalid_name` unless `owner` is undefined or a valid owner. */
 export function assertOwner(owner: unknown): asserts owner is string | undefined {

@@ -4,7 +4,6 @@ import {
   type CommandKind,
   type CommandOutcome,
   type CommandState,
-  type CreateOptions,
   MAX_NAME_LENGTH,
   type RunInfo,
   type RunStatus,
@@ -80,6 +79,6 @@ export function describeCommand(sessionId: string, row: CommandRow): CommandStat
 export type Lineage = Pick<SessionInfo, "rootId" | "forkedFrom">;
 
 /** Returns the lineage of a new session. */
-export function lineageOf(sessionId: string, { forkedFrom, rootId = sessionId }: CreateOptions): Lineage {
+export function lineageOf(sessionId: string, { forkedFrom, rootId = sessionId }: Partial<Lineage>): Lineage {
   return { forkedFrom, rootId };
 }

@@ -45,6 +45,6 @@ export class CarriedRows {
 }
 
 /** What the writer thread receives. */
-export function toCarriedRows(entries: readonly LogEntry[]): readonly CarriedRow[] {
+export function toCarriedRows(entries: readonly LogEntry[] = []): readonly CarriedRow[] {
   return entries.map(({ record, text }) => ({ eventId: record.envelope.event_id, text }));
 }

@@ -7,57 +7,41 @@ import { randomUUID } from "node:crypto";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import { inheritValues, LOCAL_OWNER, sessionExists } from "../rules.ts";
-import type { Lineage } from "../stored-rows.ts";
-import type { CarriedRows } from "./carried-rows.ts";
+import { lineageOf } from "../stored-rows.ts";
 import { type Head, type Heads, idAfter } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { measureRows } from "./prune.ts";
-import type { Records } from "./records.ts";
-import type { CommandRows } from "./run-rows.ts";
-import type { SearchIndex } from "./search-index.ts";
-import { type SessionRows, toLineageColumns } from "./session-rows.ts";
+import { toLineageColumns } from "./session-rows.ts";
+import type { StoreRows } from "./store-rows.ts";
 
 /** Time without a write after which a draft is discarded. */
 const ABANDONED_MS = 5 * 60_000;
 /** Drafts checked in one sweep. */
 const MAX_CHECKED = 100;
 
-interface DraftRows {
-  readonly sessions: SessionRows;
-  readonly records: Records;
-  readonly searchIndex: SearchIndex;
-  readonly heads: Heads;
-  readonly usage: OwnerUsageRows;
-  readonly carried: CarriedRows;
-  readonly commands: CommandRows;
-  /** Writes records and their index changes. */
-  readonly write: (head: Head, text: string, count: number, changes: IndexChanges) => void;
-}
+/** Writes records and their index changes. */
+type WriteRecords = (head: Head, text: string, count: number, changes: IndexChanges) => void;
 
 export class Drafts {
-  readonly #rows: DraftRows;
+  readonly #rows: StoreRows;
+  readonly #heads: Heads;
+  readonly #usage: OwnerUsageRows;
+  readonly #write: WriteRecords;
 
-  constructor(rows: DraftRows) {
+  constructor(rows: StoreRows, heads: Heads, usage: OwnerUsageRows, write: WriteRecords) {
     this.#rows = rows;
+    this.#heads = heads;
+    this.#usage = usage;
+    this.#write = write;
   }
 
-  create({ owner = LOCAL_OWNER, firstId, holder, carried, now }: OperationOf<"create-draft">): number {
-    const expiresAt = now + ABANDONED_MS;
-    const basePos = -measureRows(carried);
-    const fresh = { sessionId: null, title: null, createdAt: now, updatedAt: now, basePos, epoch: 0 };
-    const marks = { isPinned: 0, isArchived: 0 };
+  create({ owner = LOCAL_OWNER, firstId = 1, holder, carried, now }: OperationOf<"create-draft">): number {
+    const times = { createdAt: now, updatedAt: now, expiresAt: now + ABANDONED_MS };
+    const unnamed = { sessionId: null, title: null, isPinned: 0, isArchived: 0, epoch: 0 };
     const lineage = { rootId: null, originId: null, originRunId: null, originEventId: null };
-    const { key } = this.#rows.sessions.create({
-      ...fresh,
-      ...marks,
-      ...lineage,
-      incarnation: randomUUID(),
-      owner,
-      firstId,
-      holder,
-      expiresAt,
-    });
+    const fresh = { incarnation: randomUUID(), owner, firstId, basePos: -measureRows(carried), holder };
+    const { key } = this.#rows.sessions.create({ ...times, ...unnamed, ...lineage, ...fresh });
     if (carried.length > 0) this.#rows.carried.replace(key, carried);
     return key;
   }
@@ -65,23 +49,23 @@ export class Drafts {
   extend({ key, text, count, changes, now }: OperationOf<"extend-draft">): void {
     const head = this.#get(key);
     // Refused before the rest is copied; `publish` decides.
-    this.#rows.usage.assertRoom(head.row.owner, { bytes: head.pos - head.row.basePos + text.length });
-    this.#rows.heads.save(head, { expiresAt: now + ABANDONED_MS });
-    this.#rows.write(head, text, count, changes);
+    this.#usage.assertRoom(head.row.owner, { bytes: head.pos - head.row.basePos + text.length });
+    this.#heads.save(head, { expiresAt: now + ABANDONED_MS });
+    this.#write(head, text, count, changes);
   }
 
   /** Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
   publish(draft: OperationOf<"publish-draft">): void {
-    const { key, sessionId, graceMs, lineage, runLimit, now } = draft;
-    const { sessions, heads, searchIndex, usage, commands } = this.#rows;
+    const { key, sessionId, graceMs = 0, runLimit, now } = draft;
+    const { sessions, searchIndex, commands } = this.#rows;
     const head = this.#get(key);
-    if (heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
-    const { title, isPinned, isArchived } = inheritValues(draft, this.#findOrigin(lineage));
+    if (this.#heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
+    const { title, isPinned, isArchived } = inheritValues(draft, this.#findOrigin(draft));
     const stored = { sessions: 1, bytes: head.pos - head.row.basePos };
-    usage.assertRoom(head.row.owner, stored);
+    this.#usage.assertRoom(head.row.owner, stored);
     commands.assertRunLimit(runLimit);
-    usage.add(head.row.owner, stored);
-    heads.save(head, {
+    this.#usage.add(head.row.owner, stored);
+    this.#heads.save(head, {
       sessionId,
       title: title ?? null,
       isPinned: Number(isPinned),
@@ -90,13 +74,13 @@ export class Drafts {
       epoch: sessions.lastEpoch,
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
-      ...toLineageColumns(lineage),
+      ...toLineageColumns(lineageOf(sessionId, draft)),
     });
     if (title !== undefined) searchIndex.add(head.row, 0, title);
   }
 
-  #findOrigin({ forkedFrom }: Lineage): Parameters<typeof inheritValues>[1] {
-    const origin = forkedFrom && this.#rows.heads.find(forkedFrom.sessionId)?.row;
+  #findOrigin({ forkedFrom }: OperationOf<"publish-draft">): Parameters<typeof inheritValues>[1] {
+    const origin = forkedFrom && this.#heads.find(forkedFrom.sessionId)?.row;
     if (origin === undefined) return undefined;
     const { incarnation, title, isPinned, isArchived } = origin;
     return { incarnation, title: title ?? undefined, isPinned: isPinned === 1, isArchived: isArchived === 1 };
@@ -106,7 +90,7 @@ export class Drafts {
   discard(key: number): void {
     const head = this.#find(key);
     if (head === undefined) return;
-    this.#rows.heads.save(head, { firstId: idAfter(head), holder: null });
+    this.#heads.save(head, { firstId: idAfter(head), holder: null });
     this.#rows.sessions.markUnswept(head.row);
   }
 
@@ -126,7 +110,6 @@ export class Drafts {
   #find(key: number): Head | undefined {
     const row = this.#rows.sessions.findByKey(key);
     if (row === undefined || row.sessionId !== null || row.holder === null) return undefined;
-    const last = this.#rows.records.findLast(row);
-    return { key, row, lastId: last.id, pos: last.pos, runs: new Set() };
+    return this.#heads.open(row);
   }
 }

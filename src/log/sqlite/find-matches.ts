@@ -2,20 +2,13 @@
 import { matchRecord } from "../conversation-text.ts";
 import { findPartStart } from "../search-terms.ts";
 import { findSnippet, type SearchMatch, type SearchPhrase } from "../search-text.ts";
-import type { Records } from "./records.ts";
-import type { SearchIndex } from "./search-index.ts";
-import type { SessionRows, StoredSession } from "./session-rows.ts";
+import type { StoredSession } from "./session-rows.ts";
+import type { StoreRows } from "./store-rows.ts";
 
 /** Larger than any session key, and small enough to be shifted to a row ID of the search index. */
 export const MAX_KEY = 2 ** 31;
 /** Search hits to skip before the index is queried again; doubled each time. */
 const MAX_SKIPPED_HITS = 500;
-
-interface SearchedRows {
-  readonly sessions: SessionRows;
-  readonly records: Records;
-  readonly searchIndex: SearchIndex;
-}
 
 interface SessionMatch {
   readonly row: StoredSession;
@@ -27,7 +20,7 @@ interface SessionMatch {
  * index after the other, so that a page of results costs little even if many sessions match.
  */
 export function* findMatches(
-  open: SearchedRows,
+  rows: StoreRows,
   phrases: readonly SearchPhrase[],
   beforeKey: number,
   owner: string | undefined,
@@ -35,18 +28,18 @@ export function* findMatches(
   if (phrases.length === 0) return;
   let before = beforeKey;
   for (;;) {
-    const latest = open.sessions.findLatest(before, owner);
+    const latest = rows.sessions.findLatest(before, owner);
     if (latest === undefined) return;
     // Checks the seal of the row: a session whose owner was changed on disk is not in the part of that owner.
-    open.sessions.findByKey(latest);
-    yield* findPartMatches(open, phrases, latest, owner);
+    rows.sessions.findByKey(latest);
+    yield* findPartMatches(rows, phrases, latest, owner);
     before = findPartStart(latest);
   }
 }
 
 /** Finds matching sessions up to the one with the key `latest`, in its part of the index. */
 function* findPartMatches(
-  { sessions, records, searchIndex }: SearchedRows,
+  { sessions, records, searchIndex }: StoreRows,
   phrases: readonly SearchPhrase[],
   latest: number,
   owner: string | undefined,
@@ -77,7 +70,7 @@ function findMatch(
   { key, title }: StoredSession,
   eventId: number,
   phrases: readonly SearchPhrase[],
-  records: Records,
+  records: StoreRows["records"],
 ): SearchMatch | undefined {
   const snippet = findSnippet(title ?? "", phrases);
   if (snippet !== undefined) return { where: "title", snippet };

@@ -5,8 +5,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { unknownSession } from "../rules.ts";
-import type { Records } from "./records.ts";
-import type { StoredSession, SessionRows } from "./session-rows.ts";
+import type { StoredSession } from "./session-rows.ts";
+import type { StoreRows } from "./store-rows.ts";
 
 export interface Head {
   readonly key: number;
@@ -27,16 +27,14 @@ export function idAfter({ lastId }: Head): number {
 }
 
 export class Heads {
-  readonly #records: Records;
-  readonly #rows: SessionRows;
+  readonly #rows: StoreRows;
   readonly #heads = new BoundedMap<Head>(MAX_HEADS);
   readonly #version: StatementSync;
   #dataVersion: unknown;
 
-  constructor(db: DatabaseSync, rows: SessionRows, records: Records) {
+  constructor(db: DatabaseSync, rows: StoreRows) {
     this.#version = db.prepare("PRAGMA data_version");
     this.#rows = rows;
-    this.#records = records;
   }
 
   /** Call at the start of every transaction. Returns whether another connection has written since the last one. */
@@ -56,12 +54,17 @@ export class Heads {
   find(sessionId: string): Head | undefined {
     const known = this.#heads.get(sessionId);
     if (known !== undefined) return known;
-    const row = this.#rows.find(sessionId);
+    const row = this.#rows.sessions.find(sessionId);
     if (row === undefined) return undefined;
-    const last = this.#records.findLast(row);
-    const head: Head = { key: row.key, row, lastId: last.id, pos: last.pos, runs: new Set() };
+    const head = this.open(row);
     this.#heads.set(sessionId, head);
     return head;
+  }
+
+  /** Returns the head of a session or draft without keeping it. */
+  open(row: StoredSession): Head {
+    const last = this.#rows.records.findLast(row);
+    return { key: row.key, row, lastId: last.id, pos: last.pos, runs: new Set() };
   }
 
   get(sessionId: string): Head {
@@ -72,7 +75,7 @@ export class Heads {
 
   save(head: Head, changes: Partial<StoredSession>): void {
     head.row = { ...head.row, ...changes };
-    this.#rows.save(head.row);
+    this.#rows.sessions.save(head.row);
   }
 
   forget(sessionId: string): void {

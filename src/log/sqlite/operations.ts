@@ -1,14 +1,14 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { GivenMarks } from "../change-rules.ts";
-import type { AcquireOptions, EncoderSnapshot, InheritedValues, Settlement } from "../log.ts";
-import type { RunLimit } from "../log-limits.ts";
-import type { CommandSubmission } from "../log-tables.ts";
+import type { AcquireOptions, EncoderSnapshot, SessionChanges, Settlement } from "../log.ts";
+import type { CommandSubmission, NewSessionOptions } from "../log-tables.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
 import type { IndexChanges } from "../index-changes.ts";
-import type { Lineage } from "../stored-rows.ts";
 import type { SessionCut } from "../prune-runs.ts";
 import type { CarriedRow } from "./carried-rows.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
+
+/** Options of a new session. Its carried records are sent without the parsed ones. */
+type NewStoredSession = Omit<NewSessionOptions, "carried">;
 
 export type StoreOperation =
   | {
@@ -27,23 +27,16 @@ export type StoreOperation =
   | ({
       readonly do: "create";
       readonly sessionId: string;
-      /** Undefined if the session may have any owner. */
-      readonly owner: string | undefined;
-      readonly firstId: number;
-      readonly graceMs: number;
-      readonly lineage: Lineage;
       readonly carried: readonly CarriedRow[];
       readonly now: number;
-    } & GivenMarks)
+    } & NewStoredSession)
   /** Creates a draft: a session without an ID, which only its writer knows. Returns its key. */
-  | {
+  | ({
       readonly do: "create-draft";
-      readonly owner: string | undefined;
-      readonly firstId: number;
       readonly holder: string;
       readonly carried: readonly CarriedRow[];
       readonly now: number;
-    }
+    } & Pick<NewStoredSession, "owner" | "firstId">)
   | {
       readonly do: "extend-draft";
       readonly key: number;
@@ -57,19 +50,15 @@ export type StoreOperation =
       readonly do: "publish-draft";
       readonly key: number;
       readonly sessionId: string;
-      readonly inherits: InheritedValues | undefined;
-      readonly runLimit: RunLimit | undefined;
-      readonly graceMs: number;
-      readonly lineage: Lineage;
       readonly now: number;
-    } & GivenMarks)
+    } & NewStoredSession)
   | { readonly do: "discard-draft"; readonly key: number }
   | ({
       readonly do: "update";
       readonly sessionId: string;
       /** Changes nothing if the session has another title. */
       readonly ifTitle: string | undefined;
-    } & GivenMarks)
+    } & SessionChanges)
   /** Writes a page and a scratch file, to check that changes can be stored. */
   | { readonly do: "probe" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }

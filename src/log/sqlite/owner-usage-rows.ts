@@ -8,8 +8,8 @@ import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { sealOf } from "../../sqlite/seal.ts";
 import type { BlobUsage } from "../log.ts";
 import { addUsage, assertQuota, hasQuotas, NO_USAGE, type OwnerQuotas, type OwnerUsage } from "../owner-quota.ts";
-import type { Records } from "./records.ts";
-import type { SessionRows, StoredSession } from "./session-rows.ts";
+import type { StoredSession } from "./session-rows.ts";
+import type { StoreRows } from "./store-rows.ts";
 
 const SESSIONS_PER_PAGE = 1000;
 
@@ -24,18 +24,16 @@ const STATEMENTS = {
 
 export class OwnerUsageRows {
   readonly #sql: Statements<typeof STATEMENTS>;
-  readonly #sessions: SessionRows;
-  readonly #records: Records;
+  readonly #rows: StoreRows;
   readonly #quotas: OwnerQuotas;
   readonly #isOn: boolean;
   /** Rows known in this transaction or since the last write of another connection; undefined if there is no row. */
   readonly #known = new Map<string, OwnerUsage | undefined>();
   readonly #changed = new Set<string>();
 
-  constructor(db: DatabaseSync, sessions: SessionRows, records: Records, quotas: OwnerQuotas) {
+  constructor(db: DatabaseSync, rows: StoreRows, quotas: OwnerQuotas) {
     this.#sql = prepareAll(db, STATEMENTS);
-    this.#sessions = sessions;
-    this.#records = records;
+    this.#rows = rows;
     this.#quotas = quotas;
     this.#isOn = hasQuotas(quotas);
   }
@@ -113,7 +111,7 @@ export class OwnerUsageRows {
   #countSessions(owner: string): OwnerUsage {
     let used = NO_USAGE;
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      const rows = this.#sessions.list(before, SESSIONS_PER_PAGE, owner);
+      const rows = this.#rows.sessions.list(before, SESSIONS_PER_PAGE, owner);
       for (const row of rows) {
         const { blobs, bytes: blobBytes } = this.#findBlobs(row.key);
         used = addUsage(used, { sessions: 1, bytes: this.#measure(row), blobs, blobBytes });
@@ -127,7 +125,7 @@ export class OwnerUsageRows {
   /** A session whose last record is damaged counts as empty: it cannot be written. */
   #measure(row: StoredSession): number {
     try {
-      return this.#records.findLast(row).pos - row.basePos;
+      return this.#rows.records.findLast(row).pos - row.basePos;
     } catch (error) {
       if (isLoomError(error, "store_corrupt")) return 0;
       throw error;

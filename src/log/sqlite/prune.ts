@@ -7,15 +7,13 @@ import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { type CutOutcome, PRUNING_MS } from "../prune-runs.ts";
-import type { CarriedRow, CarriedRows } from "./carried-rows.ts";
+import type { CarriedRow } from "./carried-rows.ts";
 import type { Heads } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
-import type { Records } from "./records.ts";
-import type { RunRows } from "./run-rows.ts";
-import { MAX_INDEXED_ID, type SearchIndex } from "./search-index.ts";
-import type { SnapshotRows } from "./snapshot-rows.ts";
-import type { StoredSession, SessionRows } from "./session-rows.ts";
+import { MAX_INDEXED_ID } from "./search-index.ts";
+import type { StoredSession } from "./session-rows.ts";
+import type { StoreRows } from "./store-rows.ts";
 
 /**
  * Limits of one transaction: rows deleted, chunks swept, words deleted from the search index (about 0.1 ms each).
@@ -25,16 +23,6 @@ const MAX_CHUNKS_SWEPT = 100;
 const MAX_WORDS_SWEPT = 256;
 /** Pages returned to the file system in one transaction. */
 const MAX_PAGES_FREED = 1024;
-
-interface Rows {
-  readonly sessions: SessionRows;
-  readonly runs: RunRows;
-  readonly records: Records;
-  readonly searchIndex: SearchIndex;
-  readonly snapshots: SnapshotRows;
-  readonly usage: OwnerUsageRows;
-  readonly carried: CarriedRows;
-}
 
 /** What one transaction of a sweep may still delete. */
 interface SweepRoom {
@@ -68,13 +56,15 @@ const STATEMENTS = {
 } as const;
 
 export class Pruner {
+  readonly #rows: StoreRows;
   readonly #heads: Heads;
-  readonly #rows: Rows;
+  readonly #usage: OwnerUsageRows;
   readonly #sql: Statements<typeof STATEMENTS>;
 
-  constructor(db: DatabaseSync, heads: Heads, rows: Rows) {
-    this.#heads = heads;
+  constructor(db: DatabaseSync, rows: StoreRows, heads: Heads, usage: OwnerUsageRows) {
     this.#rows = rows;
+    this.#heads = heads;
+    this.#usage = usage;
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
@@ -93,7 +83,7 @@ export class Pruner {
     this.#rows.runs.assertEnded(key, lastId);
     const basePos = this.#rows.records.findPosition(key, lastId) - measureRows(carried);
     const bytes = basePos - head.row.basePos;
-    this.#rows.usage.add(head.row.owner, { bytes: -bytes });
+    this.#usage.add(head.row.owner, { bytes: -bytes });
     this.#heads.save(head, { firstId: lastId + 1, basePos });
     this.#rows.sessions.markUnswept(head.row);
     this.#rows.carried.replace(key, carried);

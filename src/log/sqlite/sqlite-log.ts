@@ -32,7 +32,7 @@ import { pickQuotas } from "../owner-quota.ts";
 import type { PrunableStore } from "../prune-runs.ts";
 import { releaseLease } from "../release-lease.ts";
 import { StoreLog } from "../store-log.ts";
-import { type CommandRow, lineageOf } from "../stored-rows.ts";
+import type { CommandRow } from "../stored-rows.ts";
 import { toCarriedRows } from "./carried-rows.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
@@ -145,15 +145,12 @@ class SqliteTables implements LogTables {
   }
 
   async createSession(sessionId: string, options: NewSessionOptions): Promise<void> {
-    const { title, owner, isPinned, isArchived, firstId = 1, graceMs = 0 } = options;
-    const lineage = lineageOf(sessionId, options);
-    const carried = toCarriedRows(options.carried ?? []);
-    const fresh = { sessionId, title, owner, isPinned, isArchived, firstId, graceMs, lineage, carried };
-    await this.#write({ do: "create", ...fresh, now: this.#now() });
+    const carried = toCarriedRows(options.carried);
+    await this.#write({ do: "create", ...options, sessionId, carried, now: this.#now() });
   }
 
-  async createDraft({ owner, firstId = 1, carried = [] }: NewSessionOptions): Promise<number> {
-    const fresh = { owner, firstId, holder: describeHolder(), carried: toCarriedRows(carried) };
+  async createDraft(options: NewSessionOptions): Promise<number> {
+    const fresh = { ...options, holder: describeHolder(), carried: toCarriedRows(options.carried) };
     return this.#write<number>({ do: "create-draft", ...fresh, now: this.#now() });
   }
 
@@ -163,11 +160,12 @@ class SqliteTables implements LogTables {
     await pause(PAUSE_MS);
   }
 
-  async publishDraft(key: number, sessionId: string, options: NewSessionOptions): Promise<void> {
-    const { title, isPinned, isArchived, inherits, graceMs = 0, runLimit } = options;
-    const lineage = lineageOf(sessionId, options);
-    const published = { key, sessionId, title, isPinned, isArchived, inherits, graceMs, lineage, runLimit };
-    await this.#write({ do: "publish-draft", ...published, now: this.#now() });
+  async publishDraft(
+    key: number,
+    sessionId: string,
+    { carried: _carried, ...options }: NewSessionOptions,
+  ): Promise<void> {
+    await this.#write({ do: "publish-draft", ...options, key, sessionId, now: this.#now() });
   }
 
   async discardDraft(key: number): Promise<void> {
@@ -176,8 +174,7 @@ class SqliteTables implements LogTables {
   }
 
   async updateSession(sessionId: string, changes: SessionChanges, ifTitle: string | undefined): Promise<void> {
-    const { title, isPinned, isArchived } = changes;
-    await this.#write({ do: "update", sessionId, title, isPinned, isArchived, ifTitle });
+    await this.#write({ do: "update", ...changes, sessionId, ifTitle });
   }
 
   async deleteSession(sessionId: string, epoch: number | undefined): Promise<boolean> {

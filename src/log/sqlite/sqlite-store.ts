@@ -22,7 +22,6 @@ import type { IndexChanges } from "../index-changes.ts";
 import type { OwnerQuotas } from "../owner-quota.ts";
 import type { AcquiredLease, Lease } from "../log.ts";
 import { LOCAL_OWNER } from "../rules.ts";
-import { CarriedRows } from "./carried-rows.ts";
 import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
@@ -32,12 +31,9 @@ import type { OperationOf, StoreOperation } from "./operations.ts";
 import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
 import { measureRows, Pruner } from "./prune.ts";
-import { checksumOf, Records } from "./records.ts";
-import { LandmarkRows } from "./landmark-rows.ts";
-import { CommandRows, RunRows } from "./run-rows.ts";
-import { SearchIndex } from "./search-index.ts";
-import { SessionRows, toLineageColumns } from "./session-rows.ts";
-import { SnapshotRows } from "./snapshot-rows.ts";
+import { checksumOf } from "./records.ts";
+import { toLineageColumns } from "./session-rows.ts";
+import { prepareRows, type StoreRows } from "./store-rows.ts";
 
 /** `expiresAt` of a session without a holder that its last writer handed over. */
 const HANDED_OVER = -1;
@@ -68,14 +64,7 @@ const STATEMENTS = {
 
 export class SqliteStore {
   readonly #db: DatabaseSync;
-  readonly #records: Records;
-  readonly #sessions: SessionRows;
-  readonly #runs: RunRows;
-  readonly #landmarks: LandmarkRows;
-  readonly #commands: CommandRows;
-  readonly #searchIndex: SearchIndex;
-  readonly #snapshots: SnapshotRows;
-  readonly #carried: CarriedRows;
+  readonly #rows: StoreRows;
   readonly #heads: Heads;
   readonly #usage: OwnerUsageRows;
   readonly #compactor: Compactor;
@@ -111,37 +100,13 @@ export class SqliteStore {
   /** `maxRecentRows`: see `SqliteLogOptions`; `writer`: see `CommitJournal`. */
   constructor(db: DatabaseSync, maxRecentRows: number, writer: number, quotas: OwnerQuotas) {
     this.#db = db;
-    this.#records = new Records(db);
-    this.#sessions = new SessionRows(db);
-    this.#runs = new RunRows(db);
-    this.#landmarks = new LandmarkRows(db);
-    this.#commands = new CommandRows(db);
-    this.#searchIndex = new SearchIndex(db);
-    this.#snapshots = new SnapshotRows(db);
-    this.#carried = new CarriedRows(db);
-    this.#usage = new OwnerUsageRows(db, this.#sessions, this.#records, quotas);
-    this.#heads = new Heads(db, this.#sessions, this.#records);
-    this.#pruner = new Pruner(db, this.#heads, {
-      sessions: this.#sessions,
-      runs: this.#runs,
-      records: this.#records,
-      searchIndex: this.#searchIndex,
-      snapshots: this.#snapshots,
-      usage: this.#usage,
-      carried: this.#carried,
-    });
-    this.#drafts = new Drafts({
-      sessions: this.#sessions,
-      records: this.#records,
-      searchIndex: this.#searchIndex,
-      heads: this.#heads,
-      usage: this.#usage,
-      carried: this.#carried,
-      commands: this.#commands,
-      write: (head, text, count, changes) => {
-        this.#insertAll(head, text, count);
-        this.#index(head, changes);
-      },
+    this.#rows = prepareRows(db);
+    this.#usage = new OwnerUsageRows(db, this.#rows, quotas);
+    this.#heads = new Heads(db, this.#rows);
+    this.#pruner = new Pruner(db, this.#rows, this.#heads, this.#usage);
+    this.#drafts = new Drafts(this.#rows, this.#heads, this.#usage, (head, text, count, changes) => {
+      this.#insertAll(head, text, count);
+      this.#index(head, changes);
     });
     this.#compactor = new Compactor(db, maxRecentRows);
     this.#journal = new CommitJournal(db, writer);
@@ -155,7 +120,7 @@ export class SqliteStore {
       this.#compactor.forget();
       this.#usage.clear();
     }
-    this.#searchIndex.begin();
+    this.#rows.searchIndex.begin();
     this.#journal.begin();
   }
 
@@ -186,11 +151,11 @@ export class SqliteStore {
 
   /** Indexes texts that wait. */
   maintain(): boolean {
-    if (!this.#searchIndex.hasQueued()) return false;
+    if (!this.#rows.searchIndex.hasQueued()) return false;
     this.begin();
-    this.#searchIndex.indexQueued();
+    this.#rows.searchIndex.indexQueued();
     this.commit();
-    return this.#searchIndex.hasQueued();
+    return this.#rows.searchIndex.hasQueued();
   }
 
   rollback(): void {
@@ -233,7 +198,7 @@ export class SqliteStore {
     const head = this.#heads.find(sessionId);
     // The session may have been deleted, and the record pruned.
     if (head === undefined || snapshot.eventId < head.row.firstId) return;
-    this.#snapshots.save(head.key, snapshot, maxBytes);
+    this.#rows.snapshots.save(head.key, snapshot, maxBytes);
   }
 
   #update({ sessionId, ifTitle, ...changes }: OperationOf<"update">): void {
@@ -247,7 +212,7 @@ export class SqliteStore {
 
   #setTitle(head: Head, title: string): void {
     this.#heads.save(head, { title });
-    this.#searchIndex.setTitle(head.row, title);
+    this.#rows.searchIndex.setTitle(head.row, title);
   }
 
   /** Returns true if the owner has reached its quota for records. */
@@ -258,7 +223,7 @@ export class SqliteStore {
     const { owner, firstId } = head.row;
     const stored = { firstId, lastId: head.lastId };
     const shape = { sessionId, expectedLastId, count, settle };
-    const commands = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
+    const commands = settle.map(({ commandId }) => this.#rows.commands.find(head.key, commandId));
     if (!mayBeStored(stored, shape, commands) || !this.#isStored(head, batch)) {
       assertContinues(stored, shape, commands);
       const before = head.pos;
@@ -266,14 +231,14 @@ export class SqliteStore {
       this.#usage.add(owner, { bytes: head.pos - before });
       if (changes !== undefined) this.#index(head, changes);
       for (const [index, { outcome }] of settle.entries())
-        this.#commands.settle(head.key, commands[index] as CommandRow, outcome, now);
+        this.#rows.commands.settle(head.key, commands[index] as CommandRow, outcome, now);
     }
     return this.#usage.isFull(owner) || undefined;
   }
 
   /** Whether the records with the IDs of the batch have its texts. */
   #isStored({ key }: Head, { expectedLastId, count, text }: OperationOf<"append">): boolean {
-    return count === 0 || this.#records.read(key, expectedLastId, count, Number.POSITIVE_INFINITY).text === text;
+    return count === 0 || this.#rows.records.read(key, expectedLastId, count, Number.POSITIVE_INFINITY).text === text;
   }
 
   /** Writes records in rows small enough to be read quickly, because every reader reads the last one. */
@@ -315,13 +280,13 @@ export class SqliteStore {
       if (head.runs.has(start.runId)) continue;
       if (head.runs.size >= MAX_KNOWN_RUNS) head.runs.clear();
       head.runs.add(start.runId);
-      if (this.#runs.begin(head.key, start)) updatedAt = Math.max(updatedAt, start.startedAt);
+      if (this.#rows.runs.begin(head.key, start)) updatedAt = Math.max(updatedAt, start.startedAt);
     }
-    for (const end of ends) if (this.#runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
+    for (const end of ends) if (this.#rows.runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
     if (updatedAt > Number.NEGATIVE_INFINITY) this.#heads.save(head, { updatedAt });
-    for (const landmark of landmarks) this.#landmarks.set(head.key, landmark);
-    for (const key of answered) this.#landmarks.delete(head.key, "tool_approval", key);
-    for (const { eventId, text } of texts) this.#searchIndex.add(head.row, eventId, text);
+    for (const landmark of landmarks) this.#rows.landmarks.set(head.key, landmark);
+    for (const key of answered) this.#rows.landmarks.delete(head.key, "tool_approval", key);
+    for (const { eventId, text } of texts) this.#rows.searchIndex.add(head.row, eventId, text);
   }
 
   #open(sessionId: string, fresh: Partial<OperationOf<"create">> & { readonly now: number }): Head {
@@ -334,7 +299,7 @@ export class SqliteStore {
     const stored = { sessions: 1, bytes: measureRows(carried) };
     this.#usage.assertRoom(owner ?? LOCAL_OWNER, stored);
     this.#usage.add(owner ?? LOCAL_OWNER, stored);
-    const created = this.#sessions.create({
+    const created = this.#rows.sessions.create({
       sessionId,
       incarnation: randomUUID(),
       title: title ?? null,
@@ -344,16 +309,16 @@ export class SqliteStore {
       firstId,
       basePos: -stored.bytes,
       // An old lease must not be valid in a new session with the same ID.
-      epoch: this.#sessions.lastEpoch,
+      epoch: this.#rows.sessions.lastEpoch,
       // `expiresAt` without a holder is the end of the grace period.
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
       isPinned: Number(fresh.isPinned ?? false),
       isArchived: Number(fresh.isArchived ?? false),
-      ...toLineageColumns(fresh.lineage ?? lineageOf(sessionId, {})),
+      ...toLineageColumns(lineageOf(sessionId, fresh)),
     });
-    if (carried.length > 0) this.#carried.replace(created.key, carried);
-    if (title !== undefined) this.#searchIndex.add(created, 0, title);
+    if (carried.length > 0) this.#rows.carried.replace(created.key, carried);
+    if (title !== undefined) this.#rows.searchIndex.add(created, 0, title);
     return this.#heads.get(sessionId);
   }
 
@@ -363,8 +328,8 @@ export class SqliteStore {
     if (epoch !== undefined) assertEpoch(sessionId, head.row, epoch);
     this.#usage.remove(head.row, head.pos - head.row.basePos);
     this.#heads.save(head, { sessionId: null, firstId: idAfter(head) });
-    this.#sessions.markUnswept(head.row);
-    this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);
+    this.#rows.sessions.markUnswept(head.row);
+    this.#rows.sessions.lastEpoch = Math.max(this.#rows.sessions.lastEpoch, head.row.epoch);
     this.#heads.forget(sessionId);
     return true;
   }
@@ -403,17 +368,17 @@ export class SqliteStore {
     const state = found && {
       owner: found.row.owner,
       title: found.row.title,
-      known: this.#commands.find(found.key, command.commandId),
-      knownInterrupt: interrupt && this.#commands.find(found.key, interrupt.commandId),
-      load: { ...this.#commands.countPending(found.key), liveRun: this.#runs.listLive(found.key)[0]?.runId },
+      known: this.#rows.commands.find(found.key, command.commandId),
+      knownInterrupt: interrupt && this.#rows.commands.find(found.key, interrupt.commandId),
+      load: { ...this.#rows.commands.countPending(found.key), liveRun: this.#rows.runs.listLive(found.key)[0]?.runId },
     };
     const { added, title, needs, runLimit } = acceptCommand(operation, state);
     if (needs !== undefined) this.#usage.assertRoom(found?.row.owner ?? create?.owner ?? LOCAL_OWNER, needs);
-    this.#commands.assertRunLimit(runLimit);
+    this.#rows.commands.assertRunLimit(runLimit);
     const head = found ?? this.#open(sessionId, { ...create, now });
     if (title !== undefined) this.#setTitle(head, title);
     const rows = added.map((one) => ({ ...one, createdAt: now, outcome: null }));
-    for (const row of rows) this.#commands.insert(head.key, row, row.actor);
+    for (const row of rows) this.#rows.commands.insert(head.key, row, row.actor);
     return state?.known ?? (rows.at(-1) as CommandRow);
   }
 }

@@ -42,17 +42,12 @@ import { Page } from "../page.ts";
 import { readQuery } from "../search-text.ts";
 import { describeCommand } from "../stored-rows.ts";
 import { readCarriedTexts } from "../carried-content.ts";
-import { CarriedRows } from "./carried-rows.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { findMatches, MAX_KEY } from "./find-matches.ts";
-import { LandmarkRows } from "./landmark-rows.ts";
-import { Records } from "./records.ts";
 import { RetentionRows } from "./retention-rows.ts";
-import { CommandRows, RunRows } from "./run-rows.ts";
-import { SearchIndex } from "./search-index.ts";
-import { SnapshotRows } from "./snapshot-rows.ts";
-import { readLineage, type StoredSession, SessionRows } from "./session-rows.ts";
+import { readLineage, type StoredSession, type SessionRows } from "./session-rows.ts";
+import { prepareRows, type StoreRows } from "./store-rows.ts";
 
 const STATEMENTS = {
   begin: "BEGIN",
@@ -75,19 +70,11 @@ interface StoredKey {
   readonly key: number;
 }
 
-interface ReaderConnection {
+interface ReaderConnection extends StoreRows {
   readonly db: DatabaseSync;
   readonly sql: Statements<typeof STATEMENTS>;
-  readonly records: Records;
-  readonly sessions: SessionRows;
-  readonly runs: RunRows;
-  readonly landmarks: LandmarkRows;
-  readonly commands: CommandRows;
-  readonly searchIndex: SearchIndex;
   readonly journal: CommitJournalReader;
   readonly assertWal: () => void;
-  readonly snapshots: SnapshotRows;
-  readonly carried: CarriedRows;
   readonly retention: RetentionRows;
 }
 
@@ -131,21 +118,13 @@ export class StoreReader implements TableReader {
     if (this.#open !== undefined) return this.#open;
     assertWalPresent(this.#path, "store");
     const db = openReader(this.#path, this.#options);
-    const sessions = new SessionRows(db);
     this.#open = {
       db,
       sql: prepareAll(db, STATEMENTS),
-      records: new Records(db),
-      sessions,
-      runs: new RunRows(db),
-      landmarks: new LandmarkRows(db),
-      commands: new CommandRows(db),
-      searchIndex: new SearchIndex(db),
+      ...prepareRows(db),
       journal: new CommitJournalReader(db),
       // Preparing a statement has opened the log.
       assertWal: createWalCheck(this.#path),
-      snapshots: new SnapshotRows(db),
-      carried: new CarriedRows(db),
       retention: new RetentionRows(db),
     };
     this.#connections++;
