@@ -16,7 +16,7 @@ export { openSession } from "./engine/session.ts";
 export { StreamingEngine } from "./engine/streaming-engine.ts";
 export type { Log } from "./log/log.ts";
 export { MemoryLog } from "./log/memory-log.ts";
-export { openSqliteLog } from "./log/open-sqlite-log.ts";
+export { openSqliteLog } from "./log/open-log.ts";
 export { openStream } from "./log/stream.ts";
 export { BaseCallback, type CallbackEventType, type CallbackPayload } from "./observe/callbacks/callback.ts";
 export { isLoomError, LoomError } from "./protocol/loom-error.ts";

@@ -1,6 +1,6 @@
 /** Opens the parts of a store in PostgreSQL, which share one pool of connections. */
 import { openSharedKnowledgeBase } from "../context/knowledge-base/open-postgres-knowledge-base.ts";
-import { openSharedPostgresLog } from "../log/open-postgres-log.ts";
+import { openSharedPostgresLog } from "../log/open-log.ts";
 import { openPostgres } from "../postgres/postgres-database.ts";
 import type { PostgresOptions } from "../postgres/postgres-options.ts";
 import { openPostgresCredentials } from "../server/auth/credentials/postgres-credentials.ts";

@@ -19,7 +19,7 @@ import type { CheckpointEvent, UpdatesEvent } from "../protocol/events.generated
 import { assertIncarnation, createLoopYield } from "./follow-records.ts";
 import type { Landmark, PagingOptions, Log, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
-import { unknownListCursor, unknownSession } from "./rules.ts";
+import { unknownListCursor, assertSession } from "./rules.ts";
 
 /** Checkpoints at most this many records apart are read together. */
 const MAX_GAP = 64;
@@ -56,7 +56,7 @@ export async function listCheckpoints(
   sessionId: string,
   { limit = 100, after }: PagingOptions = {},
 ): Promise<readonly CheckpointInfo[]> {
-  const info = await getSession(log, sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   const position = after === undefined ? undefined : await log.getLandmark(sessionId, "checkpoint", after);
   if (after !== undefined && position === undefined) throw unknownListCursor(after);
   const landmarks = await log.listLandmarks(sessionId, "checkpoint", limit, position?.eventId);
@@ -86,7 +86,7 @@ function groupNeighbours(landmarks: readonly Landmark[]): readonly (readonly Lan
  * if the first records of its run are no longer stored.
  */
 export async function readCheckpoint(log: Log, sessionId: string, checkpointId: string): Promise<Checkpoint> {
-  const info = await getSession(log, sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   const record = await findCheckpoint(log, info, checkpointId);
   const { event } = record;
   if (event.delta !== true) return { ...describe(record), state: event.state };
@@ -199,10 +199,4 @@ function misplaced(eventId: number, key: string): LoomError {
 function describe({ envelope, event }: CheckpointRecord): CheckpointInfo {
   const { checkpoint_id: checkpointId, step, checkpoint_ns: ns = "", timestamp, next } = event;
   return { checkpointId, step, ns, runId: envelope.run_id, eventId: envelope.event_id, timestamp, next };
-}
-
-async function getSession(log: Log, sessionId: string): Promise<SessionInfo> {
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw unknownSession(sessionId);
-  return info;
 }

@@ -7,7 +7,7 @@
  * - Its pages are contiguous and belong to one incarnation of the session; otherwise it throws.
  */
 import { isLoomError, LoomError } from "../protocol/index.ts";
-import { assertPosition, clampPageLimit, unknownSession } from "./rules.ts";
+import { assertPosition, clampPageLimit, assertSession } from "./rules.ts";
 import type { Log } from "./log.ts";
 import { Page } from "./page.ts";
 import { createWakeup } from "./create-wakeup.ts";
@@ -48,8 +48,7 @@ export async function* followRecords(
   // Before the first read, so that a commit between the read and the wait is noticed.
   const unwatch = follow ? log.watch(sessionId, () => wakeup.notify()) : undefined;
   try {
-    const info = await log.getSession(sessionId);
-    if (info === undefined) throw unknownSession(sessionId);
+    const info = assertSession(await log.getSession(sessionId), sessionId);
     const meant = incarnation ?? info.incarnation;
     if (info.incarnation !== meant) throw sessionRecreated(sessionId);
     assertPosition(sessionId, after, info.firstId, info.lastId);
@@ -140,8 +139,7 @@ function createPageSource(log: Log, sessionId: string, meant: string, limit: num
 
 /** Throws `unknown_session` or `cursor_stale` unless the session exists in this incarnation. */
 export async function assertIncarnation(log: Log, sessionId: string, meant: string): Promise<void> {
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw unknownSession(sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   if (info.incarnation !== meant) throw sessionRecreated(sessionId);
 }
 

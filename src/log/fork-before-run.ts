@@ -11,7 +11,7 @@ import { LoomError } from "../protocol/index.ts";
 import { copyCarried, copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
 import type { Log, LogEntry, SessionChanges, SessionInfo } from "./log.ts";
-import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertTitle, sessionExists, assertSession } from "./rules.ts";
 
 /** Options of `forkBeforeRun`. */
 export interface ForkBeforeRunOptions {
@@ -44,8 +44,7 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   assertSessionId(to);
   assertTitle(options.title);
   assertOwner(options.owner);
-  const info = await log.getSession(from);
-  if (info === undefined) throw unknownSession(from);
+  const info = assertSession(await log.getSession(from), from);
   const lastId = runId === undefined ? await findLastIdleRecord(log, info) : (await findRunStart(log, from, runId)) - 1;
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
   const { owner = info.owner } = options;

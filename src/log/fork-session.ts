@@ -18,7 +18,7 @@ import { findRoot, marksOf } from "./fork-before-run.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
 import type { RunLimit } from "./log-limits.ts";
 import { readPages } from "./read-pages.ts";
-import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertTitle, sessionExists, assertSession } from "./rules.ts";
 import { LiveRunFold, type TakeOverOptions } from "./take-over-runs.ts";
 
 /** Options of `forkSession`. */
@@ -74,8 +74,7 @@ export interface ForkedSession extends SessionInfo {
 export async function forkSession(log: Log, options: ForkOptions): Promise<ForkedSession> {
   const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now, runLimit } = options;
   assertSessionId(to);
-  const info = await log.getSession(from);
-  if (info === undefined) throw unknownSession(from);
+  const info = assertSession(await log.getSession(from), from);
   const { title = info.title, owner = info.owner } = options;
   assertTitle(title);
   assertOwner(owner);

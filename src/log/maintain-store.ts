@@ -1,10 +1,10 @@
-/** What the command line needs to maintain a store. The implementation of its kind is loaded on the first call. */
+/** What the command line needs to maintain a store. The implementation for databases is loaded on the first call. */
 import { LoomError } from "../protocol/loom-error.ts";
 import type { PostgresFormat } from "../postgres/migrate.ts";
 import type { PostgresOptions } from "../postgres/postgres-options.ts";
 import { isDatabaseUrl } from "./open-log.ts";
 import type { StoredPartVersion, StoreStatus } from "./store-status.ts";
-import { renewSessions } from "./sqlite/renew-sessions.ts";
+import { migrateFile, readFileStatus, renewSessions } from "./sqlite/maintain-file.ts";
 
 export { renewSessions };
 export { verifyStore } from "./sqlite/verify-store.ts";
@@ -15,7 +15,7 @@ export async function readStoreStatus(
   formats: readonly PostgresFormat[],
   options: PostgresOptions = {},
 ): Promise<StoreStatus> {
-  if (!isDatabaseUrl(store)) return (await import("./sqlite/maintain-file.ts")).readFileStatus(store);
+  if (!isDatabaseUrl(store)) return readFileStatus(store);
   return (await import("./postgres/maintain-database.ts")).readDatabaseStatus(store, formats, options);
 }
 
@@ -25,7 +25,7 @@ export async function migrateStore(
   formats: readonly PostgresFormat[],
   options: PostgresOptions = {},
 ): Promise<readonly StoredPartVersion[]> {
-  if (!isDatabaseUrl(store)) return (await import("./sqlite/maintain-file.ts")).migrateFile(store);
+  if (!isDatabaseUrl(store)) return migrateFile(store);
   return (await import("./postgres/maintain-database.ts")).migrateDatabase(store, formats, options);
 }
 
@@ -40,7 +40,7 @@ export async function renewStore(
 ): Promise<number> {
   if (isDatabaseUrl(store))
     return (await import("./postgres/maintain-database.ts")).renewDatabase(store, onProgress, options);
-  const { counts } = (await import("./sqlite/maintain-file.ts")).readFileStatus(store);
+  const { counts } = readFileStatus(store);
   if (counts !== undefined && counts.workers > 0)
     throw new LoomError("lease_held", `${store} is in use. Stop all servers, and run the command again`);
   return renewSessions(store);

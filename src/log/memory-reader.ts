@@ -21,6 +21,7 @@ import type { TableReader } from "./log-tables.ts";
 import {
   describeSession,
   findActivity,
+  findLatestSnapshot,
   findMatches,
   findSessionsOfCommand,
   holderOf,
@@ -30,9 +31,8 @@ import {
   pageAfter,
   selectSessions,
 } from "./memory-session.ts";
-import { findLatestSnapshot } from "./memory-snapshots.ts";
 import { Page } from "./page.ts";
-import { assertPosition, clampListLimit, clampPageLimit, unknownSession } from "./rules.ts";
+import { assertPosition, clampListLimit, clampPageLimit, assertSession } from "./rules.ts";
 import { readQuery } from "./search-text.ts";
 import { describeCommand } from "./stored-rows.ts";
 
@@ -190,9 +190,7 @@ export class MemoryReader implements TableReader {
   }
 
   #get(sessionId: string): MemorySession {
-    const session = this.#store.sessions.get(sessionId);
-    if (session === undefined) throw unknownSession(sessionId);
-    return session;
+    return assertSession(this.#store.sessions.get(sessionId), sessionId);
   }
 
   #describe(session: MemorySession): SessionInfo {

@@ -7,7 +7,14 @@ import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { measureEntries } from "./entry.ts";
 import { isHolderGone } from "./holder.ts";
 import type { IndexChanges } from "./index-changes.ts";
-import { clampListLimit, LOCAL_OWNER, MAX_SESSIONS_OF_COMMAND, type SessionLoad, unknownListCursor } from "./rules.ts";
+import {
+  clampListLimit,
+  LOCAL_OWNER,
+  MAX_SESSIONS_OF_COMMAND,
+  MAX_SNAPSHOTS,
+  type SessionLoad,
+  unknownListCursor,
+} from "./rules.ts";
 import {
   type ActiveSession,
   type BlobUsage,
@@ -294,6 +301,36 @@ function findMatch(session: MemorySession, phrases: readonly SearchPhrase[]): Se
     if (match !== undefined) return match;
   }
   return undefined;
+}
+
+/** Returns the latest snapshot with this key at or before record `id`. */
+export function findLatestSnapshot(
+  snapshots: readonly EncoderSnapshot[],
+  key: string,
+  id: number,
+): EncoderSnapshot | undefined {
+  let latest: EncoderSnapshot | undefined;
+  for (const snapshot of snapshots)
+    if (snapshot.key === key && snapshot.eventId <= id && snapshot.eventId > (latest?.eventId ?? 0)) latest = snapshot;
+  return latest;
+}
+
+/** Adds a snapshot, and removes the oldest beyond the limits. They are in the order in which they were saved. */
+export function addSnapshot(
+  snapshots: EncoderSnapshot[],
+  added: EncoderSnapshot,
+  { maxSessionSnapshotBytes }: LogLimits,
+): void {
+  const known = snapshots.findIndex(({ key, eventId }) => key === added.key && eventId === added.eventId);
+  if (known !== -1) snapshots.splice(known, 1);
+  snapshots.push(added);
+  let bytes = 0;
+  const isKept = ({ state }: EncoderSnapshot, index: number): boolean => {
+    bytes += state.length;
+    return bytes <= maxSessionSnapshotBytes && snapshots.length - index <= MAX_SNAPSHOTS;
+  };
+  const last = snapshots.findLastIndex((snapshot, index) => !isKept(snapshot, index));
+  snapshots.splice(0, last + 1);
 }
 
 /** What an owner has stored in these sessions. */

@@ -30,6 +30,7 @@ import { MemoryPruner } from "./memory-prune.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import {
   addEntries,
+  addSnapshot,
   countRuns,
   createMemorySession,
   describeSession,
@@ -42,9 +43,8 @@ import {
   type MemoryStore,
   needsHolder,
 } from "./memory-session.ts";
-import { addSnapshot } from "./memory-snapshots.ts";
 import { assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
-import { inheritValues, LOCAL_OWNER, sessionExists, unknownSession } from "./rules.ts";
+import { inheritValues, LOCAL_OWNER, sessionExists, assertSession } from "./rules.ts";
 import type { CommandRow } from "./stored-rows.ts";
 
 export class MemoryTables implements LogTables {
@@ -245,9 +245,7 @@ export class MemoryTables implements LogTables {
   }
 
   #get(sessionId: string): MemorySession {
-    const session = this.#store.sessions.get(sessionId);
-    if (session === undefined) throw unknownSession(sessionId);
-    return session;
+    return assertSession(this.#store.sessions.get(sessionId), sessionId);
   }
 
   #getDraft(key: number): MemorySession {

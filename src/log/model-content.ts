@@ -12,7 +12,7 @@ import type { LlmContentEvent } from "../protocol/events.generated.ts";
 import type { AnyEvent } from "../protocol/record.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
-import { unknownSession } from "./rules.ts";
+import { assertSession } from "./rules.ts";
 
 /** Values of one call. More only occur in records that were not written by an agent. */
 const MAX_VALUES = 100_000;
@@ -54,7 +54,7 @@ export function hideContent<E extends AnyEvent>(event: E): E {
 
 /** Lists the model calls of a run in the order they started. Throws `unknown_session` and `unknown_run`. */
 export async function listModelCalls(log: Log, sessionId: string, runId: string): Promise<readonly ModelCallInfo[]> {
-  const info = await getSession(log, sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   const run = await log.getRun(sessionId, runId);
   if (run === undefined) throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`);
   const calls = new Map<string, ModelCallInfo>();
@@ -112,7 +112,7 @@ interface Range {
  * of references passes on only the range that is needed, so the work is linear in the values and the levels.
  */
 export async function readContent(log: Log, sessionId: string, eventId: number): Promise<readonly StoredValue[]> {
-  const info = await getSession(log, sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   const known = new Map<number, LlmContentEvent["parts"]>();
   let carried: ReturnType<typeof readCarriedParts> | undefined;
   const values: StoredValue[] = [];
@@ -176,10 +176,4 @@ async function readParts(log: Log, info: SessionInfo, id: number): Promise<LlmCo
 async function readCarriedParts(log: Log, sessionId: string): Promise<ReadonlyMap<number, LlmContentEvent["parts"]>> {
   const carried = await log.readCarried(sessionId);
   return new Map(carried.map(({ record }) => [record.envelope.event_id, (record.event as LlmContentEvent).parts]));
-}
-
-async function getSession(log: Log, sessionId: string): Promise<SessionInfo> {
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw unknownSession(sessionId);
-  return info;
 }

@@ -245,6 +245,12 @@ export function unknownSession(sessionId: string): LoomError {
   return new LoomError("unknown_session", `Session "${sessionId}" does not exist`, { session_id: sessionId });
 }
 
+/** Returns a session that was looked up. Throws `unknown_session` if it was not found. */
+export function assertSession<T>(found: T | undefined, sessionId: string): T {
+  if (found === undefined) throw unknownSession(sessionId);
+  return found;
+}
+
 /** For requests that would create the session. Another owner has it. */
 export function sessionIdTaken(sessionId: string): LoomError {
   return new LoomError("session_id_taken", `The session ID "${sessionId}" is taken; choose another ID`, {

@@ -7,8 +7,7 @@ import { BoundedMap } from "../protocol/bounded-map.ts";
 import { isLoomError, LoomError } from "../protocol/loom-error.ts";
 import { assertBatch, assertCarried, createPieceCheck } from "./entry.ts";
 import type { Feed } from "./feed.ts";
-import { findIndexChanges } from "./index-changes.ts";
-import { KnownRuns } from "./known-runs.ts";
+import { findIndexChanges, type IndexChanges } from "./index-changes.ts";
 import type {
   AcquiredLease,
   AcquireOptions,
@@ -50,12 +49,14 @@ import {
   assertTitle,
   sessionExists,
   SETTLED_COMMANDS_MS,
-  unknownSession,
+  assertSession,
 } from "./rules.ts";
 import { describeCommand, toNewCommand } from "./stored-rows.ts";
 
 /** Maximum number of sessions whose current run and lease are cached. */
 const MAX_SESSIONS = 10_000;
+
+const NO_STARTS: IndexChanges["starts"] = [];
 
 export interface StoreLogParts {
   readonly tables: LogTables;
@@ -69,7 +70,7 @@ export class StoreLog implements Log {
   readonly #tables: LogTables;
   readonly #feed: Feed;
   readonly #meter: StoreMeter | undefined;
-  readonly #runs = new KnownRuns(MAX_SESSIONS);
+  readonly #runs = new KnownRuns();
   /** Latest lease of each session; its epoch belongs to one incarnation. */
   readonly #leases = new BoundedMap<Pick<Lease, "epoch" | "incarnation">>(MAX_SESSIONS);
   /** Number of calls that have begun and not ended. */
@@ -371,8 +372,30 @@ export class StoreLog implements Log {
   }
 
   async #describe(sessionId: string): Promise<SessionInfo> {
-    const session = await this.#tables.reader.getSession(sessionId);
-    if (session === undefined) throw unknownSession(sessionId);
-    return session;
+    return assertSession(await this.#tables.reader.getSession(sessionId), sessionId);
+  }
+}
+
+/** Remembers the run of each session's last batch. Most batches continue that run, and need not change any index. */
+class KnownRuns {
+  /** Epoch and run of each session's last batch that changed an index; that run is indexed. */
+  readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
+
+  /**
+   * Removes index changes that are already stored; undefined if none is left. Only within an epoch, because the session
+   * may have been recreated in between.
+   */
+  omitKnown({ sessionId, epoch }: Append, changes: IndexChanges): IndexChanges | undefined {
+    const { starts, ends, landmarks, answered, texts } = changes;
+    const isKnown =
+      starts.length === 0 || (starts.length === 1 && `${epoch} ${starts[0]?.runId}` === this.#runs.get(sessionId));
+    if (isKnown && ends.length + landmarks.length + answered.length + texts.length === 0) return undefined;
+    return isKnown ? { ...changes, starts: NO_STARTS } : changes;
+  }
+
+  /** Call after the changes are stored. */
+  note({ sessionId, epoch }: Append, changes: IndexChanges | undefined): void {
+    if (changes !== undefined && changes.starts !== NO_STARTS)
+      this.#runs.set(sessionId, `${epoch} ${changes.starts.at(-1)?.runId}`);
   }
 }

@@ -14,7 +14,7 @@ import { createPageEncoder } from "./encode-page.ts";
 import { createEntry } from "./entry.ts";
 import type { EncoderSnapshot, Log } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
-import { openSqliteLog } from "./open-sqlite-log.ts";
+import { openSqliteLog } from "./open-log.ts";
 import { Page } from "./page.ts";
 import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
 import { STATE_VERSION } from "./stream-snapshots.ts";

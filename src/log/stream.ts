@@ -12,7 +12,9 @@
 import { isDialectName, type MissingText } from "../dialects/dialect.ts";
 import type { DialectName, EncoderOptions } from "../dialects/index.ts";
 import { loadDialect } from "../dialects/load-dialect.ts";
+import type { MessageChunkEvent } from "../protocol/events.generated.ts";
 import { isLoomError, LoomError, type StreamModes } from "../protocol/index.ts";
+import { isAnswerChannel } from "../protocol/record.ts";
 import { readStreamModes } from "../protocol/stream-modes.ts";
 import {
   assertCursorOf,
@@ -35,8 +37,7 @@ import {
   type PageEncoding,
   type SavedPageEncoder,
 } from "./encode-page.ts";
-import { readMissingText } from "./read-missing-text.ts";
-import { assertLog, assertPosition, unknownSession } from "./rules.ts";
+import { assertLog, assertPosition, assertSession } from "./rules.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 import { assertIncarnation, createLoopYield, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
@@ -157,8 +158,7 @@ export async function* openStreamSteps(
   } = options;
   assertLog(log);
   if (!isDialectName(name)) throw new LoomError("invalid_name", `Unknown dialect "${String(name)}"`);
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw unknownSession(sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   const { incarnation, lastId } = info;
   if (sessionCursor !== undefined) assertSessionCursor(info, sessionCursor, options);
   const dialect = await loadDialect(name);
@@ -340,6 +340,31 @@ function createPageWriter(
 
 function isFrames(encoded: readonly string[] | MissingText): encoded is readonly string[] {
   return Array.isArray(encoded);
+}
+
+/** Reads the beginning of an answer that a saved encoder left out, and adds it. Costs the records of the answer. */
+async function readMissingText(log: Log, sessionId: string, missing: MissingText): Promise<void> {
+  const { runId, nodeId, fromId, length } = missing;
+  const pieces: string[] = [];
+  const yieldToLoop = createLoopYield();
+  let left = length;
+  for (let after = fromId - 1; left > 0;) {
+    const page = await log.read(sessionId, { after });
+    if (page.isEmpty) break;
+    after = page.lastId;
+    for (const { envelope, event } of page.records) {
+      if (left === 0) break;
+      if (event.type !== "message_chunk" || envelope.run_id !== runId || envelope.node_id !== nodeId) continue;
+      const { content, channel } = event as MessageChunkEvent;
+      if (!isAnswerChannel(channel)) continue;
+      pieces.push(content);
+      left -= content.length;
+    }
+    await yieldToLoop();
+  }
+  if (left !== 0)
+    throw new LoomError("store_corrupt", `The answer from record ${fromId} of session "${sessionId}" is incomplete`);
+  missing.add(pieces.join(""));
 }
 
 function assertSkip(skip: number): number {

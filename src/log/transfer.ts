@@ -20,7 +20,7 @@ import { hideContent } from "./model-content.ts";
 import { quotaExceeded } from "./owner-quota.ts";
 import { readPages } from "./read-pages.ts";
 import { releaseLease } from "./release-lease.ts";
-import { assertSessionId, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertPosition, assertTitle, sessionExists, assertSession } from "./rules.ts";
 
 /** Options of `exportSession`. */
 export interface ExportSessionOptions {
@@ -39,8 +39,7 @@ export async function* exportSession(
   sessionId: string,
   { after, isForOwner = true }: ExportSessionOptions = {},
 ): AsyncGenerator<string, void, undefined> {
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw unknownSession(sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   const position = after ?? info.firstId - 1;
   assertPosition(sessionId, position, info.firstId, info.lastId);
   if (after === undefined && isForOwner) for (const { text } of await log.readCarried(sessionId)) yield `${text}\n`;
@@ -267,9 +266,7 @@ async function openTarget(
       if (position < info.lastId) throw sessionExists(sessionId, `it has more records after ${position}`);
       await writer.flush();
       await writer.release();
-      const done = await log.getSession(sessionId);
-      if (done === undefined) throw unknownSession(sessionId);
-      return done;
+      return assertSession(await log.getSession(sessionId), sessionId);
     },
     async abandon() {
       // The error of the import matters more than an error during cleanup.

@@ -4,7 +4,7 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
-import { assertPosition, unknownSession } from "../log/rules.ts";
+import { assertPosition, assertSession } from "../log/rules.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { createRecordCompleter } from "./complete-records.ts";
@@ -65,8 +65,7 @@ function createRunCheck(log: Log, sessionId: string, after: number) {
 }
 
 async function findRange(log: Log, sessionId: string, runId: string | undefined, after: number) {
-  const session = await log.getSession(sessionId);
-  if (session === undefined) throw unknownSession(sessionId);
+  const session = assertSession(await log.getSession(sessionId), sessionId);
   const { firstId, lastId } = session;
   assertPosition(sessionId, after, 1, lastId);
   if (runId !== undefined) {

@@ -3,7 +3,7 @@
  * `loom serve` has the same parts.
  */
 import type { PostgresLog, PostgresLogOptions } from "../log/index.ts";
-import { openSharedPostgresLog } from "../log/open-postgres-log.ts";
+import { openSharedPostgresLog } from "../log/open-log.ts";
 import { openPostgres } from "../postgres/postgres-database.ts";
 import type { Credentials } from "./auth/credentials/credentials.ts";
 import { openPostgresCredentials } from "./auth/credentials/postgres-credentials.ts";

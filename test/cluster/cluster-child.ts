@@ -3,7 +3,7 @@
  * tool, sometimes after an approval, and then answers. Prints `listening <url>`. Its argument is JSON, see
  * `ClusterChildOptions`. It notes the fate of each append in a file, see `ack-ledger.ts`.
  */
-import { openSharedPostgresLog } from "../../src/log/open-postgres-log.ts";
+import { openSharedPostgresLog } from "../../src/log/open-log.ts";
 import { openPostgres } from "../../src/postgres/postgres-database.ts";
 import { openPostgresCredentials } from "../../src/server/auth/credentials/postgres-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";

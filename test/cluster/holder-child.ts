@@ -4,7 +4,7 @@
  * database, the session, and the URL of the connection that listens.
  */
 import { openSession } from "../../src/engine/index.ts";
-import { openPostgresLog } from "../../src/log/open-postgres-log.ts";
+import { openPostgresLog } from "../../src/log/open-log.ts";
 import { printLine } from "../durability/print-line.ts";
 
 const [url = "", sessionId = "", listenUrl = url] = process.argv.slice(2);

@@ -8,7 +8,7 @@
 import { setTimeout } from "node:timers/promises";
 import { createEntry } from "../../src/log/entry.ts";
 import type { Log } from "../../src/log/log.ts";
-import { openPostgresLog } from "../../src/log/open-postgres-log.ts";
+import { openPostgresLog } from "../../src/log/open-log.ts";
 import { isLoomError } from "../../src/protocol/index.ts";
 import { printLine } from "../durability/print-line.ts";
 import { createRandom } from "../server/fault-proxy.ts";

@@ -19,7 +19,7 @@ import { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteLog, type SqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
-import type { SqliteLogOptions } from "../../src/log/sqlite/sqlite-log-options.ts";
+import type { SqliteLogOptions } from "../../src/log/store-options.ts";
 import { type ErrorCode, isLoomError, type LoomError } from "../../src/protocol/index.ts";
 import {
   type QueryResult,

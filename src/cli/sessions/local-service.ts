@@ -12,7 +12,7 @@ import {
   openStream,
   type StreamFrame,
 } from "../../log/index.ts";
-import { unknownSession } from "../../log/rules.ts";
+import { assertSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ForkedSession, ForkSession, IngestResult, SessionDetails } from "../../server/api/shapes.generated.ts";
 import type { AgentBlobs } from "../../agents/attachments.ts";
@@ -227,8 +227,7 @@ export class LocalService implements SessionService {
   }
 
   async *followRecords(sessionId: string, { after, follow, signal }: FollowRequest): AsyncGenerator<RecordBatch> {
-    const info = await this.#log.getSession(sessionId);
-    if (info === undefined) throw unknownSession(sessionId);
+    const info = assertSession(await this.#log.getSession(sessionId), sessionId);
     const from = after === undefined ? info.firstId - 1 : Number(after);
     if (!Number.isSafeInteger(from)) throw new LoomError("cursor_invalid", "Records are counted, not named by cursors");
     yield* followRecords(this.#log, sessionId, { after: from, follow, signal });

@@ -7,10 +7,11 @@ import type { PostgresDatabase, SqlValue, Transaction } from "../../postgres/pos
 import { assertContinues, assertEpoch, mayBeStored } from "../change-rules.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { Append } from "../log.ts";
+import { assertSession } from "../rules.ts";
 import { findCommands, settleCommands } from "./command-rows.ts";
 import { writeIndexes } from "./index-rows.ts";
 import { insertRecords, type NewRecordRow, readTexts, splitRows } from "./record-rows.ts";
-import { assertSession, lockSession, type LogQuery } from "./session-rows.ts";
+import { lockSession, type LogQuery } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** One or more appends of a session that follow each other. */

@@ -24,6 +24,7 @@ import {
   clampPageLimit,
   MAX_SESSIONS_OF_COMMAND,
   unknownListCursor,
+  assertSession,
   unknownSession,
 } from "../rules.ts";
 import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
@@ -31,15 +32,7 @@ import { listActiveSessions } from "./active-sessions.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
 import { hashOf, LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { listCarried, type RecordRow, ROWS_AFTER, takeTexts } from "./record-rows.ts";
-import {
-  assertSession,
-  describeSession,
-  findSession,
-  HEAD,
-  type LogQuery,
-  NOW,
-  type StoredHead,
-} from "./session-rows.ts";
+import { describeSession, findSession, HEAD, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
 import { findListKey } from "./search-sessions.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
@@ -194,8 +187,8 @@ export class LogReader implements TableReader {
 
   async findFoldStart(sessionId: string, id: number): Promise<number> {
     const values = [toColumn(sessionId), Math.min(clampId(id), MAX_ID - 1)];
-    const [row] = await this.#db.read<{ firstId: number; ended: number | null }>(FOLD, values);
-    if (row === undefined) throw unknownSession(sessionId);
+    const rows = await this.#db.read<{ firstId: number; ended: number | null }>(FOLD, values);
+    const row = assertSession(rows[0], sessionId);
     return Math.max(row.firstId, (row.ended ?? 0) + 1);
   }
 

@@ -15,7 +15,7 @@ import { LOG_LIMITS } from "../log-limits.ts";
 import { ChangeWatcher } from "./change-watcher.ts";
 import { DatabaseMonitor } from "./database-monitor.ts";
 import { openPostgresLog, type PostgresLog } from "./postgres-log.ts";
-import type { PostgresLogOptions } from "./postgres-log-options.ts";
+import type { PostgresLogOptions } from "../store-options.ts";
 import { LOG_FORMAT } from "./schema.ts";
 
 const NOTHING_QUEUED = { queuedOperations: 0, queuedBytes: 0, sentGroups: 0, feedBytes: 0 };

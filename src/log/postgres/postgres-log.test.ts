@@ -7,7 +7,7 @@ import { describeLog } from "../../../test/contracts/log/log.ts";
 import type { Log } from "../log.ts";
 import { openPostgres } from "../../postgres/postgres-database.ts";
 import { openPostgresLog } from "./postgres-log.ts";
-import type { PostgresLogOptions } from "./postgres-log-options.ts";
+import type { PostgresLogOptions } from "../store-options.ts";
 
 const TABLES = ["sessions", "records", "runs", "landmarks", "commands", "snapshots", "texts", "carried"] as const;
 

@@ -28,6 +28,7 @@ import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
 import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import { pickQuotas } from "../owner-quota.ts";
 import type { PrunableStore } from "../prune-runs.ts";
+import { assertSession } from "../rules.ts";
 import { StoreLog } from "../store-log.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { ChangeNotifier } from "./change-notifier.ts";
@@ -41,24 +42,21 @@ import { endLease, grantLease, isHandedOver } from "./lease-rows.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { LogReader } from "./log-reader.ts";
 import { OwnerQuota } from "./owner-usage.ts";
-import type { PostgresLogOptions } from "./postgres-log-options.ts";
+import { type PostgresLogOptions, STORE_DEFAULTS } from "../store-options.ts";
 import { createPruner, dropCommands } from "./retention-rows.ts";
 import { LOG_FORMAT } from "./schema.ts";
 import { searchSessions } from "./search-sessions.ts";
-import { assertSession, deleteRows, lockSession, type LogTransaction, NOW, openSession } from "./session-rows.ts";
+import { deleteRows, lockSession, type LogTransaction, NOW, openSession } from "./session-rows.ts";
 import { saveSnapshot } from "./snapshot-rows.ts";
 import { changeSession, submitCommand } from "./submit-command.ts";
 
-const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
-const SEARCH_TIMEOUT_MS = 2000;
-const MAX_WAITING_SEARCHES = 1000;
 const POLL_MS = 1000;
 const NOTIFY_MS = 2;
 
 /** A log in PostgreSQL, opened by `openPostgresLog`. */
 export type PostgresLog = Log & Required<Pick<Log, "monitor" | "waitLonger" | "watchOrphans">>;
 
-/** Opens a log; see `open-postgres-log.ts`. With a URL it closes its connections, and a given database stays open. */
+/** Opens a log; see `open-log.ts`. With a URL it closes its connections, and a given database stays open. */
 export async function openPostgresLog(
   database: string | PostgresDatabase,
   options: PostgresLogOptions = {},
@@ -102,21 +100,26 @@ class PostgresTables implements LogTables {
   readonly #committer: GroupCommitter;
   readonly #renewer: LeaseRenewer;
   readonly #quota: OwnerQuota;
+  readonly #searchTimeoutMs: number;
   readonly #searches: SearchQueue;
   readonly #notifier: ChangeNotifier;
   readonly #watcher: ChangeWatcher;
   #isClosed = false;
 
   constructor(db: PostgresDatabase, options: PostgresTablesOptions) {
-    const { limits, feed, pollMs = POLL_MS, notifyMs = NOTIFY_MS, maxQueueBytes = MAX_QUEUE_BYTES } = options;
+    const { limits, feed, pollMs = POLL_MS, notifyMs = NOTIFY_MS } = options;
+    const { maxQueueBytes = STORE_DEFAULTS.maxQueueBytes } = options;
     this.#db = db;
     this.#options = options;
     this.reader = new LogReader(db, limits, this.#now);
     this.#renewer = new LeaseRenewer(db, this.#now);
     this.#committer = new GroupCommitter({ db, now: this.#now, maxQueueBytes });
     this.#quota = new OwnerQuota(db, pickQuotas(limits));
-    const { searchTimeoutMs = SEARCH_TIMEOUT_MS, maxWaitingSearches = MAX_WAITING_SEARCHES } = options;
-    this.#searches = new SearchQueue(searchTimeoutMs, maxWaitingSearches);
+    this.#searchTimeoutMs = options.searchTimeoutMs ?? STORE_DEFAULTS.searchTimeoutMs;
+    this.#searches = new SearchQueue(
+      this.#searchTimeoutMs,
+      options.maxWaitingSearches ?? STORE_DEFAULTS.maxWaitingSearches,
+    );
     const writer = randomUUID();
     this.#notifier = new ChangeNotifier(db, writer, notifyMs);
     const measure = () => ({ ...this.#committer.load, feedBytes: feed.bytes });
@@ -134,8 +137,7 @@ class PostgresTables implements LogTables {
   }
 
   async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
-    const { searchTimeoutMs: timeoutMs = SEARCH_TIMEOUT_MS } = this.#options;
-    const search = { db: this.#db, now: this.#now(), timeoutMs };
+    const search = { db: this.#db, now: this.#now(), timeoutMs: this.#searchTimeoutMs };
     return this.#searches.run(() => searchSessions(search, options), options.signal);
   }
 

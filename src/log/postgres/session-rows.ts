@@ -7,7 +7,7 @@ import { processOf } from "../holder.ts";
 import { assertOwnerOf } from "../change-rules.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
 import { insertCarried } from "./record-rows.ts";
-import { LOCAL_OWNER, unknownSession } from "../rules.ts";
+import { LOCAL_OWNER } from "../rules.ts";
 import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** A transaction of the log. */
@@ -141,12 +141,6 @@ const TABLES = ["records", "runs", "landmarks", "commands", "snapshots", "texts"
 export async function deleteRows({ query }: LogQuery, key: number): Promise<void> {
   for (const table of TABLES) await query(`DELETE FROM @.${table} WHERE session = $1`, [key]);
   await query("DELETE FROM @.sessions WHERE key = $1", [key]);
-}
-
-/** Throws `unknown_session`. */
-export function assertSession(head: StoredHead | undefined, sessionId: string): StoredHead {
-  if (head === undefined) throw unknownSession(sessionId);
-  return head;
 }
 
 /** What a process knows about others that hold leases. */

@@ -3,11 +3,11 @@ import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-co
 import { acceptCommand, changeMarks } from "../change-rules.ts";
 import type { SessionChanges } from "../log.ts";
 import type { CommandSubmission } from "../log-tables.ts";
-import { LOCAL_OWNER, type SessionLoad } from "../rules.ts";
+import { assertSession, LOCAL_OWNER, type SessionLoad } from "../rules.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { checkRunLimit, countPending, findCommands, insertCommand } from "./command-rows.ts";
 import { writeTexts } from "./index-rows.ts";
-import { assertSession, lockSession, type LogTransaction, openSession, type StoredHead } from "./session-rows.ts";
+import { lockSession, type LogTransaction, openSession, type StoredHead } from "./session-rows.ts";
 
 /** Throws the errors of `acceptCommand`, `quota_exceeded` and `too_many_runs`. */
 export async function submitCommand(transaction: LogTransaction, submission: CommandSubmission): Promise<CommandRow> {

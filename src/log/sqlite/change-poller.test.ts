@@ -10,7 +10,7 @@ import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import type { Log } from "../log.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
-import type { SqliteLogOptions } from "./sqlite-log-options.ts";
+import type { SqliteLogOptions } from "../store-options.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-poller-"));

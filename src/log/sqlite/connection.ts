@@ -15,8 +15,6 @@ export interface StoreConnectionOptions {
   readonly busyTimeoutMs: number;
   /** Rows in `recent` after which it is compacted. */
   readonly maxRecentRows: number;
-  /** Maximum size of the write queue in bytes. */
-  readonly maxQueueBytes: number;
   /** Maximum size of the database file in bytes. */
   readonly maxFileBytes?: number | undefined;
   /** Maximum file size in bytes that is checked completely when opened. */
@@ -27,7 +25,6 @@ export interface StoreConnectionOptions {
 export const MAINTENANCE_OPTIONS: StoreConnectionOptions = {
   busyTimeoutMs: 10_000,
   maxRecentRows: 4096,
-  maxQueueBytes: 0,
   maxCheckBytes: 0,
 };
 

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { unknownSession } from "../rules.ts";
+import { assertSession } from "../rules.ts";
 import type { StoredSession } from "./session-rows.ts";
 import type { StoreRows } from "./store-rows.ts";
 
@@ -68,9 +68,7 @@ export class Heads {
   }
 
   get(sessionId: string): Head {
-    const head = this.find(sessionId);
-    if (head === undefined) throw unknownSession(sessionId);
-    return head;
+    return assertSession(this.find(sessionId), sessionId);
   }
 
   save(head: Head, changes: Partial<StoredSession>): void {

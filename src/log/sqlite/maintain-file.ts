@@ -1,12 +1,15 @@
-/** Reads the status of the file of a store, and migrates it, without opening a log. */
+/** Reads the status of the file of a store, migrates it, and renews its sessions, without opening a log. */
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { transact } from "../../sqlite/database.ts";
 import { newestVersion, readVersion } from "../../sqlite/migrate.ts";
 import { isHolderGone, processOf } from "../holder.ts";
 import type { StoreCounts, StoredPartVersion, StoreStatus } from "../store-status.ts";
-import { MAINTENANCE_OPTIONS, openReader, prepareStore } from "./connection.ts";
+import { MAINTENANCE_OPTIONS, openConnection, openReader, prepareStore } from "./connection.ts";
 import { STORE_FORMAT } from "./schema.ts";
+import { SessionRows } from "./session-rows.ts";
 
 /** Uses only tables and columns that all versions have. */
 const COUNT = `WITH heads AS (
@@ -59,4 +62,24 @@ function readCounts(db: DatabaseSync): StoreCounts {
   const live = holders.filter(({ holder }) => !isHolderGone(holder));
   // The last part of the name of a holder is a counter of its process.
   return { ...counts, workers: new Set(live.map(({ holder }) => processOf(holder))).size };
+}
+
+/**
+ * Makes all cursors of a restored store stale: gives every session a new incarnation. A client may have received records
+ * that were written after the backup; its cursor would skip the new records with the same IDs. Returns the number of
+ * sessions.
+ */
+export function renewSessions(path: string): number {
+  prepareStore(path, MAINTENANCE_OPTIONS);
+  const db = openConnection(path, MAINTENANCE_OPTIONS);
+  try {
+    const rows = new SessionRows(db);
+    return transact(db, () => {
+      const keys = db.prepare("SELECT key FROM sessions WHERE session_id IS NOT NULL").all();
+      for (const { key } of keys) rows.renew(Number(key), randomUUID());
+      return keys.length;
+    });
+  } finally {
+    db.close();
+  }
 }

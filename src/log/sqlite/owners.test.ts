@@ -26,7 +26,7 @@ function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
 }
 
 function openStoreReader(path: string): StoreReader {
-  const options = { busyTimeoutMs: 10_000, maxRecentRows: 4096, maxQueueBytes: 1e6, maxCheckBytes: 0 };
+  const options = { busyTimeoutMs: 10_000, maxRecentRows: 4096, maxCheckBytes: 0 };
   return new StoreReader(path, identifyFile(path) ?? "", options, LOG_LIMITS, Date.now);
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
-import { renewSessions } from "./renew-sessions.ts";
+import { renewSessions } from "./maintain-file.ts";
 import { SessionRows } from "./session-rows.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 import { verifyStore } from "./verify-store.ts";

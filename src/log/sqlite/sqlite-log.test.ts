@@ -8,7 +8,7 @@ import { followRecords } from "../follow-records.ts";
 import { describeLog } from "../../../test/contracts/log/log.ts";
 import type { Log } from "../log.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
-import type { SqliteLogOptions } from "./sqlite-log-options.ts";
+import type { SqliteLogOptions } from "../store-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-log-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

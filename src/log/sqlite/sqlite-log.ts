@@ -39,19 +39,16 @@ import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
 import { isRepeatable, lengthOf, packGroup, type StoreOperation, type WriterData } from "./operations.ts";
 import { createPruner, PAUSE_MS } from "./retention-rows.ts";
 import type { SearchData, SearchQuery } from "./search-thread.ts";
-import type { SqliteLogOptions } from "./sqlite-log-options.ts";
+import { type SqliteLogOptions, STORE_DEFAULTS } from "../store-options.ts";
 import { StoreMonitor } from "./store-monitor.ts";
 import { StoreReader } from "./store-reader.ts";
 
 const MAX_CHECK_BYTES = 32 * 1024 * 1024;
-const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
 const MAX_RECENT_ROWS = 4096;
 
-const SEARCH_TIMEOUT_MS = 2000;
 /** Time after the first lease, so that programs that end soon do not wait for a sweep. */
 const FIRST_SWEEP_MS = 1000;
 const MAX_PAUSE_MS = 100;
-const MAX_WAITING_SEARCHES = 1000;
 
 // TypeScript in the repository, JavaScript in the published package.
 const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
@@ -61,11 +58,11 @@ const SEARCH_THREAD = new URL(`./search-thread${EXTENSION}`, import.meta.url);
 /** A log in a SQLite file, opened by `openSqliteLog`. */
 export type SqliteLog = Log & Required<Pick<Log, "monitor">>;
 
-/** Opens a store; see `open-sqlite-log.ts`. */
+/** Opens a store; see `open-log.ts`. */
 export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
-  const { maxCheckBytes = MAX_CHECK_BYTES, maxQueueBytes = MAX_QUEUE_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;
-  const connection = { busyTimeoutMs, maxFileBytes, maxCheckBytes, maxQueueBytes, maxRecentRows };
+  const { maxCheckBytes = MAX_CHECK_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;
+  const connection = { busyTimeoutMs, maxFileBytes, maxCheckBytes, maxRecentRows };
   if (path === "") throw new LoomError("store_failed", "The path of a store must not be empty");
   // Resolved now, because the file is opened again later and the working directory may change.
   const absolutePath = resolve(path);
@@ -109,14 +106,14 @@ class SqliteTables implements LogTables {
     this.#searches = new QueryThread({
       thread: SEARCH_THREAD,
       data: { path, file, options: connection, limits } satisfies SearchData,
-      timeoutMs: options.searchTimeoutMs ?? SEARCH_TIMEOUT_MS,
-      maxWaiting: options.maxWaitingSearches ?? MAX_WAITING_SEARCHES,
+      timeoutMs: options.searchTimeoutMs ?? STORE_DEFAULTS.searchTimeoutMs,
+      maxWaiting: options.maxWaitingSearches ?? STORE_DEFAULTS.maxWaitingSearches,
     });
     this.#poller = new ChangePoller({ reader: this.#reader, feed, writer, pollMs });
     this.#writer = new GroupWriter({
       thread: WRITER_THREAD,
       data: { path, file, writer, options: connection, quotas: pickQuotas(limits) } satisfies WriterData,
-      maxQueueBytes: connection.maxQueueBytes,
+      maxQueueBytes: options.maxQueueBytes ?? STORE_DEFAULTS.maxQueueBytes,
       lengthOf,
       pack: packGroup,
       isRepeatable,

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { drafts, makeEntries } from "../../../test/contracts/log/log-fixture.ts";
 import type { LogEntry } from "../log.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
-import type { SqliteLogOptions } from "./sqlite-log-options.ts";
+import type { SqliteLogOptions } from "../store-options.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-monitor-"));

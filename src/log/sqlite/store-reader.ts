@@ -14,7 +14,7 @@ import {
   clampListLimit,
   clampPageLimit,
   unknownListCursor,
-  unknownSession,
+  assertSession,
 } from "../rules.ts";
 import { isHolderGone } from "../holder.ts";
 import type {
@@ -425,7 +425,5 @@ function listSelected(
 }
 
 function getSession(sessions: SessionRows, sessionId: string): StoredSession {
-  const row = sessions.find(sessionId);
-  if (row === undefined) throw unknownSession(sessionId);
-  return row;
+  return assertSession(sessions.find(sessionId), sessionId);
 }

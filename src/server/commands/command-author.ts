@@ -5,7 +5,7 @@
 import type { Log, SessionInfo } from "../../log/index.ts";
 import type { CreateOptions } from "../../log/log.ts";
 import type { RunLimit } from "../../log/log-limits.ts";
-import { LOCAL_OWNER, sessionIdTaken, unknownSession } from "../../log/rules.ts";
+import { LOCAL_OWNER, sessionIdTaken, assertSession, unknownSession } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ToolRules } from "../auth/principal.ts";
 
@@ -58,8 +58,7 @@ export async function ensureOwnSession(
     return await log.createSession(session, { ...options, owner: author.owner });
   } catch (error) {
     if (!isLoomError(error, "session_exists")) throw error;
-    const info = await log.getSession(session);
-    if (info === undefined) throw unknownSession(session);
+    const info = assertSession(await log.getSession(session), session);
     if (!canAccess(author, info)) throw sessionIdTaken(session);
     return info;
   }

@@ -1,14 +1,12 @@
 /** Looks up the session or run named in a path. */
 import type { Log, RunInfo, SessionInfo } from "../../log/index.ts";
-import { unknownSession } from "../../log/rules.ts";
+import { assertSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { findCommand } from "../commands/execute-command.ts";
 
 /** Throws `unknown_session`. */
 export async function findSession(log: Log, session: string): Promise<SessionInfo> {
-  const info = await log.getSession(session);
-  if (info === undefined) throw unknownSession(session);
-  return info;
+  return assertSession(await log.getSession(session), session);
 }
 
 /** Throws `unknown_session` or `unknown_run`. */

@@ -5,7 +5,7 @@
 import { createRecordReader } from "../../dialects/loom/decode.ts";
 import type { Log } from "../../log/index.ts";
 import { readPages } from "../../log/read-pages.ts";
-import { unknownSession } from "../../log/rules.ts";
+import { assertSession } from "../../log/rules.ts";
 import type { EventOf, EventType } from "../../protocol/index.ts";
 
 /** An event of the live run, and where it is. */
@@ -21,8 +21,7 @@ export async function* readLiveRun<T extends EventType>(
   sessionId: string,
   types: readonly T[],
 ): AsyncGenerator<LiveEvent<T>, void, undefined> {
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw unknownSession(sessionId);
+  const info = assertSession(await log.getSession(sessionId), sessionId);
   // A session has at most one live run, and it is the newest.
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
   if (latest?.status !== "live") return;

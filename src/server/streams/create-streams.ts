@@ -5,7 +5,7 @@
 import { type DialectName, DIALECTS, type EncoderOptions } from "../../dialects/index.ts";
 import type { Log, StreamOptions } from "../../log/index.ts";
 import { assertCursorOf, formatCursor } from "../../log/cursor.ts";
-import { unknownSession } from "../../log/rules.ts";
+import { assertSession } from "../../log/rules.ts";
 import { assertSessionCursor } from "../../log/stream.ts";
 import type { StreamMeter } from "../../observe/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
@@ -245,8 +245,7 @@ export function createStreams(options: StreamsOptions): Streams {
   ): Promise<StreamStart | undefined> {
     const { cursor, after, sessionCursor, ...rest } = selection;
     // Read before looking up the run: a run that is not found yet starts after this record.
-    const session = await log.getSession(sessionId);
-    if (session === undefined) throw unknownSession(sessionId);
+    const session = assertSession(await log.getSession(sessionId), sessionId);
     await runRange.refresh();
     const requested = cursor === undefined ? undefined : readCursor(cursor, selection);
     if (requested !== undefined) assertCursorOf(sessionId, session.incarnation, requested);
