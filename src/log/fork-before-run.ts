@@ -10,7 +10,7 @@
 import { LoomError } from "../protocol/index.ts";
 import { copyCarried, copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
-import type { Log, LogEntry, SessionChanges, SessionInfo } from "./log.ts";
+import type { CreateOptions, Log, LogEntry, SessionInfo } from "./log.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, assertSession } from "./rules.ts";
 
 /** Options of `forkBeforeRun`. */
@@ -53,32 +53,38 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const copied = copyEntries(log, info, { ...copy, moveImage });
   const entries = runId === undefined ? copied : assertEnded(copied, runId);
   const inheritsTitle = options.title === undefined && lastId >= info.firstId;
-  const title = inheritsTitle ? info.title : options.title;
-  const forkedFrom = { sessionId: from, ...(runId === undefined ? {} : { runId }), eventId: lastId };
   const isVersion = runId !== undefined || options.isVersion === true;
-  const rootId = isVersion ? findRoot(info, { to, owner }) : to;
-  const named = title === undefined ? {} : { title };
-  const marks = isVersion ? marksOf(info, rootId) : {};
-  const inherits = {
-    incarnation: info.incarnation,
-    title: inheritsTitle,
-    marks: isVersion && rootId === info.rootId,
+  const forkedFrom = { sessionId: from, ...(runId === undefined ? {} : { runId }), eventId: lastId };
+  const fresh = describeFork(info, { to, title: options.title, inheritsTitle, owner, isVersion });
+  return log.createSession(to, { ...fresh, forkedFrom, carried, entries });
+}
+
+interface ForkTarget {
+  readonly to: string;
+  readonly title: string | undefined;
+  /** It gets the title of its origin. */
+  readonly inheritsTitle: boolean;
+  readonly owner: string;
+  /** It is a version of the conversation, unless it has another owner: then it begins one. */
+  readonly isVersion: boolean;
+}
+
+/** Returns the properties of a fork. A version of a conversation is pinned and archived like the others. */
+export function describeFork(
+  info: SessionInfo,
+  { to, owner, inheritsTitle, isVersion, ...fork }: ForkTarget,
+): CreateOptions {
+  const { incarnation, firstId, isPinned, isArchived } = info;
+  const { title } = inheritsTitle ? info : fork;
+  const hasRoot = isVersion && owner === info.owner;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(hasRoot ? { isPinned, isArchived } : {}),
+    inherits: { incarnation, title: inheritsTitle, marks: hasRoot },
+    owner,
+    firstId,
+    rootId: hasRoot ? info.rootId : to,
   };
-  const fresh = { ...named, ...marks, inherits, owner, firstId: info.firstId, forkedFrom, rootId };
-  return log.createSession(to, { ...fresh, carried, entries });
-}
-
-/** Returns the root of a fork. The versions of a conversation have one owner; a fork with another begins a conversation. */
-export function findRoot(
-  { owner, rootId }: SessionInfo,
-  fork: { readonly to: string; readonly owner: string },
-): string {
-  return fork.owner === owner ? rootId : fork.to;
-}
-
-/** A version of a conversation is pinned and archived like the others. */
-export function marksOf({ rootId, isPinned, isArchived }: SessionInfo, root: string): SessionChanges {
-  return rootId === root ? { isPinned, isArchived } : {};
 }
 
 /** Returns the ID of the run's first record. Throws `unknown_run`. */

@@ -14,7 +14,7 @@ import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 import { type CheckpointRecord, findCheckpoint, readChannels } from "./checkpoints.ts";
 import { copyCarried, copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
-import { findRoot, marksOf } from "./fork-before-run.ts";
+import { describeFork } from "./fork-before-run.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
 import type { RunLimit } from "./log-limits.ts";
 import { readPages } from "./read-pages.ts";
@@ -75,7 +75,7 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now, runLimit } = options;
   assertSessionId(to);
   const info = assertSession(await log.getSession(from), from);
-  const { title = info.title, owner = info.owner } = options;
+  const { title, owner = info.owner } = options;
   assertTitle(title);
   assertOwner(owner);
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
@@ -85,14 +85,11 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const edited = state === undefined ? undefined : editState(last, state, now());
   if (state !== undefined) await assertFits(log, info, checkpoint, { ...options, state });
   const entries = copyUpTo(log, info, checkpoint.envelope.event_id, options, edited);
-  const named = title === undefined ? {} : { title };
   const forkedFrom = { sessionId: from, eventId: checkpoint.envelope.event_id };
-  const rootId = findRoot(info, { to, owner });
-  const inherits = { incarnation: info.incarnation, title: options.title === undefined, marks: rootId === info.rootId };
-  const fresh = { ...named, ...marksOf(info, rootId), inherits, forkedFrom, rootId, runLimit };
+  const fresh = describeFork(info, { to, title, inheritsTitle: title === undefined, owner, isVersion: true });
   const copy = { to, lastId: last.envelope.event_id, hasOtherOwner: owner !== info.owner };
   const carried = await copyCarried(log, info, copy);
-  const made = await log.createSession(to, { ...fresh, owner, firstId: info.firstId, carried, entries, graceMs });
+  const made = await log.createSession(to, { ...fresh, forkedFrom, runLimit, carried, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
 }
 

@@ -9,6 +9,7 @@ import { LoomError } from "../protocol/loom-error.ts";
 import { hasMethods } from "../protocol/read-options.ts";
 import {
   type Command,
+  COMMAND_KINDS,
   type CreateOptions,
   type Log,
   MAX_NAME_LENGTH,
@@ -35,19 +36,9 @@ export const LOCAL_OWNER = "local";
 /** How long outcomes of commands are kept if the retention policy has no `maxAgeMs`. */
 export const SETTLED_COMMANDS_MS = 7 * 24 * 60 * 60 * 1000;
 
-const KINDS: ReadonlySet<string> = new Set<Command["kind"]>([
-  "cancel",
-  "approve",
-  "tool_result",
-  "permission",
-  "feedback",
-  "toggle",
-  "enqueue",
-]);
-
 export function assertCommand({ commandId, kind, body }: Command, limits: LogLimits): void {
   assertName("command", commandId);
-  if (!KINDS.has(kind)) throw new LoomError("invalid_command", `Unknown command kind "${kind}"`);
+  if (!COMMAND_KINDS.includes(kind)) throw new LoomError("invalid_command", `Unknown command kind "${kind}"`);
   if (!isJsonObject(body)) throw new LoomError("invalid_command", "The body of a command must be a JSON object");
   // A deeper or circular body would overflow the stack of JSON.stringify.
   if (isDeeperThan(body)) throw new LoomError("invalid_command", "The body of a command is nested too deeply");
@@ -142,10 +133,14 @@ export function assertLog(log: unknown): asserts log is Log {
   throw new LoomError("invalid_arguments", message, { option: "log" });
 }
 
+function isName(name: unknown, maxLength: number): boolean {
+  if (typeof name !== "string" || name === "" || name.length > maxLength) return false;
+  return name.isWellFormed() && !name.includes("\0");
+}
+
 /** Throws `invalid_name` unless `name` is a valid ID of a session, run or command. */
 export function assertName(what: string, name: unknown): asserts name is string {
-  const isText = typeof name === "string" && name.isWellFormed() && !name.includes("\0");
-  if (isText && name !== "" && name.length <= MAX_NAME_LENGTH) return;
+  if (isName(name, MAX_NAME_LENGTH)) return;
   throw new LoomError(
     "invalid_name",
     `The ID of a ${what} must be a string of 1 to ${MAX_NAME_LENGTH} characters without NUL or lone surrogates`,
@@ -191,9 +186,7 @@ export function inheritValues(
 
 /** Throws `invalid_name` unless `owner` is undefined or a valid owner. */
 export function assertOwner(owner: unknown): asserts owner is string | undefined {
-  if (owner === undefined) return;
-  const isText = typeof owner === "string" && owner.isWellFormed() && !owner.includes("\0");
-  if (isText && owner !== "" && owner.length <= MAX_OWNER_LENGTH) return;
+  if (owner === undefined || isName(owner, MAX_OWNER_LENGTH)) return;
   throw new LoomError(
     "invalid_name",
     `The owner of a session must be a string of 1 to ${MAX_OWNER_LENGTH} characters without NUL or lone surrogates`,

@@ -1,4 +1,4 @@
-/** Runs, commands and lineages as stores keep them, and as the log describes them. */
+/** Sessions, runs and commands as stores keep them, and as the log describes them. */
 import {
   type Command,
   type CommandKind,
@@ -6,22 +6,16 @@ import {
   type CommandState,
   MAX_NAME_LENGTH,
   type RunInfo,
-  type RunStatus,
   type SessionInfo,
 } from "./log.ts";
 
+/** A row whose columns are null where `T` has undefined. */
+export type NullFor<T> = {
+  readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K];
+};
+
 /** A run as it is stored. */
-export interface RunRow {
-  readonly runId: string;
-  readonly status: RunStatus;
-  readonly firstId: number;
-  readonly lastId: number | null;
-  readonly startedAt: number;
-  readonly endedAt: number | null;
-  readonly code: string | null;
-  readonly requestId: string | null;
-  readonly agent: string | null;
-}
+export type RunRow = NullFor<RunInfo>;
 
 export function describeRun({ runId, status, firstId, startedAt, ...row }: RunRow): RunInfo {
   const { lastId, endedAt, code, requestId, agent } = row;
@@ -75,10 +69,51 @@ export function describeCommand(sessionId: string, row: CommandRow): CommandStat
   };
 }
 
-/** Origin and root of a session. */
-export type Lineage = Pick<SessionInfo, "rootId" | "forkedFrom">;
+/** A session as it is stored. */
+export interface SessionRow {
+  readonly key: number;
+  /** Null if the session is deleted, or a draft. */
+  readonly sessionId: string | null;
+  readonly incarnation: string;
+  readonly title: string | null;
+  readonly createdAt: number;
+  readonly owner: string;
+  readonly updatedAt: number;
+  readonly firstId: number;
+  /** Size in bytes of the pruned records before `firstId`, less that of carried ones. */
+  readonly basePos: number;
+  readonly epoch: number;
+  readonly holder: string | null;
+  readonly expiresAt: number;
+  /** Null if the session is a draft. */
+  readonly rootId: string | null;
+  /** Null if the session is not a fork. */
+  readonly originId: string | null;
+  readonly originRunId: string | null;
+  readonly originEventId: number | null;
+}
 
-/** Returns the lineage of a new session. */
-export function lineageOf(sessionId: string, { forkedFrom, rootId = sessionId }: Partial<Lineage>): Lineage {
-  return { forkedFrom, rootId };
+/** What a store finds out about a session otherwise. `pos` is its size without `basePos`. */
+interface SessionState extends Pick<SessionInfo, "isPinned" | "isArchived" | "lastId" | "holder"> {
+  readonly pos: number;
+}
+
+export function describeSession(row: SessionRow, { pos, ...state }: SessionState): SessionInfo {
+  const { incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
+  const { sessionId, rootId, originId, originRunId, originEventId } = row;
+  const run = originRunId === null ? {} : { runId: originRunId };
+  return {
+    sessionId: sessionId ?? "",
+    incarnation,
+    title: title ?? undefined,
+    createdAt,
+    updatedAt,
+    firstId,
+    bytes: pos - basePos,
+    epoch,
+    owner,
+    ...state,
+    forkedFrom: originId === null ? undefined : { sessionId: originId, ...run, eventId: originEventId ?? 0 },
+    rootId: rootId ?? sessionId ?? "",
+  };
 }

@@ -14,6 +14,10 @@ export function toOptionalColumn(text: string | undefined): string | null {
   return text === undefined ? null : toColumn(text);
 }
 
+export function fromNullableColumn(text: string | null): string | null {
+  return text === null ? null : fromColumn(text);
+}
+
 export function fromOptionalColumn(text: string | null): string | undefined {
-  return text === null ? undefined : fromColumn(text);
+  return fromNullableColumn(text) ?? undefined;
 }

@@ -13,7 +13,7 @@ import { KnowledgeRows } from "../../src/context/knowledge-base/sqlite/knowledge
 import { openSqliteLog, type SqliteLog } from "../../src/log/index.ts";
 import { SearchIndex } from "../../src/log/sqlite/search-index.ts";
 import { SessionRows, toLineageColumns } from "../../src/log/sqlite/session-rows.ts";
-import { lineageOf } from "../../src/log/stored-rows.ts";
+
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
@@ -38,7 +38,7 @@ beforeAll(async () => {
     const title = Array.from({ length: 40 }, (_, word) => `${word % 2 ? "wo" : "wa"}${(at * 31 + word * 17) % 997}`);
     const fresh = { incarnation: "i", createdAt: 1, updatedAt: 1, firstId: 1, basePos: 0, epoch: 0, holder: null };
     const owner = at % 1000 === 0 ? "ann" : "mallory";
-    const marks = { isPinned: 0, isArchived: 0, ...toLineageColumns(lineageOf(`s${at}`, {})) };
+    const marks = { isPinned: 0, isArchived: 0, ...toLineageColumns(`s${at}`, {}) };
     const row = { ...fresh, ...marks, sessionId: `s${at}`, title: `${title.join(" ")} zebra`, owner, expiresAt: 0 };
     index.add(rows.create(row), 0, row.title);
   }

@@ -3,11 +3,11 @@ import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { toColumn } from "../../postgres/text-column.ts";
 import { type ActiveSession, type ListActiveSessionsOptions, MAX_QUEUED_MESSAGES } from "../log.ts";
 import { clampListLimit } from "../rules.ts";
-import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
+import { type CommandRow, describeCommand, type RunRow } from "../stored-rows.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { findListKey } from "./search-sessions.ts";
-import { describeSession, HEAD, type StoredHead } from "./session-rows.ts";
+import { describeHead, HEAD, type StoredHead } from "./session-rows.ts";
 
 const APPROVALS = `FROM @.landmarks l JOIN @.runs r ON r.session = l.session AND r.run_id = l.run_id AND r.last_id IS NULL
   WHERE l.kind = 'tool_approval'`;
@@ -46,11 +46,11 @@ export async function listActiveSessions(
       const waiting = groupBySession(await query<OfSession<StoredLandmark>>(WAITING, [keys]));
       const queued = groupBySession(await query<OfSession<CommandRow>>(QUEUED, [keys]));
       return heads.map((head) => {
-        const info = describeSession(head, db);
+        const info = describeHead(head, db);
         const commands = (queued.get(head.key) ?? []).slice(0, MAX_QUEUED_MESSAGES);
         return {
           ...info,
-          liveRuns: (runs.get(head.key) ?? []).map((row) => describeRun(readRun(row))),
+          liveRuns: (runs.get(head.key) ?? []).map(readRun),
           approvals: (waiting.get(head.key) ?? []).slice(0, clampListLimit()).map(readLandmark),
           queued: commands.map((row) => describeCommand(info.sessionId, readCommand(row))),
         };

@@ -5,11 +5,17 @@
 import { hash } from "node:crypto";
 import type { SqlValue, Transaction } from "../../postgres/postgres-database.ts";
 import type { IndexChanges, IndexedRunEnd, IndexedRunStart } from "../index-changes.ts";
-import type { Landmark, LandmarkKind } from "../log.ts";
+import type { Landmark, RunInfo } from "../log.ts";
 import { type IndexedSession, listTerms } from "../search-terms.ts";
 import { listWords } from "../search-text.ts";
-import type { RunRow } from "../stored-rows.ts";
-import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
+import { describeRun, type NullFor, type RunRow } from "../stored-rows.ts";
+import {
+  fromColumn,
+  fromNullableColumn,
+  fromOptionalColumn,
+  toColumn,
+  toOptionalColumn,
+} from "../../postgres/text-column.ts";
 
 /** Columns of `RunRow`, from `runs r`. */
 export const RUN = `r.run_id AS "runId", r.status, r.first_id AS "firstId", r.last_id AS "lastId",
@@ -19,22 +25,16 @@ export const RUN = `r.run_id AS "runId", r.status, r.first_id AS "firstId", r.la
 export const LANDMARK = `l.kind, l.key, l.event_id AS "eventId", l.run_id AS "runId"`;
 
 /** A row of `landmarks`. */
-export interface StoredLandmark {
-  readonly kind: LandmarkKind;
-  readonly key: string;
-  readonly eventId: number;
-  readonly runId: string | null;
-}
+export type StoredLandmark = NullFor<Landmark>;
 
-/** Restores the strings of a row. */
-export function readRun(row: RunRow): RunRow {
-  return {
+export function readRun(row: RunRow): RunInfo {
+  return describeRun({
     ...row,
     runId: fromColumn(row.runId),
-    code: fromOptionalColumn(row.code) ?? null,
-    requestId: fromOptionalColumn(row.requestId) ?? null,
-    agent: fromOptionalColumn(row.agent) ?? null,
-  };
+    code: fromNullableColumn(row.code),
+    requestId: fromNullableColumn(row.requestId),
+    agent: fromNullableColumn(row.agent),
+  });
 }
 
 export function readLandmark({ kind, key, eventId, runId }: StoredLandmark): Landmark {

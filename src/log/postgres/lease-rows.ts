@@ -7,7 +7,7 @@ import { assertFree } from "../change-rules.ts";
 import type { AcquiredLease, LandmarkKind, Lease } from "../log.ts";
 import { Page } from "../page.ts";
 import { clampListLimit, fenced, unknownSession } from "../rules.ts";
-import { describeRun, type RunRow } from "../stored-rows.ts";
+import type { RunRow } from "../stored-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { readTexts } from "./record-rows.ts";
 import { findSession, HEAD, isHeld, type KnownHolders, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
@@ -104,7 +104,7 @@ async function readWriterState(
   sessionId: string,
   { key, firstId, lastId, updatedAt }: StoredHead,
 ): Promise<Omit<AcquiredLease, keyof Lease | "wasHandedOver">> {
-  const liveRuns = (await transaction.query<RunRow>(LIVE, [key])).map((row) => describeRun(readRun(row)));
+  const liveRuns = (await transaction.query<RunRow>(LIVE, [key])).map(readRun);
   const found = (await transaction.query<StoredLandmark>(MARKS, [key])).map(readLandmark);
   const marks = {
     todoLists: found.filter(({ kind }) => kind === "todo_list"),

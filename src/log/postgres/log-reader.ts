@@ -27,12 +27,12 @@ import {
   assertSession,
   unknownSession,
 } from "../rules.ts";
-import { type CommandRow, describeCommand, describeRun, type RunRow } from "../stored-rows.ts";
+import { type CommandRow, describeCommand, type RunRow } from "../stored-rows.ts";
 import { listActiveSessions } from "./active-sessions.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
 import { hashOf, LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { listCarried, type RecordRow, ROWS_AFTER, takeTexts } from "./record-rows.ts";
-import { describeSession, findSession, HEAD, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
+import { describeHead, findSession, HEAD, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
 import { findListKey } from "./search-sessions.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
@@ -182,7 +182,7 @@ export class LogReader implements TableReader {
   async #listRuns(sessionId: string, where: string, values: readonly SqlValue[]): Promise<readonly RunInfo[]> {
     const sql = `SELECT ${RUN} FROM @.runs r WHERE r.session = s.key`;
     const rows = await this.#listOf<RunRow>(sessionId, sql, where, values);
-    return rows.map((row) => describeRun(readRun(row)));
+    return rows.map(readRun);
   }
 
   async findFoldStart(sessionId: string, id: number): Promise<number> {
@@ -253,7 +253,7 @@ export class LogReader implements TableReader {
   }
 
   #describe(head: StoredHead): SessionInfo {
-    return describeSession(head, this.#db);
+    return describeHead(head, this.#db);
   }
 }
 

@@ -12,7 +12,7 @@ import { findPartStart, namePart } from "../search-terms.ts";
 import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import { cutTerm } from "./index-rows.ts";
 import { type RecordRow, takeTexts } from "./record-rows.ts";
-import { describeSession, findSession, HEAD, type LogQuery, type StoredHead } from "./session-rows.ts";
+import { describeHead, findSession, HEAD, type LogQuery, type StoredHead } from "./session-rows.ts";
 import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** Candidates read at once. */
@@ -62,7 +62,7 @@ export async function searchSessions(
         if (phrases.length === 0) return found;
         const search = { reads, phrases, owner, checkTime };
         for await (const { head, match } of findMatches(search, before)) {
-          found.push({ ...describeSession(head, db), match });
+          found.push({ ...describeHead(head, db), match });
           if (found.length >= clampListLimit(limit)) break;
         }
         return found;

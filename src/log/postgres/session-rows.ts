@@ -8,7 +8,14 @@ import { assertOwnerOf } from "../change-rules.ts";
 import type { OwnerQuota } from "./owner-usage.ts";
 import { insertCarried } from "./record-rows.ts";
 import { LOCAL_OWNER } from "../rules.ts";
-import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
+import { describeSession, type SessionRow } from "../stored-rows.ts";
+import {
+  fromColumn,
+  fromNullableColumn,
+  fromOptionalColumn,
+  toColumn,
+  toOptionalColumn,
+} from "../../postgres/text-column.ts";
 
 /** A transaction of the log. */
 export interface LogTransaction extends Transaction {
@@ -24,28 +31,12 @@ export type LogQuery = Pick<LogTransaction, "query" | "now">;
 export const NOW = "coalesce($1::double precision, floor(extract(epoch FROM clock_timestamp()) * 1000))";
 
 /** A row of `sessions`, with the time at which it was read. */
-export interface StoredHead {
-  readonly key: number;
-  readonly sessionId: string | null;
-  readonly incarnation: string;
-  readonly title: string | null;
+export interface StoredHead extends SessionRow {
   readonly isPinned: boolean;
   readonly isArchived: boolean;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly firstId: number;
-  readonly basePos: number;
   readonly lastId: number;
   readonly pos: number;
-  readonly epoch: number;
-  readonly holder: string | null;
   readonly lease: string | null;
-  readonly expiresAt: number;
-  readonly owner: string;
-  readonly rootId: string | null;
-  readonly originId: string | null;
-  readonly originRunId: string | null;
-  readonly originEventId: number | null;
   readonly blobs: number;
   readonly blobBytes: number;
   readonly changes: number;
@@ -150,33 +141,17 @@ export function isHeld({ holder, expiresAt, now }: StoredHead, { recoveryMs, end
   return holder !== null && expiresAt + recoveryMs > now && !endedProcesses.has(processOf(fromColumn(holder)));
 }
 
-export function describeSession(head: StoredHead, known: KnownHolders): SessionInfo {
-  const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, lastId, pos, epoch } = head;
-  const { holder, owner, rootId, originId, originRunId, originEventId, isPinned, isArchived } = head;
-  const runId = fromOptionalColumn(originRunId);
-  const id = fromColumn(sessionId ?? "");
-  return {
-    sessionId: id,
-    incarnation,
-    title: fromOptionalColumn(title),
-    isPinned,
-    isArchived,
-    createdAt,
-    updatedAt,
-    firstId,
-    lastId,
-    bytes: pos - basePos,
-    epoch,
-    holder: isHeld(head, known) && holder !== null ? fromColumn(holder) : undefined,
-    owner: fromColumn(owner),
-    forkedFrom:
-      originId === null
-        ? undefined
-        : {
-            sessionId: fromColumn(originId),
-            ...(runId === undefined ? {} : { runId }),
-            eventId: originEventId ?? 0,
-          },
-    rootId: rootId === null ? id : fromColumn(rootId),
+export function describeHead(head: StoredHead, known: KnownHolders): SessionInfo {
+  const { isPinned, isArchived, lastId, pos } = head;
+  const row = {
+    ...head,
+    sessionId: fromNullableColumn(head.sessionId),
+    title: fromNullableColumn(head.title),
+    owner: fromColumn(head.owner),
+    rootId: fromNullableColumn(head.rootId),
+    originId: fromNullableColumn(head.originId),
+    originRunId: fromNullableColumn(head.originRunId),
   };
+  const holder = isHeld(head, known) ? fromOptionalColumn(head.holder) : undefined;
+  return describeSession(row, { isPinned, isArchived, lastId, pos, holder });
 }

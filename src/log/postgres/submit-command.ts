@@ -1,5 +1,5 @@
 /** Adds a command to the inbox of a session, in one transaction with its checks. */
-import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
+import { fromColumn, fromNullableColumn, toColumn } from "../../postgres/text-column.ts";
 import { acceptCommand, changeMarks } from "../change-rules.ts";
 import type { SessionChanges } from "../log.ts";
 import type { CommandSubmission } from "../log-tables.ts";
@@ -54,7 +54,7 @@ export async function changeSession(
   ifTitle: string | undefined,
 ): Promise<void> {
   const head = assertSession(await lockSession(transaction, sessionId), sessionId);
-  const title = fromOptionalColumn(head.title) ?? null;
+  const title = fromNullableColumn(head.title);
   const marks = changeMarks({ ...head, title }, changes, ifTitle);
   if (marks === undefined) return;
   if (changes.title !== undefined) await setTitle(transaction, head, changes.title);

@@ -7,7 +7,6 @@ import { randomUUID } from "node:crypto";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import { inheritValues, LOCAL_OWNER, sessionExists } from "../rules.ts";
-import { lineageOf } from "../stored-rows.ts";
 import { type Head, type Heads, idAfter } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
 import type { OwnerUsageRows } from "./owner-usage-rows.ts";
@@ -74,7 +73,7 @@ export class Drafts {
       epoch: sessions.lastEpoch,
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
-      ...toLineageColumns(lineageOf(sessionId, draft)),
+      ...toLineageColumns(sessionId, draft),
     });
     if (title !== undefined) searchIndex.add(head.row, 0, title);
   }

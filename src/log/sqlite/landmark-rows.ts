@@ -3,14 +3,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
 import type { Landmark, LandmarkKind } from "../log.ts";
+import type { NullFor } from "../stored-rows.ts";
 
-interface LandmarkRow {
-  readonly kind: LandmarkKind;
-  readonly key: string;
-  readonly eventId: number;
-  readonly runId: string | null;
-  readonly seal: number;
-}
+type LandmarkRow = NullFor<Landmark> & { readonly seal: number };
 
 const COLUMNS = "kind, key, event_id AS eventId, run_id AS runId, seal";
 

@@ -40,7 +40,7 @@ function insertSessions(db: DatabaseSync, owners: readonly string[]): void {
     const fresh = {
       ...place,
       ...marks,
-      ...toLineageColumns({ rootId: owner, forkedFrom: undefined }),
+      ...toLineageColumns(owner, {}),
       sessionId: `${owner} ${++stores}`,
       title: "apple",
       owner,

@@ -3,32 +3,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
-import type { Lineage } from "../stored-rows.ts";
+import type { CreateOptions } from "../log.ts";
+import type { SessionRow } from "../stored-rows.ts";
 
-export interface StoredSession {
-  readonly key: number;
-  /** Null if the session is deleted. */
-  readonly sessionId: string | null;
-  readonly incarnation: string;
-  readonly title: string | null;
-  readonly createdAt: number;
-  readonly owner: string;
-  readonly updatedAt: number;
-  readonly firstId: number;
-  /** Size in bytes of the pruned records before `firstId`, less that of carried ones. */
-  readonly basePos: number;
-  readonly epoch: number;
-  readonly holder: string | null;
-  readonly expiresAt: number;
+export interface StoredSession extends SessionRow {
   /** 1 or 0. */
   readonly isPinned: number;
   readonly isArchived: number;
-  /** Null if the session is a draft. */
-  readonly rootId: string | null;
-  /** Null if the session is not a fork. */
-  readonly originId: string | null;
-  readonly originRunId: string | null;
-  readonly originEventId: number | null;
 }
 
 type SealedSession = StoredSession & { readonly seal: number };
@@ -179,19 +160,13 @@ export class SessionRows {
   }
 }
 
-/** Columns of a lineage. */
-export function toLineageColumns({
-  rootId,
-  forkedFrom,
-}: Lineage): Pick<StoredSession, "rootId" | "originId" | "originRunId" | "originEventId"> {
+/** Columns of the origin and root of a session. */
+export function toLineageColumns(
+  sessionId: string,
+  { rootId = sessionId, forkedFrom }: Pick<CreateOptions, "rootId" | "forkedFrom">,
+): Pick<StoredSession, "rootId" | "originId" | "originRunId" | "originEventId"> {
   const { sessionId: originId = null, runId: originRunId = null, eventId: originEventId = null } = forkedFrom ?? {};
   return { rootId, originId, originRunId, originEventId };
-}
-
-export function readLineage({ rootId, originId, originRunId, originEventId }: StoredSession): Lineage {
-  if (originId === null) return { rootId: rootId ?? "", forkedFrom: undefined };
-  const run = originRunId === null ? {} : { runId: originRunId };
-  return { rootId: rootId ?? "", forkedFrom: { sessionId: originId, ...run, eventId: originEventId ?? 0 } };
 }
 
 function changeable(row: StoredSession): (string | number | null)[] {

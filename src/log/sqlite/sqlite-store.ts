@@ -26,7 +26,7 @@ import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
 import { type Head, Heads, idAfter } from "./heads.ts";
-import { type CommandRow, lineageOf } from "../stored-rows.ts";
+import type { CommandRow } from "../stored-rows.ts";
 import type { OperationOf, StoreOperation } from "./operations.ts";
 import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
@@ -315,7 +315,7 @@ export class SqliteStore {
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
       isPinned: Number(fresh.isPinned ?? false),
       isArchived: Number(fresh.isArchived ?? false),
-      ...toLineageColumns(lineageOf(sessionId, fresh)),
+      ...toLineageColumns(sessionId, fresh),
     });
     if (carried.length > 0) this.#rows.carried.replace(created.key, carried);
     if (title !== undefined) this.#rows.searchIndex.add(created, 0, title);

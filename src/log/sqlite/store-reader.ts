@@ -40,13 +40,13 @@ import type { LogLimits } from "../log-limits.ts";
 import type { TableReader } from "../log-tables.ts";
 import { Page } from "../page.ts";
 import { readQuery } from "../search-text.ts";
-import { describeCommand } from "../stored-rows.ts";
+import { describeCommand, describeSession } from "../stored-rows.ts";
 import { readCarriedTexts } from "../carried-content.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { findMatches, MAX_KEY } from "./find-matches.ts";
 import { RetentionRows } from "./retention-rows.ts";
-import { readLineage, type StoredSession, type SessionRows } from "./session-rows.ts";
+import type { StoredSession, SessionRows } from "./session-rows.ts";
 import { prepareRows, type StoreRows } from "./store-rows.ts";
 
 const STATEMENTS = {
@@ -113,6 +113,11 @@ export class StoreReader implements TableReader {
     }
   }
 
+  /** Runs `query` for a session. Throws `unknown_session`. */
+  #readSession<T>(sessionId: string, query: (session: StoredSession, open: ReaderConnection) => T): T {
+    return this.#read((open) => query(assertSession(open.sessions.find(sessionId), sessionId), open));
+  }
+
   #connect(): ReaderConnection {
     assertFile(this.#path, this.#file);
     if (this.#open !== undefined) return this.#open;
@@ -175,7 +180,7 @@ export class StoreReader implements TableReader {
   getSession(sessionId: string): SessionInfo | undefined {
     return this.#read((open) => {
       const row = open.sessions.find(sessionId);
-      return row === undefined ? undefined : this.#describe(open, row);
+      return row && this.#describe(open, row);
     });
   }
 
@@ -214,9 +219,8 @@ export class StoreReader implements TableReader {
 
   listBranches(sessionId: string, options: ListBranchesOptions = {}): readonly SessionInfo[] {
     const { limit, after, newestFirst = false } = options;
-    return this.#read((open) => {
+    return this.#readSession(sessionId, (session, open) => {
       const { sessions } = open;
-      const session = getSession(sessions, sessionId);
       const rootId = session.rootId ?? "";
       let position = newestFirst ? MAX_ID : 0;
       if (after !== undefined) {
@@ -262,8 +266,7 @@ export class StoreReader implements TableReader {
     const { maxPageRecords, maxPageBytes } = this.#limits;
     const most = clampPageLimit(limit, maxPageRecords);
     const room = clampPageLimit(maxBytes, maxPageBytes);
-    return this.#read(({ sessions, records }) => {
-      const session = getSession(sessions, sessionId);
+    return this.#readSession(sessionId, (session, { records }) => {
       const lastId = records.findLast(session).id;
       assertPosition(sessionId, after, session.firstId, lastId);
       if (after === lastId) return new Page(sessionId, after, after, "", session.incarnation);
@@ -273,8 +276,8 @@ export class StoreReader implements TableReader {
   }
 
   readCarried(sessionId: string): readonly LogEntry[] {
-    return this.#read(({ sessions, carried }) =>
-      readCarriedTexts(carried.list(getSession(sessions, sessionId).key).map(({ text }) => text)),
+    return this.#readSession(sessionId, ({ key }, { carried }) =>
+      readCarriedTexts(carried.list(key).map(({ text }) => text)),
     );
   }
 
@@ -292,12 +295,11 @@ export class StoreReader implements TableReader {
   }
 
   getRun(sessionId: string, runId: string): RunInfo | undefined {
-    return this.#read(({ sessions, runs }) => runs.find(getSession(sessions, sessionId).key, runId));
+    return this.#readSession(sessionId, ({ key }, { runs }) => runs.find(key, runId));
   }
 
   listRuns(sessionId: string, { limit, after }: PagingOptions = {}): readonly RunInfo[] {
-    return this.#read(({ sessions, runs }) => {
-      const { key } = getSession(sessions, sessionId);
+    return this.#readSession(sessionId, ({ key }, { runs }) => {
       const before = after === undefined ? MAX_ID : runs.find(key, after)?.firstId;
       if (before === undefined) throw unknownListCursor(after ?? "");
       return runs.list(key, before, clampListLimit(limit));
@@ -306,8 +308,7 @@ export class StoreReader implements TableReader {
 
   /** Reads what a new writer of the session continues from. */
   readWriterState(sessionId: string): Omit<AcquiredLease, keyof Lease | "wasHandedOver"> {
-    return this.#read(({ sessions, records, runs, landmarks }) => {
-      const session = getSession(sessions, sessionId);
+    return this.#readSession(sessionId, (session, { records, runs, landmarks }) => {
       const { key, firstId, updatedAt, incarnation } = session;
       const { id } = records.findLast(session);
       const liveRuns = runs.listLive(key);
@@ -322,8 +323,7 @@ export class StoreReader implements TableReader {
   }
 
   findFoldStart(sessionId: string, id: number): number {
-    return this.#read(({ sessions, runs }) => {
-      const { key, firstId } = getSession(sessions, sessionId);
+    return this.#readSession(sessionId, ({ key, firstId }, { runs }) => {
       const going = runs.findSpanning(key, id)?.firstId ?? MAX_ID;
       const ended = runs.findEndedBefore(key, Math.min(going, id + 1))?.lastId ?? 0;
       return Math.max(firstId, ended + 1);
@@ -331,23 +331,23 @@ export class StoreReader implements TableReader {
   }
 
   findSnapshot(sessionId: string, key: string, id: number): EncoderSnapshot | undefined {
-    return this.#read(({ sessions, snapshots }) => snapshots.find(getSession(sessions, sessionId).key, key, id));
+    return this.#readSession(sessionId, (session, { snapshots }) => snapshots.find(session.key, key, id));
   }
 
   getLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
-    return this.#read(({ sessions, landmarks }) => landmarks.find(getSession(sessions, sessionId).key, kind, key));
+    return this.#readSession(sessionId, (session, { landmarks }) => landmarks.find(session.key, kind, key));
   }
 
   listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before = MAX_ID): readonly Landmark[] {
-    return this.#read(({ sessions, landmarks }) =>
-      landmarks.list(getSession(sessions, sessionId).key, kind, before, clampListLimit(limit)),
+    return this.#readSession(sessionId, ({ key }, { landmarks }) =>
+      landmarks.list(key, kind, before, clampListLimit(limit)),
     );
   }
 
   getCommand(sessionId: string, commandId: string): CommandState | undefined {
-    return this.#read(({ sessions, commands }) => {
-      const row = commands.find(getSession(sessions, sessionId).key, commandId);
-      return row === undefined ? undefined : describeCommand(sessionId, row);
+    return this.#readSession(sessionId, ({ key }, { commands }) => {
+      const row = commands.find(key, commandId);
+      return row && describeCommand(sessionId, row);
     });
   }
 
@@ -356,33 +356,15 @@ export class StoreReader implements TableReader {
   }
 
   listPending(sessionId: string, limit?: number): readonly CommandState[] {
-    return this.#read(({ sessions, commands }) =>
-      commands
-        .listPending(getSession(sessions, sessionId).key, clampListLimit(limit))
-        .map((row) => describeCommand(sessionId, row)),
+    return this.#readSession(sessionId, ({ key }, { commands }) =>
+      commands.listPending(key, clampListLimit(limit)).map((row) => describeCommand(sessionId, row)),
     );
   }
 
   #describe({ records }: ReaderConnection, row: StoredSession): SessionInfo {
-    const { isPinned, isArchived } = row;
-    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
-    const last = records.findLast(row);
-    return {
-      sessionId: sessionId ?? "",
-      incarnation,
-      title: title ?? undefined,
-      isPinned: isPinned === 1,
-      isArchived: isArchived === 1,
-      createdAt,
-      updatedAt,
-      firstId,
-      lastId: last.id,
-      bytes: last.pos - basePos,
-      epoch,
-      holder: this.#holderOf(row),
-      owner,
-      ...readLineage(row),
-    };
+    const { id: lastId, pos } = records.findLast(row);
+    const marks = { isPinned: row.isPinned === 1, isArchived: row.isArchived === 1 };
+    return describeSession(row, { ...marks, lastId, pos, holder: this.#holderOf(row) });
   }
 
   /** Whether the session has no holder and is not in its grace period. */
@@ -422,8 +404,4 @@ function listSelected(
     }
     if (rows.length < most) return found;
   }
-}
-
-function getSession(sessions: SessionRows, sessionId: string): StoredSession {
-  return assertSession(sessions.find(sessionId), sessionId);
 }
