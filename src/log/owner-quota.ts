@@ -36,11 +36,6 @@ export function hasQuotas(limits: OwnerQuotas): boolean {
   return NAMES.some((name) => limits[QUOTAS[name]] !== Infinity);
 }
 
-export function pickQuotas(limits: OwnerQuotas): OwnerQuotas {
-  const { maxOwnerSessions, maxOwnerBytes, maxOwnerBlobs, maxOwnerBlobBytes } = limits;
-  return { maxOwnerSessions, maxOwnerBytes, maxOwnerBlobs, maxOwnerBlobBytes };
-}
-
 export function addUsage(used: OwnerUsage, more: Partial<OwnerUsage>): OwnerUsage {
   const { sessions = 0, bytes = 0, blobs = 0, blobBytes = 0 } = more;
   return {

@@ -26,7 +26,6 @@ import type {
 } from "../log.ts";
 import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
 import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
-import { pickQuotas } from "../owner-quota.ts";
 import type { PrunableStore } from "../prune-runs.ts";
 import { assertSession } from "../rules.ts";
 import { StoreLog } from "../store-log.ts";
@@ -114,7 +113,7 @@ class PostgresTables implements LogTables {
     this.reader = new LogReader(db, limits, this.#now);
     this.#renewer = new LeaseRenewer(db, this.#now);
     this.#committer = new GroupCommitter({ db, now: this.#now, maxQueueBytes });
-    this.#quota = new OwnerQuota(db, pickQuotas(limits));
+    this.#quota = new OwnerQuota(db, limits);
     this.#searchTimeoutMs = options.searchTimeoutMs ?? STORE_DEFAULTS.searchTimeoutMs;
     this.#searches = new SearchQueue(
       this.#searchTimeoutMs,

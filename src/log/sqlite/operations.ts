@@ -1,7 +1,7 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
 import type { AcquireOptions, EncoderSnapshot, SessionChanges, Settlement } from "../log.ts";
 import type { CommandSubmission, NewSessionOptions } from "../log-tables.ts";
-import type { OwnerQuotas } from "../owner-quota.ts";
+import type { LogLimits } from "../log-limits.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionCut } from "../prune-runs.ts";
 import type { CarriedRow } from "./carried-rows.ts";
@@ -80,12 +80,7 @@ export type StoreOperation =
       readonly carried: readonly CarriedRow[];
       readonly expiresAt: number;
     })
-  | {
-      readonly do: "save-snapshot";
-      readonly sessionId: string;
-      readonly snapshot: EncoderSnapshot;
-      readonly maxBytes: number;
-    }
+  | { readonly do: "save-snapshot"; readonly sessionId: string; readonly snapshot: EncoderSnapshot }
   | { readonly do: "set-blob-usage"; readonly sessionId: string; readonly blobs: number; readonly bytes: number }
   | { readonly do: "drop-commands"; readonly before: number }
   | { readonly do: "sweep"; readonly now: number }
@@ -110,7 +105,7 @@ export interface WriterData {
   /** Identifies the commits of this log, see `CommitJournal`. */
   readonly writer: number;
   readonly options: StoreConnectionOptions;
-  readonly quotas: OwnerQuotas;
+  readonly limits: LogLimits;
 }
 
 /** Approximate size of an operation in bytes. */

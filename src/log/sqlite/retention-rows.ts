@@ -17,6 +17,7 @@ import {
 } from "../prune-runs.ts";
 import { toCarriedRows } from "./carried-rows.ts";
 import type { StoreOperation } from "./operations.ts";
+import type { StoreRows } from "./store-rows.ts";
 
 /** Pause between the transactions of a long operation, so that other processes can write. */
 export const PAUSE_MS = 4;
@@ -44,9 +45,11 @@ const STATEMENTS = {
 
 export class RetentionRows {
   readonly #sql: Statements<typeof STATEMENTS>;
+  readonly #rows: StoreRows;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, rows: StoreRows) {
     this.#sql = prepareAll(db, STATEMENTS);
+    this.#rows = rows;
   }
 
   /** Measures some sessions after this key. `lastKey` is undefined if there are no more. */
@@ -64,6 +67,13 @@ export class RetentionRows {
     return this.#sql.ended.all(before, endedAt, key, runId) as unknown as EndedRun[];
   }
 
+  /** Size in bytes of the records of a session after record `id`. */
+  measureAfter(key: number, id: number): number {
+    const { sessions, records } = this.#rows;
+    const row = sessions.findByKey(key);
+    return row === undefined ? 0 : records.findLast(row).pos - records.findPosition(key, id);
+  }
+
   measureCarried(key: number): number {
     return (this.#sql.carried.get(key) as { bytes: number }).bytes;
   }
@@ -73,39 +83,31 @@ export class RetentionRows {
   }
 }
 
-/** The part of `StoreReader` that retention uses. */
-interface RetentionReader {
-  readRetention<T>(read: (rows: RetentionRows) => T): T;
-  measureAfter(key: number, id: number): number;
-}
-
 interface PrunerParts {
-  readonly reader: () => RetentionReader;
+  readonly read: <T>(read: (rows: RetentionRows) => T) => T;
   readonly write: <T>(operation: StoreOperation) => Promise<T>;
   readonly now: () => number;
 }
 
-export function createPruner({ reader, write, now }: PrunerParts): PrunableStore {
+export function createPruner({ read, write, now }: PrunerParts): PrunableStore {
   return {
     hold: async (holder) => write<boolean>({ do: "hold-pruning", holder, now: now(), expiresAt: now() + PRUNING_MS }),
     release: async (holder) => write({ do: "hold-pruning", holder, now: now(), expiresAt: 0 }),
     measure: async () => {
       let bytes = 0;
       for (let afterKey: number | undefined = 0; afterKey !== undefined;) {
-        const part: ReturnType<RetentionRows["measure"]> = reader().readRetention((rows) =>
-          rows.measure(afterKey ?? 0),
-        );
+        const part: ReturnType<RetentionRows["measure"]> = read((rows) => rows.measure(afterKey ?? 0));
         bytes += part.bytes;
         afterKey = part.lastKey;
         if (afterKey !== undefined) await pause(PAUSE_MS);
       }
       return bytes;
     },
-    listLarge: async (bytes, afterKey) => reader().readRetention((rows) => rows.listLarge(bytes, afterKey)),
-    listEnded: async (before, after) => reader().readRetention((rows) => rows.listEnded(before, after)),
-    listRuns: async (key, limit) => reader().readRetention((rows) => rows.listRuns(key, limit)),
-    measureAfter: async (key, id) => reader().measureAfter(key, id),
-    measureCarried: async (key) => reader().readRetention((rows) => rows.measureCarried(key)),
+    listLarge: async (bytes, afterKey) => read((rows) => rows.listLarge(bytes, afterKey)),
+    listEnded: async (before, after) => read((rows) => rows.listEnded(before, after)),
+    listRuns: async (key, limit) => read((rows) => rows.listRuns(key, limit)),
+    measureAfter: async (key, id) => read((rows) => rows.measureAfter(key, id)),
+    measureCarried: async (key) => read((rows) => rows.measureCarried(key)),
     cut: async ({ carried, ...cut }) => {
       const expiresAt = now() + PRUNING_MS;
       const outcome = await write<CutOutcome>({ do: "cut", ...cut, carried: toCarriedRows(carried), expiresAt });

@@ -2,13 +2,10 @@
 import { workerData } from "node:worker_threads";
 import { serveQueries } from "../../sqlite/serve-queries.ts";
 import type { SearchSessionsOptions } from "../log.ts";
-import type { LogLimits } from "../log-limits.ts";
 import type { WriterData } from "./operations.ts";
 import { StoreReader } from "./store-reader.ts";
 
-export interface SearchData extends Omit<WriterData, "writer" | "quotas"> {
-  readonly limits: LogLimits;
-}
+export type SearchData = Omit<WriterData, "writer">;
 
 export interface SearchQuery {
   readonly options: SearchSessionsOptions;

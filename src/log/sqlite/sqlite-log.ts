@@ -28,7 +28,6 @@ import type {
 } from "../log.ts";
 import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
 import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
-import { pickQuotas } from "../owner-quota.ts";
 import type { PrunableStore } from "../prune-runs.ts";
 import { releaseLease } from "../release-lease.ts";
 import { StoreLog } from "../store-log.ts";
@@ -85,7 +84,6 @@ class SqliteTables implements LogTables {
   readonly pruner: PrunableStore;
   readonly monitor: StoreMonitor;
   readonly #path: string;
-  readonly #limits: LogLimits;
   readonly #now: () => number;
   readonly #writer: GroupWriter<StoreOperation>;
   readonly #reader: StoreReader;
@@ -98,7 +96,6 @@ class SqliteTables implements LogTables {
   constructor(path: string, file: string, options: SqliteTablesOptions) {
     const { connection, limits, feed, now = Date.now, pollMs = 20 } = options;
     this.#path = path;
-    this.#limits = limits;
     this.#now = now;
     // A random number of up to 48 bits, which SQLite and JavaScript both store exactly.
     const writer = randomInt(2 ** 48 - 1);
@@ -112,7 +109,7 @@ class SqliteTables implements LogTables {
     this.#poller = new ChangePoller({ reader: this.#reader, feed, writer, pollMs });
     this.#writer = new GroupWriter({
       thread: WRITER_THREAD,
-      data: { path, file, writer, options: connection, quotas: pickQuotas(limits) } satisfies WriterData,
+      data: { path, file, writer, options: connection, limits } satisfies WriterData,
       maxQueueBytes: options.maxQueueBytes ?? STORE_DEFAULTS.maxQueueBytes,
       lengthOf,
       pack: packGroup,
@@ -122,7 +119,7 @@ class SqliteTables implements LogTables {
     const countFeedBytes = (): number => feed.bytes;
     this.monitor = new StoreMonitor({ path, reader: this.#reader, writer: this.#writer, countFeedBytes });
     this.pruner = createPruner({
-      reader: () => this.reader,
+      read: (read) => this.reader.readRetention(read),
       write: async (operation) => this.#write(operation),
       now,
     });
@@ -228,7 +225,7 @@ class SqliteTables implements LogTables {
   }
 
   async saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void> {
-    await this.#write({ do: "save-snapshot", sessionId, snapshot, maxBytes: this.#limits.maxSessionSnapshotBytes });
+    await this.#write({ do: "save-snapshot", sessionId, snapshot });
   }
 
   async clean(settledBefore: number): Promise<void> {

@@ -19,7 +19,7 @@ import {
 } from "../change-rules.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
-import type { OwnerQuotas } from "../owner-quota.ts";
+import type { LogLimits } from "../log-limits.ts";
 import type { AcquiredLease, Lease } from "../log.ts";
 import { LOCAL_OWNER } from "../rules.ts";
 import { CommitJournal } from "./commit-journal.ts";
@@ -95,13 +95,15 @@ export class SqliteStore {
     scrub: () => this.#scrub(),
     probe: () => probeStore(this.#db),
   };
+  readonly #maxSnapshotBytes: number;
   #isScrubbed = false;
 
   /** `maxRecentRows`: see `SqliteLogOptions`; `writer`: see `CommitJournal`. */
-  constructor(db: DatabaseSync, maxRecentRows: number, writer: number, quotas: OwnerQuotas) {
+  constructor(db: DatabaseSync, maxRecentRows: number, writer: number, limits: LogLimits) {
     this.#db = db;
     this.#rows = prepareRows(db);
-    this.#usage = new OwnerUsageRows(db, this.#rows, quotas);
+    this.#usage = new OwnerUsageRows(db, this.#rows, limits);
+    this.#maxSnapshotBytes = limits.maxSessionSnapshotBytes;
     this.#heads = new Heads(db, this.#rows);
     this.#pruner = new Pruner(db, this.#rows, this.#heads, this.#usage);
     this.#drafts = new Drafts(this.#rows, this.#heads, this.#usage, (head, text, count, changes) => {
@@ -194,11 +196,11 @@ export class SqliteStore {
     this.#isScrubbed = true;
   }
 
-  #saveSnapshot({ sessionId, snapshot, maxBytes }: OperationOf<"save-snapshot">): void {
+  #saveSnapshot({ sessionId, snapshot }: OperationOf<"save-snapshot">): void {
     const head = this.#heads.find(sessionId);
     // The session may have been deleted, and the record pruned.
     if (head === undefined || snapshot.eventId < head.row.firstId) return;
-    this.#rows.snapshots.save(head.key, snapshot, maxBytes);
+    this.#rows.snapshots.save(head.key, snapshot, this.#maxSnapshotBytes);
   }
 
   #update({ sessionId, ifTitle, ...changes }: OperationOf<"update">): void {

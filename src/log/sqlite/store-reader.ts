@@ -123,14 +123,15 @@ export class StoreReader implements TableReader {
     if (this.#open !== undefined) return this.#open;
     assertWalPresent(this.#path, "store");
     const db = openReader(this.#path, this.#options);
+    const rows = prepareRows(db);
     this.#open = {
       db,
       sql: prepareAll(db, STATEMENTS),
-      ...prepareRows(db),
+      ...rows,
       journal: new CommitJournalReader(db),
       // Preparing a statement has opened the log.
       assertWal: createWalCheck(this.#path),
-      retention: new RetentionRows(db),
+      retention: new RetentionRows(db, rows),
     };
     this.#connections++;
     return this.#open;
@@ -284,14 +285,6 @@ export class StoreReader implements TableReader {
   /** Reads what retention needs. */
   readRetention<T>(read: (rows: RetentionRows) => T): T {
     return this.#read(({ retention }) => read(retention));
-  }
-
-  /** Size in bytes of the records of a session after record `id`. */
-  measureAfter(key: number, id: number): number {
-    return this.#read(({ sessions, records }) => {
-      const row = sessions.findByKey(key);
-      return row === undefined ? 0 : records.findLast(row).pos - records.findPosition(key, id);
-    });
   }
 
   getRun(sessionId: string, runId: string): RunInfo | undefined {

@@ -5,11 +5,11 @@ import { openConnection } from "./connection.ts";
 import { type Group, unpackGroup, type WriterData } from "./operations.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
-const { path, file, writer, options, quotas } = workerData as WriterData;
+const { path, file, writer, options, limits } = workerData as WriterData;
 
 serveGroups({
   path,
   file,
-  open: () => new SqliteStore(openConnection(path, options), options.maxRecentRows, writer, quotas),
+  open: () => new SqliteStore(openConnection(path, options), options.maxRecentRows, writer, limits),
   unpack: (group) => unpackGroup(group as Group),
 });
