@@ -8,7 +8,7 @@
  */
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import { assertPosition, clampPageLimit, assertSession } from "./rules.ts";
-import type { Log } from "./log.ts";
+import type { Log, ReadOptions, SessionInfo } from "./log.ts";
 import { Page } from "./page.ts";
 import { createWakeup } from "./create-wakeup.ts";
 
@@ -53,14 +53,17 @@ export async function* followRecords(
     if (info.incarnation !== meant) throw sessionRecreated(sessionId);
     assertPosition(sessionId, after, info.firstId, info.lastId);
     const yieldToLoop = createLoopYield();
-    const source = createPageSource(log, sessionId, meant, clampPageLimit(limit, Number.POSITIVE_INFINITY));
+    const session = { sessionId, incarnation: meant };
+    const most = clampPageLimit(limit, Number.POSITIVE_INFINITY);
     // Whether the last page came from memory: until the next hint, the store has nothing newer.
     let isCurrent = false;
     for (let position = after; ;) {
       const wasNotified = wakeup.reset();
-      let page = source.peek(position);
-      const fromMemory = page !== undefined;
-      if (page === undefined && !(follow && isCurrent && !wasNotified)) page = await source.read(position);
+      const shared = log.peek(sessionId, position);
+      const fromMemory = shared?.incarnation === meant;
+      let page = fromMemory ? cut(shared, most) : undefined;
+      if (page === undefined && !(follow && isCurrent && !wasNotified))
+        page = await readPage(log, session, { after: position, limit: most });
       if (wakeup.isAborted) return;
       if (page !== undefined && !page.isEmpty) {
         isCurrent = fromMemory;
@@ -112,29 +115,24 @@ export function createLoopYield(): () => Promise<void> | undefined {
   };
 }
 
-/** Returns the page after a position from memory or from the store. Both check the session's incarnation. */
-function createPageSource(log: Log, sessionId: string, meant: string, limit: number) {
-  return {
-    peek(position: number): Page | undefined {
-      const shared = log.peek(sessionId, position);
-      if (shared?.incarnation !== meant) return undefined;
-      return shared.length <= limit ? shared : cut(shared, limit);
-    },
-    async read(position: number): Promise<Page> {
-      let page: Page;
-      try {
-        page = await log.read(sessionId, { after: position, limit });
-      } catch (error) {
-        // A recreated session may be too short, or start too late, for this position; report that it was recreated.
-        if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, sessionId, meant);
-        throw error;
-      }
-      // After the read: an incarnation never returns, so if it still exists now, the page belongs to it.
-      if (page.incarnation === undefined) await assertIncarnation(log, sessionId, meant);
-      else if (page.incarnation !== meant) throw sessionRecreated(sessionId);
-      return page;
-    },
-  };
+/** Reads a page of this incarnation of the session. Throws `unknown_session` or `cursor_stale` if there is another one. */
+export async function readPage(
+  log: Log,
+  { sessionId, incarnation }: Pick<SessionInfo, "sessionId" | "incarnation">,
+  options: ReadOptions,
+): Promise<Page> {
+  let page: Page;
+  try {
+    page = await log.read(sessionId, options);
+  } catch (error) {
+    // A recreated session may be too short, or start too late, for this position; report that it was recreated.
+    if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, sessionId, incarnation);
+    throw error;
+  }
+  // After the read: an incarnation never returns, so if it still exists now, the page belongs to it.
+  if (page.incarnation === undefined) await assertIncarnation(log, sessionId, incarnation);
+  else if (page.incarnation !== incarnation) throw sessionRecreated(sessionId);
+  return page;
 }
 
 /** Throws `unknown_session` or `cursor_stale` unless the session exists in this incarnation. */
@@ -149,6 +147,8 @@ function sessionRecreated(sessionId: string): LoomError {
   });
 }
 
-function cut({ sessionId, after, texts }: Page, limit: number): Page {
-  return new Page(sessionId, after, after + limit, texts.slice(0, limit));
+/** Returns the page, or its first records if it has more than `limit`. */
+function cut(page: Page, limit: number): Page {
+  const { sessionId, after } = page;
+  return page.length <= limit ? page : new Page(sessionId, after, after + limit, page.texts.slice(0, limit));
 }

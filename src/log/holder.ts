@@ -40,6 +40,22 @@ export function isHolderGone(holder: string): boolean {
   return now !== undefined && start !== "" && start !== now;
 }
 
+/** The latest lease of a session. Without a holder, `expiresAt` is the end of its grace period. */
+interface StoredLease {
+  readonly holder: string | null;
+  readonly expiresAt: number;
+}
+
+/** Returns the live writer of a session. */
+export function holderOf({ holder, expiresAt }: StoredLease, now: number): string | undefined {
+  return holder === null || expiresAt <= now || isHolderGone(holder) ? undefined : holder;
+}
+
+/** Whether the session has no live writer and is not in its grace period. */
+export function isUnheld({ holder, expiresAt }: StoredLease, now: number): boolean {
+  return expiresAt <= now || (holder !== null && isHolderGone(holder));
+}
+
 /** Identifies processes that see each other's process ids: same boot and same PID namespace. */
 function describeMachine(): string {
   machine ??= (() => {

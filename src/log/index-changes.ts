@@ -7,30 +7,23 @@
  */
 import type { EventOf } from "../protocol/index.ts";
 import { endsRun, isBeforeReply } from "../protocol/record.ts";
-import type { Landmark, LogEntry, RunStatus } from "./log.ts";
+import type { Landmark, LogEntry, RunInfo, RunStatus } from "./log.ts";
 import { findConversationText, type IndexedText } from "./conversation-text.ts";
 import { isForeign } from "./foreign-mark.ts";
 import { MAX_SEARCHED_LENGTH } from "./search-text.ts";
 import { toActor } from "./stored-rows.ts";
 
 /** Index data from the first record of a run. */
-export interface IndexedRunStart {
-  readonly runId: string;
-  readonly firstId: number;
-  readonly startedAt: number;
-  readonly requestId: string | undefined;
-  readonly agent: string | undefined;
+export interface IndexedRunStart extends Pick<RunInfo, "runId" | "firstId" | "startedAt" | "requestId" | "agent"> {
   /** Principal of the run, for its limit of runs; undefined for a run that another program executes. */
   readonly actor: string | undefined;
 }
 
 /** Index data from the last record of a run. */
-export interface IndexedRunEnd {
-  readonly runId: string;
+export interface IndexedRunEnd extends Pick<RunInfo, "runId" | "code"> {
   readonly lastId: number;
   readonly endedAt: number;
   readonly status: Exclude<RunStatus, "live">;
-  readonly code: string | undefined;
 }
 
 export interface IndexChanges {

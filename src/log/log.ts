@@ -152,18 +152,8 @@ export interface AcquireOptions {
   readonly create?: boolean;
 }
 
-export const COMMAND_KINDS = [
-  "cancel",
-  "approve",
-  "tool_result",
-  "permission",
-  "feedback",
-  "toggle",
-  "enqueue",
-] as const;
-
 /** Requests that the engine can execute. */
-export type CommandKind = (typeof COMMAND_KINDS)[number];
+export type CommandKind = "cancel" | "approve" | "tool_result" | "permission" | "feedback" | "toggle" | "enqueue";
 
 /** A request to a session. Any process may submit one; the holder of the lease executes it. */
 export interface Command {

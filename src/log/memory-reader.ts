@@ -17,6 +17,7 @@ import type {
   SearchSessionsOptions,
   SessionInfo,
 } from "./log.ts";
+import { isUnheld } from "./holder.ts";
 import type { TableReader } from "./log-tables.ts";
 import {
   describeSession,
@@ -24,7 +25,6 @@ import {
   findLatestSnapshot,
   findMatches,
   findSessionsOfCommand,
-  holderOf,
   type MemorySession,
   type MemoryStore,
   needsHolder,
@@ -104,10 +104,7 @@ export class MemoryReader implements TableReader {
   listOrphans({ limit, after }: PagingOptions = {}): readonly string[] {
     const now = this.#store.now();
     return pageAfter([...this.#store.sessions.values()], ALL, after, idOf)
-      .filter(
-        (session) => holderOf(session, now) === undefined && (session.holder !== null || session.expiresAt <= now),
-      )
-      .filter(needsHolder)
+      .filter((session) => isUnheld(session, now) && needsHolder(session))
       .slice(0, clampListLimit(limit))
       .map(idOf);
   }

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { measureEntries } from "./entry.ts";
-import { isHolderGone } from "./holder.ts";
+import { holderOf } from "./holder.ts";
 import type { IndexChanges } from "./index-changes.ts";
 import {
   clampListLimit,
@@ -159,11 +159,6 @@ export function countRuns(sessions: Iterable<MemorySession>, actor: string): num
 
 export function lastIdOf({ firstId, texts }: MemorySession): number {
   return firstId - 1 + texts.length;
-}
-
-/** The live writer of a session. */
-export function holderOf({ holder, expiresAt }: MemorySession, now: number): string | undefined {
-  return holder === null || expiresAt <= now || isHolderGone(holder) ? undefined : holder;
 }
 
 export function describeSession(session: MemorySession, now: number): SessionInfo {

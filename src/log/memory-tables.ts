@@ -11,6 +11,7 @@ import {
   mayBeStored,
 } from "./change-rules.ts";
 import { measureEntries } from "./entry.ts";
+import { holderOf } from "./holder.ts";
 import { findIndexChanges, type IndexChanges } from "./index-changes.ts";
 import type {
   AcquiredLease,
@@ -34,7 +35,6 @@ import {
   countRuns,
   createMemorySession,
   describeSession,
-  holderOf,
   lastIdOf,
   measureLoad,
   measureOwner,

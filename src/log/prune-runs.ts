@@ -14,6 +14,7 @@ import { measureEntries } from "./entry.ts";
 import { createLoopYield } from "./follow-records.ts";
 import type { Log, LogEntry } from "./log.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
+import type { RunRow } from "./stored-rows.ts";
 
 /** How long the right to prune lasts without a renewal. */
 export const PRUNING_MS = 30_000;
@@ -38,12 +39,7 @@ export interface EndedRun extends PrunableSession {
   readonly endedAt: number;
 }
 
-/** `lastId` and `endedAt` are null while the run is live. */
-export interface PrunableRun {
-  readonly firstId: number;
-  readonly lastId: number | null;
-  readonly endedAt: number | null;
-}
+export type PrunableRun = Pick<RunRow, "firstId" | "lastId" | "endedAt">;
 
 /** A cut that has been prepared. */
 export interface SessionCut extends PrunableSession {

@@ -9,7 +9,6 @@ import { LoomError } from "../protocol/loom-error.ts";
 import { hasMethods } from "../protocol/read-options.ts";
 import {
   type Command,
-  COMMAND_KINDS,
   type CreateOptions,
   type Log,
   MAX_NAME_LENGTH,
@@ -36,9 +35,19 @@ export const LOCAL_OWNER = "local";
 /** How long outcomes of commands are kept if the retention policy has no `maxAgeMs`. */
 export const SETTLED_COMMANDS_MS = 7 * 24 * 60 * 60 * 1000;
 
+const KINDS: ReadonlySet<string> = new Set<Command["kind"]>([
+  "cancel",
+  "approve",
+  "tool_result",
+  "permission",
+  "feedback",
+  "toggle",
+  "enqueue",
+]);
+
 export function assertCommand({ commandId, kind, body }: Command, limits: LogLimits): void {
   assertName("command", commandId);
-  if (!COMMAND_KINDS.includes(kind)) throw new LoomError("invalid_command", `Unknown command kind "${kind}"`);
+  if (!KINDS.has(kind)) throw new LoomError("invalid_command", `Unknown command kind "${kind}"`);
   if (!isJsonObject(body)) throw new LoomError("invalid_command", "The body of a command must be a JSON object");
   // A deeper or circular body would overflow the stack of JSON.stringify.
   if (isDeeperThan(body)) throw new LoomError("invalid_command", "The body of a command is nested too deeply");

@@ -1,12 +1,12 @@
 // Work that waits for the lock of a file: order, timeouts and limits.
 import { expect, it } from "vitest";
 import { LoomError } from "../protocol/loom-error.ts";
-import { LockQueue } from "./lock-queue.ts";
+import { LockQueue, MAX_WAITING } from "./lock-queue.ts";
 
-function createFixture(options: { readonly maxWaitMs: number; readonly maxWaiting?: number }) {
+function createFixture(maxWaitMs: number) {
   const state = { isLocked: true, attempts: 0 };
   const done: number[] = [];
-  const queue = new LockQueue(options);
+  const queue = new LockQueue(maxWaitMs);
   const add = (name: number): Promise<void> =>
     queue.run(() => {
       state.attempts++;
@@ -19,7 +19,7 @@ function createFixture(options: { readonly maxWaitMs: number; readonly maxWaitin
 const BUSY = expect.objectContaining({ code: "store_busy" }) as Error;
 
 it("runs work in order when the lock ends, with one attempt at a time", async () => {
-  const { state, done, queue, add } = createFixture({ maxWaitMs: 30_000 });
+  const { state, done, queue, add } = createFixture(30_000);
   const all = Array.from({ length: 100 }, (_, name) => add(name));
   await new Promise((resolve) => setTimeout(resolve, 100));
   // The first one at once, then one per pause.
@@ -31,7 +31,7 @@ it("runs work in order when the lock ends, with one attempt at a time", async ()
 });
 
 it("fails after the time limit, and later work still runs", async () => {
-  const { state, done, add } = createFixture({ maxWaitMs: 20 });
+  const { state, done, add } = createFixture(20);
   await Promise.all([1, 2, 3].map((name) => expect(add(name)).rejects.toThrow(BUSY)));
   state.isLocked = false;
   await add(4);
@@ -39,16 +39,16 @@ it("fails after the time limit, and later work still runs", async () => {
 });
 
 it("limits how much work waits", async () => {
-  const { state, done, add } = createFixture({ maxWaitMs: 30_000, maxWaiting: 2 });
-  const waiting = [add(1), add(2)];
-  await expect(add(3)).rejects.toThrow(BUSY);
+  const { state, done, add } = createFixture(30_000);
+  const waiting = Array.from({ length: MAX_WAITING }, (_, name) => add(name));
+  await expect(add(MAX_WAITING)).rejects.toThrow(BUSY);
   state.isLocked = false;
   await Promise.all(waiting);
-  expect(done).toEqual([1, 2]);
+  expect(done).toHaveLength(MAX_WAITING);
 });
 
 it("does not repeat work that fails for another reason", async () => {
-  const queue = new LockQueue({ maxWaitMs: 30_000 });
+  const queue = new LockQueue(30_000);
   let attempts = 0;
   const fail = (): never => {
     attempts++;

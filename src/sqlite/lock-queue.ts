@@ -7,26 +7,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoomError, LoomError } from "../protocol/loom-error.ts";
 
-export interface LockQueueOptions {
-  /** How long work waits before it fails with `store_busy`, in milliseconds. */
-  readonly maxWaitMs: number;
-  /** How much work can wait; more fails with `store_busy` at once. Default: 1,000. */
-  readonly maxWaiting?: number | undefined;
-}
-
 const PAUSE_MS = 10;
-const MAX_WAITING = 1000;
+/** How much work can wait; more fails with `store_busy` at once. */
+export const MAX_WAITING = 1000;
 const ignore = (): void => undefined;
 
 export class LockQueue {
   readonly #maxWaitMs: number;
-  readonly #maxWaiting: number;
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
-  constructor({ maxWaitMs, maxWaiting = MAX_WAITING }: LockQueueOptions) {
+  /** Work that waits longer fails with `store_busy`. */
+  constructor(maxWaitMs: number) {
     this.#maxWaitMs = maxWaitMs;
-    this.#maxWaiting = maxWaiting;
   }
 
   /** Resolves when no work waits. */
@@ -43,7 +36,7 @@ export class LockQueue {
       } catch (error) {
         if (!isLoomError(error, "store_busy")) throw error;
       }
-    if (this.#waiting >= this.#maxWaiting)
+    if (this.#waiting >= MAX_WAITING)
       throw new LoomError("store_busy", "Another process is writing the store, and too many operations wait for it");
     this.#waiting++;
     const attempt = this.#last.then(() => retry(work, until)).finally(() => this.#waiting--);

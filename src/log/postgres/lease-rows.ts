@@ -4,7 +4,7 @@
  */
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { assertFree } from "../change-rules.ts";
-import type { AcquiredLease, LandmarkKind, Lease } from "../log.ts";
+import type { AcquiredLease, AcquireOptions, LandmarkKind, Lease } from "../log.ts";
 import { Page } from "../page.ts";
 import { clampListLimit, fenced, unknownSession } from "../rules.ts";
 import type { RunRow } from "../stored-rows.ts";
@@ -36,10 +36,7 @@ const MARKS = (["todo_list", "tool_permission"] satisfies readonly LandmarkKind[
   )
   .join(" UNION ALL ");
 
-export interface LeaseRequest {
-  readonly holder: string;
-  readonly ttlMs: number;
-  readonly takeover: boolean;
+export interface LeaseRequest extends Required<Omit<AcquireOptions, "create">> {
   /** Identifies this request, also when it is repeated. */
   readonly token: string;
   readonly known: KnownHolders;

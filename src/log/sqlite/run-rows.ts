@@ -9,6 +9,7 @@ import type { RunLimit } from "../log-limits.ts";
 import { type CommandRow, describeRun, type RunRow } from "../stored-rows.ts";
 
 type SealedRun = RunRow & { readonly seal: number };
+type SealedCommand = CommandRow & { readonly seal: number };
 
 const RUN_COLUMNS = `run_id AS runId, status, first_id AS firstId, last_id AS lastId, started_at AS startedAt,
   ended_at AS endedAt, code, request_id AS requestId, agent, seal`;
@@ -38,81 +39,76 @@ export class RunRows {
   }
 
   find(session: number, runId: string): RunInfo | undefined {
-    const row = this.#find(session, runId);
-    return row === undefined ? undefined : describeRun(row);
+    const row = this.#sql.find.get(session, runId) as SealedRun | undefined;
+    return row && readRun(session, row);
   }
 
   /** Lists runs that started before record `before`, newest first. */
   list(session: number, before: number, limit: number): readonly RunInfo[] {
     const rows = this.#sql.list.all(session, before, limit) as unknown as SealedRun[];
-    return rows.map((row) => describeRun(verifyRow(session, row)));
+    return rows.map((row) => readRun(session, row));
   }
 
   /** Lists live runs, oldest first. */
   listLive(session: number): readonly RunInfo[] {
     const rows = this.#sql.allLive.all(session) as unknown as SealedRun[];
-    return rows.map((row) => describeRun(verifyRow(session, row)));
+    return rows.map((row) => readRun(session, row));
   }
 
   /** Returns the earliest run that started at or before record `id` and had not ended there. */
   findSpanning(session: number, id: number): RunInfo | undefined {
     const live = this.#sql.live.get(session, id) as SealedRun | undefined;
-    let first = live === undefined ? undefined : verifyRow(session, live);
+    let first = live && readRun(session, live);
     for (const row of this.#sql.endedAfter.iterate(session, id) as Iterable<unknown>) {
-      const run = verifyRow(session, row as SealedRun);
+      const run = readRun(session, row as SealedRun);
       if (run.firstId <= id && (first === undefined || run.firstId < first.firstId)) first = run;
     }
-    return first === undefined ? undefined : describeRun(first);
+    return first;
   }
 
   /** Returns the last run that ended before record `id`. */
   findEndedBefore(session: number, id: number): RunInfo | undefined {
     const row = this.#sql.endedBefore.get(session, id) as SealedRun | undefined;
-    return row === undefined ? undefined : describeRun(verifyRow(session, row));
+    return row && readRun(session, row);
   }
 
   /** Throws `store_corrupt` if a run that ended at or before record `id` is damaged. */
   assertEnded(session: number, id: number): void {
-    for (const row of this.#sql.endedUpTo.iterate(session, id) as Iterable<unknown>)
-      verifyRow(session, row as SealedRun);
+    for (const row of this.#sql.endedUpTo.iterate(session, id) as Iterable<unknown>) readRun(session, row as SealedRun);
   }
 
   /** Returns false if the run has already started. */
-  begin(session: number, { runId, firstId, startedAt, requestId, agent, actor }: IndexedRunStart): boolean {
-    if (this.#find(session, runId) !== undefined) return false;
-    const open = { status: "live", lastId: null, endedAt: null, code: null } as const;
-    const row = { runId, firstId, startedAt, requestId: requestId ?? null, agent: agent ?? null, ...open };
-    this.#save(session, row, actor ?? null);
+  begin(session: number, { actor, ...start }: IndexedRunStart): boolean {
+    if (this.find(session, start.runId) !== undefined) return false;
+    const open = { status: "live", lastId: undefined, endedAt: undefined, code: undefined } as const;
+    this.#save(session, { ...start, ...open }, actor ?? null);
     return true;
   }
 
   /** Returns false if the run has already ended. */
-  end(session: number, { runId, lastId, endedAt, status, code }: IndexedRunEnd): boolean {
-    const row = this.#find(session, runId);
-    if (row?.status !== "live") return false;
-    this.#save(session, { ...row, lastId, endedAt, status, code: code ?? null }, null);
+  end(session: number, end: IndexedRunEnd): boolean {
+    const run = this.find(session, end.runId);
+    if (run?.status !== "live") return false;
+    this.#save(session, { ...run, ...end }, null);
     return true;
   }
 
-  #find(session: number, runId: string): RunRow | undefined {
-    const row = this.#sql.find.get(session, runId) as SealedRun | undefined;
-    return row === undefined ? undefined : verifyRow(session, row);
-  }
-
-  #save(session: number, row: RunRow, actor: string | null): void {
-    const values = valuesOf(session, row);
+  #save(session: number, run: RunInfo, actor: string | null): void {
+    const values = valuesOf(session, run);
     this.#sql.save.run(...values, sealOf(values), actor);
   }
 }
 
-function valuesOf(session: number, row: RunRow): (string | number | null)[] {
-  const { runId, status, firstId, lastId, startedAt, endedAt, code, requestId, agent } = row;
-  return [session, runId, status, firstId, lastId, startedAt, endedAt, code, requestId, agent];
+function valuesOf(session: number, run: RunInfo): (string | number | null)[] {
+  const { runId, status, firstId, lastId, startedAt, endedAt, code, requestId, agent } = run;
+  const values = [session, runId, status, firstId, lastId, startedAt, endedAt, code, requestId, agent];
+  return values.map((value) => value ?? null);
 }
 
-function verifyRow(session: number, { seal, ...row }: RunRow & { readonly seal: number }): RunRow {
-  assertSeal(seal, valuesOf(session, row), `run "${row.runId}"`);
-  return row;
+function readRun(session: number, row: SealedRun): RunInfo {
+  const run = describeRun(row);
+  assertSeal(row.seal, valuesOf(session, run), `run "${row.runId}"`);
+  return run;
 }
 
 const COMMAND_COLUMNS = "command_id AS commandId, kind, body, created_at AS createdAt, outcome, seal";
@@ -144,18 +140,18 @@ export class CommandRows {
   }
 
   find(session: number, commandId: string): CommandRow | undefined {
-    const row = this.#sql.find.get(session, commandId) as (CommandRow & { seal: number }) | undefined;
-    return row === undefined ? undefined : verifyCommand(session, row);
+    const row = this.#sql.find.get(session, commandId) as SealedCommand | undefined;
+    return row && verifyCommand(session, row);
   }
 
   listPending(session: number, limit: number): readonly CommandRow[] {
-    const rows = this.#sql.pending.all(session, limit) as unknown as (CommandRow & { seal: number })[];
+    const rows = this.#sql.pending.all(session, limit) as unknown as SealedCommand[];
     return rows.map((row) => verifyCommand(session, row));
   }
 
   /** Lists pending messages, oldest first. */
   listQueued(session: number): readonly CommandRow[] {
-    const rows = this.#sql.queued.all(session) as unknown as (CommandRow & { seal: number })[];
+    const rows = this.#sql.queued.all(session) as unknown as SealedCommand[];
     return rows.map((row) => verifyCommand(session, row));
   }
 
@@ -191,7 +187,7 @@ function valuesOfCommand(session: number, row: CommandRow): (string | number | n
   return [session, row.commandId, row.kind, row.body, row.createdAt, row.outcome];
 }
 
-function verifyCommand(session: number, { seal, ...row }: CommandRow & { readonly seal: number }): CommandRow {
+function verifyCommand(session: number, { seal, ...row }: SealedCommand): CommandRow {
   assertSeal(seal, valuesOfCommand(session, row), `command "${row.commandId}"`);
   return row;
 }

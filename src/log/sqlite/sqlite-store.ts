@@ -17,7 +17,7 @@ import {
   changeMarks,
   mayBeStored,
 } from "../change-rules.ts";
-import { isHolderGone } from "../holder.ts";
+import { holderOf } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { LogLimits } from "../log-limits.ts";
 import type { AcquiredLease, Lease } from "../log.ts";
@@ -340,8 +340,7 @@ export class SqliteStore {
     const { sessionId, holder, ttlMs, takeover, create, now } = operation;
     const head = create ? this.#open(sessionId, { now }) : this.#heads.get(sessionId);
     const { holder: current, expiresAt, epoch } = head.row;
-    const isHeld = current !== null && expiresAt > now && !isHolderGone(current);
-    assertFree(sessionId, isHeld ? current : undefined, takeover);
+    assertFree(sessionId, holderOf(head.row, now), takeover);
     const wasHandedOver = current === null && expiresAt === HANDED_OVER;
     return { ...this.#lease(sessionId, head, epoch + 1, holder, now + ttlMs), wasHandedOver };
   }

@@ -16,7 +16,7 @@ import {
   unknownListCursor,
   assertSession,
 } from "../rules.ts";
-import { isHolderGone } from "../holder.ts";
+import { holderOf, isUnheld } from "../holder.ts";
 import type {
   AcquiredLease,
   ActiveSession,
@@ -255,7 +255,7 @@ export class StoreReader implements TableReader {
       if (from === undefined) throw unknownListCursor(after ?? "");
       for (const { sessionId } of sql.unsettled.iterate(from) as Iterable<{ sessionId?: string }>) {
         const row = sessions.find(sessionId ?? "");
-        if (row?.sessionId == null || !this.#isUnheld(row)) continue;
+        if (row?.sessionId == null || !isUnheld(row, this.#now())) continue;
         orphans.push(row.sessionId);
         if (orphans.length >= clampListLimit(limit)) break;
       }
@@ -357,16 +357,7 @@ export class StoreReader implements TableReader {
   #describe({ records }: ReaderConnection, row: StoredSession): SessionInfo {
     const { id: lastId, pos } = records.findLast(row);
     const marks = { isPinned: row.isPinned === 1, isArchived: row.isArchived === 1 };
-    return describeSession(row, { ...marks, lastId, pos, holder: this.#holderOf(row) });
-  }
-
-  /** Whether the session has no holder and is not in its grace period. */
-  #isUnheld({ holder, expiresAt }: StoredSession): boolean {
-    return expiresAt <= this.#now() || (holder !== null && isHolderGone(holder));
-  }
-
-  #holderOf({ holder, expiresAt }: StoredSession): string | undefined {
-    return holder === null || expiresAt <= this.#now() || isHolderGone(holder) ? undefined : holder;
+    return describeSession(row, { ...marks, lastId, pos, holder: holderOf(row, this.#now()) });
   }
 }
 

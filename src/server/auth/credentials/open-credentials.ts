@@ -138,7 +138,7 @@ class SqliteDriver implements CredentialsDriver {
 
   constructor(path: string, busyTimeoutMs = 2000) {
     this.#path = path;
-    this.#locks = new LockQueue({ maxWaitMs: busyTimeoutMs });
+    this.#locks = new LockQueue(busyTimeoutMs);
     this.#db = openFile(path, busyTimeoutMs);
     this.#file = path === MEMORY ? undefined : (identifyFile(path) ?? "");
     // SQLite would wait with the thread blocked.
