@@ -19,6 +19,7 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { ForkOrigin, Log, RunInfo } from "../log/log.ts";
+import { readRuns } from "../log/read-pages.ts";
 import { isKindName } from "../protocol/agent-kinds.ts";
 import type { EventOf } from "../protocol/index.ts";
 import { DENY_ALL } from "../protocol/tool-rules.ts";
@@ -97,8 +98,6 @@ const FORKED_AND_EDITED = {
   details: { forked: true, state_edited: true },
 } as const;
 
-const PAGE_OF_RUNS = 100;
-
 /**
  * Lists the live runs of a session, oldest first. A local writer leaves at most one; imported sessions may have more.
  */
@@ -107,14 +106,11 @@ export async function listLiveRuns(log: Log, sessionId: string): Promise<readonl
   const { lastId = 0 } = (await log.getSession(sessionId)) ?? {};
   // Runs that are live at the end of the log started after this record.
   const from = await log.findFoldStart(sessionId, lastId);
-  let after: string | undefined;
-  for (;;) {
-    const page = await log.listRuns(sessionId, { limit: PAGE_OF_RUNS, ...(after === undefined ? {} : { after }) });
-    found.push(...page.filter(({ status }) => status === "live"));
-    const last = page.at(-1);
-    if (last === undefined || last.firstId <= from || page.length < PAGE_OF_RUNS) return found.toReversed();
-    after = last.runId;
+  for await (const run of readRuns(log, sessionId)) {
+    if (run.status === "live") found.push(run);
+    if (run.firstId <= from) break;
   }
+  return found.toReversed();
 }
 
 /** Restores a run from its records, which are read page by page. */

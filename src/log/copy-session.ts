@@ -11,7 +11,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isLoomError } from "../protocol/index.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
-import { readPages } from "./read-pages.ts";
+import { readPages, readRuns } from "./read-pages.ts";
 import { exportSession, importSession } from "./transfer.ts";
 
 /** What happened to a session. */
@@ -73,13 +73,8 @@ export async function copySession(from: Log, to: Log, info: SessionInfo): Promis
 }
 
 async function findLiveRun(log: Log, sessionId: string): Promise<string | undefined> {
-  const limit = 1000;
-  for (let after: string | undefined; ;) {
-    const runs = await log.listRuns(sessionId, { limit, ...(after === undefined ? {} : { after }) });
-    const live = runs.find(({ status }) => status === "live");
-    if (live !== undefined || runs.length < limit) return live?.runId;
-    after = runs.at(-1)?.runId;
-  }
+  for await (const { runId, status } of readRuns(log, sessionId)) if (status === "live") return runId;
+  return undefined;
 }
 
 /** Creates the session, or continues it. Returns whether anything was written. */

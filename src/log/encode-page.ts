@@ -25,6 +25,7 @@ import { RunStates, type SavedRunStates } from "../protocol/run-states.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
 import { findStreamMode, isSendable } from "../protocol/stream-modes.ts";
 import { STORED_DIALECT } from "./entry.ts";
+import { readPage } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import { copyText } from "./measure-text.ts";
 import type { Page } from "./page.ts";
@@ -359,7 +360,7 @@ export async function findLastSentId(
       if (to !== id) known ??= await findState(firstId - 1, to);
       if (to === known?.eventId) return known.saved.last;
       const after = Math.max(firstId - 1, known?.eventId ?? 0, to - span);
-      const shown = await findLast(log, sessionId, keeps, after, to);
+      const shown = await findLast(log, info, keeps, after, to);
       if (shown !== undefined) return shown;
       to = after;
     }
@@ -375,14 +376,14 @@ export async function findLastSentId(
 
 async function findLast(
   log: Log,
-  sessionId: string,
+  info: SessionInfo,
   keeps: (text: string) => boolean,
   after: number,
   to: number,
 ): Promise<number | undefined> {
   let last: number | undefined;
   for (let position = after; position < to;) {
-    const page = await log.read(sessionId, { after: position, limit: to - position });
+    const page = await readPage(log, info, { after: position, limit: to - position });
     const index = page.texts.findLastIndex(keeps);
     if (index >= 0) last = position + 1 + index;
     if (page.isEmpty) break;

@@ -11,6 +11,7 @@ import { LoomError } from "../protocol/index.ts";
 import { copyCarried, copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
 import type { CreateOptions, Log, LogEntry, SessionInfo } from "./log.ts";
+import { readRuns } from "./read-pages.ts";
 import { assertSessionId, assertOwner, assertTitle, sessionExists, assertSession } from "./rules.ts";
 
 /** Options of `forkBeforeRun`. */
@@ -30,8 +31,6 @@ export interface ForkBeforeRunOptions {
   /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: (url: string) => string;
 }
-
-const RUNS_PER_PAGE = 100;
 
 /**
  * Creates a session from the records before a run.
@@ -97,14 +96,10 @@ async function findRunStart(log: Log, sessionId: string, runId: string): Promise
 /** Returns the last record at which no run is live. In imported sessions, runs may overlap or never end. */
 async function findLastIdleRecord(log: Log, { sessionId, lastId }: SessionInfo): Promise<number> {
   let last = lastId;
-  let after: string | undefined;
-  for (;;) {
-    const runs = await log.listRuns(sessionId, { limit: RUNS_PER_PAGE, ...(after === undefined ? {} : { after }) });
-    // Newest first: a run across the position moves it back, and the runs after it no longer matter.
-    for (const run of runs) if (run.firstId <= last && (run.lastId ?? Infinity) > last) last = run.firstId - 1;
-    after = runs.at(-1)?.runId;
-    if (runs.length < RUNS_PER_PAGE) return last;
-  }
+  // Newest first: a run across the position moves it back, and the runs after it no longer matter.
+  for await (const run of readRuns(log, sessionId))
+    if (run.firstId <= last && (run.lastId ?? Infinity) > last) last = run.firstId - 1;
+  return last;
 }
 
 /** Runs written by Loom follow one another; imported runs may overlap. Throws after the last piece. */

@@ -1,10 +1,13 @@
-/** Reads a range of a session page by page. All pages belong to one incarnation; an incomplete range throws. */
+/** Reads a range of a session, or its runs, page by page. */
 import { createLoopYield, readPage } from "./follow-records.ts";
-import type { Log, SessionInfo } from "./log.ts";
+import type { Log, RunInfo, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
+const RUNS_PER_PAGE = 100;
+
 /**
- * Yields the pages after record `after` up to record `to`. Default: the last record of `info`. To read several ranges,
+ * Yields the pages after record `after` up to record `to`. Default: the last record of `info`. All pages belong to one
+ * incarnation; an incomplete range throws. To read several ranges,
  * pass the same `yieldToLoop` to each call.
  */
 export async function* readPages(
@@ -20,5 +23,15 @@ export async function* readPages(
     position = page.lastId;
     yield page;
     await yieldToLoop();
+  }
+}
+
+/** Yields all runs of a session, newest first. */
+export async function* readRuns(log: Log, sessionId: string): AsyncGenerator<RunInfo, void, undefined> {
+  for (let after: string | undefined; ;) {
+    const runs = await log.listRuns(sessionId, { limit: RUNS_PER_PAGE, ...(after === undefined ? {} : { after }) });
+    yield* runs;
+    after = runs.at(-1)?.runId;
+    if (runs.length < RUNS_PER_PAGE) return;
   }
 }

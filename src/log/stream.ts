@@ -13,7 +13,7 @@ import { isDialectName, type MissingText } from "../dialects/dialect.ts";
 import type { DialectName, EncoderOptions } from "../dialects/index.ts";
 import { loadDialect } from "../dialects/load-dialect.ts";
 import type { MessageChunkEvent } from "../protocol/events.generated.ts";
-import { isLoomError, LoomError, type StreamModes } from "../protocol/index.ts";
+import { LoomError, type StreamModes } from "../protocol/index.ts";
 import { isAnswerChannel } from "../protocol/record.ts";
 import { readStreamModes } from "../protocol/stream-modes.ts";
 import {
@@ -39,7 +39,7 @@ import {
 } from "./encode-page.ts";
 import { assertLog, assertPosition, assertSession } from "./rules.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
-import { assertIncarnation, createLoopYield, followRecords } from "./follow-records.ts";
+import { createLoopYield, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
@@ -267,14 +267,8 @@ async function findReadPosition(
   }
   const from = eventId - 1;
   if (!isChained(dialect)) return { from, before: { last: from } };
-  try {
-    const find = (after: number, id: number) => snapshots.find(after, id);
-    return { from, before: { last: await findLastSentId(log, encoding, info, from, find) } };
-  } catch (error) {
-    // A session recreated with the same ID may not have this position; report that it was recreated.
-    if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, info.sessionId, info.incarnation);
-    throw error;
-  }
+  const find = (after: number, id: number) => snapshots.find(after, id);
+  return { from, before: { last: await findLastSentId(log, encoding, info, from, find) } };
 }
 
 /** Frames of a page, or a text that must be added before the next frames are encoded. */

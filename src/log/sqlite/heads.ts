@@ -15,8 +15,6 @@ export interface Head {
   lastId: number;
   /** Size of the session in bytes, up to and including its last record. */
   pos: number;
-  /** Runs known to be in the index. */
-  readonly runs: Set<string>;
 }
 
 const MAX_HEADS = 10_000;
@@ -64,7 +62,7 @@ export class Heads {
   /** Returns the head of a session or draft without keeping it. */
   open(row: StoredSession): Head {
     const last = this.#rows.records.findLast(row);
-    return { key: row.key, row, lastId: last.id, pos: last.pos, runs: new Set() };
+    return { key: row.key, row, lastId: last.id, pos: last.pos };
   }
 
   get(sessionId: string): Head {

@@ -38,9 +38,6 @@ import { prepareRows, type StoreRows } from "./store-rows.ts";
 /** `expiresAt` of a session without a holder that its last writer handed over. */
 const HANDED_OVER = -1;
 
-/** Cached runs per session that are known to be indexed. */
-const MAX_KNOWN_RUNS = 1000;
-
 /** Maximum number of records, and approximate bytes, in one row of `recent`. */
 const MAX_ROW_RECORDS = 64;
 const MAX_ROW_LENGTH = 8 * 1024;
@@ -278,12 +275,8 @@ export class SqliteStore {
 
   #index(head: Head, { starts, ends, landmarks, answered, texts }: IndexChanges): void {
     let updatedAt = Number.NEGATIVE_INFINITY;
-    for (const start of starts) {
-      if (head.runs.has(start.runId)) continue;
-      if (head.runs.size >= MAX_KNOWN_RUNS) head.runs.clear();
-      head.runs.add(start.runId);
+    for (const start of starts)
       if (this.#rows.runs.begin(head.key, start)) updatedAt = Math.max(updatedAt, start.startedAt);
-    }
     for (const end of ends) if (this.#rows.runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
     if (updatedAt > Number.NEGATIVE_INFINITY) this.#heads.save(head, { updatedAt });
     for (const landmark of landmarks) this.#rows.landmarks.set(head.key, landmark);

@@ -1,5 +1,6 @@
 /** Looks up the session or run named in a path. */
 import type { Log, RunInfo, SessionInfo } from "../../log/index.ts";
+import { readRuns } from "../../log/read-pages.ts";
 import { assertSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { findCommand } from "../commands/execute-command.ts";
@@ -26,14 +27,11 @@ export async function hasRuns(log: Log, session: string): Promise<boolean> {
 /** Returns the run after this one; undefined if there is none. */
 export async function findNextRun(log: Log, session: string, run: string): Promise<string | undefined> {
   let next: string | undefined;
-  for (;;) {
-    const page = await log.listRuns(session, next === undefined ? {} : { after: next });
-    for (const { runId } of page) {
-      if (runId === run) return next;
-      next = runId;
-    }
-    if (page.length === 0) return undefined;
+  for await (const { runId } of readRuns(log, session)) {
+    if (runId === run) return next;
+    next = runId;
   }
+  return undefined;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { createOpenaiResponsesEncoder, isLastResponseEvent } from "../../../dialects/openai-responses/encode.ts";
 import type { RunAttachments } from "../../../agents/compose-question.ts";
 import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
-import { readPages } from "../../../log/read-pages.ts";
+import { readPages, readRuns } from "../../../log/read-pages.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../../protocol/index.ts";
 import { toJsonObject } from "../../../protocol/json.ts";
 import type { ServerCore } from "../../api/server-core.ts";
@@ -13,7 +13,6 @@ import { ResponseFold } from "./fold-response.ts";
 
 /** Files are sent with their items; a page ends when they have this many bytes. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
-const PAGE = 100;
 const METADATA = "openai_conversation";
 
 /** The items of one run. */
@@ -32,12 +31,7 @@ export function noteItems(items: readonly JsonObject[]): JsonObject {
 
 /** Yields the items of the runs, those of the newest run first. */
 export async function* readRunItems(log: Log, info: SessionInfo): AsyncGenerator<RunItems, void, undefined> {
-  for (let after: string | undefined; ;) {
-    const page = await log.listRuns(info.sessionId, { limit: PAGE, ...(after === undefined ? {} : { after }) });
-    for (const run of page) yield await readRun(log, info, run);
-    if (page.length < PAGE) return;
-    after = page.at(-1)?.runId;
-  }
+  for await (const run of readRuns(log, info.sessionId)) yield await readRun(log, info, run);
 }
 
 async function readRun(log: Log, info: SessionInfo, run: RunInfo): Promise<RunItems> {
@@ -135,12 +129,7 @@ export async function readItemPage(
 
 async function* readOldestFirst(log: Log, info: SessionInfo): AsyncGenerator<RunItems, void, undefined> {
   const runs: RunInfo[] = [];
-  for (let page: readonly RunInfo[]; ;) {
-    const after = runs.at(-1)?.runId;
-    page = await log.listRuns(info.sessionId, { limit: PAGE, ...(after === undefined ? {} : { after }) });
-    runs.push(...page);
-    if (page.length < PAGE) break;
-  }
+  for await (const run of readRuns(log, info.sessionId)) runs.push(run);
   for (const run of runs.toReversed()) yield await readRun(log, info, run);
 }
 
