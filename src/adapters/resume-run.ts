@@ -2,8 +2,7 @@
 import type { Log, RunInfo } from "../log/index.ts";
 import { type DialectName, isDialectName } from "../dialects/dialect.ts";
 import { assertCursorOf, assertCursorVersion, type Cursor, isRead, parseCursor } from "../log/cursor.ts";
-import { assertPosition } from "../log/rules.ts";
-import { LoomError } from "../protocol/index.ts";
+import { assertPosition, assertRun } from "../log/rules.ts";
 import { createRunResponse, type RunResponseOptions } from "./create-run-response.ts";
 
 /** The run that a client wants to read, and what it has. Only `sessionId` is required. */
@@ -50,9 +49,7 @@ async function findRun(log: Log, sessionId: string, runId: string | undefined): 
     const session = await log.getSession(sessionId);
     return session === undefined ? undefined : (await log.listRuns(sessionId, { limit: 1 }))[0];
   }
-  const run = await log.getRun(sessionId, runId);
-  if (run === undefined)
-    throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`, { run_id: runId });
+  const run = assertRun(await log.getRun(sessionId, runId), sessionId, runId);
   return run;
 }
 

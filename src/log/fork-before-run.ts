@@ -12,7 +12,7 @@ import { copyCarried, copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
 import type { CreateOptions, Log, LogEntry, SessionInfo } from "./log.ts";
 import { readRuns } from "./read-pages.ts";
-import { assertSessionId, assertOwner, assertTitle, sessionExists, assertSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertTitle, sessionExists, assertRun, assertSession } from "./rules.ts";
 
 /** Options of `forkBeforeRun`. */
 export interface ForkBeforeRunOptions {
@@ -44,7 +44,10 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   assertTitle(options.title);
   assertOwner(options.owner);
   const info = assertSession(await log.getSession(from), from);
-  const lastId = runId === undefined ? await findLastIdleRecord(log, info) : (await findRunStart(log, from, runId)) - 1;
+  const lastId =
+    runId === undefined
+      ? await findLastIdleRecord(log, info)
+      : assertRun(await log.getRun(from, runId), from, runId).firstId - 1;
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
   const { owner = info.owner } = options;
   const copy = { to, lastId, hasOtherOwner: owner !== info.owner };
@@ -84,13 +87,6 @@ export function describeFork(
     firstId,
     rootId: hasRoot ? info.rootId : to,
   };
-}
-
-/** Returns the ID of the run's first record. Throws `unknown_run`. */
-async function findRunStart(log: Log, sessionId: string, runId: string): Promise<number> {
-  const run = await log.getRun(sessionId, runId);
-  if (run !== undefined) return run.firstId;
-  throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`, { run_id: runId });
 }
 
 /** Returns the last record at which no run is live. In imported sessions, runs may overlap or never end. */

@@ -12,7 +12,7 @@ import type { LlmContentEvent } from "../protocol/events.generated.ts";
 import type { AnyEvent } from "../protocol/record.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
-import { assertSession } from "./rules.ts";
+import { assertRun, assertSession } from "./rules.ts";
 
 /** Values of one call. More only occur in records that were not written by an agent. */
 const MAX_VALUES = 100_000;
@@ -55,8 +55,7 @@ export function hideContent<E extends AnyEvent>(event: E): E {
 /** Lists the model calls of a run in the order they started. Throws `unknown_session` and `unknown_run`. */
 export async function listModelCalls(log: Log, sessionId: string, runId: string): Promise<readonly ModelCallInfo[]> {
   const info = assertSession(await log.getSession(sessionId), sessionId);
-  const run = await log.getRun(sessionId, runId);
-  if (run === undefined) throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`);
+  const run = assertRun(await log.getRun(sessionId, runId), sessionId, runId);
   const calls = new Map<string, ModelCallInfo>();
   const read = createRecordReader();
   const from = Math.max(run.firstId, info.firstId);

@@ -253,6 +253,12 @@ export function assertSession<T>(found: T | undefined, sessionId: string): T {
   return found;
 }
 
+/** Returns a run that was looked up. Throws `unknown_run` if it was not found. */
+export function assertRun<T>(found: T | undefined, sessionId: string, runId: string): T {
+  if (found !== undefined) return found;
+  throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`, { run_id: runId });
+}
+
 /** For requests that would create the session. Another owner has it. */
 export function sessionIdTaken(sessionId: string): LoomError {
   return new LoomError("session_id_taken", `The session ID "${sessionId}" is taken; choose another ID`, {

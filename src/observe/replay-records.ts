@@ -4,8 +4,8 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
-import { assertPosition, assertSession } from "../log/rules.ts";
-import { LoomError, type StampedRecord } from "../protocol/index.ts";
+import { assertPosition, assertRun, assertSession } from "../log/rules.ts";
+import type { StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { createRecordCompleter } from "./complete-records.ts";
 
@@ -69,9 +69,7 @@ async function findRange(log: Log, sessionId: string, runId: string | undefined,
   const { firstId, lastId } = session;
   assertPosition(sessionId, after, 1, lastId);
   if (runId !== undefined) {
-    const run = await log.getRun(sessionId, runId);
-    if (run === undefined)
-      throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`, { run_id: runId });
+    const run = assertRun(await log.getRun(sessionId, runId), sessionId, runId);
     return { from: run.firstId - 1, to: run.lastId ?? Number.POSITIVE_INFINITY };
   }
   const to = Number.POSITIVE_INFINITY;

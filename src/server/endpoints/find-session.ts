@@ -1,7 +1,7 @@
 /** Looks up the session or run named in a path. */
 import type { Log, RunInfo, SessionInfo } from "../../log/index.ts";
 import { readRuns } from "../../log/read-pages.ts";
-import { assertSession } from "../../log/rules.ts";
+import { assertRun, assertSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { findCommand } from "../commands/execute-command.ts";
 
@@ -13,10 +13,7 @@ export async function findSession(log: Log, session: string): Promise<SessionInf
 /** Throws `unknown_session` or `unknown_run`. */
 export async function findRun(log: Log, session: string, run: string): Promise<RunInfo> {
   await findSession(log, session);
-  const info = await log.getRun(session, run);
-  if (info === undefined)
-    throw new LoomError("unknown_run", `Session "${session}" has no run "${run}"`, { run_id: run });
-  return info;
+  return assertRun(await log.getRun(session, run), session, run);
 }
 
 /** False also if the session does not exist. */
