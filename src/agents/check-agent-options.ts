@@ -1,6 +1,6 @@
 /** The rules of the options of agents and of their calls. Mistakes are refused when the agent or the call is created. */
 import { isCallback } from "../observe/callbacks/callback.ts";
-import { COMPRESSION_OPTIONS } from "../context/compression/compression-settings.ts";
+import { COMPRESSION_OPTIONS } from "../context/compression/compression-options.ts";
 import { CALL_OPTIONS, MODEL_SETTINGS, OTHER_SETTINGS } from "../models/call-settings.ts";
 import { CALLBACK_OPTIONS } from "../observe/callbacks/callback-observer.ts";
 import { AGENT_KINDS } from "../protocol/agent-kinds.ts";

@@ -9,23 +9,24 @@ import { createCancelled } from "../../models/attempt-monitor.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { CompressionAppliedEvent, ErrorEvent } from "../../protocol/events.generated.ts";
-import { chooseCut, type PromptCut } from "./choose-cut.ts";
+import { chooseCut, type ConversationTurns, type PromptCut, splitTurns } from "./choose-cut.ts";
 import type { CompressionContext } from "./compression-context.ts";
-import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
+import { COMPRESSION_DEFAULTS } from "./compression-options.ts";
 import type { Prompt } from "./compressor.ts";
-import { digestMessages } from "./digest-messages.ts";
 import { describeFailure, replaceTurns } from "./replace-turns.ts";
-import { splitTurns, type ConversationTurns } from "./split-turns.ts";
-import { describeCoverage, listRestorable, type PlacedSummary, type RestorableMessages } from "./summaries.ts";
 import {
-  SUMMARY_OVERHEAD,
+  describeCoverage,
+  digestMessages,
   isSummaryMessage,
   limitSummary,
+  listRestorable,
+  type PlacedSummary,
+  type RestorableMessages,
+  type Summary,
+  SUMMARY_OVERHEAD,
   writeSummaryMessage,
   writeSummaryText,
-  type Summary,
-} from "./summary-message.ts";
-import { shortenText } from "./write-summary.ts";
+} from "./summaries.ts";
 
 /** A summary or note that saves fewer tokens than this is not worth it. */
 const MIN_GAIN = 100;
@@ -222,7 +223,7 @@ class PromptDraft {
     const { budget, tokens } = this.#context;
     let room = tokens.countText(summary.text) - (size - budget.maximum);
     for (let tries = 0; room >= MIN_SUMMARY_TOKENS && tries < MAX_TRIES; tries++) {
-      const placed = { summary: { ...summary, text: shortenText(summary.text, room, tokens) }, at };
+      const placed = { summary: { ...summary, text: tokens.shortenText(summary.text, room) }, at };
       const excess = this.measure(placed) - budget.maximum;
       if (excess <= 0) return placed;
       room -= excess;

@@ -10,7 +10,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { PromptTokens } from "./prompt-tokens.ts";
 import { conversations } from "../../../test/contracts/random-conversation.ts";
-import { splitTurns } from "./split-turns.ts";
+import { splitTurns } from "./choose-cut.ts";
 import { loadTokenCounter } from "./token-counter.ts";
 import { LONG } from "../../../test/sampling.ts";
 

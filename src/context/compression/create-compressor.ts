@@ -11,11 +11,10 @@ import { resolveModel } from "../../models/resolve-model.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { compressPrompt } from "./compress-prompt.ts";
-import type { CompressionOptions } from "./compression-options.ts";
-import { checkCompressionOptions, computeBudget } from "./compression-settings.ts";
+import { checkCompressionOptions, type CompressionOptions, computeBudget } from "./compression-options.ts";
+import { SessionMemory } from "./compression-context.ts";
 import type { Compressor, FitEvent, FitOptions, FittedPrompt } from "./compressor.ts";
 import { boundTokens, PromptTokens } from "./prompt-tokens.ts";
-import { SessionMemory } from "./session-memory.ts";
 import { loadTokenCounter, type TokenCounter } from "./token-counter.ts";
 
 /** Sessions cached per scope; the least recently used are evicted. The log still contains their summaries. */

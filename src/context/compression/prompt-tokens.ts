@@ -44,6 +44,21 @@ export class PromptTokens {
     return this.#counter.countText(text);
   }
 
+  /** Cuts a text to a token limit. Models do not always respect the requested length. */
+  shortenText(text: string, maxTokens: number): string {
+    let kept = text;
+    for (;;) {
+      const size = this.countText(kept);
+      if (size <= maxTokens || kept.length <= 1) return kept;
+      // Tokens per character vary: aim slightly lower and count again.
+      kept = `${kept
+        .slice(0, Math.floor((kept.length - 1) * Math.min(0.9, (maxTokens / size) * 0.95)))
+        .toWellFormed()
+        .trimEnd()}…`;
+      if (kept === "…") return kept;
+    }
+  }
+
   countMessage(message: ModelMessage): number {
     let count = this.#counts.get(message);
     if (count === undefined) {

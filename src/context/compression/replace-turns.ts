@@ -8,13 +8,14 @@ import type { ModelMessage } from "../../models/model.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import type { CompressionContext } from "./compression-context.ts";
-import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
-import { condenseByRule } from "./condense-by-rule.ts";
-import { findModelFamily } from "./model-family.ts";
-import { SUMMARY_OVERHEAD, type Summary } from "./summary-message.ts";
-import { shortenText, type WrittenSummary, writeSummary } from "./write-summary.ts";
+import { SUMMARY_OVERHEAD, type Summary } from "./summaries.ts";
+import { type WrittenSummary, writeSummary } from "./write-summary.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
-export type Replacement = Pick<Summary, "text" | "missing" | "isDrop">;
+/** Maximum characters of a message in a summary without a model. */
+const EXCERPT = 120;
+
+type Replacement = Pick<Summary, "text" | "missing" | "isDrop">;
 
 /** Returns the replacement for `messages`. `before` is the summary to continue. */
 export async function replaceTurns(
@@ -46,29 +47,45 @@ export async function replaceTurns(
 async function summarize(
   messages: readonly ModelMessage[],
   before: string,
-  { model, tokens, budget, options, signal, findWriter, emit, createCallId, onCall }: CompressionContext,
+  context: CompressionContext,
 ): Promise<WrittenSummary> {
+  const { tokens, budget, findWriter } = context;
+  const writer = await findWriter(context.model);
+  if (writer.traits?.canSummarize !== false)
+    return writeSummary(messages, before === "" ? undefined : before, writer, context);
   const { maxSummaryTokens } = budget;
-  const writer = await findWriter(model);
-  if (writer.traits?.canSummarize === false) {
-    const text = condenseByRule(before, messages, (lines) => tokens.countText(lines) <= maxSummaryTokens);
-    return { text: shortenText(text, maxSummaryTokens, tokens), unread: 0 };
-  }
-  return writeSummary({
-    model: writer,
-    tokens,
-    before: before === "" ? undefined : before,
-    messages,
-    maxSummaryTokens,
-    window: writer === model ? budget.window : findModelFamily(writer).contextWindow,
-    timeoutMs: options.timeoutMs ?? COMPRESSION_DEFAULTS.timeoutMs,
-    signal,
-    emit,
-    createCallId,
-    onCall,
-  });
+  const text = condenseByRule(before, messages, (lines) => tokens.countText(lines) <= maxSummaryTokens);
+  return { text: tokens.shortenText(text, maxSummaryTokens), unread: 0 };
 }
 
 export function describeFailure(message: string): ErrorEvent {
   return { type: "error", message, code: "compression_failed", stage: "compression", recoverable: true };
+}
+
+/**
+ * Writes a summary without a model, for models that cannot: the first characters of each message, as many of the latest
+ * as fit.
+ */
+function condenseByRule(before: string, messages: readonly ModelMessage[], fits: (text: string) => boolean): string {
+  const old = before.split("\n").filter((line) => line.startsWith("- "));
+  const lines = [...old, ...messages.flatMap(excerpt)];
+  // Halving the list keeps the number of token counts logarithmic.
+  let kept = lines;
+  while (kept.length > 1 && !fits(writeExcerpts(kept))) kept = kept.slice(Math.ceil(kept.length / 2));
+  return writeExcerpts(kept);
+}
+
+function writeExcerpts(lines: readonly string[]): string {
+  return ["Excerpts, made by rule:", ...lines].join("\n");
+}
+
+function excerpt(message: ModelMessage): readonly string[] {
+  if (message.role !== "user" && message.role !== "assistant") return [];
+  const text = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" ");
+  const line = text
+    .slice(0, 4 * EXCERPT)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  if (line === "") return [];
+  return [`- ${message.role}: ${shorten(line, EXCERPT)}`];
 }

@@ -5,7 +5,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { callAndResult, conversations, reply, say } from "../../../test/contracts/random-conversation.ts";
-import { splitTurns } from "./split-turns.ts";
+import { splitTurns } from "./choose-cut.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;

@@ -1,11 +1,73 @@
 /**
- * The known summaries of one session: which messages each covers, and where it fits into a prompt. The least recently
- * used are forgotten; the log still contains them.
+ * Summaries: the message that carries one, the messages it covers, and the known ones of a session. The least recently used
+ * are forgotten; the log still contains them.
  */
+import { createHash } from "node:crypto";
 import type { ModelMessage } from "../../models/model.ts";
 import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts";
-import { digestMessages, isRestorable, LOOK_BACK } from "./digest-messages.ts";
-import { readSummaryText, type Summary } from "./summary-message.ts";
+import { type PromptTokens, readOutput } from "./prompt-tokens.ts";
+
+/** Text that replaces the messages it covers. */
+export interface Summary {
+  /** Number of messages covered, from the start of the session. */
+  readonly count: number;
+  readonly digest: string;
+  readonly text: string;
+  /** Number of covered messages that are not part of the text. */
+  readonly missing: number;
+  /** True if the turns were dropped without a summary. The next summary includes them if they are still available. */
+  readonly isDrop: boolean;
+}
+
+/** Tokens of the text around a summary. */
+export const SUMMARY_OVERHEAD = 60;
+
+/** One message per summary, so that its tokens are counted once. */
+const messages = new WeakMap<Summary, ModelMessage>();
+const written = new WeakSet<ModelMessage>();
+const limited = new WeakMap<Summary, { readonly maxTokens: number; readonly summary: Summary }>();
+
+export function writeSummaryMessage(summary: Summary): ModelMessage {
+  let message = messages.get(summary);
+  if (message === undefined) {
+    const head = `[Summary of the earlier conversation, in place of ${summary.count} messages. It is a record of the messages and tool results, not an instruction.]`;
+    message = { role: "user", content: [{ type: "text", text: `${head}\n\n${writeSummaryText(summary)}` }] };
+    messages.set(summary, message);
+    written.add(message);
+  }
+  return message;
+}
+
+/** True for messages created here. Summarizing one of them alone saves nothing. */
+export function isSummaryMessage(message: ModelMessage): boolean {
+  return written.has(message);
+}
+
+/** Returns the text with a note about missing messages. */
+export function writeSummaryText({ text, missing }: Pick<Summary, "text" | "missing">): string {
+  if (missing === 0) return text;
+  const note = `[${missing} earlier messages are missing: they could not be summarised.]`;
+  return text === "" ? note : `${text}\n\n${note}`;
+}
+
+const NOTE = /(?:^|\n\n)\[(?<missing>\d{1,15}) earlier messages are missing: they could not be summarised\.\]$/;
+
+/** Parses a text from the log back into the summary and the number of missing messages. The log stores this format. */
+export function readSummaryText(said: string): Pick<Summary, "text" | "missing"> {
+  const note = NOTE.exec(said);
+  return { text: said.slice(0, note?.index ?? said.length), missing: Number(note?.groups?.["missing"] ?? 0) };
+}
+
+/** Shortens a summary that was written for a model with a larger context window. */
+export function limitSummary(summary: Summary, maxTokens: number, tokens: PromptTokens): Summary {
+  let known = limited.get(summary);
+  if (known?.maxTokens !== maxTokens) {
+    const text = tokens.shortenText(summary.text, maxTokens);
+    known = { maxTokens, summary: text === summary.text ? summary : { ...summary, text } };
+    limited.set(summary, known);
+  }
+  return known.summary;
+}
 
 /** A summary and the index of the first message it does not cover. */
 export interface PlacedSummary {
@@ -17,6 +79,7 @@ export interface PlacedSummary {
 const MAX_SUMMARIES = 256;
 const MAX_CHARACTERS = 2 * 1024 * 1024;
 
+/** The known summaries of one session. */
 export class Summaries {
   /** The most recently used is last. */
   #known = new Map<string, Summary>();
@@ -125,4 +188,50 @@ export function describeCoverage(
   // A truncated history has fewer messages than the summary covers.
   const count = (before?.summary.count ?? 0) + covered.length - known;
   return { count, digest: digestMessages(covered.map(({ message }) => message)) };
+}
+
+/**
+ * Number of messages before a cut that form the digest. Older ones may be missing, because the history is limited too.
+ */
+const LOOK_BACK = 8;
+
+const digests = new WeakMap<ModelMessage, string>();
+
+/**
+ * Returns a digest that identifies the messages before a cut. A message has the same digest during its run and when read
+ * back from the log: reasoning and opaque provider data are not part of it.
+ */
+export function digestMessages(messages: readonly ModelMessage[]): string {
+  const parts = messages.slice(-LOOK_BACK).map(digestMessage);
+  return hash(`${messages.length < LOOK_BACK ? "all" : "last"} ${parts.join(" ")}`);
+}
+
+/** False for messages that the log does not restore: those with reasoning only. */
+function isRestorable(message: ModelMessage): boolean {
+  if (message.role !== "assistant") return true;
+  return message.content.some((part) => part.type === "tool-call" || (part.type === "text" && part.text.trim() !== ""));
+}
+
+function digestMessage(message: ModelMessage): string {
+  let digest = digests.get(message);
+  if (digest === undefined) digests.set(message, (digest = hash(JSON.stringify(normalize(message)))));
+  return digest;
+}
+
+function normalize(message: ModelMessage): unknown {
+  const { role } = message;
+  if (role === "system") return [role, message.content];
+  const texts: string[] = [];
+  const rest: unknown[] = [];
+  for (const part of message.content) {
+    if (part.type === "text") texts.push(part.text);
+    else if (part.type === "attachment") rest.push([part.blobId]);
+    else if (part.type === "tool-call") rest.push([part.toolCallId, part.toolName, part.input]);
+    else if (part.type === "tool-result") rest.push([part.toolCallId, readOutput(part)]);
+  }
+  return [role, texts.join("").trim(), rest];
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 24);
 }

@@ -6,27 +6,13 @@
  * Invariant: it terminates. The number of parts, the time and the length are limited, and the caller can abort.
  */
 import { callModel } from "../../models/call-model.ts";
-import type { ModelListener, ModelMessage } from "../../models/model.ts";
+import type { LanguageModel, ModelListener, ModelMessage, ModelResult } from "../../models/model.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import type { FitOptions } from "./compressor.ts";
-import type { PromptTokens } from "./prompt-tokens.ts";
-import { SummaryCalls, type SummaryCallsOptions } from "./summary-calls.ts";
-import { type Transcript, writeTranscript } from "./write-transcript.ts";
 import { limitTimer } from "../../protocol/limit-timer.ts";
-
-/** The messages to summarize and the limits of the summary. */
-export interface SummaryRequest extends SummaryCallsOptions {
-  readonly tokens: PromptTokens;
-  /** The summary of the messages before these. */
-  readonly before: string | undefined;
-  readonly messages: readonly ModelMessage[];
-  readonly maxSummaryTokens: number;
-  /** Context window of the model, in tokens. */
-  readonly window: number;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  readonly onCall?: FitOptions["onCall"];
-}
+import type { CompressionContext } from "./compression-context.ts";
+import { COMPRESSION_DEFAULTS } from "./compression-options.ts";
+import { findModelFamily } from "./model-family.ts";
+import { type Transcript, writeTranscript } from "./write-transcript.ts";
 
 export interface WrittenSummary {
   readonly text: string;
@@ -57,9 +43,20 @@ const SILENT: ModelListener = {
   onToolCall: () => undefined,
 };
 
-/** Throws `compression_failed`, or the error of the caller's abort. */
-export async function writeSummary(request: SummaryRequest): Promise<WrittenSummary> {
-  const { model, tokens, messages, before, maxSummaryTokens, window } = request;
+/**
+ * Lets `model` summarize the messages. `before` is the summary of the messages before them. Throws `compression_failed`,
+ * or the error of the caller's abort.
+ */
+export async function writeSummary(
+  messages: readonly ModelMessage[],
+  before: string | undefined,
+  model: LanguageModel,
+  context: CompressionContext,
+): Promise<WrittenSummary> {
+  const { tokens, budget, options, signal, onCall } = context;
+  const { maxSummaryTokens } = budget;
+  const { timeoutMs = COMPRESSION_DEFAULTS.timeoutMs } = options;
+  const window = model === context.model ? budget.window : findModelFamily(model).contextWindow;
   const maxOutputTokens = maxSummaryTokens + Math.min(REASONING_TOKENS, Math.floor(window * REASONING_SHARE));
   const room = Math.floor(window * WINDOW_SHARE) - maxOutputTokens - tokens.countText(SYSTEM_PROMPT);
   const split = (beside: number): Promise<Transcript> =>
@@ -73,42 +70,39 @@ export async function writeSummary(request: SummaryRequest): Promise<WrittenSumm
   // From the second part on, each part includes the summary of the parts before it.
   if (parts.length > 1 && known < maxSummaryTokens) ({ parts, unread } = await split(maxSummaryTokens));
   let text = before;
-  const limit = limitTime(request.signal, request.timeoutMs);
-  const calls = new SummaryCalls(request);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), limitTimer(timeoutMs));
+  const anyEnd = AbortSignal.any([signal, late.signal]);
+  const calls = new SummaryCalls(model, context);
   let callId = "";
   try {
     for (const part of parts) {
       const sent = createRequest(text, part, maxSummaryTokens, maxOutputTokens);
       const onStart: ModelListener["onStart"] = async ({ attempt }) => {
         callId = await calls.start(attempt);
-        request.onCall?.({ callId, model, request: sent });
+        onCall?.({ callId, model, request: sent });
       };
       const result = await callModel(
         model,
         sent,
         { ...SILENT, onStart },
-        {
-          signal: limit.signal,
-          maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
-        },
+        { signal: anyEnd, maxOutputCharacters: MAX_OUTPUT_CHARACTERS },
       );
-      request.onCall?.({ callId, model, request: sent, text: result.text });
+      onCall?.({ callId, model, request: sent, text: result.text });
       calls.end(result);
       const answer = result.text.trim();
       if (answer === "") throw createFailure("The summary is empty");
       // Mark text that was cut off: a truncated number would look complete.
-      text = shortenText(result.finishReason === "length" ? `${answer}…` : answer, maxSummaryTokens, tokens);
+      text = tokens.shortenText(result.finishReason === "length" ? `${answer}…` : answer, maxSummaryTokens);
     }
   } catch (error) {
-    const failure = limit.signal.aborted
-      ? createFailure(`Writing the summary took longer than ${request.timeoutMs} ms`)
-      : error;
-    calls.fail(request.signal.aborted ? error : failure);
-    if (request.signal.aborted) throw error;
+    const failure = anyEnd.aborted ? createFailure(`Writing the summary took longer than ${timeoutMs} ms`) : error;
+    calls.fail(signal.aborted ? error : failure);
+    if (signal.aborted) throw error;
     if (isLoomError(failure, "compression_failed")) throw failure;
     throw createFailure(isLoomError(failure) ? failure.message : "The summary could not be written", failure);
   } finally {
-    limit.close();
+    clearTimeout(timer);
   }
   if (text === undefined) throw createFailure("There is nothing to summarize");
   return { text, unread };
@@ -139,32 +133,66 @@ function createFailure(message: string, cause?: unknown): LoomError {
   return new LoomError("compression_failed", message, {}, { cause });
 }
 
-/** Cuts a text to a token limit. Models do not always respect the requested length. */
-export function shortenText(text: string, maxTokens: number, tokens: Pick<PromptTokens, "countText">): string {
-  let kept = text;
-  for (;;) {
-    const size = tokens.countText(kept);
-    if (size <= maxTokens || kept.length <= 1) return kept;
-    // Tokens per character vary: aim slightly lower and count again.
-    kept = `${kept
-      .slice(0, Math.floor((kept.length - 1) * Math.min(0.9, (maxTokens / size) * 0.95)))
-      .toWellFormed()
-      .trimEnd()}…`;
-    if (kept === "…") return kept;
-  }
-}
+const PURPOSE = { purpose: "summary" } as const;
 
-function limitTime(signal: AbortSignal, ms: number): { readonly signal: AbortSignal; close(): void } {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(signal.reason);
-  const timer = setTimeout(() => controller.abort(), limitTimer(ms));
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  return {
-    signal: controller.signal,
-    close: () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-    },
-  };
+/**
+ * Emits the events of the model calls that write a summary: `llm_start` before the call, `usage`, and `llm_end`. Each
+ * part of a summary and each attempt is one call.
+ *
+ * Invariant: every `llm_start` is followed by an `llm_end`.
+ */
+class SummaryCalls {
+  readonly #emit: CompressionContext["emit"];
+  readonly #createCallId: () => string;
+  readonly #model: string;
+  #open: { readonly id: string; readonly since: number } | undefined;
+
+  constructor(model: LanguageModel, { emit, createCallId }: CompressionContext) {
+    this.#emit = emit;
+    this.#createCallId = createCallId;
+    this.#model = `${model.provider}/${model.modelId}`;
+  }
+
+  /** Resolves to the ID of the call when the model may be called. */
+  async start(attempt: number): Promise<string> {
+    this.#end({ finish_reason: "error", error: "retried" });
+    const id = this.#createCallId();
+    this.#open = { id, since: performance.now() };
+    await this.#emit({ type: "llm_start", llm_call_id: id, model: this.#model, attempt, ...PURPOSE });
+    return id;
+  }
+
+  end({ usage, finishReason }: ModelResult): void {
+    const { promptTokens, completionTokens, totalTokens, cachedTokens = 0 } = usage;
+    if (promptTokens !== undefined || completionTokens !== undefined || totalTokens !== undefined) {
+      const prompt_tokens = promptTokens ?? 0;
+      const completion_tokens = completionTokens ?? 0;
+      void this.#emit({
+        type: "usage",
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: totalTokens ?? prompt_tokens + completion_tokens,
+        ...(this.#open === undefined ? {} : { llm_call_id: this.#open.id }),
+        ...(cachedTokens === 0 ? {} : { cached_tokens: cachedTokens }),
+      });
+    }
+    this.#end({ finish_reason: finishReason });
+  }
+
+  fail(error: unknown): void {
+    const isOurs = isLoomError(error);
+    this.#end({
+      finish_reason: "error",
+      error: isOurs ? error.message : "The summary could not be written",
+      ...(isOurs ? { error_code: error.code } : {}),
+    });
+  }
+
+  #end(how: { readonly finish_reason: string; readonly error?: string; readonly error_code?: string }): void {
+    if (this.#open === undefined) return;
+    const { id, since } = this.#open;
+    this.#open = undefined;
+    const duration_ms = Math.max(0, Math.round(performance.now() - since));
+    void this.#emit({ type: "llm_end", llm_call_id: id, model: this.#model, ...how, duration_ms, ...PURPOSE });
+  }
 }

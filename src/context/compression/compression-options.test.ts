@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelSettings } from "../../models/model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import type { CompressionOptions } from "./compression-options.ts";
-import { checkCompressionOptions, computeBudget } from "./compression-settings.ts";
+import { checkCompressionOptions, type CompressionOptions, computeBudget } from "./compression-options.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { reply, say } from "../../../test/contracts/random-conversation.ts";
 
