@@ -53,7 +53,7 @@ export function writeSummaryText({ text, missing }: Pick<Summary, "text" | "miss
 const NOTE = /(?:^|\n\n)\[(?<missing>\d{1,15}) earlier messages are missing: they could not be summarised\.\]$/;
 
 /** Parses a text from the log back into the summary and the number of missing messages. The log stores this format. */
-export function readSummaryText(said: string): Pick<Summary, "text" | "missing"> {
+function readSummaryText(said: string): Pick<Summary, "text" | "missing"> {
   const note = NOTE.exec(said);
   return { text: said.slice(0, note?.index ?? said.length), missing: Number(note?.groups?.["missing"] ?? 0) };
 }

@@ -12,7 +12,7 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { TickWriter } from "../streams/tick-writer.ts";
-import { encodeTextMessage } from "../streams/encode-text-message.ts";
+import { encodeTextMessage } from "../streams/chunk.ts";
 
 /** The longest close reason in bytes; RFC 6455 §5.5. */
 const MAX_REASON_BYTES = 123;

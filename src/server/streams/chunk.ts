@@ -7,7 +7,7 @@ import type { DialectName } from "../../dialects/index.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { encodeControl } from "../../protocol/control/index.ts";
 import { measureText } from "../../log/measure-text.ts";
-import { encodeTextMessage } from "./encode-text-message.ts";
+import { readPosition } from "./position.ts";
 
 /**
  * How a chunk is encoded:
@@ -124,4 +124,53 @@ const LINE_END = Buffer.from("\r\n");
 
 function encodeHttpChunk(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, LINE_END]);
+}
+
+const FIN_TEXT = 0x81;
+
+/** Encodes a text as one WebSocket message from a server: a single frame, unmasked, not compressed. */
+export function encodeTextMessage(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const bytes = Buffer.allocUnsafe(head + length);
+  bytes[0] = FIN_TEXT;
+  if (head === 2) bytes[1] = length;
+  else if (head === 4) {
+    bytes[1] = 126;
+    bytes.writeUInt16BE(length, 2);
+  } else {
+    bytes[1] = 127;
+    bytes.writeBigUInt64BE(BigInt(length), 2);
+  }
+  bytes.write(text, head, "utf8");
+  return bytes;
+}
+
+/** Returns the frame that takes the place of this one and ends the stream; undefined if the stream continues. */
+export type FrameEnd = (frame: StreamFrame) => StreamFrame | undefined;
+
+/** Returns the frames up to the one that ends the stream, which `endAt` replaces. Undefined if the stream continues. */
+export function endChunk(chunk: Chunk | undefined, endAt: FrameEnd | undefined): Chunk | undefined {
+  if (chunk === undefined || endAt === undefined) return undefined;
+  const { frames, origin, mayEndRun } = chunk;
+  for (const [index, frame] of frames.entries()) {
+    const last = endAt(frame);
+    if (last !== undefined) return new Chunk(origin, [...frames.slice(0, index), last], mayEndRun);
+  }
+  return undefined;
+}
+
+/** Returns at most `count` frames of the chunk, and only frames of records up to `lastId`. */
+export function cutChunk(
+  chunk: Chunk | undefined,
+  count: number,
+  lastId = Number.POSITIVE_INFINITY,
+): Chunk | undefined {
+  if (chunk === undefined) return undefined;
+  const { frames, origin, mayEndRun } = chunk;
+  let length = Math.min(frames.length, count);
+  if (Number.isFinite(lastId))
+    while (length > 0 && readPosition(frames[length - 1]?.cursor ?? "").eventId > lastId) length--;
+  if (length === frames.length) return chunk;
+  return length === 0 ? undefined : new Chunk(origin, frames.slice(0, length), mayEndRun);
 }

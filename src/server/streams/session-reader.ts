@@ -9,13 +9,12 @@
 import type { SessionInfo, StreamOptions } from "../../log/index.ts";
 import type { StreamEnd } from "../../observe/index.ts";
 import type { SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
-import type { StreamChannel, Follower, ChannelPart } from "./stream-channel.ts";
-import type { Chunk } from "./chunk.ts";
-import { cutChunk, createPart, endChunk } from "./cut-chunk.ts";
+import { type ChannelPart, createPart, type Follower, type StreamChannel } from "./stream-channel.ts";
+import { type Chunk, cutChunk, endChunk, type FrameEnd } from "./chunk.ts";
 import { type StreamChannels, type StreamFormat, channelKey } from "./stream-channels.ts";
 import type { MeteredStream } from "./meter-stream.ts";
 import { afterRecord, comparePositions, type Position, readPosition, writePosition } from "./position.ts";
-import type { FrameEnd, StreamReader, ReaderEnd, Sink } from "./stream-reader.ts";
+import type { StreamReader, ReaderEnd, Sink } from "./stream-reader.ts";
 import type { StreamLimits } from "../guard/server-limits.ts";
 import type { RunRange } from "./run-range.ts";
 import type { OpenedStream } from "./stream-selection.ts";

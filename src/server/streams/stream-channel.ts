@@ -33,6 +33,12 @@ export interface ChannelPart {
   readonly mayEndRun: boolean;
 }
 
+export function createPart(step: StreamStep, after: Position, origin: ChunkOrigin): ChannelPart {
+  const { frames, mayEndRun } = step;
+  const chunk = frames.length === 0 ? undefined : new Chunk(origin, frames, mayEndRun);
+  return { after, upTo: positionAfterStep(step, after), chunk, mayEndRun };
+}
+
 interface RetainedPart extends ChannelPart {
   upTo: Position;
   /** Bytes of all frames before this part. */
@@ -250,29 +256,24 @@ export class StreamChannel {
   }
 
   #push(step: StreamStep): void {
-    const { frames, mayEndRun } = step;
-    const after = this.#head;
-    const upTo = positionAfterStep(step, after);
-    this.#head = upTo;
-    if (frames.length === 0 && !mayEndRun) {
+    const part = createPart(step, this.#head, this.origin);
+    this.#head = part.upTo;
+    if (part.chunk === undefined && !part.mayEndRun) {
       const last = this.#parts.at(-1);
-      if (last === undefined) this.#base = upTo;
-      else last.upTo = upTo;
-    } else this.#deliver(step, after, upTo);
+      if (last === undefined) this.#base = part.upTo;
+      else last.upTo = part.upTo;
+    } else this.#deliver(part);
     if (this.#ahead.size === 0) return;
     const ahead = [...this.#ahead];
     this.#ahead.clear();
     for (const follower of ahead) follower.wake();
   }
 
-  #deliver({ frames, mayEndRun }: StreamStep, after: Position, upTo: Position): void {
-    const chunk = frames.length === 0 ? undefined : new Chunk(this.origin, frames, mayEndRun);
+  #deliver(given: ChannelPart): void {
+    const { chunk } = given;
     const heldBytes = PART_BYTES + (chunk?.heldBytes ?? 0);
     const part: RetainedPart = {
-      after,
-      upTo,
-      chunk,
-      mayEndRun,
+      ...given,
       bytesBefore: this.#bytes,
       heldBytes,
       isRetained: true,

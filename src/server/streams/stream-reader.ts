@@ -6,14 +6,11 @@
  * - A full sink receives nothing until `resume`. A slow reader keeps a position, not a queue.
  * - `end` of a sink is called once, and last.
  */
-import type { SessionInfo, StreamFrame } from "../../log/index.ts";
+import type { SessionInfo } from "../../log/index.ts";
 import type { StreamOpening } from "../../observe/index.ts";
 import type { LoomError } from "../../protocol/index.ts";
-import type { Chunk } from "./chunk.ts";
+import type { Chunk, FrameEnd } from "./chunk.ts";
 import type { StreamSelection } from "./stream-selection.ts";
-
-/** Returns the frame that takes the place of this one and ends the stream; undefined if the stream continues. */
-export type FrameEnd = (frame: StreamFrame) => StreamFrame | undefined;
 
 export interface ReadRequest extends StreamSelection {
   /** Wait for new records after the last one. */

@@ -6,7 +6,7 @@ import { isLastChunk, isUsageChunk } from "../../../dialects/openai-chat/encode.
 import { isLoomError, type JsonObject } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
-import type { MapFrames } from "../../streams/map-reader.ts";
+import type { MapFrames } from "../../streams/wrap-reader.ts";
 import { collectStream } from "../collect-stream.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "../command-endpoint.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";

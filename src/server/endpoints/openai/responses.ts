@@ -15,7 +15,7 @@ import type { Action } from "../../auth/scopes.ts";
 import { commandHostFor } from "../../commands/command-host.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import { deleteSessionAndBlobs } from "../../commands/delete-session.ts";
-import type { MapFrames } from "../../streams/map-reader.ts";
+import type { MapFrames } from "../../streams/wrap-reader.ts";
 import { collectStream } from "../collect-stream.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "../command-endpoint.ts";
 import { applyPolicy } from "../disconnect-policy.ts";

@@ -14,8 +14,7 @@ import type { DisconnectOptions, OpenaiResponsesRequest } from "../../api/shapes
 import { startInTurn } from "../../commands/command-queue.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import type { ReadRequest, StreamReader } from "../../streams/stream-reader.ts";
-import { endUnstarted } from "../../streams/end-unstarted.ts";
-import { mapReader } from "../../streams/map-reader.ts";
+import { endUnstarted, mapReader } from "../../streams/wrap-reader.ts";
 import { branchBeforeRun } from "../create-fork.ts";
 import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
 import { findHead } from "../find-branch.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LoomError } from "../../protocol/index.ts";
 import { Chunk } from "./chunk.ts";
-import { holdReader } from "./hold-reader.ts";
+import { holdReader } from "./wrap-reader.ts";
 import type { ReaderEnd, Sink, StreamReader } from "./stream-reader.ts";
 
 /** A reader that the test drives. */
