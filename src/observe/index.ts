@@ -25,17 +25,24 @@ export {
   type PrometheusOptions,
 } from "./metrics/prometheus-observer.ts";
 export {
+  type AuthenticationOutcome,
+  type CredentialKind,
   joinStreamMeters,
+  type ServerGauges,
+  type ServerMeter,
   type StreamEnd,
   type StreamMeter,
   type StreamOpening,
   type StreamTally,
-} from "./metrics/stream-meter.ts";
-export type { AuthenticationOutcome, CredentialKind, ServerGauges, ServerMeter } from "./metrics/server-meter.ts";
+} from "./metrics/server-meter.ts";
 export type { TimingSummary } from "./metrics/timing.ts";
-export { type CallbackReplayOptions, replayCallbacks } from "./replay-callbacks.ts";
-export { type ObserverReplayOptions, replayObservers } from "./replay-observers.ts";
-export type { ReplayOptions } from "./replay-records.ts";
+export {
+  type CallbackReplayOptions,
+  type ObserverReplayOptions,
+  replayCallbacks,
+  replayObservers,
+  type ReplayOptions,
+} from "./replay.ts";
 export {
   createLogObserver,
   type LoggerLike,

@@ -121,7 +121,7 @@ export class Observation {
     if (watch === undefined) return () => undefined;
     // It has or will have a live run.
     this.#idle.delete(watch);
-    const unclaim = this.#claim(log, sessionId, runId);
+    const unclaim = this.claimRun(log, { sessionId, runId });
     const unlisten = session.onCommit((entries) => this.#inOwnContext(() => watch.take(entries)));
     return () => {
       unlisten();
@@ -131,8 +131,14 @@ export class Observation {
   }
 
   /** Claims a run without observing it, so that taps of other observations skip it. Returns a function that ends it. @internal */
-  claimRun(log: Log, { sessionId, runId }: { readonly sessionId: string; readonly runId: string }): () => void {
-    return this.#claim(log, sessionId, runId);
+  claimRun(log: Log, run: ObservedRun): () => void {
+    let claims = CLAIMS.get(log);
+    if (claims === undefined) CLAIMS.set(log, (claims = new Map<string, Observation>()));
+    const key = keyOfRun(run);
+    if (!claims.has(key)) claims.set(key, this);
+    return () => {
+      if (claims.get(key) === this) claims.delete(key);
+    };
   }
 
   /** Announces a run. Call it in the asynchronous context of the caller that starts the run. */
@@ -190,16 +196,6 @@ export class Observation {
       ),
     );
     return false;
-  }
-
-  #claim(log: Log, sessionId: string, runId: string): () => void {
-    let claims = CLAIMS.get(log);
-    if (claims === undefined) CLAIMS.set(log, (claims = new Map<string, Observation>()));
-    const key = keyOfRun({ sessionId, runId });
-    if (!claims.has(key)) claims.set(key, this);
-    return () => {
-      if (claims.get(key) === this) claims.delete(key);
-    };
   }
 
   #isUnclaimed(log: Log, sessionId: string, runId: string): boolean {

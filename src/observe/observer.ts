@@ -6,7 +6,7 @@
  * Errors thrown by an observer are reported and otherwise ignored. Observers are called during the commit and must be
  * fast; slow work belongs in a queue.
  */
-import type { StampedRecord } from "../protocol/index.ts";
+import type { EventType, StampedRecord } from "../protocol/index.ts";
 
 /** Identifies a run, or the records of a session that belong to no run. */
 export interface ObservedRun {
@@ -43,6 +43,26 @@ export interface RunObserver {
 
 /** Ignores a run. */
 export const INERT: RunObserver = { take: () => undefined, close: () => undefined };
+
+/** Events that metrics, traces and logs do not need, many of them frequent. */
+export const UNOBSERVED: readonly EventType[] = [
+  "values",
+  "updates",
+  "checkpoint",
+  "custom",
+  "foreign",
+  "node_enter",
+  "reasoning_end",
+  "tool_output",
+  "tool_progress",
+  "todo_list",
+  "todo_update",
+  "llm_content",
+  "tool_permission",
+  "feedback",
+  "data",
+  "image",
+];
 
 /** Returns a map key for a run. */
 export function keyOfRun({ sessionId, runId }: ObservedRun): string {

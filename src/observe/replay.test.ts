@@ -9,8 +9,7 @@ import type { Callback, CallbackPayload } from "./callbacks/callback.ts";
 import { createCallbackObserver } from "./callbacks/callback-observer.ts";
 import { Observation } from "./observation.ts";
 import type { Observer } from "./observer.ts";
-import { replayCallbacks } from "./replay-callbacks.ts";
-import { replayObservers } from "./replay-observers.ts";
+import { replayCallbacks, replayObservers } from "./replay.ts";
 
 function createWitness(textDelta = false) {
   const received: CallbackPayload[] = [];

@@ -8,7 +8,7 @@
 import type { EventType } from "../../protocol/index.ts";
 import { assertLimit } from "../assert-limit.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
-import { INERT, type Observer } from "../observer.ts";
+import { INERT, type Observer, UNOBSERVED } from "../observer.ts";
 import { shield } from "../shield.ts";
 import { createRedactor, type RedactOptions } from "./create-redactor.ts";
 import { LogRun, type LogLine } from "./log-run.ts";
@@ -44,28 +44,12 @@ export interface LogObserver extends Observer {
   readonly failed: number;
 }
 
-/** Frequent events and events without a log line. */
 const IGNORED: ReadonlySet<string> = new Set<EventType>([
+  ...UNOBSERVED,
   "message_chunk",
   "reasoning_chunk",
-  "reasoning_end",
   "tool_call_chunk",
-  "tool_output",
-  "tool_progress",
-  "values",
-  "updates",
-  "checkpoint",
-  "custom",
-  "foreign",
-  "node_enter",
   "node_exit",
-  "todo_list",
-  "todo_update",
-  "llm_content",
-  "tool_permission",
-  "feedback",
-  "data",
-  "image",
 ]);
 
 /**

@@ -139,8 +139,12 @@ export class LogRun implements RunObserver {
       }
       case "tool_call":
         // Arguments are contents, and without them the line says nothing new.
-        if (this.#options.contents) this.#logToolCall(event, record);
-        return;
+        if (!this.#options.contents) return;
+        return this.#write("info", "tool called", record, {
+          call_id: event.call_id,
+          tool: event.name,
+          arguments: event.arguments,
+        });
       case "tool_end":
         return this.#write(event.is_error ? "warn" : "info", event.is_error ? "tool failed" : "tool ended", record, {
           call_id: event.call_id,
@@ -187,14 +191,6 @@ export class LogRun implements RunObserver {
 
   #describeStart(): LogFields {
     return { agent: this.#start?.agent, source: this.#start?.source };
-  }
-
-  #logToolCall(event: EventOf<"tool_call">, record: StampedRecord): void {
-    this.#write("info", "tool called", record, {
-      call_id: event.call_id,
-      tool: event.name,
-      arguments: this.#content(event.arguments),
-    });
   }
 
   #logModelCall(event: EventOf<"llm_end">, record: StampedRecord): void {

@@ -35,7 +35,7 @@ export function createLabelLimit(maxLabels: number = DEFAULT_MAX_LABELS): (name:
   };
 }
 
-interface Mergeable<T> {
+export interface Mergeable<T> {
   merge(other: T): void;
 }
 

@@ -5,7 +5,7 @@ import { SAMPLES } from "../../../test/sampling.ts";
 import { writeRecords } from "../../../test/log-sessions.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { AnyEvent, StampedRecord } from "../../protocol/index.ts";
-import { replayObservers } from "../replay-observers.ts";
+import { replayObservers } from "../replay.ts";
 import { MetricsCollector, type MetricsCollectorOptions } from "./metrics-collector.ts";
 import type { MetricsSummary } from "./metrics-summary.ts";
 

@@ -9,11 +9,19 @@
  */
 import type { ObservedRun, Observer, RunObserver } from "../observer.ts";
 import { assertLimit } from "../assert-limit.ts";
-import { DEFAULT_MAX_LABELS } from "./label-names.ts";
-import { MetricCounts } from "./metric-counts.ts";
-import type { MetricsSummary } from "./metrics-summary.ts";
-import { MAX_OPEN_CALLS, NOT_MEASURED, RunMeter } from "./run-meter.ts";
-import type { StreamMeter, StreamOpening, StreamTally } from "./stream-meter.ts";
+import { DEFAULT_MAX_LABELS, type Mergeable, NamedParts } from "./label-names.ts";
+import type { MetricsSummary, ModelSummary, TokenSummary, ToolSummary } from "./metrics-summary.ts";
+import {
+  MAX_OPEN_CALLS,
+  type MeasuredDecision,
+  type Measures,
+  NOT_MEASURED,
+  type RunEndStatus,
+  RunMeter,
+  type TokenCounts,
+} from "./run-meter.ts";
+import type { StreamMeter, StreamOpening, StreamTally } from "./server-meter.ts";
+import { Timing } from "./timing.ts";
 
 /** Options of `MetricsCollector`. */
 export interface MetricsCollectorOptions {
@@ -70,22 +78,244 @@ export class MetricsCollector implements Observer, StreamMeter {
   }
 
   openStream({ kind }: StreamOpening): StreamTally {
-    this.#counts.openStream(kind);
+    this.#counts.streams[kind]++;
     this.#openStreams++;
     return {
-      send: (frames, bytes, replayedBytes) => this.#counts.sendFrames(frames, bytes, replayedBytes),
+      send: (frames, bytes, replayedBytes) => {
+        const { streams } = this.#counts;
+        streams.frames += frames;
+        streams.bytes += bytes;
+        streams.replayedBytes += replayedBytes;
+      },
       close: (end) => {
-        this.#counts.closeStream(end);
+        this.#counts.streams[end]++;
         this.#openStreams--;
       },
     };
   }
 
   refuseStream(_code: string): void {
-    this.#counts.refuseStream();
+    this.#counts.streams.refused++;
   }
 
   closeSlowReader(): void {
-    this.#counts.closeSlowReader();
+    this.#counts.streams.slowReaders++;
   }
+}
+
+/** Named counters that can be merged. */
+class Tally<K extends string> {
+  readonly counts: Record<K, number>;
+
+  constructor(names: readonly K[]) {
+    this.counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<K, number>;
+  }
+
+  merge(other: Tally<K>): void {
+    for (const name of Object.keys(this.counts) as K[]) this.counts[name] += other.counts[name];
+  }
+}
+
+/** Statistics of one model or tool. Tools use no tokens. */
+class CallStatistics {
+  readonly tally = new Tally(["calls", "failed", "prompt", "completion", "total"]);
+  readonly duration: Timing = new Timing();
+  readonly firstToken: Timing = new Timing();
+
+  merge({ tally, duration, firstToken }: CallStatistics): void {
+    this.tally.merge(tally);
+    this.duration.merge(duration);
+    this.firstToken.merge(firstToken);
+  }
+}
+
+/** All state, so that it can be replaced at once. */
+function createState(maxLabels: number) {
+  return {
+    totals: new Tally([
+      ...(["started", "completed", "error", "cancelled", "iterations", "retrievals", "documents"] as const),
+      ...(["compressions", "savedTokens", "asked", "approved", "rejected", "expired", "untracked"] as const),
+    ]),
+    streams: new Tally([
+      ...(["fresh", "resume", "gap", "refused", "slowReaders", "frames", "bytes", "replayedBytes"] as const),
+      ...(["end", "left", "slow", "error"] as const),
+    ]),
+    run: new Timing(),
+    firstAnswer: new Timing(),
+    approvalWait: new Timing(),
+    models: new NamedParts(() => new CallStatistics(), maxLabels),
+    tools: new NamedParts(() => new CallStatistics(), maxLabels),
+    errors: new Tally(["total"]),
+    errorStages: new NamedParts(() => new Tally(["total"]), maxLabels),
+    errorCodes: new NamedParts(() => new Tally(["total"]), maxLabels),
+    allModels: new CallStatistics(),
+    allTools: new CallStatistics(),
+  };
+}
+
+type MetricState = ReturnType<typeof createState>;
+
+/** The counts and times behind a collector. */
+class MetricCounts implements Measures {
+  readonly #maxLabels: number;
+  #state: MetricState;
+
+  constructor(maxLabels: number) {
+    this.#maxLabels = maxLabels;
+    this.#state = createState(maxLabels);
+  }
+
+  reset(): void {
+    this.#state = createState(this.#maxLabels);
+  }
+
+  merge(other: MetricCounts): void {
+    for (const part of Object.keys(this.#state) as (keyof MetricState)[])
+      (this.#state[part] as Mergeable<unknown>).merge(other.#state[part]);
+  }
+
+  summarize(openStreams: number): MetricsSummary {
+    const { totals, streams, run, firstAnswer, approvalWait, allModels, allTools, ...state } = this.#state;
+    const { iterations, retrievals, documents, compressions, savedTokens, untracked, ...counts } = totals.counts;
+    const { started, completed, error, cancelled, asked, approved, rejected, expired } = counts;
+    const { fresh, resume, gap, refused, slowReaders, frames, bytes, replayedBytes, ...ends } = streams.counts;
+    return {
+      runs: {
+        started,
+        completed,
+        error,
+        cancelled,
+        duration: run.summarize(),
+        timeToFirstAnswer: firstAnswer.summarize(),
+      },
+      iterations,
+      llm: { ...describeModel(allModels), byModel: state.models.summarize(describeModel) },
+      tools: { ...describeTool(allTools), byTool: state.tools.summarize(describeTool) },
+      errors: {
+        total: state.errors.counts.total,
+        byStage: state.errorStages.summarize(({ counts: { total } }) => total),
+        byCode: state.errorCodes.summarize(({ counts: { total } }) => total),
+      },
+      retrievals: { total: retrievals, documents },
+      compressions: { total: compressions, savedTokens },
+      approvals: { asked, approved, rejected, expired, wait: approvalWait.summarize() },
+      streams: {
+        opened: fresh + resume + gap,
+        resumed: resume,
+        gaps: gap,
+        open: openStreams,
+        closed: ends,
+        refused,
+        slowReadersClosed: slowReaders,
+        frames,
+        bytes,
+        replayedBytes,
+      },
+      untracked,
+    };
+  }
+
+  get streams(): MetricState["streams"]["counts"] {
+    return this.#state.streams.counts;
+  }
+
+  startRun(_agent: string): void {
+    this.#state.totals.counts.started++;
+  }
+
+  endRun(_agent: string, outcome: RunEndStatus, elapsedMs: number | undefined): void {
+    this.#state.totals.counts[outcome]++;
+    if (elapsedMs !== undefined) this.#state.run.add(elapsedMs);
+  }
+
+  recordFirstAnswer(_agent: string, elapsedMs: number): void {
+    this.#state.firstAnswer.add(elapsedMs);
+  }
+
+  addIteration(): void {
+    this.#state.totals.counts.iterations++;
+  }
+
+  startModelCall(model: string): void {
+    for (const part of this.#modelParts(model)) part.tally.counts.calls++;
+  }
+
+  endModelCall(model: string, isError: boolean, elapsedMs: number | undefined): void {
+    endCall(this.#modelParts(model), isError, elapsedMs);
+  }
+
+  recordFirstToken(model: string, elapsedMs: number): void {
+    for (const part of this.#modelParts(model)) part.firstToken.add(elapsedMs);
+  }
+
+  addTokens(model: string, tokens: TokenCounts): void {
+    for (const { tally } of this.#modelParts(model)) {
+      tally.counts.prompt += tokens.prompt;
+      tally.counts.completion += tokens.completion;
+      tally.counts.total += tokens.total;
+    }
+  }
+
+  startToolCall(tool: string): void {
+    for (const part of this.#toolParts(tool)) part.tally.counts.calls++;
+  }
+
+  endToolCall(tool: string, isError: boolean, elapsedMs: number | undefined): void {
+    endCall(this.#toolParts(tool), isError, elapsedMs);
+  }
+
+  addError(stage: string, code: string): void {
+    this.#state.errors.counts.total++;
+    this.#state.errorStages.at(stage).counts.total++;
+    this.#state.errorCodes.at(code).counts.total++;
+  }
+
+  addRetrieval(documents: number): void {
+    this.#state.totals.counts.retrievals++;
+    this.#state.totals.counts.documents += documents;
+  }
+
+  addCompression(savedTokens: number): void {
+    this.#state.totals.counts.compressions++;
+    this.#state.totals.counts.savedTokens += savedTokens;
+  }
+
+  askApproval(): void {
+    this.#state.totals.counts.asked++;
+  }
+
+  answerApproval(decision: MeasuredDecision, waitMs: number | undefined): void {
+    this.#state.totals.counts[decision]++;
+    if (waitMs !== undefined) this.#state.approvalWait.add(waitMs);
+  }
+
+  countUntrackedCall(): void {
+    this.#state.totals.counts.untracked++;
+  }
+
+  #modelParts(model: string): readonly [CallStatistics, CallStatistics] {
+    return [this.#state.allModels, this.#state.models.at(model)];
+  }
+
+  #toolParts(tool: string): readonly [CallStatistics, CallStatistics] {
+    return [this.#state.allTools, this.#state.tools.at(tool)];
+  }
+}
+
+function endCall(parts: readonly CallStatistics[], isError: boolean, elapsedMs: number | undefined): void {
+  for (const { tally, duration } of parts) {
+    if (isError) tally.counts.failed++;
+    if (elapsedMs !== undefined) duration.add(elapsedMs);
+  }
+}
+
+function describeModel({ tally, duration, firstToken }: CallStatistics): ModelSummary {
+  const { calls, failed, prompt, completion, total } = tally.counts;
+  const tokens: TokenSummary = { prompt, completion, total };
+  return { calls, failed, tokens, duration: duration.summarize(), timeToFirstToken: firstToken.summarize() };
+}
+
+function describeTool({ tally, duration }: CallStatistics): ToolSummary {
+  const { calls, failed } = tally.counts;
+  return { calls, failed, duration: duration.summarize() };
 }

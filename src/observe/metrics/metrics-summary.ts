@@ -1,5 +1,5 @@
 /** The result of `MetricsCollector.summary()`: plain numbers that can be written as JSON. */
-import type { StreamEnd } from "./stream-meter.ts";
+import type { StreamEnd } from "./server-meter.ts";
 import type { TimingSummary } from "./timing.ts";
 
 /** Tokens used by model calls. */

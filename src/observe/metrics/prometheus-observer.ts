@@ -8,18 +8,16 @@ import { loadPackage } from "../../protocol/load-package.ts";
 import type { Observer } from "../observer.ts";
 import { assertLimit } from "../assert-limit.ts";
 import { createLabelLimit, DEFAULT_MAX_LABELS, OTHER_LABEL } from "./label-names.ts";
-import type { Measures } from "./measures.ts";
 import {
   createPrometheusMetrics,
   type PrometheusClient,
   type PrometheusMetrics,
   type PrometheusRegister,
 } from "./prometheus-metrics.ts";
-import { MAX_OPEN_CALLS, NOT_MEASURED, RunMeter } from "./run-meter.ts";
+import { MAX_OPEN_CALLS, type Measures, NOT_MEASURED, RunMeter } from "./run-meter.ts";
 import type { StoreMeter } from "../../log/log-monitor.ts";
 import { createServerGauges } from "./server-gauges.ts";
-import type { ServerMeter } from "./server-meter.ts";
-import type { StreamMeter } from "./stream-meter.ts";
+import type { ServerMeter, StreamMeter } from "./server-meter.ts";
 
 /** Options of `createPrometheusObserver`. */
 export interface PrometheusOptions {

@@ -6,19 +6,52 @@
  * - A text chunk costs one type check, unless a call waits for its first token.
  * - Memory is limited whatever the records contain. A call without a start or an end is counted once.
  */
-import type { AnyEvent, EventOf, StampedRecord } from "../../protocol/index.ts";
+import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { CallKeys } from "../../protocol/call-keys.ts";
-import type { RunObserver } from "../observer.ts";
-import {
-  type MeasuredDecision,
-  type Measures,
-  readCount,
-  readElapsed,
-  readSpan,
-  type RunEndStatus,
-} from "./measures.ts";
 import { isAnswerChannel } from "../../protocol/record.ts";
+import { type RunObserver, UNOBSERVED } from "../observer.ts";
+
+export type RunEndStatus = "completed" | "error" | "cancelled";
+export type MeasuredDecision = "approved" | "rejected" | "expired";
+
+/** Longer times count as this. */
+export const MAX_ELAPSED_MS: number = 30 * 24 * 3600 * 1000;
+/** Largest count that one event can add. */
+const MAX_COUNT = 1e12;
+
+export interface TokenCounts {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly total: number;
+}
+
+/**
+ * Receives the measurements of runs: `MetricsCollector` and the Prometheus observer store them. Names can have any length
+ * and number: the receiver must limit them. Counts are non-negative integers; times are milliseconds from 0 to
+ * `MAX_ELAPSED_MS`, or undefined if unknown.
+ */
+export interface Measures {
+  startRun(agent: string): void;
+  endRun(agent: string, outcome: RunEndStatus, elapsedMs: number | undefined): void;
+  /** Time from the start of the run to the first part of its answer. */
+  recordFirstAnswer(agent: string, elapsedMs: number): void;
+  addIteration(): void;
+  startModelCall(model: string): void;
+  endModelCall(model: string, isError: boolean, elapsedMs: number | undefined): void;
+  /** Time from the start of the call to its first output: text, reasoning or a tool call. */
+  recordFirstToken(model: string, elapsedMs: number): void;
+  addTokens(model: string, tokens: TokenCounts): void;
+  startToolCall(tool: string): void;
+  endToolCall(tool: string, isError: boolean, elapsedMs: number | undefined): void;
+  addError(stage: string, code: string): void;
+  addRetrieval(documents: number): void;
+  addCompression(savedTokens: number): void;
+  askApproval(): void;
+  answerApproval(decision: MeasuredDecision, waitMs: number | undefined): void;
+  /** A call was forgotten before it ended because too many were open. Its time may be missing. */
+  countUntrackedCall(): void;
+}
 
 /** Default for the open calls remembered per run, separately for models and tools. */
 export const MAX_OPEN_CALLS = 1000;
@@ -43,16 +76,7 @@ interface MeteredToolCall {
   isOpen: boolean;
 }
 
-/** Frequent event types that are not measured. */
-export const NOT_MEASURED: ReadonlySet<string> = new Set([
-  "values",
-  "updates",
-  "checkpoint",
-  "custom",
-  "node_enter",
-  "tool_output",
-  "tool_progress",
-]);
+export const NOT_MEASURED: ReadonlySet<string> = new Set(UNOBSERVED);
 
 export class RunMeter implements RunObserver {
   readonly #measures: Measures;
@@ -100,28 +124,37 @@ export class RunMeter implements RunObserver {
       case "reasoning_chunk":
         if (this.#waiting.size > 0) this.#takePiece(envelope.node_id ?? "", ts, isPast);
         return;
+      default:
+        if (isKnownEvent(event)) this.#takeEvent(event, envelope.node_id ?? "", ts, isPast);
+    }
+  }
+
+  #takeEvent(event: LoomEvent, node: string, ts: number | undefined, isPast: boolean): void {
+    switch (event.type) {
       case "run_start":
-        this.#startRun(event as EventOf<"run_start">, ts, isPast);
-        return;
+        return this.#startRun(event, ts, isPast);
       case "run_end":
-        this.#endRun(event as EventOf<"run_end">, ts, isPast);
-        return;
+        return this.#endRun(event, ts, isPast);
       case "llm_start":
-        this.#startModelCall(event as EventOf<"llm_start">, envelope.node_id ?? "", ts, isPast);
-        return;
+        return this.#startModelCall(event, node, ts, isPast);
       case "llm_end":
-        this.#endModelCall(event as EventOf<"llm_end">, ts, isPast);
+        return this.#endModelCall(event, ts, isPast);
+      case "tool_call": {
+        if (this.#waiting.size > 0) this.#takePiece(node, ts, isPast);
+        const key = this.#keys.keyOf(event, "call");
+        this.#partialCalls.delete(key);
+        if (this.#tools.get(key)?.isOpen !== true) this.#openTool(key, event.name, isPast);
         return;
-      case "tool_call":
-        if (this.#waiting.size > 0) this.#takePiece(envelope.node_id ?? "", ts, isPast);
-        this.#takeToolEvent(event, ts, isPast);
-        return;
+      }
       case "tool_approval":
+        return this.#askApproval(event, ts, isPast);
       case "tool_approval_result":
+        return this.#answerApproval(event, ts, isPast);
       case "tool_start":
-      case "tool_end":
-        this.#takeToolEvent(event, ts, isPast);
+        this.#findTool(this.#keys.keyOf(event, "start"), event.name, isPast).since ??= ts;
         return;
+      case "tool_end":
+        return this.#endTool(event, ts, isPast);
       default:
         if (!isPast) this.#count(event);
     }
@@ -132,31 +165,27 @@ export class RunMeter implements RunObserver {
   }
 
   /** Counts events that need no state. */
-  #count(event: AnyEvent): void {
+  #count(event: LoomEvent): void {
     switch (event.type) {
       case "usage": {
-        const { llm_call_id, prompt_tokens, completion_tokens, total_tokens } = event as EventOf<"usage">;
+        const { llm_call_id, prompt_tokens, completion_tokens, total_tokens } = event;
         const model = llm_call_id === undefined ? undefined : this.#models.get(llm_call_id)?.model;
         const [prompt, completion] = [readCount(prompt_tokens), readCount(completion_tokens)];
-        this.#measures.addTokens(model ?? UNKNOWN, { prompt, completion, total: readCount(total_tokens) });
-        return;
+        return this.#measures.addTokens(model ?? UNKNOWN, { prompt, completion, total: readCount(total_tokens) });
       }
-      case "error": {
-        const { stage, code } = event as EventOf<"error">;
-        this.#measures.addError(stage ?? UNKNOWN, code ?? UNKNOWN);
-        return;
-      }
+      case "error":
+        return this.#measures.addError(event.stage ?? UNKNOWN, event.code ?? UNKNOWN);
       case "retrieval_complete":
-        this.#measures.addRetrieval(readCount((event as EventOf<"retrieval_complete">).doc_count));
-        return;
-      case "compression_applied": {
-        const { before_tokens, after_tokens } = event as EventOf<"compression_applied">;
-        this.#measures.addCompression(Math.max(0, readCount(before_tokens) - readCount(after_tokens)));
-        return;
-      }
+        return this.#measures.addRetrieval(readCount(event.doc_count));
+      case "compression_applied":
+        return this.#measures.addCompression(
+          Math.max(0, readCount(event.before_tokens) - readCount(event.after_tokens)),
+        );
       case "node_exit":
         // An iteration is one model call, or one run of the node `think` if model calls are not recorded.
-        if (!this.#showsModelCalls && (event as EventOf<"node_exit">).id === "think") this.#measures.addIteration();
+        if (!this.#showsModelCalls && event.id === "think") this.#measures.addIteration();
+        return;
+      default:
     }
   }
 
@@ -243,43 +272,22 @@ export class RunMeter implements RunObserver {
     else this.#openCallCounts.delete(node);
   }
 
-  #takeToolEvent(event: AnyEvent, ts: number | undefined, isPast: boolean): void {
-    switch (event.type) {
-      case "tool_call": {
-        const made = event as EventOf<"tool_call">;
-        const key = this.#keys.keyOf(made, "call");
-        this.#partialCalls.delete(key);
-        if (this.#tools.get(key)?.isOpen !== true) this.#openTool(key, made.name, isPast);
-        return;
-      }
-      case "tool_approval": {
-        const asked = event as EventOf<"tool_approval">;
-        const call = this.#findTool(this.#keys.keyOf(asked, "before"), asked.name, isPast);
-        if (call.isAsked) return;
-        call.isAsked = true;
-        call.askedAt = ts;
-        if (!isPast) this.#measures.askApproval();
-        return;
-      }
-      case "tool_approval_result": {
-        const answer = event as EventOf<"tool_approval_result">;
-        const call = this.#tools.get(this.#keys.keyOf(answer, "before"));
-        const askedAt = call?.askedAt;
-        if (call !== undefined) {
-          call.askedAt = undefined;
-          call.isAsked = false;
-        }
-        if (!isPast) this.#measures.answerApproval(readDecision(answer.decision), readSpan(askedAt, ts));
-        return;
-      }
-      case "tool_start": {
-        const begun = event as EventOf<"tool_start">;
-        this.#findTool(this.#keys.keyOf(begun, "start"), begun.name, isPast).since ??= ts;
-        return;
-      }
-      case "tool_end":
-        this.#endTool(event as EventOf<"tool_end">, ts, isPast);
+  #askApproval(event: EventOf<"tool_approval">, ts: number | undefined, isPast: boolean): void {
+    const call = this.#findTool(this.#keys.keyOf(event, "before"), event.name, isPast);
+    if (call.isAsked) return;
+    call.isAsked = true;
+    call.askedAt = ts;
+    if (!isPast) this.#measures.askApproval();
+  }
+
+  #answerApproval(event: EventOf<"tool_approval_result">, ts: number | undefined, isPast: boolean): void {
+    const call = this.#tools.get(this.#keys.keyOf(event, "before"));
+    const askedAt = call?.askedAt;
+    if (call !== undefined) {
+      call.askedAt = undefined;
+      call.isAsked = false;
     }
+    if (!isPast) this.#measures.answerApproval(readDecision(event.decision), readSpan(askedAt, ts));
   }
 
   #endTool(event: EventOf<"tool_end">, ts: number | undefined, isPast: boolean): void {
@@ -317,4 +325,23 @@ export class RunMeter implements RunObserver {
 /** Unknown decisions count as rejections. */
 function readDecision(decision: string): MeasuredDecision {
   return decision === "approved" || decision === "expired" ? decision : "rejected";
+}
+
+/** Returns a safe count: 0 if the value is not a positive number, limited to `MAX_COUNT`. */
+function readCount(value: unknown): number {
+  if (typeof value !== "number" || !(value > 0)) return 0;
+  return Math.min(Math.trunc(value), MAX_COUNT);
+}
+
+/** Returns undefined if the value is not a valid time. */
+function readElapsed(value: unknown): number | undefined {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return undefined;
+  // Avoids -0, which JSON does not preserve.
+  return value === 0 ? 0 : Math.min(value, MAX_ELAPSED_MS);
+}
+
+/** Returns 0 if the clock was set back. */
+function readSpan(since: number | undefined, until: number | undefined): number | undefined {
+  if (since === undefined || until === undefined) return undefined;
+  return readElapsed(Math.max(0, until - since));
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_ELAPSED_MS } from "./measures.ts";
+import { MAX_ELAPSED_MS } from "./run-meter.ts";
 import { Timing } from "./timing.ts";
 
 function timeAll(values: readonly number[]): Timing {

@@ -6,12 +6,11 @@
  * Without an SDK, or if a run is not sampled, its records are ignored.
  */
 import type { Context, Span, SpanContext, Tracer } from "@opentelemetry/api";
-import type { EventType } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { assertLimit } from "../assert-limit.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import { createRedactor, type RedactOptions } from "../logs/create-redactor.ts";
-import { INERT, keyOfRun, type Observer } from "../observer.ts";
+import { INERT, keyOfRun, type Observer, UNOBSERVED } from "../observer.ts";
 import { ContentWriter } from "./content-writer.ts";
 import { TraceRun } from "./trace-run.ts";
 
@@ -53,25 +52,7 @@ export interface TraceOptions {
 const TRACER_NAME = "loom-agent";
 const MAX_MESSAGE = 500;
 
-/** Frequent events and events without a span. */
-const IGNORED: ReadonlySet<string> = new Set<EventType>([
-  "values",
-  "updates",
-  "checkpoint",
-  "custom",
-  "foreign",
-  "node_enter",
-  "reasoning_end",
-  "tool_output",
-  "tool_progress",
-  "todo_list",
-  "todo_update",
-  "llm_content",
-  "tool_permission",
-  "feedback",
-  "data",
-  "image",
-]);
+const IGNORED: ReadonlySet<string> = new Set(UNOBSERVED);
 
 /**
  * Creates an observer that exports runs as spans. Pass it to an agent or server in `observers`. Throws

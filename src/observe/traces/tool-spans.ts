@@ -6,7 +6,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { CallKeys } from "../../protocol/call-keys.ts";
-import { callAll } from "../call-all.ts";
+import { callAll } from "../shield.ts";
 import type { ContentWriter } from "./content-writer.ts";
 import { GEN_AI, LOOM, OTHER_ERROR } from "./gen-ai.ts";
 import type { TracedModelCall } from "./traced-model-calls.ts";

@@ -7,10 +7,11 @@
  */
 import type { Attributes, Context, Link, Span, SpanContext, Tracer } from "@opentelemetry/api";
 import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isTerminal } from "../../protocol/record.ts";
-import { callAll } from "../call-all.ts";
+import { mayQuoteContent } from "../logs/may-quote-content.ts";
+import { callAll } from "../shield.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
-import { type EventWriter, createSpanEvent, createFailureMessage } from "./create-span-event.ts";
 import { GEN_AI, LOOM, OTHER_ERROR, readModelName, readTraceParent, toHrTime } from "./gen-ai.ts";
 import { type TracedModelCall, TracedModelCalls, keyOfModelCall } from "./traced-model-calls.ts";
 import { TraceSpan } from "./trace-span.ts";
@@ -21,17 +22,15 @@ import type { ContentWriter } from "./content-writer.ts";
 const INTERNAL = 0;
 const CLIENT = 2;
 
-export interface TraceLimits {
-  /** Maximum open spans per run. Further ones are counted in `loom.dropped.spans`. */
-  readonly maxOpenSpans: number;
-  /** Maximum events on the span of a run. Further ones are counted in `loom.dropped.events`. */
-  readonly maxEvents: number;
-}
-
 /** The tracer, the limits and the contexts of one run. */
-export interface TraceRunOptions extends TraceLimits, EventWriter {
+export interface TraceRunOptions {
   readonly tracer: Tracer;
+  readonly maxOpenSpans: number;
+  readonly maxEvents: number;
   readonly agentName: string | undefined;
+  /** Undefined unless content capture is enabled. */
+  readonly content: ContentWriter | undefined;
+  cleanMessage(message: string): string;
   /** Returns and removes the context in which the run was started. */
   takeExpectedContext(): Context | undefined;
   /** Returns and removes the span of the run from before this process released it. */
@@ -357,4 +356,61 @@ export class TraceRun implements RunObserver, SpanHost {
     if (droppedEvents > 0) root.set(LOOM.droppedEvents, droppedEvents);
     root.end(this.#now);
   }
+}
+
+interface SpanEvent {
+  readonly name: string;
+  readonly attributes: Attributes;
+}
+
+/** Creates the events on the span of a run: retrievals, compressed prompts and errors. */
+function createSpanEvent(event: LoomEvent, writer: TraceRunOptions): SpanEvent | undefined {
+  switch (event.type) {
+    case "retrieval_complete":
+      return {
+        name: "loom.retrieval",
+        attributes: { "loom.retrieval.doc_count": event.doc_count, ...writer.content?.describeRetrieval(event) },
+      };
+    case "compression_applied":
+      return { name: "loom.compression", attributes: describeCompression(event) };
+    case "error":
+      return { name: "loom.error", attributes: describeError(event, writer) };
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the message of a failure; undefined if it may quote contents and content capture is off. */
+function createFailureMessage(
+  writer: TraceRunOptions,
+  message: string | undefined,
+  code: string | undefined,
+  stage?: string,
+): string | undefined {
+  if (message === undefined || (writer.content === undefined && mayQuoteContent(code, stage))) return undefined;
+  return writer.cleanMessage(message);
+}
+
+function describeCompression(event: EventOf<"compression_applied">): Attributes {
+  return dropUndefined({
+    "loom.compression.before_tokens": event.before_tokens,
+    "loom.compression.after_tokens": event.after_tokens,
+    "loom.compression.method": event.method,
+    "loom.compression.messages": event.covered_messages,
+  });
+}
+
+function describeError(
+  { message, code, stage, call_id, details }: EventOf<"error">,
+  writer: TraceRunOptions,
+): Attributes {
+  const safeMessage = createFailureMessage(writer, message, code, stage);
+  const errorId = details?.["error_id"];
+  return dropUndefined({
+    [GEN_AI.errorType]: code ?? OTHER_ERROR,
+    "loom.error.message": safeMessage,
+    ...(typeof errorId === "string" ? { "loom.error.id": writer.cleanMessage(errorId) } : {}),
+    "loom.error.stage": stage,
+    ...(call_id === undefined ? {} : { [GEN_AI.callId]: call_id }),
+  });
 }
