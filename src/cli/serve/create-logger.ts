@@ -4,7 +4,7 @@
  */
 import { Writable } from "node:stream";
 import type { LoggerLike } from "../../observe/index.ts";
-import { redactLogger } from "../../observe/logs/redact-logger.ts";
+import { createRedactor } from "../../observe/logs/create-redactor.ts";
 import { createSecretNames } from "../../observe/logs/secret-names.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import type { Environment } from "../find-store.ts";
@@ -16,6 +16,8 @@ import { shorten } from "../../protocol/cut-text.ts";
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 /** Fields left out of plain lines; JSON has them all. */
 const HIDDEN_FIELDS: ReadonlySet<string> = new Set(["event", "event_id", "node_id", "ts"]);
+/** Maximum characters of a message, and of all its fields together; longer texts are cut. */
+const MAX_CHARACTERS = 8000;
 /** Characters shown of one value in a plain line. */
 const MAX_SHOWN = 200;
 /** Shorter values are not treated as secrets. */
@@ -32,10 +34,16 @@ export async function createLogger(
   const { "log-level": chosen, "api-key": apiKey } = settings;
   const least = chosen === "silent" ? LEVELS.length : LEVELS.indexOf(chosen);
   const logger = await openLogger(settings, terminal);
-  return redactLogger(logger, {
-    isLevelEnabled: (level) => LEVELS.indexOf(level) >= least,
-    patterns: listSecrets({ ...env, "api-key": apiKey }).map(toPattern),
-  });
+  const redactor = createRedactor({ patterns: listSecrets({ ...env, "api-key": apiKey }).map(toPattern) });
+  const write =
+    (level: keyof LoggerLike) =>
+    (fields: object, message: string): void => {
+      if (LEVELS.indexOf(level) < least) return;
+      const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+      const safe = redactor.cleanValue(given, { maxCharacters: MAX_CHARACTERS }) as object;
+      logger[level](safe, redactor.cleanText(message, MAX_CHARACTERS));
+    };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
 /** Values of variables whose name marks them as a secret. */

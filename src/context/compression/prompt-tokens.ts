@@ -62,9 +62,7 @@ export class PromptTokens {
   countMessage(message: ModelMessage): number {
     let count = this.#counts.get(message);
     if (count === undefined) {
-      count = PER_MESSAGE;
-      for (const text of listTexts(message)) count += this.#counter.countText(text);
-      count += PER_CALL * countCalls(message) + countFiles(message);
+      count = measureMessage(message, (text) => this.#counter.countText(text));
       this.#counts.set(message, count);
     }
     return count;
@@ -100,18 +98,18 @@ export class PromptTokens {
 export function boundTokens(prompt: Prompt): number {
   const { messages, tools = [] } = prompt;
   let bytes = PER_PROMPT + PER_TOOL * tools.length + Buffer.byteLength(describeRest(prompt));
-  for (const message of messages) bytes += measureMessage(message);
+  for (const message of messages) {
+    let size = bytesOf.get(message);
+    if (size === undefined) bytesOf.set(message, (size = measureMessage(message, (text) => Buffer.byteLength(text))));
+    bytes += size;
+  }
   return bytes;
 }
 
-function measureMessage(message: ModelMessage): number {
-  let bytes = bytesOf.get(message);
-  if (bytes === undefined) {
-    bytes = PER_MESSAGE + PER_CALL * countCalls(message) + countFiles(message);
-    for (const text of listTexts(message)) bytes += Buffer.byteLength(text);
-    bytesOf.set(message, bytes);
-  }
-  return bytes;
+function measureMessage(message: ModelMessage, measureText: (text: string) => number): number {
+  let size = PER_MESSAGE + PER_CALL * countCalls(message) + countFiles(message);
+  for (const text of listTexts(message)) size += measureText(text);
+  return size;
 }
 
 function describeRest({ tools = [], responseFormat }: Omit<Prompt, "messages">): string {

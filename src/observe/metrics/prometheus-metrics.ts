@@ -39,7 +39,8 @@ export interface PrometheusClient {
   };
 }
 
-interface Maker {
+/** Where metrics are created. */
+export interface PrometheusTarget {
   readonly client: PrometheusClient;
   readonly register: PrometheusRegister;
   readonly prefix: string;
@@ -52,18 +53,24 @@ const STORE_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02
 /** Bucket limits in seconds for approvals by users. */
 const WAIT_SECONDS = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600];
 
+export function configureMetric(
+  { register, prefix }: PrometheusTarget,
+  name: string,
+  help: string,
+  labelNames: string[],
+): MetricConfiguration {
+  return { name: prefix + name, help, labelNames, registers: [register as never] };
+}
+
 /** Throws if the register already has metrics with these names. */
-export function createPrometheusMetrics({ client, register, prefix }: Maker) {
-  const describe = (name: string, help: string, labelNames: string[]): MetricConfiguration => ({
-    name: prefix + name,
-    help,
-    labelNames,
-    registers: [register as never],
-  });
-  const counter = (name: string, help: string, ...labels: string[]) => new client.Counter(describe(name, help, labels));
-  const gauge = (name: string, help: string, ...labels: string[]) => new client.Gauge(describe(name, help, labels));
+export function createPrometheusMetrics(target: PrometheusTarget) {
+  const { client } = target;
+  const counter = (name: string, help: string, ...labels: string[]) =>
+    new client.Counter(configureMetric(target, name, help, labels));
+  const gauge = (name: string, help: string, ...labels: string[]) =>
+    new client.Gauge(configureMetric(target, name, help, labels));
   const seconds = (name: string, help: string, buckets: number[], ...labels: string[]) =>
-    new client.Histogram({ ...describe(name, help, labels), buckets });
+    new client.Histogram({ ...configureMetric(target, name, help, labels), buckets });
   return {
     runsStarted: counter("runs_started_total", "Runs started", "agent"),
     runs: counter("runs_total", "Runs ended, by status", "agent", "status"),

@@ -5,14 +5,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { LogSizes } from "../../log/log-monitor.ts";
-import type { PrometheusClient, PrometheusRegister } from "./prometheus-metrics.ts";
+import { configureMetric, type PrometheusTarget } from "./prometheus-metrics.ts";
 import type { ServerGauges } from "./server-meter.ts";
-
-interface ServerGaugesMaker {
-  readonly client: PrometheusClient;
-  readonly register: PrometheusRegister;
-  readonly prefix: string;
-}
 
 type DelayHistogram = ReturnType<typeof monitorEventLoopDelay>;
 type Sample = readonly [labels: { [name: string]: string }, value: number];
@@ -23,7 +17,7 @@ const NANOSECONDS = 1e9;
 const DELAY_RESOLUTION_MS = 20;
 
 /** Returns `watchServer` of a meter. */
-export function createServerGauges(maker: ServerGaugesMaker): (server: ServerGauges) => () => void {
+export function createServerGauges(target: PrometheusTarget): (server: ServerGauges) => () => void {
   const servers = new Set<ServerGauges>();
   const delay = { histogram: undefined as DelayHistogram | undefined };
   let isRegistered = false;
@@ -34,8 +28,8 @@ export function createServerGauges(maker: ServerGaugesMaker): (server: ServerGau
       delay.histogram.enable();
     }
     if (!isRegistered) {
-      registerStores(maker, servers);
-      registerProcess(maker, delay);
+      registerStores(target, servers);
+      registerProcess(target, delay);
       isRegistered = true;
     }
     return () => {
@@ -47,7 +41,7 @@ export function createServerGauges(maker: ServerGaugesMaker): (server: ServerGau
   };
 }
 
-function registerStores(maker: ServerGaugesMaker, servers: ReadonlySet<ServerGauges>): void {
+function registerStores(target: PrometheusTarget, servers: ReadonlySet<ServerGauges>): void {
   const monitors = () => [...servers].flatMap(({ log }) => (log === undefined ? [] : [log]));
   const ofStores = (size: keyof LogSizes) => (): Sample[] => {
     const sizes = monitors().flatMap((log) => log.measure()[size] ?? []);
@@ -63,7 +57,7 @@ function registerStores(maker: ServerGaugesMaker, servers: ReadonlySet<ServerGau
     }
     return [...bytes].map(([part, count]) => [{ part }, count]);
   };
-  const { gauge, counter } = createSampledMetrics(maker);
+  const { gauge, counter } = createSampledMetrics(target);
   gauge("store_writable", "1 if the store can be written, 0 if not", [], () =>
     monitors().length === 0 ? [] : [[{}, monitors().every(({ fault }) => fault === undefined) ? 1 : 0]],
   );
@@ -81,8 +75,8 @@ function registerStores(maker: ServerGaugesMaker, servers: ReadonlySet<ServerGau
   ]);
 }
 
-function registerProcess(maker: ServerGaugesMaker, delay: { readonly histogram: DelayHistogram | undefined }): void {
-  const { gauge } = createSampledMetrics(maker);
+function registerProcess(target: PrometheusTarget, delay: { readonly histogram: DelayHistogram | undefined }): void {
+  const { gauge } = createSampledMetrics(target);
   gauge("event_loop_delay_seconds", "Delay of the event loop since the last scrape", ["quantile"], () => {
     const { histogram } = delay;
     if (histogram === undefined) return [];
@@ -106,17 +100,12 @@ function registerProcess(maker: ServerGaugesMaker, delay: { readonly histogram: 
 }
 
 /** Creates metrics whose samples are replaced with every scrape. */
-function createSampledMetrics({ client, register, prefix }: ServerGaugesMaker) {
-  const describe = (name: string, help: string, labelNames: string[]) => ({
-    name: prefix + name,
-    help,
-    labelNames,
-    registers: [register as never],
-  });
+function createSampledMetrics(target: PrometheusTarget) {
+  const { client } = target;
   return {
     gauge: (name: string, help: string, labelNames: string[], read: () => readonly Sample[]): void => {
       const metric = new client.Gauge({
-        ...describe(name, help, labelNames),
+        ...configureMetric(target, name, help, labelNames),
         collect() {
           metric.reset();
           for (const [labels, value] of read()) metric.set(labels, value);
@@ -125,7 +114,7 @@ function createSampledMetrics({ client, register, prefix }: ServerGaugesMaker) {
     },
     counter: (name: string, help: string, read: () => readonly Sample[]): void => {
       const metric = new client.Counter({
-        ...describe(name, help, []),
+        ...configureMetric(target, name, help, []),
         collect() {
           metric.reset();
           for (const [labels, value] of read()) metric.inc(labels, value);

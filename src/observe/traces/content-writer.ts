@@ -6,7 +6,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { EventOf, Json } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Redactor } from "../logs/create-redactor.ts";
-import { formatMessage, createTextPart, GEN_AI } from "./gen-ai.ts";
+import { formatMessage, GEN_AI } from "./gen-ai.ts";
 import type { TracedModelCall } from "./traced-model-calls.ts";
 
 /** Maximum calls whose arguments are kept until they start. */
@@ -29,12 +29,8 @@ export class ContentWriter {
     return this.#redactor.cleanText(text, this.#max);
   }
 
-  formatUserMessage(message: string): string {
-    return formatMessage("user", [createTextPart("text", this.cleanText(message))]);
-  }
-
-  formatReply(reply: string): string {
-    return formatMessage("assistant", [createTextPart("text", this.cleanText(reply))]);
+  formatText(role: "user" | "assistant", text: string): string {
+    return formatMessage(role, [{ type: "text", content: this.cleanText(text) }]);
   }
 
   takePiece(event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">, call: TracedModelCall): void {
@@ -73,7 +69,7 @@ export class ContentWriter {
 
   formatOutput({ output }: TracedModelCall, finishReason: string | undefined): string {
     const parts = output.map(({ type, text, call }): Json => {
-      if (type !== "tool_call") return createTextPart(type, this.cleanText(text));
+      if (type !== "tool_call") return { type, content: this.cleanText(text) };
       return { type, ...(call?.id === undefined ? {} : { id: call.id }), name: call?.name ?? "", arguments: text };
     });
     return formatMessage("assistant", parts, finishReason);

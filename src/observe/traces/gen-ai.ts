@@ -83,10 +83,6 @@ export function formatMessage(role: "user" | "assistant", parts: readonly Json[]
   return JSON.stringify([{ role, parts, ...(finishReason === undefined ? {} : { finish_reason: finishReason }) }]);
 }
 
-export function createTextPart(type: "text" | "reasoning", content: string): Json {
-  return { type, content };
-}
-
 /**
  * Reads the caller's span from the W3C `traceparent` in the run context. This connects a run to the caller's trace even
  * if another process continues it.

@@ -157,7 +157,7 @@ export class TraceRun implements RunObserver, SpanHost {
     this.#context = this.#options.enter(parent, span);
     const { content } = this.#options;
     if (content !== undefined && start?.message !== undefined && !this.#hasPast)
-      this.#root.set(GEN_AI.inputMessages, content.formatUserMessage(start.message));
+      this.#root.set(GEN_AI.inputMessages, content.formatText("user", start.message));
   }
 
   #takeLive(root: TraceSpan, record: StampedRecord, event: LoomEvent): void {
@@ -189,7 +189,7 @@ export class TraceRun implements RunObserver, SpanHost {
         if (isTerminal(event)) this.#finish(root);
         return;
       case "reply":
-        root.set(GEN_AI.outputMessages, this.#options.content?.formatReply(event.reply));
+        root.set(GEN_AI.outputMessages, this.#options.content?.formatText("assistant", event.reply));
         return this.#finish(root);
       default:
         this.#addSpanEvent(event);

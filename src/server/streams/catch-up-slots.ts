@@ -20,15 +20,6 @@ export class CatchUpSlots {
     this.#limit = Math.max(1, limit);
   }
 
-  /** The number of slots in use. */
-  get size(): number {
-    return this.#active.size;
-  }
-
-  has(holder: SlotHolder): boolean {
-    return this.#active.has(holder);
-  }
-
   /**
    * Takes a slot. Returns undefined when one is free; otherwise a promise that resolves when a slot is assigned, or
    * when `release` stops the wait.

@@ -42,10 +42,6 @@ export class StreamChannels {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /** Approximate memory that all channels retain, in bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
