@@ -78,28 +78,28 @@ export class MetricsCollector implements Observer, StreamMeter {
   }
 
   openStream({ kind }: StreamOpening): StreamTally {
-    this.#counts.streams[kind]++;
+    this.#counts.state.streams.counts[kind]++;
     this.#openStreams++;
     return {
       send: (frames, bytes, replayedBytes) => {
-        const { streams } = this.#counts;
-        streams.frames += frames;
-        streams.bytes += bytes;
-        streams.replayedBytes += replayedBytes;
+        const { counts } = this.#counts.state.streams;
+        counts.frames += frames;
+        counts.bytes += bytes;
+        counts.replayedBytes += replayedBytes;
       },
       close: (end) => {
-        this.#counts.streams[end]++;
+        this.#counts.state.streamEnds.counts[end]++;
         this.#openStreams--;
       },
     };
   }
 
   refuseStream(_code: string): void {
-    this.#counts.streams.refused++;
+    this.#counts.state.streams.counts.refused++;
   }
 
   closeSlowReader(): void {
-    this.#counts.streams.slowReaders++;
+    this.#counts.state.streams.counts.slowReaders++;
   }
 }
 
@@ -132,15 +132,15 @@ class CallStatistics {
 /** All state, so that it can be replaced at once. */
 function createState(maxLabels: number) {
   return {
-    totals: new Tally([
-      ...(["started", "completed", "error", "cancelled", "iterations", "retrievals", "documents"] as const),
-      ...(["compressions", "savedTokens", "asked", "approved", "rejected", "expired", "untracked"] as const),
-    ]),
-    streams: new Tally([
-      ...(["fresh", "resume", "gap", "refused", "slowReaders", "frames", "bytes", "replayedBytes"] as const),
-      ...(["end", "left", "slow", "error"] as const),
-    ]),
-    run: new Timing(),
+    runs: new Tally(["started", "completed", "error", "cancelled"]),
+    iterations: new Tally(["total"]),
+    retrievals: new Tally(["total", "documents"]),
+    compressions: new Tally(["total", "savedTokens"]),
+    approvals: new Tally(["asked", "approved", "rejected", "expired"]),
+    untracked: new Tally(["total"]),
+    streams: new Tally(["fresh", "resume", "gap", "refused", "slowReaders", "frames", "bytes", "replayedBytes"]),
+    streamEnds: new Tally(["end", "left", "slow", "error"]),
+    runTime: new Timing(),
     firstAnswer: new Timing(),
     approvalWait: new Timing(),
     models: new NamedParts(() => new CallStatistics(), maxLabels),
@@ -158,82 +158,71 @@ type MetricState = ReturnType<typeof createState>;
 /** The counts and times behind a collector. */
 class MetricCounts implements Measures {
   readonly #maxLabels: number;
-  #state: MetricState;
+  state: MetricState;
 
   constructor(maxLabels: number) {
     this.#maxLabels = maxLabels;
-    this.#state = createState(maxLabels);
+    this.state = createState(maxLabels);
   }
 
   reset(): void {
-    this.#state = createState(this.#maxLabels);
+    this.state = createState(this.#maxLabels);
   }
 
   merge(other: MetricCounts): void {
-    for (const part of Object.keys(this.#state) as (keyof MetricState)[])
-      (this.#state[part] as Mergeable<unknown>).merge(other.#state[part]);
+    for (const part of Object.keys(this.state) as (keyof MetricState)[])
+      (this.state[part] as Mergeable<unknown>).merge(other.state[part]);
   }
 
   summarize(openStreams: number): MetricsSummary {
-    const { totals, streams, run, firstAnswer, approvalWait, allModels, allTools, ...state } = this.#state;
-    const { iterations, retrievals, documents, compressions, savedTokens, untracked, ...counts } = totals.counts;
-    const { started, completed, error, cancelled, asked, approved, rejected, expired } = counts;
-    const { fresh, resume, gap, refused, slowReaders, frames, bytes, replayedBytes, ...ends } = streams.counts;
+    const state = this.state;
+    const { fresh, resume, gap, refused, slowReaders, ...sent } = state.streams.counts;
     return {
       runs: {
-        started,
-        completed,
-        error,
-        cancelled,
-        duration: run.summarize(),
-        timeToFirstAnswer: firstAnswer.summarize(),
+        ...state.runs.counts,
+        duration: state.runTime.summarize(),
+        timeToFirstAnswer: state.firstAnswer.summarize(),
       },
-      iterations,
-      llm: { ...describeModel(allModels), byModel: state.models.summarize(describeModel) },
-      tools: { ...describeTool(allTools), byTool: state.tools.summarize(describeTool) },
+      iterations: state.iterations.counts.total,
+      llm: { ...describeModel(state.allModels), byModel: state.models.summarize(describeModel) },
+      tools: { ...describeTool(state.allTools), byTool: state.tools.summarize(describeTool) },
       errors: {
         total: state.errors.counts.total,
         byStage: state.errorStages.summarize(({ counts: { total } }) => total),
         byCode: state.errorCodes.summarize(({ counts: { total } }) => total),
       },
-      retrievals: { total: retrievals, documents },
-      compressions: { total: compressions, savedTokens },
-      approvals: { asked, approved, rejected, expired, wait: approvalWait.summarize() },
+      retrievals: { ...state.retrievals.counts },
+      compressions: { ...state.compressions.counts },
+      approvals: { ...state.approvals.counts, wait: state.approvalWait.summarize() },
       streams: {
         opened: fresh + resume + gap,
         resumed: resume,
         gaps: gap,
         open: openStreams,
-        closed: ends,
+        closed: { ...state.streamEnds.counts },
         refused,
         slowReadersClosed: slowReaders,
-        frames,
-        bytes,
-        replayedBytes,
+        ...sent,
       },
-      untracked,
+      untracked: state.untracked.counts.total,
     };
   }
 
-  get streams(): MetricState["streams"]["counts"] {
-    return this.#state.streams.counts;
-  }
-
   startRun(_agent: string): void {
-    this.#state.totals.counts.started++;
+    this.state.runs.counts.started++;
   }
 
   endRun(_agent: string, outcome: RunEndStatus, elapsedMs: number | undefined): void {
-    this.#state.totals.counts[outcome]++;
-    if (elapsedMs !== undefined) this.#state.run.add(elapsedMs);
+    this.state.runs.counts[outcome]++;
+    if (elapsedMs !== undefined) this.state.runTime.add(elapsedMs);
   }
 
   recordFirstAnswer(_agent: string, elapsedMs: number): void {
-    this.#state.firstAnswer.add(elapsedMs);
+    this.state.firstAnswer.add(elapsedMs);
   }
 
   addIteration(): void {
-    this.#state.totals.counts.iterations++;
+    this.state.iterations.counts.total++;
   }
 
   startModelCall(model: string): void {
@@ -265,40 +254,40 @@ class MetricCounts implements Measures {
   }
 
   addError(stage: string, code: string): void {
-    this.#state.errors.counts.total++;
-    this.#state.errorStages.at(stage).counts.total++;
-    this.#state.errorCodes.at(code).counts.total++;
+    this.state.errors.counts.total++;
+    this.state.errorStages.at(stage).counts.total++;
+    this.state.errorCodes.at(code).counts.total++;
   }
 
   addRetrieval(documents: number): void {
-    this.#state.totals.counts.retrievals++;
-    this.#state.totals.counts.documents += documents;
+    this.state.retrievals.counts.total++;
+    this.state.retrievals.counts.documents += documents;
   }
 
   addCompression(savedTokens: number): void {
-    this.#state.totals.counts.compressions++;
-    this.#state.totals.counts.savedTokens += savedTokens;
+    this.state.compressions.counts.total++;
+    this.state.compressions.counts.savedTokens += savedTokens;
   }
 
   askApproval(): void {
-    this.#state.totals.counts.asked++;
+    this.state.approvals.counts.asked++;
   }
 
   answerApproval(decision: MeasuredDecision, waitMs: number | undefined): void {
-    this.#state.totals.counts[decision]++;
-    if (waitMs !== undefined) this.#state.approvalWait.add(waitMs);
+    this.state.approvals.counts[decision]++;
+    if (waitMs !== undefined) this.state.approvalWait.add(waitMs);
   }
 
   countUntrackedCall(): void {
-    this.#state.totals.counts.untracked++;
+    this.state.untracked.counts.total++;
   }
 
   #modelParts(model: string): readonly [CallStatistics, CallStatistics] {
-    return [this.#state.allModels, this.#state.models.at(model)];
+    return [this.state.allModels, this.state.models.at(model)];
   }
 
   #toolParts(tool: string): readonly [CallStatistics, CallStatistics] {
-    return [this.#state.allTools, this.#state.tools.at(tool)];
+    return [this.state.allTools, this.state.tools.at(tool)];
   }
 }
 
