@@ -1,9 +1,8 @@
 // Tests that every credential store must pass.
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Credentials, NewToken } from "../../src/server/auth/credentials/credentials.ts";
+import type { Credentials, CredentialsOptions, NewToken } from "../../src/server/auth/credentials/credentials.ts";
 import { SHARE, testShareLinks } from "./share-links.ts";
-import type { CredentialsOptions } from "../../src/server/auth/credentials/credentials.ts";
 import { LOCAL, ANONYMOUS, type Principal } from "../../src/server/auth/principal.ts";
 import { LONG } from "../sampling.ts";
 

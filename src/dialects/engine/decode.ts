@@ -147,7 +147,7 @@ const METADATA = ["request_id", "sequence", "timestamp"];
 function splitFrame({ type: _type, metadata, ...beside }: JsonObject, type: string): FrameParts {
   const { data } = beside;
   const isFlat = !isJsonObject(data);
-  // A flat payload may have a field `metadata` of its own.
+  // A flat payload may have its own field `metadata`.
   const hasMetadata = isJsonObject(metadata) && (!isFlat || METADATA.some((name) => metadata[name] !== undefined));
   const payload = !isFlat ? data : hasMetadata || metadata === undefined ? beside : { ...beside, metadata };
   return {
