@@ -94,11 +94,11 @@ export interface SessionRow {
 }
 
 /** What a store finds out about a session otherwise. `pos` is its size without `basePos`. */
-interface SessionState extends Pick<SessionInfo, "isPinned" | "isArchived" | "lastId" | "holder"> {
+interface DerivedSession extends Pick<SessionInfo, "isPinned" | "isArchived" | "lastId" | "holder"> {
   readonly pos: number;
 }
 
-export function describeSession(row: SessionRow, { pos, ...state }: SessionState): SessionInfo {
+export function describeSession(row: SessionRow, { pos, ...state }: DerivedSession): SessionInfo {
   const { incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
   const { sessionId, rootId, originId, originRunId, originEventId } = row;
   const run = originRunId === null ? {} : { runId: originRunId };

@@ -23,52 +23,22 @@ import {
 
 const GROUP = "Limits";
 
-/** Limits and settings that are options of the server, with their names there. */
-export const SERVER_OPTIONS = {
-  heartbeat: "heartbeatMs",
-  ping: "pingMs",
-  drain: "drainMs",
-  grace: "graceMs",
-  "command-timeout": "commandTimeoutMs",
-  "max-body": "maxBodyBytes",
-  "max-inline": "maxInlineBytes",
-  "max-message": "maxInboundLength",
-  "max-frame": "maxFrameBytes",
-  "max-ingest": "maxIngestBytes",
-  "max-blob": "maxBlobBytes",
-  "max-session-blobs": "maxSessionBlobBytes",
-  "max-uploads": "maxUploads",
-  "max-uploads-per-token": "maxUploadsPerToken",
-  "upload-timeout": "uploadTimeoutMs",
-  "max-forks": "maxForks",
-  "max-forks-per-token": "maxForksPerToken",
-  "max-image": "maxImageBytes",
-  "max-document": "maxDocumentBytes",
-  "max-outbound": "maxOutboundBytes",
-  "max-lag": "maxLagBytes",
-  "max-stall": "maxStallMs",
-  "max-stream-memory": "maxTotalSharedBytes",
-  "max-readers": "maxReaders",
-  "max-sockets": "maxSockets",
-  "max-subscriptions": "maxSubscriptions",
-  "max-connections": "maxConnections",
-} as const satisfies { readonly [key: string]: keyof ServerLimits };
+/** A limit that is an option of the server, with its name there. */
+interface ServerLimit extends SettingWithDefault<number> {
+  readonly option: keyof ServerLimits;
+}
 
-function limit(
-  name: keyof typeof SERVER_OPTIONS,
-  kind: SettingKind<number>,
-  about: string,
-): SettingWithDefault<number> {
-  return define(GROUP, kind, SERVER_LIMITS[SERVER_OPTIONS[name]], about);
+function limit(option: keyof ServerLimits, kind: SettingKind<number>, about: string): ServerLimit {
+  return { ...define(GROUP, kind, SERVER_LIMITS[option], about), option };
 }
 
 const count = wholeNumber("a number", 1);
 
 export const LIMITS = {
-  heartbeat: limit("heartbeat", durationOrNone, "interval between heartbeats on idle streams"),
-  ping: limit("ping", durationOrNone, "interval between WebSocket pings"),
+  heartbeat: limit("heartbeatMs", durationOrNone, "interval between heartbeats on idle streams"),
+  ping: limit("pingMs", durationOrNone, "interval between WebSocket pings"),
   "command-timeout": limit(
-    "command-timeout",
+    "commandTimeoutMs",
     durationOrNone,
     "time to wait for the outcome of a command before answering that it is pending",
   ),
@@ -80,40 +50,40 @@ export const LIMITS = {
     "maximum attempts of a run whose process dies, the first included; then it ends with too_many_attempts",
   ),
   "max-sessions": define(GROUP, count, 4000, "maximum number of active sessions; further ones wait"),
-  "max-body": limit("max-body", bytes, "maximum size of a JSON request body"),
-  "max-inline": limit("max-inline", bytes, "maximum size of the JSON request body of a message with files in it"),
-  "max-message": limit("max-message", bytes, "maximum length of a WebSocket message in characters"),
-  "max-frame": limit("max-frame", bytes, "maximum size of an outgoing frame"),
-  "max-ingest": limit("max-ingest", bytes, "maximum size of an ingested run"),
-  "max-blob": limit("max-blob", bytes, "maximum size of an image or file"),
-  "max-session-blobs": limit("max-session-blobs", bytes, "maximum total size of the images and files of a session"),
+  "max-body": limit("maxBodyBytes", bytes, "maximum size of a JSON request body"),
+  "max-inline": limit("maxInlineBytes", bytes, "maximum size of the JSON request body of a message with files in it"),
+  "max-message": limit("maxInboundLength", bytes, "maximum length of a WebSocket message in characters"),
+  "max-frame": limit("maxFrameBytes", bytes, "maximum size of an outgoing frame"),
+  "max-ingest": limit("maxIngestBytes", bytes, "maximum size of an ingested run"),
+  "max-blob": limit("maxBlobBytes", bytes, "maximum size of an image or file"),
+  "max-session-blobs": limit("maxSessionBlobBytes", bytes, "maximum total size of the images and files of a session"),
   "max-uploads": limit(
-    "max-uploads",
+    "maxUploads",
     count,
     "maximum number of concurrent uploads of images and files; further ones wait",
   ),
   "max-uploads-per-token": limit(
-    "max-uploads-per-token",
+    "maxUploadsPerToken",
     count,
     "maximum number of concurrent uploads of each credential; further ones wait",
   ),
-  "upload-timeout": limit("upload-timeout", timer, "maximum total time of an upload"),
-  "max-forks": limit("max-forks", count, "maximum number of concurrent forks; further ones wait"),
+  "upload-timeout": limit("uploadTimeoutMs", timer, "maximum total time of an upload"),
+  "max-forks": limit("maxForks", count, "maximum number of concurrent forks; further ones wait"),
   "max-forks-per-token": limit(
-    "max-forks-per-token",
+    "maxForksPerToken",
     count,
     "maximum number of concurrent forks of each credential; further ones wait",
   ),
-  "max-image": limit("max-image", bytes, "maximum size of an image fetched for the page"),
-  "max-document": limit("max-document", bytes, "maximum size of a document for the knowledge base"),
-  "max-outbound": limit("max-outbound", bytes, "maximum unsent data of one stream"),
-  "max-lag": limit("max-lag", bytes, "maximum data a client may lag behind before its stream is closed"),
-  "max-stall": limit("max-stall", timer, "maximum time a client may accept no data before its stream is closed"),
-  "max-stream-memory": limit("max-stream-memory", bytes, "memory for recent frames of all followed streams"),
-  "max-readers": limit("max-readers", count, "maximum number of open streams"),
-  "max-sockets": limit("max-sockets", count, "maximum number of open WebSockets"),
-  "max-subscriptions": limit("max-subscriptions", count, "maximum number of streams on one WebSocket"),
-  "max-connections": limit("max-connections", count, "maximum number of open connections"),
+  "max-image": limit("maxImageBytes", bytes, "maximum size of an image fetched for the page"),
+  "max-document": limit("maxDocumentBytes", bytes, "maximum size of a document for the knowledge base"),
+  "max-outbound": limit("maxOutboundBytes", bytes, "maximum unsent data of one stream"),
+  "max-lag": limit("maxLagBytes", bytes, "maximum data a client may lag behind before its stream is closed"),
+  "max-stall": limit("maxStallMs", timer, "maximum time a client may accept no data before its stream is closed"),
+  "max-stream-memory": limit("maxTotalSharedBytes", bytes, "memory for recent frames of all followed streams"),
+  "max-readers": limit("maxReaders", count, "maximum number of open streams"),
+  "max-sockets": limit("maxSockets", count, "maximum number of open WebSockets"),
+  "max-subscriptions": limit("maxSubscriptions", count, "maximum number of streams on one WebSocket"),
+  "max-connections": limit("maxConnections", count, "maximum number of open connections"),
   "requests-per-minute": define(
     GROUP,
     count,
@@ -180,6 +150,16 @@ export const LIMIT_KEYS = Object.keys(LIMITS) as readonly LimitKey[];
 export type LimitValues = { readonly [K in LimitKey]: ValueOf<(typeof LIMITS)[K]> };
 
 const DEFAULTS = Object.fromEntries(LIMIT_KEYS.map((key) => [key, LIMITS[key].defaultValue])) as LimitValues;
+
+/** Limits and settings that are options of the server, with their names there. */
+export const SERVER_OPTIONS: readonly (readonly [key: LimitKey | "drain" | "grace", option: keyof ServerLimits])[] = [
+  ["drain", "drainMs"],
+  ["grace", "graceMs"],
+  ...LIMIT_KEYS.flatMap((key) => {
+    const setting: Setting<number> | ServerLimit = LIMITS[key];
+    return "option" in setting ? [[key, setting.option] as const] : [];
+  }),
+];
 
 /** The value of all limits, if these are changed. */
 export function completeLimits(changed: Partial<LimitValues>): LimitValues {

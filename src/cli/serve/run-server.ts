@@ -228,7 +228,7 @@ function collectModels(values: Settings) {
 }
 
 function collectLimits(values: Settings): ServerLimits {
-  const given = Object.entries(SERVER_OPTIONS).map(([key, name]) => [name, values[key as keyof typeof SERVER_OPTIONS]]);
+  const given = SERVER_OPTIONS.map(([key, option]) => [option, values[key]]);
   return readLimits(Object.fromEntries(given) as Partial<ServerLimits>);
 }
 
@@ -263,7 +263,7 @@ async function openMetrics(): Promise<PrometheusObserver | undefined> {
 /** Replaces option names of the server API in an error message with setting names. */
 function toSettingNames(message: string): string {
   return message.replaceAll(/`(?:limits\.)?(\w+)`/g, (quoted, word: string) => {
-    const limit = Object.entries(SERVER_OPTIONS).find(([, name]) => name === word)?.[0];
+    const limit = SERVER_OPTIONS.find(([, option]) => option === word)?.[0];
     const key = limit ?? word.replaceAll(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`);
     return Object.hasOwn(SETTINGS, key) || Object.hasOwn(LIMITS, key) ? `\`${key}\`` : quoted;
   });
