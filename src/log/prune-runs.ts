@@ -238,7 +238,9 @@ class Pruning {
         oldest.count++;
       });
       left -= before - (oldest.sizes.at(-1) ?? 0);
-      if (!isMeasured) plans.delete(oldest.key);
+      plans.delete(oldest.key);
+      // The session of the last cut becomes the last one: only its cut may turn out to be more than is needed.
+      if (isMeasured) plans.set(oldest.key, oldest);
     }
     return [...plans.values()].filter(({ count }) => count > 0);
   }

@@ -163,6 +163,20 @@ export function describeRetention(store: LogStore): void {
         expect([await runsOf(log, "s"), await runsOf(log, "t")]).toEqual([[], ["live"]]);
       }));
 
+    test("by total size keeps no run that ended before one that it prunes", () =>
+      withLog(store, async ({ log }) => {
+        const large = drafts.note("x".repeat(200));
+        const first = await fill(log, "first", [
+          ...draftRun("a", NOON - 3 * HOUR),
+          large,
+          ...draftRun("c", NOON - HOUR),
+        ]);
+        const second = await fill(log, "second", draftRun("b", NOON - 2 * HOUR));
+        const oldest = sizeOf(first.slice(0, 4)) + sizeOf(second);
+        const maxBytes = sizeOf(first) + sizeOf(second) - oldest - 1;
+        expect(await log.prune({ maxBytes })).toMatchObject({ runs: 3 });
+      }));
+
     test("without limits prunes nothing, and never a session without runs", () =>
       withLog(store, async ({ log }) => {
         await fill(log, "s", draftRun("r", 1));
