@@ -75,14 +75,16 @@ export function findSubcommand(command: CliCommand, word: string | undefined): C
 }
 
 function parseOptions(command: CliCommand, argv: readonly string[]): ParsedCommand {
-  const declared: { [name: string]: { type: "string" | "boolean"; short?: string } } = {
-    help: { type: "boolean", short: "h" },
-  };
-  for (const [name, option] of Object.entries(command.options))
-    declared[name] = { type: option.value === undefined ? "boolean" : "string" };
-  const { values, positionals } = parseStrictly(command, argv, declared);
-  for (const [name, value] of Object.entries(values))
-    if (value === "") throw usageError(command, `\`--${name}\` needs a value`);
+  const declared: DeclaredOptions = { help: { type: "boolean", short: "h" } };
+  for (const [name, { value }] of Object.entries(command.options))
+    declared[name] = { type: value === undefined ? "boolean" : "string", multiple: value === "LIST" };
+  const { values: given, positionals } = parseStrictly(command, argv, declared);
+  const values: { [name: string]: string | boolean | undefined } = {};
+  for (const [name, value] of Object.entries(given)) {
+    // A list may be given in parts.
+    values[name] = Array.isArray(value) ? value.join(",") : value;
+    if (values[name] === "") throw usageError(command, `\`--${name}\` needs a value`);
+  }
   const { argument, takesMany = false, needsArgument = takesMany } = command;
   const allowed = argument === undefined ? 0 : takesMany ? Number.POSITIVE_INFINITY : 1;
   if (positionals.length > allowed) {
@@ -95,11 +97,11 @@ function parseOptions(command: CliCommand, argv: readonly string[]): ParsedComma
   return { command, argument: positionals[0], arguments: positionals, options: values };
 }
 
-function parseStrictly(
-  command: CliCommand,
-  argv: readonly string[],
-  options: { [name: string]: { type: "string" | "boolean"; short?: string } },
-) {
+interface DeclaredOptions {
+  [name: string]: { type: "string" | "boolean"; short?: string; multiple?: boolean };
+}
+
+function parseStrictly(command: CliCommand, argv: readonly string[], options: DeclaredOptions) {
   try {
     return parseArgs({ args: joinNegatives(argv, options), options, allowPositionals: true, strict: true });
   } catch (error) {

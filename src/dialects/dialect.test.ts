@@ -66,7 +66,7 @@ describe("dialects", () => {
     expect(records.at(-1)?.event).toEqual({
       type: "data",
       data_type: "dataframe",
-      data: { name: "sales" },
+      data: { name: "sales", metadata: { source: "shop" } },
       metadata: { source: "shop" },
     });
   });

@@ -18,6 +18,8 @@ import { repairEvent } from "../protocol/text-joiner.ts";
 
 /** Maximum characters of a name or ID in an event. Code `invalid_event`. */
 export const MAX_NAME_LENGTH = 1024;
+/** A node run ID is its node's name with a prefix and a number. */
+const MAX_NODE_ID_LENGTH = MAX_NAME_LENGTH + 32;
 
 const ENVELOPE_NAMES: ReadonlySet<string> = new Set([...Object.keys(ENVELOPE.fields), "span_node_id"]);
 
@@ -69,9 +71,8 @@ export function checkEvent(event: AnyEvent, needsCallId = false): AnyEvent {
 }
 
 /** Throws `invalid_event` unless `nodeId` can be used as the `node_id` of an envelope. */
-export function assertNodeId(nodeId: unknown): void {
-  // A node run ID is its node's name with a prefix and a number.
-  if (nodeId === undefined || (typeof nodeId === "string" && nodeId.length <= MAX_NAME_LENGTH + 32)) return;
+export function assertNodeId(nodeId: unknown, maxLength = MAX_NODE_ID_LENGTH): void {
+  if (nodeId === undefined || (typeof nodeId === "string" && nodeId.length <= maxLength)) return;
   throw new LoomError("invalid_event", "`node_id` must be the ID of a node run", { path: "node_id" });
 }
 

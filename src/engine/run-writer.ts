@@ -110,7 +110,8 @@ export class RunWriter {
   write(parts: readonly UnitEvent[], options: WriteOptions = NO_OPTIONS): PushResult {
     const { runId } = this.#owner;
     this.#owner.assertLive();
-    for (const { nodeId } of parts) assertNodeId(nodeId);
+    // An imported run may have longer IDs, and must be closed nevertheless.
+    for (const { nodeId } of parts) assertNodeId(nodeId, Number.POSITIVE_INFINITY);
     if (options.unchecked !== true) this.#assertNext(parts);
     const drafts: EventDraft[] = [];
     for (const { event, nodeId } of parts) {

@@ -140,6 +140,7 @@ describe("a cursor", () => {
       "engine",
       "lumine",
       "ai-sdk",
+      "ag-ui",
       "openai-responses",
       "openai-chat",
     ]);

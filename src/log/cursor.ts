@@ -24,12 +24,12 @@ export const ENCODER_VERSION = 9;
 /** Version of the encoder of each dialect, at most `ENCODER_VERSION`. */
 export const ENCODER_VERSIONS: { readonly [N in DialectName]: number } = {
   loom: 8,
-  export: 8,
+  export: 9,
   engine: 8,
   lumine: 9,
   "stream-event": 6,
-  "ai-sdk": 7,
-  "ag-ui": 6,
+  "ai-sdk": 9,
+  "ag-ui": 9,
   "openai-responses": 7,
   "openai-chat": 8,
 };

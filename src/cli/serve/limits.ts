@@ -174,7 +174,8 @@ interface LimitFault {
 /** Reads the changed limits, each with its text or JSON value. */
 function readItems(given: unknown): Partial<LimitValues> | LimitFault | undefined {
   if (typeof given !== "string" && !isJsonObject(given)) return undefined;
-  const items = typeof given === "string" ? splitItems(given) : Object.entries(given);
+  const items =
+    typeof given === "string" ? splitItems(given) : Object.entries(given).filter(([, value]) => value !== null);
   const values: { [key: string]: unknown } = {};
   for (const [key, value] of items) {
     const shown = key.slice(0, 60);
@@ -183,6 +184,7 @@ function readItems(given: unknown): Partial<LimitValues> | LimitFault | undefine
       const hint = nearest === undefined ? "docs/configuration.md lists them" : `did you mean \`${nearest}\`?`;
       return { fault: `unknown limit \`${shown}\`; ${hint}` };
     }
+    if (Object.hasOwn(values, key)) return { fault: `\`${shown}\` is given twice` };
     if (value === undefined) return { fault: `\`${shown}\` has no value; write \`${shown}=…\`` };
     const { kind } = LIMITS[key as LimitKey] as Setting<unknown>;
     values[key] = kind.read(value);
@@ -195,8 +197,8 @@ function readItems(given: unknown): Partial<LimitValues> | LimitFault | undefine
 function splitItems(text: string): [key: string, value: string | undefined][] {
   const items = text.trim() === "" ? [] : text.split(",");
   return items.map((item) => {
-    const [key = "", value] = item.split("=");
-    return [key.trim(), value?.trim()];
+    const [key = "", ...value] = item.split("=");
+    return [key.trim(), value.length === 0 ? undefined : value.join("=").trim()];
   });
 }
 
@@ -214,6 +216,7 @@ export const limitItems: SettingKind<Partial<LimitValues>> = {
     const read = readItems(given);
     return isFault(read) ? read.fault : undefined;
   },
+  merge: (low, high) => ({ ...low, ...high }),
   show: (values) =>
     Object.entries(values)
       .map(([key, value]) => `${key}=${LIMITS[key as LimitKey].kind.show(value as number)}`)

@@ -59,6 +59,15 @@ describe("readSettings", () => {
     expect(read([], { LOOM_PORT: " " }).values.port).toBe(10_338);
   });
 
+  it("reads limits from all sources, each from the first that has it", () => {
+    const file = writeFile({ limits: { "max-body": "1MB", "max-frame": "2MB", "max-ingest": null, ping: 0 } });
+    const { values } = read(["--limits", "max-body=3MB", "--limits", "max-sockets=5", "--config", file], {
+      LOOM_LIMITS: "max-body=4MB,max-frame=5MB",
+    });
+    expect(values.limits).toEqual({ "max-body": 3 * 1024 ** 2, "max-frame": 5 * 1024 ** 2, "max-sockets": 5, ping: 0 });
+    expect(values["max-ingest"]).toBe(64 * 1024 ** 2);
+  });
+
   it("reads boolean settings from every source", () => {
     expect(read(["--allow-fetch", "--no-images"]).values).toMatchObject({ "allow-fetch": true, images: false });
     expect(read([], { LOOM_ALLOW_FETCH: "1", LOOM_IMAGES: "off" }).values).toMatchObject({
@@ -147,8 +156,20 @@ describe("readSettings", () => {
     [["--limits", "--port", "1"], {}, "`--limits` needs a value | run `loom serve --help` for usage"],
     [[], { LOOM_LIMITS: "max-body=0" }, "LOOM_LIMITS: `max-body`: 0 is not a size such as 64KB or 10MB"],
     [["--limits", "max-bdy=1"], {}, "--limits: unknown limit `max-bdy`; did you mean `max-body`?"],
+    [["--limits", "max-body=1MB=5GB"], {}, "--limits: `max-body`: 1MB=5GB is not a size such as 64KB or 10MB"],
+    [["--limits", "max-body=1MB,max-body=5GB"], {}, "--limits: `max-body` is given twice"],
+    [
+      ["--max-sockts", "5"],
+      {},
+      "unknown option `--max-sockts` | `max-sockets` is a limit: use `--limits max-sockets=…`",
+    ],
+    [
+      [],
+      { LOOM_TOKENS_PER_DAY: "5" },
+      'unknown setting LOOM_TOKENS_PER_DAY | it is a limit: use `LOOM_LIMITS="tokens-per-day=…"`',
+    ],
     [["--limits", "max-body"], {}, "--limits: `max-body` has no value; write `max-body=…`"],
-    [["--max-body", "1MB"], {}, "unknown option `--max-body` | it is a limit: use `--limits max-body=…`"],
+    [["--max-body", "1MB"], {}, "unknown option `--max-body` | `max-body` is a limit: use `--limits max-body=…`"],
     [["--base-url", "ftp://x"], {}, "--base-url: ftp://x is not an http:// or https:// URL"],
     [[], { LOOM_ALLOW_FETCH: "maybe" }, "LOOM_ALLOW_FETCH: maybe is not true or false"],
     [[], { LOOM_DEBUG: "constructor" }, "LOOM_DEBUG: constructor is not true or false"],
@@ -259,7 +280,7 @@ describe("readSettings", () => {
       LOOM_POTR: "1",
       LOOM_WHOLLY_DIFFERENT: "1",
       LOOM_HOTS: " ",
-      LOOM_MAX_BODY: "1MB",
+      LOOM_MAX_BDY: "1MB",
       LOOM_LONG: "1",
       LOOM_PORT: "1",
       LOOM_KB: "none",
@@ -268,7 +289,7 @@ describe("readSettings", () => {
     expect(warnings).toEqual([
       "ignored the unknown setting LOOM_POTR: did you mean LOOM_PORT?",
       "ignored the unknown setting LOOM_WHOLLY_DIFFERENT: run `loom serve --help` for a list",
-      'ignored the unknown setting LOOM_MAX_BODY: use LOOM_LIMITS="max-body=…"',
+      'ignored the unknown setting LOOM_MAX_BDY: use LOOM_LIMITS="max-body=…"',
     ]);
   });
 

@@ -38,13 +38,17 @@ const MAX_FILE_BYTES = 1024 * 1024;
 export function readSettings(parsed: ParsedCommand, env: Environment = process.env): ReadSettings {
   const file = textOption(parsed, "config") ?? readVariable(env, "LOOM_CONFIG");
   const written = file === undefined ? {} : readFile(file);
+  assertNoLimitVariables(env);
   const values: { [key: string]: unknown } = {};
   const sources: { [key: string]: SettingSource } = {};
   for (const key of SETTING_KEYS) {
-    const given = findGiven(key, parsed, env, written, file);
+    const given = listGiven(key, parsed, env, written, file);
     const setting = SETTINGS[key] as Setting<unknown>;
-    values[key] = given === undefined ? setting.defaultValue : readGiven(setting, given, file);
-    sources[key] = given?.source ?? "default";
+    const { merge } = setting.kind;
+    const read = (merge === undefined ? given.slice(0, 1) : given).map((one) => readGiven(setting, one, file));
+    values[key] =
+      read.length === 0 ? setting.defaultValue : read.reduceRight((low, high) => merge?.(low, high) ?? high);
+    sources[key] = given[0]?.source ?? "default";
   }
   return {
     values: { ...completeLimits((values as Pick<Settings, "limits">).limits), ...values } as unknown as Settings,
@@ -54,28 +58,31 @@ export function readSettings(parsed: ParsedCommand, env: Environment = process.e
   };
 }
 
-function findGiven(
+/** The values of all sources, the first of which wins. */
+function listGiven(
   key: SettingKey,
   parsed: ParsedCommand,
   env: Environment,
   written: { readonly [key: string]: unknown },
   file: string | undefined,
-): GivenValue | undefined {
+): readonly GivenValue[] {
   const flags = [flagOf(key), otherFlagOf(key)].filter(
     (flag) => flag !== undefined && parsed.options[flag] !== undefined,
   );
   const [flag, other] = flags;
   if (other !== undefined) throw new CliError(`--${flag ?? ""} and --${other} cannot be used together`);
+  const given: GivenValue[] = [];
   if (flag !== undefined) {
     const flagged = parsed.options[flag];
     // Of the two flags of a boolean setting, the one with its name means true.
-    return { value: flagged === true ? flag === key : flagged, source: "flag", name: `--${flag}` };
+    given.push({ value: flagged === true ? flag === key : flagged, source: "flag", name: `--${flag}` });
   }
   const variable = variableOf(key);
   const set = readVariable(env, variable);
-  if (set !== undefined) return { value: set, source: "environment", name: variable };
+  if (set !== undefined) given.push({ value: set, source: "environment", name: variable });
   const own = Object.hasOwn(written, key) ? written[key] : undefined;
-  return own == null ? undefined : { value: own, source: "file", name: `"${key}" in ${file ?? ""}` };
+  if (own != null) given.push({ value: own, source: "file", name: `"${key}" in ${file ?? ""}` });
+  return given;
 }
 
 function readGiven(setting: Setting<unknown>, { value, source, name }: GivenValue, file: string | undefined): unknown {
@@ -147,6 +154,15 @@ const OTHER_VARIABLES: ReadonlySet<string> = new Set([
   "LOOM_SHOT",
 ]);
 const MAX_UNKNOWN = 10;
+
+/** A limit that is ignored would not protect the server. */
+function assertNoLimitVariables(env: Environment): void {
+  for (const key of LIMIT_KEYS) {
+    const variable = variableOf(key);
+    if (readVariable(env, variable) === undefined) continue;
+    throw new CliError(`unknown setting ${variable}`, `it is a limit: use \`LOOM_LIMITS="${key}=…"\``);
+  }
+}
 
 /** A warning only: other programs may also use the prefix LOOM_. */
 function findUnknownVariables(env: Environment): readonly string[] {

@@ -5,6 +5,7 @@ import { AGENTS_NOTE } from "../load-agents.ts";
 import type { Environment } from "../find-store.ts";
 import { CLIENT_SETTINGS } from "../sessions/server-settings.ts";
 import type { ReadSettings } from "./read-settings.ts";
+import { findNearest } from "../../protocol/find-nearest.ts";
 import { LIMIT_KEYS, LIMITS } from "./limits.ts";
 import type { Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
@@ -50,8 +51,9 @@ export const SERVE: CliCommand = {
     ...Object.fromEntries(FLAGS),
   },
   explainOption(name) {
-    const limit = name.replace(/^--/, "");
-    return Object.hasOwn(LIMITS, limit) ? `it is a limit: use \`--limits ${limit}=…\`` : undefined;
+    const nearest = findNearest(name, [...FLAGS.map(([flag]) => flag), ...LIMIT_KEYS]);
+    if (nearest === undefined || !Object.hasOwn(LIMITS, nearest)) return undefined;
+    return `\`${nearest}\` is a limit: use \`--limits ${nearest}=…\``;
   },
   notes: [
     'A setting is read from its flag, its environment variable or its key in the file, such as "port"; the first of these wins. Paths in the file are relative to the file. No file is read unless --config or LOOM_CONFIG names it.',

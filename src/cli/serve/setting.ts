@@ -19,6 +19,8 @@ export interface SettingKind<T> {
   readonly choices?: readonly string[];
   /** Formats a value so that `read` accepts it. */
   show(value: T): string;
+  /** Combines values of two sources. Without it, the first source that has a value wins. */
+  merge?(low: T, high: T): T;
   /** In the configuration file, the path is relative to that file. */
   readonly isPath?: boolean;
   /** Values of a path setting that are not paths. */

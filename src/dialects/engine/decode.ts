@@ -181,7 +181,7 @@ function readMessage(
 ): EngineMessage | undefined {
   if (isLegacy) report(issues, "engine-legacy", `\`${type}\` is in the legacy form`);
   if (hasMetadata) checkMetadata(type, metadata, request, issues);
-  else if (!isLegacy || (!isFlat && frame["metadata"] !== undefined))
+  else if (!isLegacy || !isJsonObject(frame["metadata"] ?? {}))
     report(issues, "engine-metadata", "`metadata` is missing");
   const { request_id } = metadata;
   if (type === "session_start" && typeof request_id === "string" && payload["request_id"] !== request_id) {

@@ -106,14 +106,10 @@ const LEGACY: {
         : (objectOrNull(result) ?? { [typeof result === "string" ? "content" : "value"]: result });
     return { type: "tool_call_end", data: { tool_id, status: "success", result: wrapped } };
   },
-  dataframe_data: ({ metadata, ...payload }) => ({
-    type: "data",
-    data: {
-      data_type: "dataframe",
-      data: objectOrNull(payload["data"]) ?? payload,
-      metadata: objectOrNull(metadata),
-    },
-  }),
+  dataframe_data: (payload) => {
+    const metadata = objectOrNull(payload["metadata"]);
+    return { type: "data", data: { data_type: "dataframe", data: objectOrNull(payload["data"]) ?? payload, metadata } };
+  },
   done: (payload) => ({
     type: "session_end",
     data: { status: "completed", summary: objectOrNull(payload["summary"]) },

@@ -66,7 +66,7 @@ async function withDatabase<T>(
   options: PostgresOptions,
   use: (db: PostgresDatabase) => Promise<T>,
 ): Promise<T> {
-  const db = await openPostgres(url, { maxConnections: 2, ...options });
+  const db = await openPostgres(url, { ...options, maxConnections: 2 });
   try {
     return await use(db);
   } finally {

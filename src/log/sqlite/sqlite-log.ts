@@ -140,12 +140,12 @@ class SqliteTables implements LogTables {
 
   async createSession(sessionId: string, options: NewSessionOptions): Promise<void> {
     const carried = toCarriedRows(options.carried);
-    await this.#write({ do: "create", ...options, sessionId, carried, now: this.#now() });
+    await this.#write({ ...options, do: "create", sessionId, carried, now: this.#now() });
   }
 
   async createDraft(options: NewSessionOptions): Promise<number> {
     const fresh = { ...options, holder: describeHolder(), carried: toCarriedRows(options.carried) };
-    return this.#write<number>({ do: "create-draft", ...fresh, now: this.#now() });
+    return this.#write<number>({ ...fresh, do: "create-draft", now: this.#now() });
   }
 
   async extendDraft(key: number, _after: number, entries: readonly LogEntry[]): Promise<void> {
@@ -159,7 +159,7 @@ class SqliteTables implements LogTables {
     sessionId: string,
     { carried: _carried, ...options }: NewSessionOptions,
   ): Promise<void> {
-    await this.#write({ do: "publish-draft", ...options, key, sessionId, now: this.#now() });
+    await this.#write({ ...options, do: "publish-draft", key, sessionId, now: this.#now() });
   }
 
   async discardDraft(key: number): Promise<void> {
@@ -168,7 +168,7 @@ class SqliteTables implements LogTables {
   }
 
   async updateSession(sessionId: string, changes: SessionChanges, ifTitle: string | undefined): Promise<void> {
-    await this.#write({ do: "update", ...changes, sessionId, ifTitle });
+    await this.#write({ ...changes, do: "update", sessionId, ifTitle });
   }
 
   async deleteSession(sessionId: string, epoch: number | undefined): Promise<boolean> {

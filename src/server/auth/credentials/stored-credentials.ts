@@ -155,6 +155,7 @@ export class StoredCredentials implements Credentials {
   }
 
   async createShare(share: NewShare): Promise<IssuedCredential<ShareInfo>> {
+    this.#assertOpen();
     const now = this.#now();
     checkShare(share, now);
     const { owner, maker } = share;
@@ -172,7 +173,7 @@ export class StoredCredentials implements Credentials {
           "too_many_open",
           `Share link limit of this session reached (${maxSharesOfSession}); revoke some first`,
         );
-      if ((yield* query(SQL.dropShares, [owner, maxSharesOfOwner - 1])).length > 0) invalidate();
+      if ((yield* query(SQL.dropShares, [owner, Math.max(0, maxSharesOfOwner - 1)])).length > 0) invalidate();
       const made = [maker === undefined ? null : toColumn(maker), now, expiresAt ?? null];
       return (yield* query<ShareRow>(SQL.addShare, [key.id, key.digest, session, incarnation, owner, ...made]))[0];
     }, "shares");
@@ -217,8 +218,8 @@ export class StoredCredentials implements Credentials {
     await this.#transact(function* ({ attempt, invalidate }) {
       if (attempt > 0 && (yield* query(SQL.findCookie, [key.id])).length > 0) return;
       yield* query(SQL.sweepCookies, [now]);
-      if ((yield* query(SQL.dropCookiesOf, [holder, maxCookiesOfPrincipal - 1])).length > 0) invalidate();
-      if ((yield* query(SQL.dropCookies, [maxCookies - 1])).length > 0) invalidate();
+      if ((yield* query(SQL.dropCookiesOf, [holder, Math.max(0, maxCookiesOfPrincipal - 1)])).length > 0) invalidate();
+      if ((yield* query(SQL.dropCookies, [Math.max(0, maxCookies - 1)])).length > 0) invalidate();
       yield* query(SQL.addCookie, [key.id, key.digest, holder, text, end]);
     });
     return { secret: key.secret, info: { expiresAt: end } };
@@ -264,10 +265,11 @@ export class StoredCredentials implements Credentials {
     const [row] = await this.#read<CookieOrTicketRow>(SQL.findTicket, [key.id]);
     // Compare first: an unknown secret must not cause a write.
     if (row === undefined || !isSameDigest(row.digest, key.digest)) return undefined;
+    const { cookie, session } = row;
+    // If this fails, the ticket can be used again.
+    const principal = await this.#check(() => (cookie == null ? this.#resolve(row) : this.#find("cookie", cookie)));
     // Only one of several concurrent calls and processes deletes the row.
     if ((await this.#write(SQL.useTicket, [key.id])).length === 0 || !isBefore(row.expires_at, now)) return undefined;
-    const { cookie, session } = row;
-    const principal = await this.#check(() => (cookie == null ? this.#resolve(row) : this.#find("cookie", cookie)));
     if (principal === undefined || !isBefore(principal.expiresAt, now)) return undefined;
     return session == null ? { principal } : { principal, session: this.#driver.fromColumn(session) };
   }
