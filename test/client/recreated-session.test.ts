@@ -58,7 +58,7 @@ function follow(log: Log, dialect: DialectName, framing: "sse" | "ndjson") {
 
 /** Makes a cursor one of another encoder version. */
 function toOlder(text: string): string {
-  return text.replaceAll(/\b[678]\.(?=[\w-]{8}\.\d)/g, "5.");
+  return text.replaceAll(/\b\d+\.(?=[\w-]{8}\.\d)/g, "5.");
 }
 
 function show(receiver: Receiver): unknown {
