@@ -44,10 +44,10 @@ export function readSettings(parsed: ParsedCommand, env: Environment = process.e
   for (const key of SETTING_KEYS) {
     const given = listGiven(key, parsed, env, written, file);
     const setting = SETTINGS[key] as Setting<unknown>;
-    const { merge } = setting.kind;
-    const read = (merge === undefined ? given.slice(0, 1) : given).map((one) => readGiven(setting, one, file));
+    const { kind } = setting;
+    const read = (kind.merge === undefined ? given.slice(0, 1) : given).map((one) => readGiven(setting, one, file));
     values[key] =
-      read.length === 0 ? setting.defaultValue : read.reduceRight((low, high) => merge?.(low, high) ?? high);
+      read.length === 0 ? setting.defaultValue : read.reduceRight((low, high) => kind.merge?.(low, high) ?? high);
     sources[key] = given[0]?.source ?? "default";
   }
   return {
