@@ -27,7 +27,7 @@ export interface DependencyFault {
   readonly detail: string;
 }
 
-/** Packages that users install with this one. A new entry needs a page in docs/decisions. */
+/** Packages that users install with this one. A new entry needs a reason in docs/decisions/0001. */
 const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
   "@hono/node-server",
   "@tanstack/virtual-core",

@@ -127,14 +127,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
     },
     {
       title: "Project",
-      items: [
-        "docs/comparison.md",
-        "docs/benchmarks.md",
-        "CHANGELOG.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        { source: "docs/decisions/README.md", title: "Decisions" },
-      ],
+      items: ["docs/comparison.md", "docs/benchmarks.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md"],
     },
   ];
 }

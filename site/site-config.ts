@@ -19,6 +19,7 @@ const api = await readApiPages();
 
 /** Files and folders without pages. */
 const srcExclude = [
+  "docs/decisions/**",
   ...readdirSync(ROOT)
     .filter((name) => !PAGE_ROOTS.some((path) => path.split("/")[0] === name))
     .flatMap((name) => [name, `${name}/**`]),
@@ -48,13 +49,6 @@ function writeSidebar(
     items: items.map(writeItem),
   }));
 }
-
-const decisions = readdirSync(join(ROOT, "docs", "decisions"))
-  .filter((name) => /^\d/.test(name))
-  .map((name): DefaultTheme.SidebarItem => {
-    const source = `docs/decisions/${name}`;
-    return { text: readTitle(source), link: `/${sitePathOf(source) ?? ""}` };
-  });
 
 /** The theme, and the paths of the pages that exist in Chinese. */
 interface SiteTheme extends DefaultTheme.Config {
@@ -151,10 +145,7 @@ export const siteConfig: UserConfig<SiteTheme> = defineConfig<SiteTheme>({
       { text: "Comparison", link: "/comparison.md" },
       { text: `v${version}`, link: "/project/changelog.md" },
     ],
-    sidebar: {
-      "/": writeSidebar(englishSidebar(listApiPages()), { open: 1 }),
-      "/decisions/": [{ text: "Decisions", link: "/decisions/index.md", items: decisions }],
-    },
+    sidebar: { "/": writeSidebar(englishSidebar(listApiPages()), { open: 1 }) },
     outline: [2, 3],
     notFound: {
       title: "Page not found",
@@ -166,10 +157,9 @@ export const siteConfig: UserConfig<SiteTheme> = defineConfig<SiteTheme>({
       provider: "local",
       options: {
         locales: { zh: { translations: searchWords } },
-        // Decisions would hide the pages for users. Generated pages are not files.
+        // Generated pages are not files.
         async _render(source, env, md) {
           const path = env.path.slice(ROOT.length + 1).replaceAll("\\", "/");
-          if (path.startsWith("docs/decisions/")) return "";
           const [, entry] = /^site\/api\/([\w-]+)\.md$/.exec(path) ?? [];
           return md.renderAsync(entry === undefined ? source : (api.pages.get(entry) ?? ""), env);
         },

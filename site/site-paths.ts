@@ -16,11 +16,14 @@ const OTHER_PAGES: { readonly [source: string]: string } = {
 /** Files and folders of the repository that contain pages. */
 export const PAGE_ROOTS: readonly string[] = ["docs", "site", ...Object.keys(OTHER_PAGES)];
 
-/** The path of a page on the site, such as `zh/quickstart.md` for `docs/quickstart.zh.md`; undefined for other files. */
+/**
+ * The path of a page on the site, such as `zh/quickstart.md` for `docs/quickstart.zh.md`; undefined for other files. Decision
+ * records are for maintainers and not part of the site.
+ */
 export function sitePathOf(source: string): string | undefined {
   const other = OTHER_PAGES[source];
   if (other !== undefined) return other;
-  const [, path] = /^(?:docs|site(?=\/api\/))\/(.+\.md)$/.exec(source) ?? [];
+  const [, path] = /^(?:docs(?!\/decisions\/)|site(?=\/api\/))\/(.+\.md)$/.exec(source) ?? [];
   return path
     ?.replace(/(^|\/)README\.md$/, "$1index.md")
     .replace(/^handbook\/en\//, "handbook/")

@@ -128,7 +128,7 @@ describe("retrieval quality for the documentation of this package", () => {
 
   it.runIf(LONG)("finds every document by its title", async () => {
     const documents = await all.list({ limit: 1000 });
-    expect(documents.length).toBeGreaterThan(90);
+    expect(documents.length).toBeGreaterThan(60);
     const missed: string[] = [];
     // The front pages of the docs site have no title.
     for (const { title, uri } of documents.filter((one) => !/index(?:\.zh)?\.md$/.test(one.uri))) {
