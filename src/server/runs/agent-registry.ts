@@ -94,7 +94,7 @@ export class AgentRegistry {
       assertAgent(name, agent);
       // An agent of an older copy of the package has no such settings.
       const strategy = agent.strategy === undefined ? undefined : { ...agent.strategy, caps };
-      if (strategy !== undefined) checkStrategySettings(strategy.agent, caps ?? {}, (cap) => `${name}.${cap}`);
+      if (strategy !== undefined) checkStrategySettings(strategy.agent, caps ?? {}, name);
       const info: ServedAgentInfo = dropUndefined({
         name,
         kind: agent.kind,
