@@ -99,7 +99,7 @@ describe("a request", () => {
     const invalid = { runId: "r", capabilities } as unknown as RunOrigin;
     const body = writeQueuedMessage(invalid);
     expect(body).toEqual({ run_id: "r", capabilities });
-    expect(() => readQueuedMessage(body)).toThrow("`capabilities` must be a list of strings");
+    expect(() => readQueuedMessage(body)).toThrow("`capabilities` must be an array, not ");
     expect(createRunStart(invalid)).toMatchObject([{ capabilities }]);
   });
 
