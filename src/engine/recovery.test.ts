@@ -118,7 +118,7 @@ describe("a run whose process died", () => {
     await session.idle();
     expect(seen).toMatchObject({
       checkpoint: { checkpointId: "cp", step: 0 },
-      run: { runId: "dead", message: "Hi", agent: "react", capabilities: ["approval"] },
+      run: { runId: "dead", message: "Hi", agent: "react", request: { capabilities: ["approval"] } },
     });
     expect(seen?.calls.map(({ callId, state }) => [callId, state])).toEqual([
       ["again", "started"],

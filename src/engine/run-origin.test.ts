@@ -132,8 +132,8 @@ describe("a queued message of an earlier version", () => {
     });
     await session.idle();
     expect((await log.getCommand(SESSION, "c"))?.outcome).toMatchObject({ code: "done", details: { run_id: "r" } });
-    const { runId, notices, source: _source, context: _context, ...asked } = ORIGIN;
-    expect(runs).toMatchObject([{ runId, ...asked }]);
+    const { notices, ...request } = ORIGIN;
+    expect(runs).toMatchObject([{ runId: "r", message: "Hello", agent: "react", requestId: "q", request }]);
     const [start, notice] = await expectValid(log);
     expect(JSON.stringify(start?.event)).toBe(STARTED);
     expect(notice?.event).toMatchObject({ type: "error", message: notices?.[0] });

@@ -425,7 +425,7 @@ export class Session implements AsyncDisposable {
       return;
     }
     if (this.#inbox.resolve(commandId, run) || run.status !== "live") return;
-    this.#executor.execute(run, async () => this.#options.onRun?.(run, origin));
+    this.#executor.execute(run, async () => this.#options.onRun?.(run));
   }
 
   #onEnd(runId: string): void {
