@@ -238,9 +238,9 @@ export class AgentCall {
     if (this.#stopped !== undefined) void run.cancel(this.#stopped.message).catch(() => undefined);
     const onFailure = (error: unknown): void => void (this.#failure = error);
     if (run.status === "live")
-      void this.#runInContext(() =>
-        this.#host.executeRun(session.log, run, { source, blobs, output, onFailure }),
-      ).catch(() => undefined);
+      void this.#runInContext(() => this.#host.executeRun(session.log, run, { blobs, output, onFailure })).catch(
+        () => undefined,
+      );
     return run;
   }
 

@@ -55,6 +55,18 @@ export function repairJsonText(text: string): string {
   return text.replaceAll(/\\(?:ud[89a-f]..|.)/g, (escape) => (escape.length === 6 ? "\ufffd" : escape));
 }
 
+/** True if two values are equal. The order of names in an object makes no difference. */
+export function isSameJson(a: Json | undefined, b: Json | undefined): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item: Json, index) => isSameJson(item, b[index] as Json));
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSameJson(a[name], b[name]))
+  );
+}
+
 /** Adds the fields for which `keep` returns true to `kept`, in their order, and returns it. */
 export function keepFields<V>(
   value: { readonly [name: string]: V },

@@ -248,7 +248,7 @@ function createCore(
     ...options.runs,
     log,
     agents,
-    admit: (run) => access.admitTurn(run),
+    admit: ({ request, signal }) => access.admitTurn({ actor: request.actor, signal }),
     onUsage: (actor, tokens) => access.countTokens(actor, tokens),
     observers: [...observers, ...access.observers],
     ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath, log }) }),

@@ -180,7 +180,7 @@ function createDispatcher(log: Log, play: Play): RunDispatcher {
     },
     async dispatch(sessionId) {
       if (held.has(sessionId)) return false;
-      const onRun = async (run: Run, { message = "" }: { readonly message?: string | undefined }) => play(run, message);
+      const onRun = async (run: Run) => play(run, run.message ?? "");
       held.set(sessionId, openSession(log, sessionId, { onRun }));
       return false;
     },

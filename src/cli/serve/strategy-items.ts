@@ -36,7 +36,7 @@ function readItem(item: string, isCap: boolean): { readonly agent: StrategyAgent
   const value = use?.words === undefined && /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(given) ? Number(given) : given;
   const values = { [name]: value };
   try {
-    checkStrategySettings(agent, values, (setting) => `${agent}.${setting}`);
+    checkStrategySettings(agent, values, agent);
   } catch (error) {
     throw isLoomError(error) ? new StrategyItemFault(error.message) : error;
   }
