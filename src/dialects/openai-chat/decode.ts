@@ -236,8 +236,7 @@ function createOpenaiChatDecoder(): Decoder {
     const events = form === undefined ? [keep(frame)] : readEvents(frame, issues);
     const extra = keepFields(frame, (name) => name !== "object" && form?.fields.has(name) === false);
     const at = envelope();
-    const first = Object.keys(extra).length === 0 ? at : withExtra(at, OPENAI_CHAT, extra);
-    return { records: [...records, ...toRecords(events, at, first)], issues };
+    return { records: [...records, ...toRecords(events, at, withExtra(at, OPENAI_CHAT, extra))], issues };
   });
 
   function readDone(issues: Issue[]): readonly EventRecord[] {
