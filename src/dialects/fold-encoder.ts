@@ -1,8 +1,8 @@
 /**
  * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
  * A fold is created by the first record of its run and removed with the last. The end of a run that did not complete is
- * encoded with its reply, which gives no frame. Folds are plain data, so that the encoder can be saved: their classes have
- * no methods.
+ * encoded with its reply, which gives no frame. Folds are saved as plain data: their classes have no private fields, and a
+ * restored fold gets its methods back.
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
@@ -40,6 +40,8 @@ export function createFoldState<Fold, Shared>(shared: Shared): FoldState<Fold, S
 /** The dialect-specific parts of a fold encoder. */
 export interface FoldHooks<Fold, Out = string> {
   readonly table: LedgerTable<Fold, Out>;
+  /** The prototype of the folds, if their class has methods. */
+  readonly methods?: object;
   create(record: StampedRecord): Fold;
   /** Returns frames to send before those of the record, for example to open a run whose run_start was not received. */
   before?(fold: Fold, record: StampedRecord): readonly Out[];
@@ -53,6 +55,7 @@ export interface FoldHooks<Fold, Out = string> {
 /** Continues the state that an encoder with the same options saved; starts a new one if `saved` is undefined. */
 export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out>, saved: unknown): FoldEncoder<Out> {
   const state = (saved ?? createFoldState(undefined)) as FoldState<Fold, unknown>;
+  if (hooks.methods !== undefined) for (const fold of state.folds.values()) Object.setPrototypeOf(fold, hooks.methods);
   const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS, undefined, state.folds);
   const last = new BoundedMap<string>(MAX_LIVE_RUNS, undefined, state.last);
   const ends = new BoundedMap<StampedRecord>(MAX_LIVE_RUNS, undefined, state.ends);

@@ -91,8 +91,8 @@ function describe<T extends EventType>({ note, lostFields = [], isLost }: CarryO
   return dropUndefined({ note, lostFields, isLost: isLost as ((event: LoomEvent) => boolean) | undefined });
 }
 
-/** Returns the fields of `run_start` that a dialect does not send: all but `sent`. */
-export function listLostRunFields(...sent: readonly (keyof EventOf<"run_start">)[]): readonly string[] {
-  const names = findLoomEventForm("run_start")?.fields.keys() ?? [];
-  return [...names].filter((name) => !(sent as readonly string[]).includes(name));
+/** Returns the fields of an event that a dialect does not send: all but `sent`. */
+export function listLost<T extends EventType>(type: T, ...sent: readonly (keyof EventOf<T>)[]): readonly string[] {
+  const names = findLoomEventForm(type)?.fields.keys() ?? [];
+  return [...names].filter((name) => !(sent as readonly PropertyKey[]).includes(name));
 }

@@ -33,6 +33,11 @@ export function toJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+/** Returns the items of a list as objects, and no items for any other value. */
+export function toJsonObjects(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(toJsonObject) : [];
+}
+
 /** Returns a deep copy, as JSON writes and reads it: without undefined fields, and with 0 for -0. */
 export function copyJson<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;

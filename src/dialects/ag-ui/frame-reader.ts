@@ -4,7 +4,7 @@
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { findLoomEventFault, type ToolApprovalResultEvent } from "../../protocol/events.generated.ts";
-import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import { isJsonObject, type Json, type JsonObject, toJsonObject, toJsonObjects } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../client-decoder.ts";
@@ -174,22 +174,14 @@ export class FrameReader {
     call.text = undefined;
     call.input = read.arguments;
     call.isCalled = true;
-    return {
-      type: "tool_call",
-      call_id,
-      name: call.name,
-      ...read,
-      ...(typeof description === "string" ? { description } : {}),
-    };
+    const about = typeof description === "string" ? { description } : {};
+    return { type: "tool_call", call_id, name: call.name, ...read, ...about };
   }
 
   /** Returns the call of a result whose call was not sent, such as one of an earlier run. */
   #ensureCall(call_id: string, name = "unknown"): readonly AnyEvent[] {
-    const known = this.#calls.get(call_id);
-    if (known?.isCalled === true) return NO_EVENTS;
-    const call = known ?? { name, text: "", input: {}, isCalled: false };
-    this.#calls.set(call_id, call);
-    return [this.#call(call_id, call, {})];
+    const call = this.#calls.getOrCreate(call_id, () => ({ name, text: "", input: {}, isCalled: false }));
+    return call.isCalled ? NO_EVENTS : [this.#call(call_id, call, {})];
   }
 
   #end(call_id: string, { content }: JsonObject, loom: JsonObject): AnyEvent {
@@ -262,8 +254,9 @@ function parse(text: string): Json | undefined {
 
 /** The text of a result that consists of parts. */
 function readParts(parts: Json | undefined): string {
-  const list = Array.isArray(parts) ? (parts as readonly Json[]) : [];
-  return list.map((part) => textOf(toJsonObject(part)["text"])).join("");
+  return toJsonObjects(parts)
+    .map(({ text }) => textOf(text))
+    .join("");
 }
 
 function readRaw(frame: JsonObject): AnyEvent {
