@@ -9,15 +9,7 @@ import type { SessionChanges, Settlement } from "./log.ts";
 import type { RunLimit } from "./log-limits.ts";
 import type { CommandSubmission } from "./log-tables.ts";
 import type { OwnerUsage } from "./owner-quota.ts";
-import {
-  assertRoom,
-  fenced,
-  leaseHeld,
-  sessionExists,
-  sessionIdTaken,
-  type SessionLoad,
-  unknownSession,
-} from "./rules.ts";
+import { assertRoom, fenced, sessionExists, sessionIdTaken, type SessionLoad, unknownSession } from "./rules.ts";
 import type { CommandRow, NewCommand } from "./stored-rows.ts";
 
 /** The latest lease of a session. `holder` is null if it was released, or never granted. */
@@ -33,7 +25,8 @@ export function assertEpoch(sessionId: string, { epoch: current, holder }: Lease
 
 /** Throws `lease_held` if a live writer holds the session. */
 export function assertFree(sessionId: string, holder: string | undefined, takeover: boolean): void {
-  if (holder !== undefined && !takeover) throw leaseHeld(sessionId, holder);
+  if (holder === undefined || takeover) return;
+  throw new LoomError("lease_held", `Session "${sessionId}" is being written by another writer`, { holder });
 }
 
 /** Throws `session_exists` if a session to create exists with another owner. */

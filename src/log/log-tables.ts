@@ -85,7 +85,7 @@ export interface LogTables {
    */
   createDraft(options: NewSessionOptions): Awaitable<number>;
   /** Appends records to a draft that ends at record `after`. Throws `quota_exceeded`. */
-  extendDraft(key: number, after: number, entries: readonly LogEntry[]): Awaitable<void>;
+  extendDraft(key: number, after: number, entries: readonly LogEntry[], changes: IndexChanges): Awaitable<void>;
   /** Gives a draft its ID, which makes it a session. Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
   publishDraft(key: number, sessionId: string, options: NewSessionOptions): Awaitable<void>;
   discardDraft(key: number): Awaitable<void>;

@@ -116,10 +116,6 @@ export function assertFirstId(firstId: number): void {
     );
 }
 
-export function leaseHeld(sessionId: string, holder: string): LoomError {
-  return new LoomError("lease_held", `Session "${sessionId}" is being written by another writer`, { holder });
-}
-
 /** `reason` says why the existing session cannot be used. */
 export function sessionExists(sessionId: string, reason?: string): LoomError {
   const details = { session_id: sessionId, ...(reason === undefined ? {} : { reason }) };

@@ -155,7 +155,7 @@ export class StoreLog implements Log {
     try {
       for await (const piece of Symbol.asyncIterator in entries ? entries : [entries]) {
         check(piece);
-        if (piece.length > 0) await this.#tables.extendDraft(key, lastId, piece);
+        if (piece.length > 0) await this.#tables.extendDraft(key, lastId, piece, findIndexChanges(piece));
         lastId += piece.length;
       }
       await this.#tables.publishDraft(key, sessionId, options);

@@ -10,14 +10,14 @@ import { clampListLimit, fenced, unknownSession } from "../rules.ts";
 import type { RunRow } from "../stored-rows.ts";
 import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { readTexts } from "./record-rows.ts";
-import { findSession, HEAD, isHeld, type KnownHolders, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
+import { findSession, HEAD, isHeld, type KnownHolders, type LogQuery, type StoredHead } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
-const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $3, lease = $4,
-    expires_at = ${NOW} + $5, changes = changes + 1 WHERE s.key = $2 RETURNING ${HEAD}`;
+const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $2, lease = $3,
+    expires_at = @now + $4, changes = changes + 1 WHERE s.key = $1 RETURNING ${HEAD}`;
 
-const RENEW = `UPDATE @.sessions s SET expires_at = ${NOW} + $4
-  WHERE s.session_id = $2 AND s.epoch = $3 AND s.holder IS NOT NULL RETURNING ${HEAD}`;
+const RENEW = `UPDATE @.sessions s SET expires_at = @now + $3
+  WHERE s.session_id = $1 AND s.epoch = $2 AND s.holder IS NOT NULL RETURNING ${HEAD}`;
 
 const RELEASE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = NULL, lease = $3, expires_at = 0,
     changes = changes + 1 WHERE s.session_id = $1 AND s.epoch = $2
@@ -59,22 +59,17 @@ export async function grantLease(
   assertFree(sessionId, isFree ? undefined : fromColumn(head.holder ?? ""), takeover);
   const [row = head] = isGranted
     ? [head]
-    : await transaction.query<StoredHead>(ACQUIRE, [transaction.now, head.key, toColumn(holder), token, ttlMs]);
+    : await transaction.query<StoredHead>(ACQUIRE, [head.key, toColumn(holder), token, ttlMs]);
   return { ...toLease(sessionId, row), ...(await readWriterState(transaction, sessionId, row)) };
 }
 
 /** Throws `fenced` or `unknown_session`. */
-export async function renewLease(
-  db: PostgresDatabase,
-  now: number | null,
-  { sessionId, epoch }: Lease,
-  ttlMs: number,
-): Promise<Lease> {
+export async function renewLease(db: PostgresDatabase, { sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
   const [row] = Number.isSafeInteger(epoch)
-    ? await db.write<StoredHead>(RENEW, [now, toColumn(sessionId), epoch, ttlMs])
+    ? await db.write<StoredHead>(RENEW, [toColumn(sessionId), epoch, ttlMs])
     : [];
   if (row !== undefined) return toLease(sessionId, row);
-  const head = await findSession({ ...db.reader, now }, sessionId);
+  const head = await findSession(db.reader, sessionId);
   throw head === undefined ? unknownSession(sessionId) : fenced(sessionId, head.epoch);
 }
 

@@ -36,16 +36,15 @@ import type {
   SearchSessionsOptions,
   SessionInfo,
 } from "../log.ts";
-import type { LogLimits } from "../log-limits.ts";
 import type { TableReader } from "../log-tables.ts";
 import { Page } from "../page.ts";
 import { readQuery } from "../search-text.ts";
 import { describeCommand, describeSession } from "../stored-rows.ts";
 import { readCarriedTexts } from "../carried-content.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
-import { openReader, type StoreConnectionOptions } from "./connection.ts";
+import { type OpenedStore, openReader } from "./connection.ts";
 import { findMatches, MAX_KEY } from "./find-matches.ts";
-import { RetentionRows } from "./retention-rows.ts";
+import { prepareRetention, type RetentionReads } from "./retention-rows.ts";
 import type { StoredSession, SessionRows } from "./session-rows.ts";
 import { prepareRows, type StoreRows } from "./store-rows.ts";
 
@@ -70,29 +69,21 @@ interface StoredKey {
   readonly key: number;
 }
 
-interface ReaderConnection extends StoreRows {
+interface ReaderConnection extends StoreRows, RetentionReads {
   readonly db: DatabaseSync;
   readonly sql: Statements<typeof STATEMENTS>;
   readonly journal: CommitJournalReader;
   readonly assertWal: () => void;
-  readonly retention: RetentionRows;
 }
 
 export class StoreReader implements TableReader {
-  readonly #path: string;
-  readonly #file: string;
-  readonly #options: StoreConnectionOptions;
-  readonly #limits: LogLimits;
+  readonly #store: OpenedStore;
   readonly #now: () => number;
   #open: ReaderConnection | undefined;
   #connections = 0;
 
-  /** `file` identifies the store file that was opened, see `assertFile`. */
-  constructor(path: string, file: string, options: StoreConnectionOptions, limits: LogLimits, now: () => number) {
-    this.#path = path;
-    this.#file = file;
-    this.#options = options;
-    this.#limits = limits;
+  constructor(store: OpenedStore, now: () => number) {
+    this.#store = store;
     this.#now = now;
   }
 
@@ -109,7 +100,7 @@ export class StoreReader implements TableReader {
     } catch (error) {
       // A LoomError is a result; after any other error the connection may be unusable.
       if (!(error instanceof LoomError)) this.close();
-      throw asStoreError(error, this.#path);
+      throw asStoreError(error, this.#store.path);
     }
   }
 
@@ -119,19 +110,19 @@ export class StoreReader implements TableReader {
   }
 
   #connect(): ReaderConnection {
-    assertFile(this.#path, this.#file);
+    const { path, file, options } = this.#store;
+    assertFile(path, file);
     if (this.#open !== undefined) return this.#open;
-    assertWalPresent(this.#path, "store");
-    const db = openReader(this.#path, this.#options);
-    const rows = prepareRows(db);
+    assertWalPresent(path, "store");
+    const db = openReader(path, options);
     this.#open = {
       db,
       sql: prepareAll(db, STATEMENTS),
-      ...rows,
+      ...prepareRows(db),
       journal: new CommitJournalReader(db),
       // Preparing a statement has opened the log.
-      assertWal: createWalCheck(this.#path),
-      retention: new RetentionRows(db, rows),
+      assertWal: createWalCheck(path),
+      retention: prepareRetention(db),
     };
     this.#connections++;
     return this.#open;
@@ -163,7 +154,7 @@ export class StoreReader implements TableReader {
       return this.#versionOf(this.#connect());
     } catch (error) {
       this.close();
-      throw asStoreError(error, this.#path);
+      throw asStoreError(error, this.#store.path);
     }
   }
 
@@ -264,7 +255,7 @@ export class StoreReader implements TableReader {
   }
 
   read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
-    const { maxPageRecords, maxPageBytes } = this.#limits;
+    const { maxPageRecords, maxPageBytes } = this.#store.limits;
     const most = clampPageLimit(limit, maxPageRecords);
     const room = clampPageLimit(maxBytes, maxPageBytes);
     return this.#readSession(sessionId, (session, { records }) => {
@@ -283,8 +274,8 @@ export class StoreReader implements TableReader {
   }
 
   /** Reads what retention needs. */
-  readRetention<T>(read: (rows: RetentionRows) => T): T {
-    return this.#read(({ retention }) => read(retention));
+  readRetention<T>(read: (open: RetentionReads) => T): T {
+    return this.#read(read);
   }
 
   getRun(sessionId: string, runId: string): RunInfo | undefined {
