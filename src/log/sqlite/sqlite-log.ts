@@ -14,7 +14,6 @@ import { Feed } from "../feed.ts";
 import { describeHolder } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type {
-  AcquiredLease,
   AcquireOptions,
   Append,
   BlobUsage,
@@ -27,9 +26,8 @@ import type {
   SessionChanges,
 } from "../log.ts";
 import { LOG_LIMITS } from "../log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
+import type { CommandSubmission, GrantedLease, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import type { PrunableStore } from "../prune-runs.ts";
-import { releaseLease } from "../release-lease.ts";
 import { StoreLog } from "../store-log.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { toCarriedRows } from "./carried-rows.ts";
@@ -177,16 +175,9 @@ class SqliteTables implements LogTables {
     return isKnown;
   }
 
-  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<AcquiredLease> {
+  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<GrantedLease> {
     this.#firstSweep ??= setTimeout(() => this.#sweepLater(), FIRST_SWEEP_MS).unref();
-    type Granted = Lease & Pick<AcquiredLease, "wasHandedOver">;
-    const lease = await this.#write<Granted>({ do: "acquire", sessionId, ...options, now: this.#now() });
-    try {
-      return { ...lease, ...this.reader.readWriterState(sessionId) };
-    } catch (error) {
-      await releaseLease({ release: async (granted) => void (await this.release(granted, false)) }, lease);
-      throw error;
-    }
+    return this.#write<GrantedLease>({ do: "acquire", sessionId, ...options, now: this.#now() });
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
