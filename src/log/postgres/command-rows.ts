@@ -4,7 +4,7 @@ import { assertRunLimit } from "../change-rules.ts";
 import type { Settlement } from "../log.ts";
 import type { RunLimit } from "../log-limits.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
-import { type LogQuery, NOW } from "./session-rows.ts";
+import type { LogQuery } from "./session-rows.ts";
 import { fromColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Columns of `CommandRow`. */
@@ -16,11 +16,11 @@ const COUNT = `SELECT count(*)::integer AS pending, count(*) FILTER (WHERE kind 
   FROM @.commands WHERE session = $1 AND outcome IS NULL`;
 
 const INSERT = `INSERT INTO @.commands AS c (session, command_id, kind, body, actor, created_at)
-  VALUES ($2, $3, $4, $5, $6, ${NOW}) RETURNING ${COMMAND}`;
+  VALUES ($1, $2, $3, $4, $5, @now) RETURNING ${COMMAND}`;
 
-const SETTLE = `UPDATE @.commands c SET outcome = i.outcome, settled_at = ${NOW}
-  FROM unnest($3::text[], $4::text[]) AS i(command_id, outcome)
-  WHERE c.session = $2 AND c.command_id = i.command_id`;
+const SETTLE = `UPDATE @.commands c SET outcome = i.outcome, settled_at = @now
+  FROM unnest($2::text[], $3::text[]) AS i(command_id, outcome)
+  WHERE c.session = $1 AND c.command_id = i.command_id`;
 
 const COUNT_RUNS = "SELECT @.count_runs($1, $2) AS runs";
 
@@ -65,22 +65,22 @@ export async function dropActors(db: PostgresDatabase): Promise<void> {
 }
 
 export async function insertCommand(
-  { query, now }: LogQuery,
+  { query }: LogQuery,
   session: number,
   { commandId, kind, body, actor }: NewCommand,
 ): Promise<CommandRow> {
-  const values = [now, session, toColumn(commandId), kind, body, toOptionalColumn(actor ?? undefined)];
+  const values = [session, toColumn(commandId), kind, body, toOptionalColumn(actor ?? undefined)];
   const [row] = await query<CommandRow>(INSERT, values);
   if (row === undefined) throw new TypeError("The database did not return the command");
   return readCommand(row);
 }
 
 export async function settleCommands(
-  { query, now }: LogQuery,
+  { query }: LogQuery,
   session: number,
   settle: readonly Settlement[],
 ): Promise<void> {
   if (settle.length === 0) return;
   const ids = settle.map(({ commandId }) => toColumn(commandId));
-  await query(SETTLE, [now, session, ids, settle.map(({ outcome }) => JSON.stringify(outcome))]);
+  await query(SETTLE, [session, ids, settle.map(({ outcome }) => JSON.stringify(outcome))]);
 }

@@ -75,14 +75,14 @@ export async function insertRecords(
 }
 
 /**
- * Rows of the session `s` after record `$3`, which contain at most `$4` rows and about `$5` bytes after the first row.
+ * Rows of the session `s` after record `$2`, which contain at most `$3` rows and about `$4` bytes after the first row.
  */
 export const ROWS_AFTER = `SELECT * FROM (
     SELECT r.first_id AS "firstId", r.last_id AS "lastId", r.text,
       sum(octet_length(r.text)) OVER w - octet_length(r.text) - first_value(octet_length(r.text)) OVER w AS before
-    FROM (SELECT * FROM @.records r WHERE r.session = s.key AND r.last_id > $3 ORDER BY r.last_id LIMIT $4) r
+    FROM (SELECT * FROM @.records r WHERE r.session = s.key AND r.last_id > $2 ORDER BY r.last_id LIMIT $3) r
     WINDOW w AS (ORDER BY r.last_id)
-  ) r WHERE r.before < $5 ORDER BY "lastId"`;
+  ) r WHERE r.before < $4 ORDER BY "lastId"`;
 
 /**
  * Takes up to `limit` texts after record `after` with at most `room` bytes, unless the first one is larger. Throws

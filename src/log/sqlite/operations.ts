@@ -1,11 +1,10 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
 import type { AcquireOptions, EncoderSnapshot, SessionChanges, Settlement } from "../log.ts";
 import type { CommandSubmission, NewSessionOptions } from "../log-tables.ts";
-import type { LogLimits } from "../log-limits.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionCut } from "../prune-runs.ts";
 import type { CarriedRow } from "./carried-rows.ts";
-import type { StoreConnectionOptions } from "./connection.ts";
+import type { OpenedStore } from "./connection.ts";
 
 /** Options of a new session. Its carried records are sent without the parsed ones. */
 type NewStoredSession = Omit<NewSessionOptions, "carried">;
@@ -98,14 +97,9 @@ export type OperationOf<D extends StoreOperation["do"]> = Extract<StoreOperation
 export type Group = readonly (string | number | StoreOperation)[];
 
 /** Start data of the writer thread. */
-export interface WriterData {
-  readonly path: string;
-  /** Identity of the store file, see `assertFile`. */
-  readonly file: string;
+export interface WriterData extends OpenedStore {
   /** Identifies the commits of this log, see `CommitJournal`. */
   readonly writer: number;
-  readonly options: StoreConnectionOptions;
-  readonly limits: LogLimits;
 }
 
 /** Approximate size of an operation in bytes. */

@@ -20,7 +20,8 @@ import {
 import { holderOf } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { LogLimits } from "../log-limits.ts";
-import type { AcquiredLease, Lease } from "../log.ts";
+import type { Lease } from "../log.ts";
+import type { GrantedLease } from "../log-tables.ts";
 import { LOCAL_OWNER } from "../rules.ts";
 import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
@@ -329,7 +330,7 @@ export class SqliteStore {
     return true;
   }
 
-  #acquire(operation: OperationOf<"acquire">): Lease & Pick<AcquiredLease, "wasHandedOver"> {
+  #acquire(operation: OperationOf<"acquire">): GrantedLease {
     const { sessionId, holder, ttlMs, takeover, create, now } = operation;
     const head = create ? this.#open(sessionId, { now }) : this.#heads.get(sessionId);
     const { holder: current, expiresAt, epoch } = head.row;
