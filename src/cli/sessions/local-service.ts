@@ -32,7 +32,7 @@ import {
 } from "../../server/endpoints/describe-session.ts";
 import { findSession } from "../../server/endpoints/find-session.ts";
 import { forkOnce } from "../../server/endpoints/fork-once.ts";
-import { listApprovals } from "../../server/endpoints/list-approvals.ts";
+import { listWaitingCalls } from "../../server/endpoints/waiting-calls.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { hideCredentials, storeExists } from "../find-store.ts";
@@ -129,7 +129,7 @@ export class LocalService implements SessionService {
   }
 
   async listApprovals(sessionId: string): Promise<readonly PendingDecision[]> {
-    return listApprovals(this.#log, sessionId);
+    return listWaitingCalls(this.#log, sessionId, "approval");
   }
 
   exportSession(sessionId: string): AsyncIterable<string> {

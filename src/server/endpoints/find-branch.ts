@@ -3,9 +3,11 @@
  * Only the owner of a session finds other versions; a share link and a ticket for one session give access to it alone.
  */
 import type { SessionInfo } from "../../log/index.ts";
+import { unknownSession } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import type { Caller } from "../auth/authorize.ts";
+import type { Action } from "../auth/scopes.ts";
 
 /** Maximum number of versions that are searched for a run, newest first. */
 const MAX_SEARCHED = 500;
@@ -17,6 +19,22 @@ const MAX_SEARCHED = 500;
  */
 export async function findHead(core: ServerCore, caller: Caller, session: string): Promise<SessionInfo | undefined> {
   const [head] = await listNewest(core, caller, session, 1);
+  return head;
+}
+
+/**
+ * Returns the newest version of the conversation, for an action for which the caller is authorized on the session that it
+ * names. Throws `unknown_session` if there is none.
+ */
+export async function openHead(
+  core: ServerCore,
+  caller: Caller,
+  session: string,
+  action: Action,
+): Promise<SessionInfo> {
+  const head = await findHead(core, caller, session);
+  if (head === undefined) throw unknownSession(session);
+  if (head.sessionId !== session) await core.authorize({ caller, action, session: head.sessionId });
   return head;
 }
 
