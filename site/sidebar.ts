@@ -46,6 +46,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
       items: [
         "docs/what-and-why.md",
         "docs/quickstart.md",
+        guide("from-the-ai-sdk"),
         "docs/concepts.md",
         "docs/gallery/README.md",
         { title: "Handbook", items: HANDBOOK.map((name) => `docs/handbook/en/${name}.md`) },
@@ -80,6 +81,10 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
       title: "Operate",
       items: [
         guide("run-a-server"),
+        guide("reverse-proxy"),
+        guide("allow-origins"),
+        guide("serverless"),
+        guide("without-a-terminal"),
         "deploy/README.md",
         "docs/security.md",
         guide("authentication"),
@@ -133,7 +138,15 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
 }
 
 export const CHINESE_SIDEBAR: readonly SidebarGroup[] = [
-  { title: "开始", items: ["docs/what-and-why.zh.md", "docs/quickstart.zh.md", "docs/concepts.zh.md"] },
+  {
+    title: "开始",
+    items: [
+      "docs/what-and-why.zh.md",
+      "docs/quickstart.zh.md",
+      "docs/guides/from-the-ai-sdk.zh.md",
+      "docs/concepts.zh.md",
+    ],
+  },
   { title: "手册", items: HANDBOOK.map((name) => `docs/handbook/zh/${name}.md`) },
   { title: "参考", items: ["docs/protocol.zh.md"] },
 ];
