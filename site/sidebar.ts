@@ -44,7 +44,6 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
     {
       title: "Start",
       items: [
-        "docs/what-and-why.md",
         "docs/quickstart.md",
         guide("from-the-ai-sdk"),
         "docs/concepts.md",
@@ -140,12 +139,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
 export const CHINESE_SIDEBAR: readonly SidebarGroup[] = [
   {
     title: "开始",
-    items: [
-      "docs/what-and-why.zh.md",
-      "docs/quickstart.zh.md",
-      "docs/guides/from-the-ai-sdk.zh.md",
-      "docs/concepts.zh.md",
-    ],
+    items: ["docs/quickstart.zh.md", "docs/guides/from-the-ai-sdk.zh.md", "docs/concepts.zh.md"],
   },
   { title: "手册", items: HANDBOOK.map((name) => `docs/handbook/zh/${name}.md`) },
   { title: "参考", items: ["docs/protocol.zh.md"] },
