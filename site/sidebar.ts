@@ -44,8 +44,8 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
     {
       title: "Start",
       items: [
-        "docs/what-and-why.md",
         "docs/quickstart.md",
+        guide("from-the-ai-sdk"),
         "docs/concepts.md",
         "docs/gallery/README.md",
         { title: "Handbook", items: HANDBOOK.map((name) => `docs/handbook/en/${name}.md`) },
@@ -80,6 +80,10 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
       title: "Operate",
       items: [
         guide("run-a-server"),
+        guide("reverse-proxy"),
+        guide("allow-origins"),
+        guide("serverless"),
+        guide("without-a-terminal"),
         "deploy/README.md",
         "docs/security.md",
         guide("authentication"),
@@ -134,7 +138,10 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
 }
 
 export const CHINESE_SIDEBAR: readonly SidebarGroup[] = [
-  { title: "开始", items: ["docs/what-and-why.zh.md", "docs/quickstart.zh.md", "docs/concepts.zh.md"] },
+  {
+    title: "开始",
+    items: ["docs/quickstart.zh.md", "docs/guides/from-the-ai-sdk.zh.md", "docs/concepts.zh.md"],
+  },
   { title: "手册", items: HANDBOOK.map((name) => `docs/handbook/zh/${name}.md`) },
   { title: "参考", items: ["docs/protocol.zh.md"] },
 ];

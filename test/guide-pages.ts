@@ -11,7 +11,7 @@ export interface Block {
 }
 
 const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
-const starts = ["quickstart", "what-and-why", "concepts", "comparison"]
+const starts = ["quickstart", "concepts", "comparison"]
   .flatMap((name) => [`${name}.md`, `${name}.zh.md`])
   .map((name) => join("docs", name))
   .filter((page) => existsSync(join(packageRoot, page)));
