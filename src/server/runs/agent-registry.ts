@@ -119,10 +119,10 @@ export class AgentRegistry {
    * Returns the name of a registered agent. Throws `unknown_agent`, or `invalid_command` if the agent cannot do what the
    * request asks for.
    */
-  resolve(name = this.#default, { clientTools = [], hasOutputSchema = false, strategy }: AgentDemands = {}): string {
+  resolve(name = this.#default, { clientTools = [], outputSchema, strategy }: AgentDemands = {}): string {
     const { info, hasOutput, strategy: limits } = this.#get(name);
     if (strategy !== undefined) assertAccepts(name, limits, strategy);
-    if (hasOutputSchema && !hasOutput) throw new LoomError("invalid_command", NO_OUTPUT, { agent: name });
+    if (outputSchema !== undefined && !hasOutput) throw new LoomError("invalid_command", NO_OUTPUT, { agent: name });
     assertNoSameName(
       clientTools.map((tool) => tool.name),
       (tool) => info.tools.includes(tool),

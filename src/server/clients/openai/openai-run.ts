@@ -159,7 +159,7 @@ export function readFormat(
   const { schema } = type === "json_object" ? ANY_OBJECT : { ...given, ...toJsonObject(given["json_schema"]) };
   if (!isJsonObject(schema)) throw refuse("The format needs a `schema`", path);
   try {
-    runs.resolveAgent(model, { hasOutputSchema: true });
+    runs.resolveAgent(model, { outputSchema: schema });
     fromJsonSchema(readOutputSchema(schema) ?? schema);
   } catch (error) {
     if (isLoomError(error, "invalid_command")) throw refuse(error.message, path);
