@@ -6,6 +6,7 @@
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { runKey } from "../protocol/match-run.ts";
 import { endsRun, isBeforeReply, mayLackRun } from "../protocol/record.ts";
 import type { EventEncoder, LedgerTable } from "./ledger.ts";
 
@@ -64,7 +65,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
 
   function findFold(record: StampedRecord, session: string, run: string): Fold {
     if (recent?.session === session && recent.run === run && record.event.type !== "run_start") return recent.fold;
-    const key = keyOf(session, run);
+    const key = runKey(session, run);
     if (record.event.type === "run_start") folds.delete(key);
     if (folds.get(key) === undefined) last.set(session, run);
     const fold = folds.getOrCreate(key, () => hooks.create(record));
@@ -98,7 +99,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         if (last.get(session) !== "" && !isKnownEvent(event)) return NOTHING;
         run = "";
       }
-      const key = keyOf(session, run);
+      const key = runKey(session, run);
       if (isBeforeReply(event)) {
         ends.set(key, record);
         return NOTHING;
@@ -130,8 +131,4 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
 /** The position of the frames that end a run is that of its last record. */
 function pickPosition({ event_id, ts }: StampedRecord["envelope"]): Partial<StampedRecord["envelope"]> {
   return ts === undefined ? { event_id } : { event_id, ts };
-}
-
-function keyOf(session: string, run: string): string {
-  return `${session.length}:${session}${run}`;
 }

@@ -2,14 +2,7 @@
  * Encodes records as frames of 004: all twelve base fields on every frame, and `[DONE]` last and exactly once. IDs are
  * derived from the session, the record and the frame's position in it.
  */
-import {
-  type EventOf,
-  type EventType,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type StampedRecord,
-} from "../../protocol/index.ts";
+import type { EventOf, EventType, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { endsRun, isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
@@ -17,7 +10,7 @@ import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { carried, converted, type LedgerTable, listLost, omitted, sameRow } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLost, omitted, ownFrames, sameRow } from "../ledger.ts";
 import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
@@ -392,15 +385,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   ),
   ...sameRow(SESSION_EVENTS, omitted("004 has no frame for it")),
   llm_content: omitted("only the owner may read it"),
-  foreign: converted(
-    "original frame",
-    (fold, { dialect, frame }, { envelope }) =>
-      dialect === "lumine" && isJsonObject(frame) ? [...fold.settle(envelope), JSON.stringify(frame)] : [],
-    {
-      note: "only frames that came from this dialect",
-      isLost: ({ dialect }) => dialect !== "lumine",
-    },
-  ),
+  foreign: ownFrames("lumine", (fold, frame, { envelope }) => [...fold.settle(envelope), JSON.stringify(frame)]),
   custom: omitted("004 has no frame for application data"),
   tool_call_chunk: omitted("004 sends the complete arguments when the tool starts"),
   tool_output: omitted("004 has no frame for tool output"),

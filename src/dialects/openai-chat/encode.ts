@@ -13,10 +13,10 @@ import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
   listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -204,10 +204,9 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       const mark = fold.extend({ type: "superseded", id, node_id: supersedes });
       return hasText ? [...mark, fold.writeText(BLANK_LINE)] : mark;
     },
-    {
-      note: "only if the node run repeats an interrupted one: the mark `superseded`, and a blank line if that one had sent text, which a client cannot take back. The last chunk then has the reply. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "only if the node run repeats an interrupted one: the mark `superseded`, and a blank line if that one had sent text, which a client cannot take back. The last chunk then has the reply",
+    ),
   ),
   node_exit: omitted("a message has no node runs"),
   message_chunk: carried(
