@@ -13,7 +13,7 @@ import { detectLanguage, type Language } from "../../protocol/detect-language.ts
 import { errorTypeOf } from "../../protocol/error-codes.ts";
 import { isNextAttempt, isThinkingChannel } from "../../protocol/record.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
-import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
+import { isJudgement, ONE_THOUGHT, thoughtRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
@@ -218,16 +218,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       isLost: isJudgement,
     },
   ),
-  reasoning_chunk: carried(
-    "thinking",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    {
-      lostFields: ["id", "channel"],
-      note: `with a \`stage\` in an agent's run; ${ONE_THOUGHT}`,
-      isLost: isJudgement,
-    },
-  ),
+  reasoning_chunk: thoughtRow("thinking", ["id", "channel"], "with a `stage` in an agent's run; "),
   reasoning_end: omitted("003 does not mark the end of reasoning"),
   tool_call: carried(
     "tool_call_start",

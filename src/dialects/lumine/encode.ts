@@ -5,7 +5,7 @@
 import type { EventOf, EventType, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { endsRun, isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
-import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
+import { isJudgement, ONE_THOUGHT, thoughtRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
@@ -261,12 +261,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       isLost: isJudgement,
     },
   ),
-  reasoning_chunk: carried(
-    "reasoning",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    { lostFields: listLost("reasoning_chunk", "content"), isLost: isJudgement, note: ONE_THOUGHT },
-  ),
+  reasoning_chunk: thoughtRow("reasoning", listLost("reasoning_chunk", "content")),
   reasoning_end: carried(
     "reasoning",
     (fold, _event, { envelope }) => {
