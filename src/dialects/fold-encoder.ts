@@ -48,8 +48,8 @@ export interface FoldHooks<Fold, Out = string> {
   before?(fold: Fold, record: StampedRecord): readonly Out[];
   /** Returns frames to send after those of the record. */
   after?(fold: Fold, record: StampedRecord): readonly Out[];
-  /** Encodes a record outside a run. Without it, such records are dropped. */
-  encodeRunless?(record: StampedRecord): readonly Out[];
+  /** Encodes a record outside a run. Without it, such records are dropped. `isLive`: its session has a live run. */
+  encodeRunless?(record: StampedRecord, isLive: boolean): readonly Out[];
   readonly held?: () => number;
 }
 
@@ -73,6 +73,10 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
     return fold;
   }
 
+  function hasRun(session: string): boolean {
+    return [...folds.keys()].some((key) => key.startsWith(runKey(session, "")));
+  }
+
   return {
     save: () => state,
     get dropped() {
@@ -91,7 +95,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         // A foreign stream may have no run IDs; its records belong to one unnamed run. In a stream with run IDs, a
         // record without one belongs only to the session.
         if (last.get(session) !== "" && mayLackRun(event)) {
-          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
+          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record, hasRun(session));
           if (hooks.table[event.type as EventType].support !== "omitted") state.dropped++;
           return NOTHING;
         }
